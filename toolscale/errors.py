@@ -1,0 +1,83 @@
+"""Every failure that ToolScale names, drawn as one tree.
+
+ToolScaleError
+├── SpecError                a spec file is wrong; carries every issue found, not the first
+├── UsageError               a command was called with arguments that cannot work
+├── SandboxError             an engine refused or broke
+│   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement
+├── DatasetError             a dataset folder is not what its manifest says
+└── StorageError             a file could not be read or written
+
+A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
+either: it is a Verdict. TransientError and PermanentError are mixed in where a scheduler must decide whether to try again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class ToolScaleError(Exception):
+    """The root of all errors raised by this package."""
+
+    exit_status = 1
+    """What the command line exits with when this error reaches it."""
+
+
+class TransientError:
+    """Mix-in: the same call may succeed later."""
+
+
+class PermanentError:
+    """Mix-in: the same call fails again until its input changes."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SpecIssue:
+    """One thing wrong with a spec: the file, the place in it, what is wrong (with the value), and what to do."""
+
+    file: str
+    place: str
+    problem: str
+    remedy: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}: {self.place}" if self.place else self.file
+        return f"{where}: {self.problem}; {self.remedy}"
+
+
+class SpecError(PermanentError, ToolScaleError):
+    """A spec cannot be admitted. `issues` holds all that is wrong with it."""
+
+    exit_status = 2
+
+    def __init__(self, issues: Iterable[SpecIssue]):
+        self.issues = tuple(dict.fromkeys(issues))
+        super().__init__("\n".join(str(issue) for issue in self.issues))
+
+
+class UsageError(PermanentError, ToolScaleError):
+    """An argument of a command or of a public function cannot work; the message says what would."""
+
+    exit_status = 2
+
+
+class SandboxError(PermanentError, ToolScaleError):
+    """An engine refused a statement or broke while running it."""
+
+
+class SandboxLimitError(SandboxError):
+    """A statement was stopped by a limit of the sandbox."""
+
+
+class DatasetError(PermanentError, ToolScaleError):
+    """A dataset folder cannot be read, or is not what its manifest says."""
+
+    exit_status = 2
+
+
+class StorageError(TransientError, ToolScaleError):
+    """A file could not be read or written: disk full, read-only folder, missing permission."""
+
+    exit_status = 2

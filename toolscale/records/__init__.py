@@ -1,0 +1,25 @@
+"""Frozen records that cross a stage."""
+
+from toolscale.records.base import Record
+from toolscale.records.dataset import FileEntry, Manifest
+from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
+from toolscale.records.intent import (
+    AdmissionCall, CallStep, CasesSpec, Description, EachStep, FactKind, IfStep, Intent, IntentsSpec, Invariant, LanguageSpec, PlanStep, PolicySpec,
+    Role, Rule, Slot, Tell, Tense, VerifierCase,
+)  # fmt: skip
+from toolscale.records.population import Plant, PopulationSpec, TableRows
+from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
+from toolscale.records.task import (
+    Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Provenance, RowChange, Scenario, Task, ToolCall, ToolResult,
+)  # fmt: skip
+from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
+from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, Verdict
+
+__all__ = [
+    "GATES", "Admission", "AdmissionCall", "CallStep", "Candidate", "CasesSpec", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty",
+    "EachStep", "EnvironmentSpec", "Exec", "Fact", "FactKind", "FileEntry", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade",
+    "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Manifest", "NewId", "PlanStep", "Plant",
+    "PolicySpec", "PopulationSpec", "Provenance", "Record", "Return", "Role", "RowChange", "Rule", "Scenario", "SchemaSpec", "Slot", "Status",
+    "Step", "TableRows", "TableSpec", "Task", "Tell", "Tense", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Verdict",
+    "VerifierCase", "WorldSpec",
+]  # fmt: skip

@@ -1,0 +1,246 @@
+"""`rules.yaml`, `language.yaml` and `intents.yaml`: what is allowed, how people speak, and what they want.
+
+Expressions (`where`, `when`, `first`, `is`, `if`, arguments) are SQL expressions over *names*: `role.column`, `step.column`, `say.slot`,
+`policy.constant`, `:now`, `:today`; a role that means several rows, and the `rows` of a step, are relations that a sub-select may read.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from toolscale.records.base import Record
+
+FactKind = Literal["money", "date", "number", "text", "bool", "digits", "id"]
+Tense = Literal["past", "future"]
+
+
+class Tell(Record):
+    """A fact that the final answer must contain."""
+
+    kind: FactKind
+    is_: str = Field(alias="is")
+    """The expression whose value is told."""
+    about: str | None = None
+    """An expression whose value (a nickname, say) tells this fact from others of its kind."""
+    each: str | None = None
+    """A role that means several rows: one fact for each of them."""
+    when: str | None = None
+    """Told only if this holds."""
+
+
+class Rule(Record):
+    """A rule of the policy, as a predicate over the arguments of a call (`call.argument`) and what look-ups show."""
+
+    text: str
+    guards: tuple[str, ...]
+    """The tools whose calls it guards."""
+    reads: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
+    """Named look-ups `{name: {tool: {parameter: expression}}}`, in order; later ones may use earlier ones."""
+    applies: str | None = None
+    """The rule is evaluated only for calls for which this holds (over `call` alone, before any read)."""
+    breaks: str
+    """True if the call would break the rule."""
+    tell: tuple[Tell, ...] = ()
+    """What a person who is refused must be told besides the no: the limit, the date, the status."""
+
+
+class Invariant(Record):
+    """What holds for every row of a table, before and after every call."""
+
+    text: str
+    table: str
+    holds: str
+    """An SQL condition over the row (columns written bare or as `table.column`); sub-selects on other tables need an equality on a key."""
+
+
+class PolicySpec(Record):
+    """`rules.yaml`."""
+
+    constants: dict[str, int | str] = Field(default_factory=dict)
+    """Numbers and words of the policy, named once; read as `policy.name`."""
+    rules: dict[str, Rule] = Field(default_factory=dict)
+    invariants: dict[str, Invariant] = Field(default_factory=dict)
+
+
+class Description(Record):
+    """A way to name one row of a table: by columns that are said, or by being first in an order (a superlative)."""
+
+    cols: tuple[str, ...] = ()
+    first: str | None = None
+    """Order by this, lowest first; `{r}` stands for the role."""
+    text: str
+    """With `{column}` or `{column|form}` of `cols`; a noun phrase that can stand as an object."""
+    cues: tuple[str, ...] = ()
+    """Words that must stand in the request (superlatives)."""
+    tense: Tense | None = None
+    """On which side of today dates in it lie."""
+
+
+class Quantity(Record):
+    """A quantity on which a request may put a condition."""
+
+    roles: dict[str, str]
+    reads: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
+    value: str
+    kind: FactKind
+    test: str
+    text: str
+    steps: tuple[int, ...]
+
+
+class LanguageSpec(Record):
+    """`language.yaml`: how people of this domain speak, once per domain."""
+
+    describe: dict[str, dict[str, Description]]
+    """Table -> name -> description, from exact to vague."""
+    adjectives: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """Table -> conjunct of a predicate (`status = 'active'`) -> the word that states it."""
+    quantities: dict[str, Quantity] = Field(default_factory=dict)
+    enum_cues: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Enum value -> words of which one must stand in the request that uses it."""
+    openings: tuple[str, ...]
+    """How a request begins; `{client}`-like names of roles whose description identifies the speaker."""
+    joins: tuple[str, ...] = ()
+    asides: tuple[str, ...] = ()
+    closings: tuple[str, ...] = ()
+    """How a request may end: a word of thanks, or nothing (an empty text)."""
+    personas: dict[str, str] = Field(default_factory=dict)
+
+
+class Slot(Record):
+    """What the user invents: an amount, a date, a category."""
+
+    kind: FactKind
+    from_: tuple[int | str, ...] = Field(default=(), alias="from")
+    """The values to draw from: cents for money, ISO dates or whole days from today for dates."""
+    sql: str | None = None
+    """Or a SELECT of one column on the database, which may use the roles bound so far."""
+    tense: Tense | None = None
+
+
+class Role(Record):
+    """An entity of the request."""
+
+    is_: str = Field(alias="is")
+    """The table."""
+    of: str | None = None
+    """The parent role, joined by the foreign key."""
+    by: str | None = None
+    """The description (of `language.yaml`) with which the request names it."""
+    where: str | None = None
+    """What the request means by it, stated or enforced by the tools."""
+    first: str | None = None
+    """A superlative: the row that is first by this expression; a tie is ambiguous."""
+    take: Literal["one", "all", "any"] = "one"
+    same: tuple[str, ...] = ()
+    """With `any`: columns in which interchangeable rows agree."""
+    text: str | None = None
+    """How it is said, if not by a description."""
+    cues: tuple[str, ...] = ()
+
+
+class CallStep(Record):
+    """`name: {tool: {parameter: expression}}`."""
+
+    name: str
+    tool: str
+    arguments: dict[str, str]
+
+
+class IfStep(Record):
+    """A branch."""
+
+    if_: str = Field(alias="if")
+    then: tuple[PlanStep, ...]
+    else_: tuple[PlanStep, ...] = Field(default=(), alias="else")
+
+
+class EachStep(Record):
+    """The steps, once for every row of a role that means several."""
+
+    each: str
+    do: tuple[PlanStep, ...]
+
+
+def _plan_step_kind(value: Any) -> str:
+    keys = value if isinstance(value, dict) else type(value).model_fields
+    return "if" if "if" in keys or "if_" in keys else "each" if "each" in keys else "call"
+
+
+def _call_step(value: Any) -> Any:
+    """Read the short form `{name: {tool: {parameter: expression}}}`."""
+    if isinstance(value, dict) and len(value) == 1:
+        (name, call), = value.items()
+        if isinstance(call, dict) and len(call) == 1:
+            (tool, arguments), = call.items()
+            return {"name": name, "tool": tool, "arguments": {key: str(item) for key, item in (arguments or {}).items()}}
+    return value
+
+
+PlanStep = Annotated[
+    Annotated[CallStep, BeforeValidator(_call_step), Tag("call")] | Annotated[IfStep, Tag("if")] | Annotated[EachStep, Tag("each")],
+    Discriminator(_plan_step_kind),
+]
+
+
+class Intent(Record):
+    """A plan over roles that yields tasks. Nothing in it sees the database but `when` and `sql` of slots, which only pick an interesting case."""
+
+    id: str
+    title: str = ""
+    outcome: Literal["fulfil", "refuse", "transfer"] = "fulfil"
+    rule: str | None = None
+    """Refusals: the rule that `do`, which is never executed, would break."""
+    object: str | None = None
+    slots: dict[str, Slot] = Field(default_factory=dict)
+    roles: dict[str, Role]
+    when: str | None = None
+    """Why the case is interesting: a predicate over roles, slots and database tables; never part of the meaning."""
+    do: tuple[PlanStep, ...] = ()
+    tell: tuple[Tell, ...] = ()
+    requests: tuple[str, ...]
+    """Bodies without greeting. `{role}`, `{role^}` (capitalised), `{role~it}` (pronoun), `{slot|form}`; `[Pay|Settle|]` picks one of the
+    alternatives, an empty one included."""
+
+
+class IntentsSpec(Record):
+    """`intents.yaml`."""
+
+    intents: tuple[Intent, ...]
+
+
+class AdmissionCall(Record):
+    """A call that admission makes, after others, and what it must give."""
+
+    title: str
+    before: tuple[dict[str, dict[str, Any]], ...] = ()
+    """Calls `{tool: {parameter: value}}` made first; each must succeed."""
+    call: dict[str, dict[str, Any]]
+    error: str | None = None
+    """The exact error text; None: it must succeed."""
+
+
+class VerifierCase(Record):
+    """A rollout of a task of this environment and what it must be graded."""
+
+    title: str
+    kind: Literal["full_reward", "zero_reward", "malformed", "determinism", "another_path"]
+    intent: str
+    calls: Literal["golden", "writes", "none"] | tuple[dict[str, dict[str, Any]], ...] = "golden"
+    """`golden`, only its `writes`, `none`, or calls `{tool: {parameter: value}}` after the golden ones."""
+    answer: str = "{golden}"
+    """The final message; `{golden}` stands for the golden answer."""
+
+
+class CasesSpec(Record):
+    """`cases.yaml`."""
+
+    calls: tuple[AdmissionCall, ...] = ()
+    verifier: tuple[VerifierCase, ...]
+
+
+IfStep.model_rebuild()
+EachStep.model_rebuild()
+Intent.model_rebuild()

@@ -1,0 +1,61 @@
+"""`schema.yaml`: the tables of a domain."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from toolscale.records.base import Record
+
+ColumnType = Literal["text", "int", "cents", "bool", "date", "datetime"]
+"""`cents` is integer minor units of the environment's currency; `date` is `YYYY-MM-DD` text; `datetime` is `YYYY-MM-DDTHH:MM:SS` text; `bool` is 0 or 1."""
+
+
+class ColumnSpec(Record):
+    """One column."""
+
+    type: ColumnType
+    description: str = ""
+    pk: bool = False
+    """Part of the primary key; several columns with `pk` form it in the order written."""
+    fk: str | None = None
+    """`table.column` that this column refers to."""
+    nullable: bool = False
+    values: tuple[str, ...] | None = None
+    """The only values allowed."""
+    check: str | None = None
+    """An SQL condition over the row."""
+    unique: bool = False
+    unit: str | None = None
+    domain: str | None = None
+    """The semantic domain, for columns that hold the same kind of thing without a foreign key between them."""
+    volatile: bool = False
+    """Not compared between end states (free text written by an agent, say). Never money."""
+
+
+class TableSpec(Record):
+    """One table."""
+
+    description: str = ""
+    columns: dict[str, ColumnSpec]
+    check: tuple[str, ...] = ()
+    """SQL conditions over the row."""
+    unique: tuple[tuple[str, ...], ...] = ()
+    """Sets of columns that no two rows share."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns of the primary key, in order."""
+        return tuple(name for name, column in self.columns.items() if column.pk)
+
+
+class SchemaSpec(Record):
+    """All tables of a domain, parents before children."""
+
+    tables: dict[str, TableSpec]
+
+    def foreign_key(self, child: str, parent: str) -> tuple[str, str] | None:
+        """Return (column of `child`, column of `parent`) of the first foreign key between them, or None."""
+        for name, column in self.tables[child].columns.items():
+            if column.fk and column.fk.split(".")[0] == parent:
+                return name, column.fk.split(".")[1]
+        return None

@@ -1,0 +1,144 @@
+"""What tasks are made of: calls, results, row changes, facts, candidates."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from toolscale.records.base import Record
+from toolscale.records.intent import FactKind
+
+
+class ToolCall(Record):
+    """A call as an agent makes it."""
+
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class ToolResult(Record):
+    """What the agent gets back: a value, or an error that it can act on."""
+
+    value: Any = None
+    error: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call succeeded."""
+        return self.error is None
+
+
+class GoldenCall(Record):
+    """One call of the golden trajectory with its recorded result. All golden calls succeed."""
+
+    name: str
+    arguments: dict[str, Any]
+    result: Any
+
+
+class RowChange(Record):
+    """The net change of one row: inserted (`before` is None), deleted (`after` is None) or updated (both)."""
+
+    table: str
+    key: tuple[str | int | None, ...]
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+
+class Fact(Record):
+    """What the final answer must say. `about`: its own label; `others`: labels of other rows of the same kind that were seen."""
+
+    kind: FactKind
+    value: str | int
+    """Cents for money, ISO for dates, 0 or 1 for bool."""
+    about: str | None = None
+    others: tuple[str, ...] = ()
+
+
+class Scenario(Record):
+    """The user's side of the task, and where it was taken from."""
+
+    known: dict[str, Any]
+    """What the request says: slots, and described columns as `role.column`."""
+    unknown: dict[str, Any]
+    """What the plan had to find: `role` -> primary key, or keys."""
+    persona: str | None = None
+    instructions: str | None = None
+
+
+class Difficulty(Record):
+    """Counts over the golden trajectory. `hops`: the longest chain of calls in which each needs a result of the one before."""
+
+    calls: int
+    reads: int
+    writes: int
+    hops: int
+    branches: int
+    tier: Literal["easy", "medium", "hard"]
+
+
+class Provenance(Record):
+    """Where a task comes from."""
+
+    generator: str
+    model: str | None = None
+    seed: int
+    candidate: int
+    versions: dict[str, str]
+    cost_usd: float = 0.0
+
+
+class Candidate(Record):
+    """A task before it is judged: which intent, which case, which words. Everything else is derived from it by recording."""
+
+    domain: str
+    number: int
+    """Its place in the order of all candidates of a seed."""
+    seed: int
+    intent_id: str
+    bindings: dict[str, tuple[tuple[str | int, ...], ...]]
+    """Role -> primary keys of the rows that the case query picked (one; several for `take: all` and `any`)."""
+    say: dict[str, str | int]
+    """Slot -> value."""
+    request: str
+    skeleton: str
+    """The request with every fact masked."""
+    evolutions: tuple[str, ...] = ()
+
+
+class GoldenTrajectory(Record):
+    """What the recorder, an agent that cannot see the database, did for a candidate."""
+
+    calls: tuple[GoldenCall, ...]
+    facts: tuple[Fact, ...]
+    answer: str
+    """A final message that states the facts."""
+    row_changes: tuple[RowChange, ...]
+
+
+class Task(Record):
+    """One row of a dataset."""
+
+    id: str
+    domain: str
+    intent_id: str
+    evolutions: tuple[str, ...]
+    outcome: Literal["fulfil", "refuse", "transfer"]
+    request: str
+    interaction: Literal["single", "dialogue"]
+    scenario: Scenario
+    golden_calls: tuple[GoldenCall, ...]
+    communicate: tuple[Fact, ...]
+    row_changes: tuple[RowChange, ...]
+    touched: tuple[tuple[str, str], ...]
+    """(table, key as canonical JSON), in order of first touch."""
+    difficulty: Difficulty
+    environment_hash: str
+    initial_state_hash: str
+    verdict: dict[str, str]
+    """Gate -> finding."""
+    mutants_killed: int
+    provenance: Provenance
+    candidate: Candidate
+    """What recording started from, so that the row can be judged again."""
