@@ -1,0 +1,240 @@
+"""Expressions over names: what a plan, a rule or a fact may say, and how it is evaluated without any table.
+
+`role.column`, `step.column`, `say.slot`, `policy.constant`, `call.argument` are bound values; a role that means several rows and the rows of a step
+are relations that a sub-select may read. Nothing else can be named: an expression that mentions a table, or a column that no tool showed, does not
+compile. That is what makes golden calls grounded by construction.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from toolscale.errors import SpecError, SpecIssue
+from toolscale.records import ColumnType, SchemaSpec
+from toolscale.sql import compile_select
+from toolscale.sql.compiled import Statement
+
+NO_TABLES = SchemaSpec(tables={})
+
+Columns = Mapping[str, ColumnType]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names an expression may use: `rows` have one value a column, `relations` are sets of rows."""
+
+    rows: Mapping[str, Columns]
+    relations: Mapping[str, Columns] = field(default_factory=dict)
+    schema: SchemaSpec = NO_TABLES
+    """Tables that may be read besides: none for an agent, all for the judge."""
+
+    def with_row(self, name: str, columns: Columns) -> Scope:
+        """The same scope with one more row."""
+        return Scope({**self.rows, name: columns}, self.relations, self.schema)
+
+    def with_relation(self, name: str, columns: Columns) -> Scope:
+        """The same scope with one more relation."""
+        return Scope(self.rows, {**self.relations, name: columns}, self.schema)
+
+
+@dataclass(frozen=True)
+class Bind:
+    """Where one bound value of a statement comes from: a column of a row, a whole relation, or the clock."""
+
+    key: str
+    name: str
+    column: str | None
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A compiled expression. `direct` is its value's place if it is just `name.column`; `literal` holds a constant."""
+
+    source: str
+    names: frozenset[str]
+    statement: Statement | None
+    binds: tuple[Bind, ...] = ()
+    direct: tuple[str, str] | None = None
+    literal: Any = None
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether the expression is a constant."""
+        return self.statement is None and self.direct is None
+
+
+def parse_expression(text: str, file: str, place: str) -> exp.Expression:
+    """Parse an expression of the subset; a syntax error is a SpecError that names the place."""
+    try:
+        node = sqlglot.parse_one(f"SELECT {text}", read="sqlite")
+    except sqlglot.errors.ParseError as error:
+        raise SpecError([SpecIssue(file, place, f"{text!r} is no SQL expression", str(error).split("\n")[0])]) from error
+    if not isinstance(node, exp.Select) or len(node.expressions) != 1:
+        raise SpecError([SpecIssue(file, place, f"{text!r} is not one expression", "write a single SQL expression")])
+    return node.expressions[0]
+
+
+def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
+    """Split a predicate at its top-level ANDs."""
+    node: exp.Expression = parse_expression(text, file, place)
+    found: list[str] = []
+
+    def walk(part: exp.Expression) -> None:
+        if isinstance(part, exp.And):
+            walk(part.left)
+            walk(part.right)
+        elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
+            walk(part.this)
+        else:
+            found.append(part.sql(dialect="sqlite"))
+
+    walk(node)
+    return tuple(found)
+
+
+def bind_names(node: exp.Expression, rows: Mapping[str, Columns]) -> tuple[exp.Expression, frozenset[str]]:
+    """Turn `name.column` of bound rows into placeholders; a name that a FROM inside the expression introduces stays a column."""
+    used: set[str] = set()
+    node = node.copy()
+    for column in list(node.find_all(exp.Column)):
+        name = column.table
+        if not name or name not in rows or name in _introduced(column):
+            continue
+        used.add(name)
+        placeholder = exp.Placeholder(this=f"{name}.{column.name}")
+        if column is node:
+            return placeholder, frozenset(used)
+        column.replace(placeholder)
+    return node, frozenset(used)
+
+
+def bind_select(sql: str, scope: Scope, file: str, place: str) -> tuple[str, frozenset[str]]:
+    """Turn `name.column` of the scope's rows into placeholders in a whole SELECT; return it with the names used."""
+    try:
+        node = sqlglot.parse_one(sql, read="sqlite")
+    except sqlglot.errors.ParseError as error:
+        raise SpecError([SpecIssue(file, place, f"{sql!r} does not parse", str(error).split("\n")[0])]) from error
+    bound, used = bind_names(node, scope.rows)
+    return bound.sql(dialect="sqlite"), used
+
+
+def columns_of(text: str, name: str, file: str, place: str) -> set[str]:
+    """The columns of one name that an expression uses."""
+    return {column.name for column in parse_expression(text, file, place).find_all(exp.Column) if column.table == name}
+
+
+def names_of(text: str, file: str = "", place: str = "") -> frozenset[str]:
+    """Every name that an expression could mean: qualifiers of columns and tables of its FROMs."""
+    node = parse_expression(text, file, place)
+    return frozenset({column.table for column in node.find_all(exp.Column) if column.table} | {table.name for table in node.find_all(exp.Table)})
+
+
+def _introduced(column: exp.Column) -> set[str]:
+    found: set[str] = set()
+    parent = column.parent
+    while parent is not None:
+        if isinstance(parent, exp.Select):
+            found |= {table.alias_or_name for table in parent.find_all(exp.Table)}
+        parent = parent.parent
+    return found
+
+
+def compile_expression(text: str, scope: Scope, *, file: str, place: str) -> Expression:
+    """Compile an expression over the names of a scope. Raises SpecError for a name or a column that is not there."""
+    node = parse_expression(text, file, place)
+    if isinstance(node, exp.Column) and node.table in scope.rows:
+        _require(node.name, scope.rows[node.table], node.table, file, place)
+        return Expression(text, frozenset({node.table}), None, direct=(node.table, node.name))
+    if isinstance(node, exp.Literal):
+        return Expression(text, frozenset(), None, literal=node.this if node.is_string else int(node.this))
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return Expression(text, frozenset(), None, literal=-int(node.this.this))
+    if isinstance(node, exp.Null):
+        return Expression(text, frozenset(), None, literal=None)
+    bound, used = bind_names(node, scope.rows)
+    statement = compile_statement(f"SELECT {bound.sql(dialect='sqlite')} AS value", scope, file=file, place=place, source=text)
+    relations = {bind for bind in statement.binds if bind in scope.relations}
+    return Expression(text, used | relations, statement, binds_of(statement, scope))
+
+
+def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: str) -> Statement:
+    """Compile a SELECT whose placeholders `:name.column` are rows of the scope; issues show the expression as it was written."""
+    try:
+        return compile_select(
+            sql, scope.schema, lets={name: tuple(columns) for name, columns in scope.rows.items()}, relations=scope.relations, place=place, file=file
+        )
+    except SpecError as error:
+        raise SpecError(SpecIssue(i.file, i.place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues) from error
+
+
+def binds_of(statement: Statement, scope: Scope) -> tuple[Bind, ...]:
+    """Say where each bound value of a statement comes from."""
+    found = []
+    for key in statement.binds:
+        if key in ("now", "today"):
+            found.append(Bind(key, key, None))
+        elif key in scope.relations:
+            found.append(Bind(key, key, None))
+        else:
+            name, _, column = key.partition("__")
+            found.append(Bind(key, name, column))
+    return tuple(found)
+
+
+def _require(column: str, columns: Columns, name: str, file: str, place: str) -> None:
+    if column not in columns:
+        raise SpecError([SpecIssue(file, place, f"{name}.{column} is not known here", f"{name} has {', '.join(sorted(columns)) or 'no columns'}")])
+
+
+def relation_key(name: str) -> str:
+    """Where an environment of values keeps the rows of a name, beside its current row."""
+    return f"*{name}"
+
+
+class Unbound(Exception):
+    """An expression used a step of a path that was not taken."""
+
+
+def bound_values(binds: tuple[Bind, ...], env: Mapping[str, Any], clock: Mapping[str, str]) -> dict[str, Any]:
+    """Collect the bound values of a statement from `env` (name -> row, `relation_key(name)` -> list of rows). Raises Unbound."""
+    found: dict[str, Any] = {}
+    for bind in binds:
+        if bind.column is None and bind.name in clock:
+            found[bind.key] = clock[bind.name]
+            continue
+        place = relation_key(bind.name) if bind.column is None else bind.name
+        if place not in env:
+            raise Unbound(bind.name)
+        found[bind.key] = json.dumps(env[place]) if bind.column is None else env[place][bind.column]
+    return found
+
+
+class Scratch:
+    """Evaluates expressions on a connection that has no table at all."""
+
+    def __init__(self, now: str) -> None:
+        self._connection = sqlite3.connect(":memory:", cached_statements=2000)
+        self._clock = {"now": now, "today": now[:10]}
+
+    def evaluate(self, expression: Expression, env: Mapping[str, Any]) -> Any:
+        """Return the value of an expression. Raises Unbound if a name it needs has no value on this path."""
+        if expression.direct is not None:
+            name, column = expression.direct
+            if name not in env:
+                raise Unbound(name)
+            return env[name][column]
+        if expression.statement is None:
+            return expression.literal
+        return self.rows(expression.statement, expression.binds, env)[0][0]
+
+    def rows(self, statement: Statement, binds: tuple[Bind, ...], env: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Run a statement over the names of `env`."""
+        return self._connection.execute(statement.sqlite, bound_values(binds, env, self._clock)).fetchall()

@@ -1,0 +1,126 @@
+"""Gate `unambiguous`: role by role, every other row that fits what is *said* must lead to the same end, or be refused by a tool."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+
+from toolscale.environment import Environment, World
+from toolscale.language import contains_words
+from toolscale.records import ColumnType, ToolCall
+from toolscale.sql.compiled import Statement
+from toolscale.tasks.names import Bind, Scope, bind_select, binds_of, bound_values, compile_statement, conjuncts, parse_expression, relation_key
+from toolscale.tasks.plan import SLOT_TYPES, Plan, RolePlan
+from toolscale.tasks.record import Invisible, Recorder, Rejection
+from toolscale.verify.subject import Subject
+
+ALTERNATIVES = 12
+"""How many other rows are tried per role, in the order of the superlative."""
+
+
+class Ambiguity:
+    """Finds other readings of a request on the database. The statements are compiled once per role and set of conjuncts that a text states."""
+
+    def __init__(self, environment: Environment, reader: World) -> None:
+        self.environment = environment
+        self.reader = reader
+        """A world that nobody writes to."""
+        self._statements: dict[tuple[str, str, tuple[str, ...]], tuple[Statement, tuple[Bind, ...]]] = {}
+        self._conjuncts: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def find(self, subject: Subject, recorder: Recorder) -> str | None:
+        """Return the role that could mean another row, and which, or None."""
+        for name, role in subject.plan.roles.items():
+            if name not in subject.recording.chosen or role.role.take == "all":
+                continue
+            for key in self._alternatives(subject, role):
+                finding = self._other_end(subject, recorder, role, key)
+                if finding is not None:
+                    return finding
+        return None
+
+    def _other_end(self, subject: Subject, recorder: Recorder, role: RolePlan, key: tuple[Any, ...]) -> str | None:
+        forced = {role.name: dict(zip(role.key, key, strict=True))}
+        recorder.world.reset()
+        try:
+            other = recorder.record(subject.plan, dataclasses.replace(subject.inputs, forced=forced))
+        except Invisible:
+            return f"{role.name} could be {key}, which no tool shows"
+        except Rejection as rejection:
+            if rejection.gate == "lawful":
+                return f"{role.name} could be {key}, for which the request is allowed"
+            return None
+        writes = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in other.writes)
+        if subject.states.of(writes).changes not in subject.accepted:
+            return f"{role.name} could be {key}, which ends in another state"
+        if [(f.kind, f.value) for f in other.facts] != [(f.kind, f.value) for f in subject.facts]:
+            return f"{role.name} could be {key}, for which other facts are true"
+        return None
+
+    def _alternatives(self, subject: Subject, role: RolePlan) -> list[tuple[Any, ...]]:
+        """Keys of other rows under the bound parent that fit the stated part of the role, best first."""
+        place = (subject.plan.intent.id, role.name)
+        if place not in self._conjuncts:
+            where = role.role.where
+            self._conjuncts[place] = conjuncts(where.replace("{all}", role.table), "intents.yaml", ".".join(place)) if where else ()
+        stated = tuple(text for text in self._conjuncts[place] if self._is_stated(text, subject, role))
+        if (*place, stated) not in self._statements:
+            self._statements[(*place, stated)] = self._compile(subject.plan, role, stated)
+        statement, binds = self._statements[(*place, stated)]
+        rows = self.reader.sandbox.query(statement, self._values(binds, subject, role))
+        if role.role.first or (role.description and role.description.first):
+            rows = [row for row in rows if row[-1] == rows[0][-1]]
+        chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[role.name]}
+        chosen |= {tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())}
+        return [key for row in rows if (key := tuple(row[:-1])) not in chosen][:ALTERNATIVES]
+
+    def _is_stated(self, text: str, subject: Subject, role: RolePlan) -> bool:
+        request = subject.candidate.request
+        adjectives = self.environment.spec.language.adjectives.get(role.table, {})
+        bare = text.replace(f"{role.name}.", "")
+        if bare in adjectives:
+            return contains_words(request, adjectives[bare])
+        node = parse_expression(text, "intents.yaml", role.name)
+        literals = [literal.this for literal in node.find_all(exp.Literal) if literal.is_string]
+        if literals and not role.role.cues:
+            return all(contains_words(request, literal) for literal in literals)
+        if any(column.table == "say" for column in node.find_all(exp.Column)):
+            return True
+        return bool(role.role.cues) and all(contains_words(request, cue) for cue in role.role.cues)
+
+    def _compile(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> tuple[Statement, tuple[Bind, ...]]:
+        schema = self.environment.schema
+        columns = {table: {name: column.type for name, column in spec.columns.items()} for table, spec in schema.tables.items()}
+        slots: dict[str, ColumnType] = {name: SLOT_TYPES[slot.kind] for name, slot in plan.intent.slots.items()}
+        policy: dict[str, ColumnType] = {n: "int" if isinstance(v, int) else "text" for n, v in self.environment.spec.policy.constants.items()}
+        scope = Scope({"say": slots, "policy": policy, f"say_{role.name}": {c: columns[role.table][c] for c in role.said}}, schema=schema)
+        for other in plan.roles.values():
+            if other.name != role.name:
+                if other.role.take == "all":
+                    scope = scope.with_relation(other.name, other.finder.columns)
+                else:
+                    scope = scope.with_row(other.name, other.finder.columns)
+        conditions = [f"{role.name}.{column} = say_{role.name}.{column}" for column in role.said]
+        if role.role.of is not None:
+            parent = plan.roles[role.role.of]
+            child, above = schema.foreign_key(role.table, parent.table) or ("", "")
+            among = f"{role.name}.{child} IN (SELECT p.{above} FROM {parent.name} AS p)" if parent.role.take == "all" else None
+            conditions.append(among or f"{role.name}.{child} = {parent.name}.{above}")
+        conditions += [f"({text})" for text in stated]
+        first = role.role.first or (role.description.first.replace("{r}", role.name) if role.description and role.description.first else "0")
+        key = ", ".join(f"{role.name}.{column}" for column in role.key)
+        sql = f"SELECT {key}, ({first}) AS best FROM {role.table} AS {role.name} WHERE {' AND '.join(conditions) or '1 = 1'} ORDER BY best, {key}"
+        bound, _ = bind_select(sql, scope, "intents.yaml", role.name)
+        statement = compile_statement(bound, scope, file="intents.yaml", place=f"intents[{plan.intent.id}].roles.{role.name}", source=sql)
+        return statement, binds_of(statement, scope)
+
+    def _values(self, binds: tuple[Bind, ...], subject: Subject, role: RolePlan) -> Mapping[str, Any]:
+        env = dict(subject.recording.env)
+        for name, rows in subject.recording.chosen.items():
+            env[name] = rows[0]
+            env[relation_key(name)] = rows
+        world = self.environment.spec.world
+        return bound_values(binds, env, {"now": world.now, "today": world.today})

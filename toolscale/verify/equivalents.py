@@ -1,0 +1,79 @@
+"""Gates `equivalents_accepted`, `idle_fails` and `necessary`: right ways that must pass, lazy ways that must not, and nothing superfluous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from toolscale.language import state_facts
+from toolscale.records import ToolCall
+from toolscale.verify.subject import Subject
+from toolscale.verify.trajectories import Trajectory
+
+STYLES = 5
+"""Written forms of the golden answer."""
+
+MOST_PAIRS_FROM = 6
+"""Beyond so many writes, pairs are left out one with the next only."""
+
+
+def equivalents(subject: Subject) -> Iterator[Trajectory]:
+    """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a chatty answer."""
+    writes = subject.writes
+    touched = subject.golden.touched
+    for position in range(len(writes) - 1):
+        exchanged = (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
+        if not touched[position] & touched[position + 1] and not _feeds(subject, position):
+            yield Trajectory("order", "right", exchanged)
+    doubled = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in subject.recording.calls for _ in range(1 if r.mutates else 2))
+    yield Trajectory("reads", "right", doubled)
+    if any(isinstance(value, int) and not isinstance(value, bool) for call in writes for value in call.arguments.values()):
+        yield Trajectory("float", "right", tuple(_as_float(call) for call in writes))
+    if writes:
+        broken = {name: "zz_0" if isinstance(value, str) else value for name, value in writes[0].arguments.items()}
+        yield Trajectory("failed_first", "right", (ToolCall.model_construct(name=writes[0].name, arguments=broken), *writes))
+    yield Trajectory("unknown_first", "right", (ToolCall.model_construct(name="zz_no_such_tool", arguments={}), *writes))
+    for style in range(1, STYLES):
+        yield Trajectory("written", "right", writes, state_facts(subject.facts, subject.today, style=style))
+    yield Trajectory("chatty", "right", writes, f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?")
+
+
+def _feeds(subject: Subject, position: int) -> bool:
+    """Whether the next write uses a result of this one."""
+    first, second = subject.recording.writes[position], subject.recording.writes[position + 1]
+    if first.plan is None or second.plan is None:
+        return False
+    return any(first.plan.name in expression.names for expression in second.plan.arguments.values())
+
+
+def _as_float(call: ToolCall) -> ToolCall:
+    changed = {name: float(value) if isinstance(value, int) and not isinstance(value, bool) else value for name, value in call.arguments.items()}
+    return ToolCall.model_construct(name=call.name, arguments=changed)
+
+
+def idle_agents(subject: Subject) -> Iterator[Trajectory]:
+    """Yield agents that do not do the task: each must score 0, refusals included."""
+    reads = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in subject.recording.calls if not r.mutates)
+    for answer in ("", "Hello! How can I help you today?", "Yes, done.", "I am sorry, I cannot do that.", subject.candidate.request):
+        yield Trajectory("idle", "wrong", (), answer)
+    yield Trajectory("only_reads", "wrong", reads, "I have looked into it.")
+    listed = [f"{kind}: {value}" for kind, values in sorted(subject.observed.items()) for value in sorted(values, key=str)]
+    yield Trajectory("lists_everything", "wrong", reads, "Here is everything I found. " + "; ".join(listed))
+    transfer = subject.environment.tools.get("transfer_to_human")
+    if transfer is not None:
+        for reason in transfer.spec.parameters["reason"]["enum"]:
+            calls = (ToolCall.model_construct(name="transfer_to_human", arguments={"reason": reason}),)
+            yield Trajectory("transfer", "wrong", calls, "I am handing you over to a colleague.")
+
+
+def superfluous(subject: Subject) -> str | None:
+    """Return the golden write, or pair of writes, without which the end state is accepted all the same, or None."""
+    writes = subject.writes
+    singles = [(position,) for position in range(len(writes))]
+    pairs = list(combinations(range(len(writes)), 2)) if len(writes) <= MOST_PAIRS_FROM else [(p, p + 1) for p in range(len(writes) - 1)]
+    for left_out in (*singles, *pairs):
+        rest = tuple(call for position, call in enumerate(writes) if position not in left_out)
+        if subject.states.of(rest).changes in subject.accepted:
+            names = " and ".join(writes[position].name for position in left_out)
+            return f"without {names} the end state is accepted all the same"
+    return None

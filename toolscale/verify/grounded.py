@@ -1,0 +1,77 @@
+"""Gates `grounded`, `not_leaked` and `case_agrees`: the request says what the plan needs, no more, and means the rows it was made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolscale.language import contains_words, mentions, states
+from toolscale.records import FactKind
+from toolscale.tasks.phrase import KIND_OF_TYPE
+from toolscale.verify.subject import Subject
+
+
+def ungrounded(subject: Subject) -> str | None:
+    """Return what the request fails to say, or None: every slot and described column in a typed round trip, every cue of a superlative, set or enum."""
+    request, today = subject.candidate.request, subject.today
+    for name, slot in subject.plan.intent.slots.items():
+        value = subject.candidate.say[name]
+        if not states(request, slot.kind, value, today, slot.tense):
+            return f"the request does not say {name} = {value!r} in a way that reads back as exactly that"
+    for name, role in subject.plan.roles.items():
+        if name not in subject.recording.chosen:
+            continue
+        columns = subject.environment.schema.tables[role.table].columns
+        for column, value in subject.inputs.said.get(name, {}).items():
+            kind = kind_of(columns[column].type)
+            if not states(request, kind, value, today, role.description.tense if role.description else None):
+                return f"the request does not say {name}.{column} = {value!r} in a way that reads back as exactly that"
+        cues = (*role.role.cues, *(role.description.cues if role.description else ()))
+        for cue in cues:
+            if not contains_words(request, cue):
+                return f"the request lacks the cue {cue!r} of {name}"
+    return _enum_without_cue(subject)
+
+
+def kind_of(column_type: Any) -> FactKind:
+    """The kind of fact that a column holds."""
+    return KIND_OF_TYPE[column_type]
+
+
+def _enum_without_cue(subject: Subject) -> str | None:
+    cues = subject.environment.spec.language.enum_cues
+    taken = [r.plan for r in subject.recording.calls if r.plan is not None] + [step for step, _ in subject.recording.forbidden]
+    for step in taken:
+        for name, expression in step.arguments.items():
+            if expression.is_literal and isinstance(expression.literal, str):
+                words = cues.get(expression.literal, ())
+                if not any(contains_words(subject.candidate.request, word) for word in words):
+                    return f"{step.tool.spec.name}({name}={expression.literal!r}) has no cue in the request; one of {', '.join(words) or 'none given'}"
+    return None
+
+
+def leaked(subject: Subject) -> str | None:
+    """Return the fact or tool name that the request gives away, or None."""
+    request, today = subject.candidate.request, subject.today
+    for tool in subject.environment.tools:
+        if "_" in tool and contains_words(request, tool):
+            return f"the request names the tool {tool}"
+    said = {(m.kind, reading) for tense in ("past", "future") for m in mentions(request, today, tense) for reading in m.readings}
+    for fact in subject.facts:
+        if fact.kind == "bool":
+            continue
+        given = contains_words(request, str(fact.value)) if fact.kind in ("text", "id", "digits") else (fact.kind, fact.value) in said
+        if given:
+            return f"the request already says what must be told: {fact.kind} {fact.value}"
+    return None
+
+
+def disagreement(subject: Subject) -> str | None:
+    """Return the role for which the agent chose other rows than the case query picked, or None."""
+    for name, rows in subject.recording.chosen.items():
+        role = subject.plan.roles[name]
+        picked = {tuple(key) for key in subject.candidate.bindings[name]}
+        chosen = {tuple(row[column] for column in role.key) for row in rows}
+        agrees = chosen <= picked if role.role.take == "any" else chosen == picked
+        if not agrees:
+            return f"{name}: the case is about {sorted(picked)}, the agent chose {sorted(chosen)}"
+    return None

@@ -1,0 +1,286 @@
+"""The judge: records a candidate and runs every gate on it. It needs no model, and it keeps all findings."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterable
+from typing import Any
+
+from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash, stable_int
+from toolscale.environment import Environment, World
+from toolscale.records import GATES, Candidate, Difficulty, GateResult, Judged, Provenance, RowChange, Scenario, Status, Task, ToolCall, Verdict
+from toolscale.sandbox import Rows, to_row_changes
+from toolscale.sandbox import state_hash as hash_of
+from toolscale.tasks.plan import Plan, compile_plans
+from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection
+from toolscale.verify.ambiguity import Ambiguity
+from toolscale.verify.equivalents import equivalents, idle_agents, superfluous
+from toolscale.verify.grounded import disagreement, leaked, ungrounded
+from toolscale.verify.laws import Laws
+from toolscale.verify.mutants import MutantMaker
+from toolscale.verify.replica import Replica, replayed
+from toolscale.verify.states import EndStates
+from toolscale.verify.subject import Subject, allowed_values, golden_answer, observed_values
+from toolscale.verify.trajectories import Trajectory
+
+JUDGE_VERSION = "1"
+"""Raised when a change of grading could change a verdict; stored in every row."""
+
+LEAST_MUTANTS = 5
+
+
+class Judge:
+    """Judges candidates of one environment. Open once per process; close ends its helper processes."""
+
+    def __init__(
+        self, environment: Environment, rows: Rows, *, seed: int = 0, scale: int = 1, audit_share: float = 0.05, replica: bool = True
+    ) -> None:
+        self.environment = environment
+        self.world = World(environment, rows)
+        self._reader = World(environment, rows)
+        self.plans, rules = compile_plans(environment)
+        self.recorder = Recorder(self.world, environment.spec.policy.constants)
+        self.states = EndStates(self.world)
+        self._laws = Laws(environment, rules)
+        self._mutants = MutantMaker(environment, rows)
+        self._ambiguity = Ambiguity(environment, self._reader)
+        self._audit_share = audit_share
+        self._auditor: World | None = None
+        self._rows = rows
+        self._replica = Replica(environment.folder, seed, scale) if replica else None
+        self.initial_state_hash = hash_of(environment.schema, rows)
+        self._index: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
+
+    def close(self) -> None:
+        """End the worlds and the helper processes."""
+        if self._replica is not None:
+            self._replica.close()
+        for world in (self.world, self._reader, self._auditor):
+            if world is not None:
+                world.close()
+
+    def inputs(self, candidate: Candidate) -> Inputs:
+        """What the request of a candidate says: its slots, and the described columns of the rows that it is about."""
+        plan = self.plans[candidate.intent_id]
+        said = {}
+        for name, role in plan.roles.items():
+            if role.said:
+                row = self._row(role.table, tuple(candidate.bindings[name][0]))
+                said[name] = {column: row[column] for column in role.said}
+        return Inputs(dict(candidate.say), said)
+
+    def _row(self, table: str, key: tuple[Any, ...]) -> dict[str, Any]:
+        if table not in self._index:
+            spec = self.environment.schema.tables[table]
+            names = list(spec.columns)
+            places = [names.index(column) for column in spec.key]
+            self._index[table] = {tuple(row[p] for p in places): dict(zip(names, row, strict=True)) for row in self._rows[table]}
+        return self._index[table][key]
+
+    def judge(self, candidate: Candidate) -> Judged:
+        """Record the candidate, run every gate, and return the verdict with all findings."""
+        try:
+            return self._try(self.subject(candidate))
+        except Rejection as rejection:
+            return self._unrecorded(candidate, rejection)
+
+    def subject(self, candidate: Candidate) -> Subject:
+        """Record a candidate for grading rollouts of it. Raises Rejection if it cannot be recorded."""
+        plan, inputs = self.plans[candidate.intent_id], self.inputs(candidate)
+        self.states.forget()
+        self.world.reset()
+        return self._subject(plan, candidate, inputs, self.recorder.record(plan, inputs))
+
+    def _unrecorded(self, candidate: Candidate, rejection: Rejection) -> Judged:
+        results = [
+            GateResult(gate=gate, status="fail" if gate == rejection.gate else "not_run", finding=rejection.finding if gate == rejection.gate else "")
+            for gate in GATES
+        ]
+        return Judged(candidate=candidate, verdict=Verdict(gates=tuple(results)))
+
+    def _subject(self, plan: Plan, candidate: Candidate, inputs: Inputs, recording: Recording) -> Subject:
+        today = self.environment.spec.world.today
+        self._net = self.world.net_changes()
+        self._touched = list(dict.fromkeys(self.world.touched()))
+        subject = Subject(
+            self.environment, plan, candidate, inputs, recording, self.states,
+            golden=self.states.of(tuple(self._writes(recording))), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
+            observed=observed_values(self.environment, recording), allowed=allowed_values(self.environment, recording, candidate.request, today),
+        )  # fmt: skip
+        subject.accepted.add(self.states.comparable(self._net))
+        self._accept_interchangeable(subject)
+        return subject
+
+    def _writes(self, recording: Recording) -> Iterable[ToolCall]:
+        return (ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in recording.writes)
+
+    def _accept_interchangeable(self, subject: Subject) -> None:
+        """Add the end state of every other row of a `take: any` role to the accepted set."""
+        for name, rows in subject.recording.interchangeable.items():
+            key = subject.plan.roles[name].key
+            for row in rows[1:]:
+                self.world.reset()
+                try:
+                    other = self.recorder.record(
+                        subject.plan, dataclasses.replace(subject.inputs, forced={name: {column: row[column] for column in key}})
+                    )
+                except Rejection:
+                    continue
+                subject.accepted.add(self.states.of(tuple(self._writes(other))).changes)
+
+    def _try(self, subject: Subject) -> Judged:
+        findings: dict[str, tuple[Status, str]] = {}
+        details: dict[str, Any] = {}
+
+        def gate(name: str, finding: str | None, passed: str) -> None:
+            findings[name] = ("pass", passed) if finding is None else ("fail", finding)
+
+        gate("schema", self._schema_finding(subject), "records and arguments validate")
+        gate("replay", self._replay_finding(subject), f"{len(subject.recording.calls)} calls give the recorded results")
+        gate("case_agrees", disagreement(subject), "the agent found the rows of the case")
+        findings["deterministic"] = self._deterministic(subject)
+        findings["engines_agree"] = self._engines_agree(subject)
+        gate("grounded", ungrounded(subject), "every said value reads back as itself")
+        gate("unambiguous", self._ambiguity.find(subject, self.recorder), "no other row fits what is said")
+        rule, invariant = self._laws.broken(subject, self.recorder)
+        gate("lawful", rule, "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken")
+        gate("integrity", invariant, "invariants hold after every call")
+        gate("necessary", superfluous(subject), f"each of {len(subject.writes)} writes is needed")
+        gate("not_leaked", leaked(subject), "what must be told is not in the request")
+        idle = self._first_scoring(subject, idle_agents(subject))
+        gate("idle_fails", idle and f"an agent that does not do the task scores 1: {idle.describe()}", "lazy agents score 0")
+        killed, accepted = self._mutate(subject, gate, details)
+        findings["novel"] = ("not_run", "decided when the dataset is assembled")
+        findings["solvable"] = ("not_run", "no model is configured")
+        results = tuple(GateResult(gate=name, status=findings[name][0], finding=findings[name][1]) for name in GATES)
+        verdict = Verdict(gates=results, mutants_killed=killed, equivalents_accepted=accepted)
+        actual = details.pop("row_changes", None)
+        return Judged(
+            candidate=subject.candidate, verdict=verdict, task=self._task(subject, verdict), actual_row_changes=actual, details=details
+        )
+
+    def _first_scoring(self, subject: Subject, trajectories: Iterable[Trajectory]) -> Trajectory | None:
+        return next((t for t in trajectories if subject.score(t.calls, t.answer)), None)
+
+    def _schema_finding(self, subject: Subject) -> str | None:
+        for recorded in subject.recording.calls:
+            _, problem = self.world.prepare(recorded.call.name, recorded.call.arguments)
+            if isinstance(problem, str):
+                return f"{recorded.call.name}: {problem}"
+        if not subject.recording.writes and not any(fact.kind != "bool" for fact in subject.facts):
+            return "nothing changes and nothing but a yes or no is told"
+        told = [(fact.kind, fact.value, fact.about) for fact in subject.facts]
+        if len(set(told)) < len(told):
+            return "the same fact is to be told twice"
+        pairs = [(fact.kind, fact.value) for fact in subject.facts if fact.about is None]
+        if len(set(pairs)) < len(pairs):
+            return "two facts of one kind and value cannot be told apart"
+        return None
+
+    def _replay_finding(self, subject: Subject) -> str | None:
+        """Replay strictly from a fresh reset: every result must be the recorded one, and the row changes too."""
+        self.world.reset()
+        for position, recorded in enumerate(subject.recording.calls):
+            result = self.world.call(recorded.call.name, recorded.call.arguments)
+            if result.error is not None:
+                return f"call {position + 1}, {recorded.call.name}, fails: {result.error}"
+            if result.value != recorded.call.result:
+                return f"call {position + 1}, {recorded.call.name}, gives another result than recorded"
+        return None if self.world.net_changes() == self._net else "the row changes differ from those recorded"
+
+    def _deterministic(self, subject: Subject) -> tuple[Status, str]:
+        if self._replica is None:
+            return "not_run", "no second process was asked for"
+        calls = [recorded.call for recorded in subject.recording.calls]
+        here = replayed(self.world, [(call.name, call.arguments) for call in calls])
+        if self._replica.replay(calls) == here:
+            return "pass", "another process in another time zone, with another hash seed, on rows populated anew, gives the same"
+        return "fail", "another process gives other results or row changes"
+
+    def _engines_agree(self, subject: Subject) -> tuple[Status, str]:
+        draw = stable_int("audit", canonical_json(subject.candidate.model_dump(mode="json"))) % 10_000
+        if draw >= self._audit_share * 10_000:
+            return "attested", "every tool was compared on both engines at admission; this task was not drawn"
+        if self._auditor is None:
+            self._auditor = World(self.environment, self._rows, engine="duckdb")
+        calls = [(recorded.call.name, recorded.call.arguments) for recorded in subject.recording.calls]
+        if replayed(self._auditor, calls) == replayed(self.world, calls):
+            return "pass", "DuckDB gives the same results and row changes"
+        return "fail", "DuckDB gives other results or row changes than SQLite"
+
+    def _mutate(self, subject: Subject, gate: Any, details: dict[str, Any]) -> tuple[int, int]:
+        rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
+        killed, right, survivor = 0, list(equivalents(subject)), None
+        for mutant in self._mutants.make(subject, self.recorder, rng):
+            if subject.score(mutant.calls, mutant.answer) == 0:
+                killed += 1
+            elif mutant.label == "wrong":
+                survivor = survivor or mutant
+            else:
+                right.append(mutant)
+        finding = survivor and f"a wrong trajectory scores 1: {survivor.describe()}"
+        if finding is None and killed < LEAST_MUTANTS:
+            finding = f"only {killed} live mutants; at least {LEAST_MUTANTS} are needed"
+        gate("mutants_killed", finding, f"{killed} of {killed} wrong trajectories score 0")
+        refused = next((t for t in right if subject.score(t.calls, t.answer) == 0), None)
+        gate("equivalents_accepted", refused and f"a right trajectory scores 0: {self._why_refused(subject, refused)}", f"{len(right)} right trajectories score 1")
+        decisive = survivor or refused
+        if decisive is not None:
+            details |= {"operator": decisive.operator, "calls": [c.model_dump() for c in decisive.calls], "answer": decisive.answer}
+            details["row_changes"] = self._changes_of(decisive)
+        return killed, len(right)
+
+    def _why_refused(self, subject: Subject, trajectory: Trajectory) -> str:
+        answer = subject.answer if trajectory.answer is None else trajectory.answer
+        return f"{trajectory.describe()} ({subject.text_finding(answer) or 'other end state'})"
+
+    def _changes_of(self, trajectory: Trajectory) -> tuple[RowChange, ...]:
+        self.world.reset()
+        for call in trajectory.calls:
+            self.world.call(call.name, call.arguments, returns=False)
+        return to_row_changes(self.environment.schema, self.world.net_changes())
+
+    def _task(self, subject: Subject, verdict: Verdict) -> Task:
+        candidate, recording = subject.candidate, subject.recording
+        calls = tuple(recorded.call for recorded in recording.calls)
+        changes = to_row_changes(self.environment.schema, self._net)
+        content = {
+            "domain": candidate.domain, "intent_id": candidate.intent_id, "request": candidate.request, "environment_hash": self.environment.hash,
+            "golden_calls": [[call.name, call.arguments, call.result] for call in calls],
+            "row_changes": [change.model_dump(mode="json") for change in changes],
+            "communicate": [fact.model_dump(mode="json") for fact in recording.facts],
+            "initial_state_hash": self.initial_state_hash, "evolutions": list(candidate.evolutions),
+        }  # fmt: skip
+        return Task(
+            id=content_hash(content)[:32], domain=candidate.domain, intent_id=candidate.intent_id, evolutions=candidate.evolutions,
+            outcome=subject.plan.intent.outcome, request=candidate.request, interaction="single", scenario=_scenario(subject),
+            golden_calls=calls, communicate=tuple(recording.facts), row_changes=changes,
+            touched=tuple((table, canonical_json(list(key))) for table, key in self._touched), difficulty=_difficulty(recording),
+            environment_hash=self.environment.hash, initial_state_hash=self.initial_state_hash,
+            verdict={gate.gate: f"{gate.status}: {gate.finding}" for gate in verdict.gates}, mutants_killed=verdict.mutants_killed,
+            provenance=Provenance(
+                generator="plans", seed=candidate.seed, candidate=candidate.number,
+                versions={"judge": JUDGE_VERSION, "canonical": str(CANONICAL_VERSION), "environment": self.environment.spec.world.version},
+            ),
+            candidate=candidate,
+        )  # fmt: skip
+
+
+def _scenario(subject: Subject) -> Scenario:
+    known: dict[str, Any] = dict(subject.candidate.say)
+    for role, columns in subject.inputs.said.items():
+        known |= {f"{role}.{column}": value for column, value in columns.items()}
+    unknown: dict[str, Any] = {}
+    for role, rows in subject.recording.chosen.items():
+        keys: list[Any] = [row[column] for row in rows for column in subject.plan.roles[role].key]
+        unknown[role] = keys if subject.plan.roles[role].role.take == "all" else keys[0] if len(keys) == 1 else keys
+    return Scenario(known=known, unknown=unknown)
+
+
+def _difficulty(recording: Recording) -> Difficulty:
+    calls, writes = len(recording.calls), len(recording.writes)
+    branches = len(recording.branches)
+    hops = max((recorded.depth for recorded in recording.calls), default=0)
+    tier: Any = "hard" if writes >= 2 and calls >= 6 else "easy" if writes <= 1 and calls <= 4 and not branches else "medium"
+    return Difficulty(calls=calls, reads=calls - writes, writes=writes, hops=hops, branches=branches, tier=tier)

@@ -1,0 +1,80 @@
+"""Gates `lawful` and `integrity`: the policy's rules before every golden write, the invariants of the touched rows after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolscale.environment import Environment, World
+from toolscale.records import Invariant
+from toolscale.sql import compile_select
+from toolscale.sql.compiled import Statement
+from toolscale.tasks.plan import CallPlan, RulePlan
+from toolscale.tasks.record import Recorder
+from toolscale.verify.subject import Subject
+
+
+class Laws:
+    """The rules and invariants of an environment, compiled once."""
+
+    def __init__(self, environment: Environment, rules: Mapping[str, RulePlan]) -> None:
+        self.environment = environment
+        self._guards: dict[str, list[RulePlan]] = {}
+        for rule in rules.values():
+            for tool in rule.rule.guards:
+                self._guards.setdefault(tool, []).append(rule)
+        self._invariants: dict[str, list[tuple[str, Statement]]] = {}
+        for name, invariant in environment.spec.policy.invariants.items():
+            self._invariants.setdefault(invariant.table, []).append((name, self._compile(name, invariant)))
+
+    def _compile(self, name: str, invariant: Invariant) -> Statement:
+        key = self.environment.schema.tables[invariant.table].key
+        where = " AND ".join(f"{invariant.table}.{column} = :{column}" for column in key)
+        sql = f"SELECT ({invariant.holds}) AS holds FROM {invariant.table} WHERE {where}"
+        return compile_select(sql, self.environment.schema, params=key, place=f"invariants.{name}.holds", file="rules.yaml")
+
+    def broken(self, subject: Subject, recorder: Recorder) -> tuple[str | None, str | None]:
+        """Replay the golden writes; return (the first rule broken, the first invariant broken), each None if there is none."""
+        world = recorder.world
+        world.reset()
+        for call in subject.writes:
+            rule = self.broken_rule(call.name, call.arguments, recorder)
+            if rule is not None:
+                return f"{call.name} breaks the rule {rule}: {self.environment.spec.policy.rules[rule].text}", None
+            before = len(world.touched())
+            result = world.call(call.name, call.arguments, returns=False)
+            if result.error is not None:
+                return None, f"{call.name} fails: {result.error}"
+            for table, key in world.touched()[before:]:
+                finding = self._broken_invariant(world, table, key)
+                if finding is not None:
+                    return None, f"after {call.name}, {finding}"
+        return None, None
+
+    def broken_rule(self, tool: str, arguments: Mapping[str, Any], recorder: Recorder) -> str | None:
+        """Return the rule that a call would break in the present state, or None. A look-up of a rule that fails counts as broken."""
+        failures: list[str] = []
+
+        def read(step: CallPlan, params: dict[str, Any]) -> Mapping[str, Any]:
+            result = recorder.world.call(step.tool.spec.name, params)
+            if result.error is not None:
+                failures.append(result.error)
+                return {part.name: [] if part.mode == "rows" else None for part in step.tool.returns}
+            value: Mapping[str, Any] = result.value
+            return value
+
+        spec = self.environment.tools[tool].spec.parameters
+        full = {name: arguments.get(name, schema.get("default")) for name, schema in spec.items()}
+        for rule in self._guards.get(tool, ()):
+            broken, _ = recorder.breaks(rule, full, read)
+            if broken or failures:
+                return rule.name
+        return None
+
+    def _broken_invariant(self, world: World, table: str, key: tuple[Any, ...]) -> str | None:
+        names = self.environment.schema.tables[table].key
+        for name, statement in self._invariants.get(table, ()):
+            rows = world.sandbox.query(statement, dict(zip(names, key, strict=True)))
+            if rows and not rows[0][0]:
+                return f"the invariant {name} does not hold for {table} {', '.join(map(str, key))}"
+        return None

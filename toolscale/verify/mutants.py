@@ -1,0 +1,281 @@
+"""Gate `mutants_killed`: trajectories that are wrong by their meaning, labelled before they are judged.
+
+Operators and labels follow the definitions in `docs/grading.md`. Every argument is mutated by what it is: the key of a row (sibling, stranger), an
+amount, a date, an enum value; calls are dropped, repeated, replaced by another tool or added; branches are taken the other way; facts are falsified,
+left out or buried among others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from itertools import islice
+from typing import Any
+
+from toolscale.environment import Environment
+from toolscale.language import state_facts
+from toolscale.records import Fact, ToolCall
+from toolscale.sandbox import Rows
+from toolscale.tasks.names import Expression
+from toolscale.tasks.record import Invisible, Recorder, Rejection, with_defaults
+from toolscale.tasks.tools import root_column
+from toolscale.verify.subject import Subject
+from toolscale.verify.trajectories import Trajectory, swap_argument
+
+PER_OPERATOR = 3
+"""How many mutants of one operator a candidate is tried with."""
+
+AIM = 14
+"""Extra writes are added until so many mutants are there."""
+
+
+class Relatives:
+    """Keys of the rows of the populated database, by table and by parent: where siblings and strangers come from."""
+
+    def __init__(self, environment: Environment, rows: Rows) -> None:
+        self.environment = environment
+        self._keys: dict[str, list[Any]] = {}
+        self._parents: dict[str, dict[Any, Any]] = {}
+        self._families: dict[str, dict[Any, list[Any]]] = {}
+        for table, spec in environment.schema.tables.items():
+            if len(spec.key) != 1:
+                continue
+            names = list(spec.columns)
+            key = names.index(spec.key[0])
+            link = next((names.index(name) for name, column in spec.columns.items() if column.fk), None)
+            self._keys[table] = [row[key] for row in rows.get(table, ())]
+            self._parents[table] = {row[key]: row[link] if link is not None else row[key] for row in rows.get(table, ())}
+            families: dict[Any, list[Any]] = {}
+            for child, parent in self._parents[table].items():
+                families.setdefault(parent, []).append(child)
+            self._families[table] = families
+
+    def siblings(self, table: str, key: Any) -> list[Any]:
+        """Other rows under the same parent."""
+        family = self._families.get(table, {}).get(self._parents.get(table, {}).get(key), [])
+        return [other for other in family if other != key]
+
+    def strangers(self, table: str, key: Any, rng: random.Random, count: int) -> list[Any]:
+        """Rows under other parents."""
+        keys, parents = self._keys.get(table, []), self._parents.get(table, {})
+        if not keys:
+            return []
+        drawn = [keys[rng.randrange(len(keys))] for _ in range(count * 2)]
+        return [other for other in dict.fromkeys(drawn) if parents[other] != parents.get(key)][:count]
+
+
+class MutantMaker:
+    """Makes the mutants of a subject; the draw depends on the candidate alone."""
+
+    def __init__(self, environment: Environment, rows: Rows) -> None:
+        self.environment = environment
+        self.relatives = Relatives(environment, rows)
+        self._writers = sorted(name for name, tool in environment.tools.items() if tool.mutates_state)
+
+    def make(self, subject: Subject, recorder: Recorder, rng: random.Random) -> list[Trajectory]:
+        """Return the mutants, at most PER_OPERATOR of each operator, without repetition."""
+        operators = (
+            self._siblings(subject), self._strangers(subject, rng), self._amounts(subject), self._dates(subject), self._enums(subject),
+            self._swaps(subject), self._tools(subject), self._drops(subject), self._branches(subject, recorder), self._forbidden(subject),
+            self._repeats(subject), self._false_facts(subject), self._unsaid(subject), self._shotguns(subject),
+        )  # fmt: skip
+        seen: set[str] = set()
+        found: list[Trajectory] = []
+        for operator in operators:
+            self._add(found, seen, islice(operator, PER_OPERATOR * 4), PER_OPERATOR)
+        self._add(found, seen, islice(self._extras(subject, rng), 40), max(PER_OPERATOR, AIM - len(found)))
+        return found
+
+    def _add(self, found: list[Trajectory], seen: set[str], made: Iterator[Trajectory], most: int) -> None:
+        added = 0
+        for trajectory in made:
+            text = trajectory.describe().partition(": ")[2]
+            if text not in seen and added < most:
+                seen.add(text)
+                found.append(trajectory)
+                added += 1
+
+    def _arguments(self, subject: Subject) -> Iterator[tuple[int, str, Any, Expression]]:
+        """Every argument of every golden write: (position, parameter, value, expression)."""
+        for position, recorded in enumerate(subject.recording.writes):
+            if recorded.plan is not None:
+                for name, expression in recorded.plan.arguments.items():
+                    yield position, name, recorded.call.arguments[name], expression
+
+    def _table_of(self, tool: str, parameter: str) -> str | None:
+        """The table whose key a parameter is."""
+        for column in sorted(self.environment.tools[tool].consumes.get(parameter, ())):
+            table, name = root_column(self.environment, column)
+            if self.environment.schema.tables[table].key == (name,):
+                return table
+        return None
+
+    def _siblings(self, subject: Subject) -> Iterator[Trajectory]:
+        for position, name, value, expression in self._arguments(subject):
+            table = self._table_of(subject.writes[position].name, name)
+            if table is None:
+                continue
+            fitting = set()
+            if expression.direct is not None and expression.direct[0] in subject.recording.chosen:
+                role, column = expression.direct
+                fitting = {row[column] for row in (*subject.recording.interchangeable.get(role, ()), *subject.recording.chosen[role])}
+            for other in self.relatives.siblings(table, value):
+                if other not in fitting:
+                    yield Trajectory("sibling", "wrong", swap_argument(subject.writes, position, **{name: other}))
+
+    def _strangers(self, subject: Subject, rng: random.Random) -> Iterator[Trajectory]:
+        for position, name, value, _ in self._arguments(subject):
+            table = self._table_of(subject.writes[position].name, name)
+            if table is not None:
+                for other in self.relatives.strangers(table, value, rng, 2):
+                    yield Trajectory("stranger", "wrong", swap_argument(subject.writes, position, **{name: other}))
+
+    def _amounts(self, subject: Subject) -> Iterator[Trajectory]:
+        said = [value for name, value in subject.candidate.say.items() if subject.plan.intent.slots[name].kind == "money"]
+        for position, name, value, _ in self._arguments(subject):
+            if isinstance(value, int) and not isinstance(value, bool) and self._kind(subject.writes[position].name, name) == "integer":
+                for other in (value + 1, value - 1, value * 100, value // 100, *said):
+                    if other != value:
+                        yield Trajectory("amount", "wrong", swap_argument(subject.writes, position, **{name: other}))
+
+    def _dates(self, subject: Subject) -> Iterator[Trajectory]:
+        for position, name, value, _ in self._arguments(subject):
+            if self._schema(subject.writes[position].name, name).get("format") == "date":
+                for days in (1, 7, -1, 31):
+                    other = (date.fromisoformat(value) + timedelta(days=days)).isoformat()
+                    yield Trajectory("date", "wrong", swap_argument(subject.writes, position, **{name: other}))
+
+    def _enums(self, subject: Subject) -> Iterator[Trajectory]:
+        for position, name, value, _ in self._arguments(subject):
+            for other in self._schema(subject.writes[position].name, name).get("enum", ()):
+                if other != value:
+                    yield Trajectory("enum", "wrong", swap_argument(subject.writes, position, **{name: other}))
+
+    def _schema(self, tool: str, parameter: str) -> dict[str, Any]:
+        return self.environment.tools[tool].spec.parameters[parameter]
+
+    def _kind(self, tool: str, parameter: str) -> Any:
+        return self._schema(tool, parameter).get("type")
+
+    def _swaps(self, subject: Subject) -> Iterator[Trajectory]:
+        for position, call in enumerate(subject.writes):
+            ids = [(name, self._table_of(call.name, name)) for name in call.arguments]
+            for first, (name, table) in enumerate(ids):
+                for other, other_table in ids[first + 1 :]:
+                    if table is not None and table == other_table and call.arguments[name] != call.arguments[other]:
+                        changed = {name: call.arguments[other], other: call.arguments[name]}
+                        yield Trajectory("swap", "wrong", swap_argument(subject.writes, position, **changed))
+
+    def _tools(self, subject: Subject) -> Iterator[Trajectory]:
+        for position, call in enumerate(subject.writes):
+            for name in self._writers:
+                parameters = self.environment.tools[name].spec.parameters
+                required = {param for param, schema in parameters.items() if "default" not in schema}
+                if name != call.name and required and required <= set(call.arguments):
+                    arguments = {param: value for param, value in call.arguments.items() if param in parameters}
+                    other = ToolCall.model_construct(name=name, arguments=arguments)
+                    yield Trajectory("tool", "wrong", (*subject.writes[:position], other, *subject.writes[position + 1 :]))
+
+    def _drops(self, subject: Subject) -> Iterator[Trajectory]:
+        for position in range(len(subject.writes)):
+            yield Trajectory("drop", "wrong", (*subject.writes[:position], *subject.writes[position + 1 :]))
+
+    def _branches(self, subject: Subject, recorder: Recorder) -> Iterator[Trajectory]:
+        for branch in range(len(subject.recording.branches)):
+            recorder.world.reset()
+            try:
+                other = recorder.record(subject.plan, dataclasses.replace(subject.inputs, flip=branch))
+            except (Rejection, Invisible):
+                continue
+            writes = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in other.writes)
+            if writes != subject.writes or other.facts != subject.recording.facts:
+                yield Trajectory("branch", "wrong", writes, state_facts(tuple(other.facts), subject.today))
+
+    def _forbidden(self, subject: Subject) -> Iterator[Trajectory]:
+        if subject.recording.forbidden:
+            acts = tuple(
+                ToolCall.model_construct(name=step.tool.spec.name, arguments=with_defaults(step, arguments))
+                for step, arguments in subject.recording.forbidden
+            )
+            if subject.states.of(acts).changes:  # a tool that refuses by itself leaves nothing to forbid
+                yield Trajectory("forbidden", "wrong", acts, "Done.")
+                yield Trajectory("forbidden", "wrong", acts)
+
+    def _repeats(self, subject: Subject) -> Iterator[Trajectory]:
+        for position, call in enumerate(subject.writes):
+            yield Trajectory("repeat", "open", (*subject.writes[: position + 1], call, *subject.writes[position + 1 :]))
+
+    def _extras(self, subject: Subject, rng: random.Random) -> Iterator[Trajectory]:
+        """Any write over ids that the agent saw, besides the golden ones."""
+        pool: dict[str, list[Any]] = {}
+        for name, rows in subject.recording.observed.items():
+            role = subject.plan.roles[name]
+            if len(role.key) == 1:
+                pool.setdefault(role.table, []).extend(row[role.key[0]] for row in rows)
+        writers = list(self._writers)
+        rng.shuffle(writers)
+        for _ in range(3):
+            for name in writers:
+                arguments = {}
+                for param, schema in self.environment.tools[name].spec.parameters.items():
+                    table = self._table_of(name, param)
+                    options = pool.get(table, []) if table is not None else _plain_values(schema, subject.today)
+                    if "default" in schema:
+                        continue
+                    if not options:
+                        break
+                    arguments[param] = options[rng.randrange(len(options))]
+                else:
+                    extra = ToolCall.model_construct(name=name, arguments=arguments)
+                    yield Trajectory("extra", "open", (*subject.writes, extra))
+
+    def _false_facts(self, subject: Subject) -> Iterator[Trajectory]:
+        for position, fact in enumerate(subject.facts):
+            for value in self._other_values(subject, fact):
+                changed = (*subject.facts[:position], fact.model_copy(update={"value": value}), *subject.facts[position + 1 :])
+                yield Trajectory("fact", "wrong", subject.writes, state_facts(changed, subject.today))
+
+    def _other_values(self, subject: Subject, fact: Fact) -> Iterator[Any]:
+        if fact.kind == "bool":
+            yield 1 - int(fact.value)
+            return
+        near: Sequence[Any] = ()
+        if isinstance(fact.value, int):
+            near = (fact.value + 1, fact.value * 100, fact.value + 100) if fact.value else (1, 100)
+        elif fact.kind == "date":
+            near = tuple((date.fromisoformat(fact.value) + timedelta(days=days)).isoformat() for days in (1, -7))
+        seen = [value for value in sorted(subject.observed.get(fact.kind, ())) if value != fact.value]
+        told = {(other.kind, other.value) for other in subject.facts}
+        for value in (*seen[:1], *near, *seen[1:3]):
+            if (fact.kind, value) not in told:
+                yield value
+
+    def _unsaid(self, subject: Subject) -> Iterator[Trajectory]:
+        for position in range(len(subject.facts)):
+            rest = (*subject.facts[:position], *subject.facts[position + 1 :])
+            yield Trajectory("unsaid", "wrong", subject.writes, state_facts(rest, subject.today) if rest else "I have taken care of it.")
+
+    def _shotguns(self, subject: Subject) -> Iterator[Trajectory]:
+        """Say everything seen of the kind, so that the fact is among it. Wrong as soon as three rival values are in the list."""
+        for fact in subject.facts:
+            if fact.kind not in ("money", "date", "number"):
+                continue
+            rivals = [v for v in sorted(subject.observed.get(fact.kind, ())) if v != fact.value and (fact.kind, v) not in subject.allowed]
+            if len(rivals) >= 3 and fact.kind != "number":
+                listed = [Fact(kind=fact.kind, value=value) for value in (*rivals[:6], fact.value)]
+                yield Trajectory("shotgun", "wrong", subject.writes, state_facts((*subject.facts, *listed), subject.today))
+
+
+def _plain_values(schema: Mapping[str, Any], today: str) -> list[Any]:
+    if "enum" in schema:
+        return list(schema["enum"])
+    if schema.get("type") == "integer":
+        least = int(schema.get("minimum", 0))
+        return [max(least, 100), max(least, 2500), least + 1]
+    if schema.get("format") == "date":
+        return [(date.fromisoformat(today) + timedelta(days=days)).isoformat() for days in (3, 10)]
+    if schema.get("type") == "boolean":
+        return [True, False]
+    return ["note"] if schema.get("type") == "string" and "pattern" not in schema else []

@@ -1,0 +1,90 @@
+"""A second process that replays golden calls: started anew, in another time zone and with another hash seed, on rows populated again from the spec.
+
+`python -m toolscale.verify.replica FOLDER SEED SCALE` reads one JSON list of calls a line and answers with results and row changes, or `{"error": ...}`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from toolscale.canonical import canonical_json, content_hash
+from toolscale.environment import World, load_environment, populate
+from toolscale.errors import SandboxError
+from toolscale.records import GoldenCall
+from toolscale.sandbox import to_row_changes
+
+ZONES = ("Pacific/Kiritimati", "America/Adak")
+
+
+class Replica:
+    """The near end: starts the process with the first question."""
+
+    def __init__(self, folder: Path, seed: int, scale: int = 1) -> None:
+        self._command = [sys.executable, "-m", "toolscale.verify.replica", str(folder), str(seed), str(scale)]
+        self._process: subprocess.Popen[str] | None = None
+
+    def replay(self, calls: Sequence[GoldenCall]) -> str:
+        """Return the fingerprint of what the other process got. Raises SandboxError if it broke."""
+        process = self._process = self._process or self._start()
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps([[call.name, call.arguments] for call in calls]) + "\n")
+        process.stdin.flush()
+        line = process.stdout.readline()
+        if not line:
+            raise SandboxError(f"the replica process ended with status {process.wait()}; run `{' '.join(self._command)}` to see why")
+        answer: dict[str, str] = json.loads(line)
+        return answer["fingerprint"]
+
+    def _start(self) -> subprocess.Popen[str]:
+        here = os.environ.get("TZ", "UTC")
+        package_root = str(Path(__file__).parents[2])
+        environment = {
+            **os.environ,
+            "TZ": next(zone for zone in ZONES if zone != here),
+            "PYTHONHASHSEED": "4242" if os.environ.get("PYTHONHASHSEED") != "4242" else "2424",
+            "PYTHONPATH": os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH", "")])),
+        }
+        return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None and self._process.stdin is not None and self._process.stdout is not None:
+            self._process.stdin.close()
+            self._process.wait()
+            self._process.stdout.close()
+            self._process = None
+
+
+def fingerprint(world: World, results: list[Any]) -> str:
+    """The hash of the results of an episode and its net row changes."""
+    changes = to_row_changes(world.environment.schema, world.net_changes())
+    return content_hash([results, [change.model_dump(mode="json") for change in changes]])
+
+
+def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    """Make calls on a fresh reset and return their fingerprint."""
+    world.reset()
+    results: list[Any] = []
+    for name, arguments in calls:
+        result = world.call(name, arguments)
+        results.append(result.value if result.error is None else {"error": result.error})
+    return fingerprint(world, results)
+
+
+def main(folder: str, seed: str, scale: str) -> None:
+    """Answer until the input ends."""
+    environment = load_environment(Path(folder))
+    world = World(environment, populate(environment, int(seed), int(scale)))
+    for line in sys.stdin:
+        calls = [(name, arguments) for name, arguments in json.loads(line)]
+        print(canonical_json({"fingerprint": replayed(world, calls)}), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

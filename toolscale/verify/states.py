@@ -1,0 +1,84 @@
+"""End states: what a list of calls leaves behind, compared as net row changes without volatile columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolscale.canonical import canonical_json
+from toolscale.environment import World
+from toolscale.records import ToolCall
+from toolscale.sandbox import NetChanges
+
+Changes = frozenset[Any]
+"""Net row changes in the form in which they are compared."""
+
+NOTHING: Changes = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class EndState:
+    """What a list of calls left behind, an agent's way: a failed call changes nothing and the next one is made."""
+
+    changes: Changes
+    errors: tuple[str | None, ...]
+    touched: tuple[frozenset[Any], ...]
+    """Keys that each call wrote, no-op writes included."""
+
+
+class EndStates:
+    """Runs lists of calls on a world; the result of a list is kept until `forget`, since mutants, equivalents and idle agents share many."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._memo: dict[tuple[tuple[str, str], ...], EndState] = {}
+        self._volatile = {
+            table: frozenset(position for position, column in enumerate(spec.columns.values()) if column.volatile)
+            for table, spec in world.environment.schema.tables.items()
+        }
+        self._mutating = frozenset(name for name, tool in world.environment.tools.items() if tool.mutates_state)
+
+    def forget(self) -> None:
+        """Drop what was kept: the next candidate begins."""
+        self._memo.clear()
+
+    def writes(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+        """The calls that may change the state. Admission has shown that the others do not."""
+        return tuple(call for call in calls if call.name in self._mutating)
+
+    def of(self, calls: Sequence[ToolCall]) -> EndState:
+        """Return the end state of calls made one after the other from a fresh reset."""
+        key = tuple((call.name, canonical_json(call.arguments)) for call in calls)
+        state = self._memo.get(key)
+        if state is None:
+            state = self._memo[key] = self._run(calls)
+        return state
+
+    def _run(self, calls: Sequence[ToolCall]) -> EndState:
+        world = self.world
+        world.reset()
+        errors: list[str | None] = []
+        touched: list[frozenset[Any]] = []
+        before = 0
+        for call in calls:
+            errors.append(world.call(call.name, call.arguments, returns=False).error)
+            keys = world.touched()
+            touched.append(frozenset(keys[before:]))
+            before = len(keys)
+        return EndState(self.comparable(world.net_changes()), tuple(errors), tuple(touched))
+
+    def comparable(self, net: NetChanges) -> Changes:
+        """Mask volatile columns; a row in which nothing else changed is no change."""
+        found = set()
+        for (table, key), (before, after) in net.items():
+            hidden = self._volatile[table]
+            if hidden:
+                before, after = _mask(before, hidden), _mask(after, hidden)
+            if before != after:
+                found.add((table, key, before, after))
+        return frozenset(found)
+
+
+def _mask(row: tuple[Any, ...] | None, hidden: frozenset[int]) -> tuple[Any, ...] | None:
+    return None if row is None else tuple(None if position in hidden else value for position, value in enumerate(row))

@@ -1,0 +1,116 @@
+"""A recorded candidate on trial: everything the gates look at, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolscale.environment import Environment
+from toolscale.language import mentions, state_facts
+from toolscale.language import grade_answer as grade_text
+from toolscale.records import Candidate, Fact, ToolCall
+from toolscale.tasks.plan import Plan
+from toolscale.tasks.record import Inputs, Recording
+from toolscale.tasks.tools import output_type
+from toolscale.verify.states import Changes, EndState, EndStates
+
+KINDS = {"cents": "money", "date": "date", "datetime": "date", "int": "number"}
+
+
+@dataclass
+class Subject:
+    """One recorded candidate. `accepted` are the end states that count as right."""
+
+    environment: Environment
+    plan: Plan
+    candidate: Candidate
+    inputs: Inputs
+    recording: Recording
+    states: EndStates
+    golden: EndState
+    accepted: set[Changes]
+    answer: str
+    observed: Mapping[str, frozenset[Any]]
+    allowed: frozenset[Any]
+    _texts: dict[tuple[str, tuple[Fact, ...]], str | None] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """What must be told."""
+        return tuple(self.recording.facts)
+
+    @property
+    def writes(self) -> tuple[ToolCall, ...]:
+        """The golden writes."""
+        return tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in self.recording.writes)
+
+    @property
+    def today(self) -> str:
+        """The date of the environment's clock."""
+        return self.environment.spec.world.today
+
+    def text_finding(self, answer: str) -> str | None:
+        """What is wrong with a final message; None if it states every fact."""
+        key = (answer, self.facts)
+        if key not in self._texts:
+            budget = 1 if self.recording.writes else 0
+            self._texts[key] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
+        return self._texts[key]
+
+    def score(self, calls: tuple[ToolCall, ...], answer: str | None = None) -> int:
+        """1 if the calls end in an accepted state and the answer (the golden one by default) states the facts, else 0. The state decides first."""
+        if self.states.of(self.states.writes(calls)).changes not in self.accepted:
+            return 0
+        return int(self.text_finding(self.answer if answer is None else answer) is None)
+
+
+def observed_values(environment: Environment, recording: Recording) -> dict[str, frozenset[Any]]:
+    """Every money amount, date, number and text that the golden results showed, by kind of fact."""
+    found: dict[str, set[Any]] = {"money": set(), "date": set(), "number": set(), "text": set()}
+    texts = {tell_column for tell_column in _text_columns(recording)}
+    for recorded in recording.calls:
+        tool = environment.tools[recorded.call.name]
+        for result in tool.returns:
+            part = recorded.call.result[result.name]
+            rows = part if result.mode == "rows" else [] if part is None else [part] if result.mode == "row" else [{result.statement.columns[0]: part}]
+            for position, column in enumerate(result.statement.columns):
+                kind = KINDS.get(output_type(result, position))
+                values = {row[column] for row in rows if row[column] is not None}
+                if kind == "date":
+                    values = {value[:10] for value in values}
+                if kind is not None:
+                    found[kind] |= values
+                elif column in texts:
+                    found["text"] |= values
+    return {kind: frozenset(values) for kind, values in found.items()}
+
+
+def _text_columns(recording: Recording) -> set[str]:
+    told = {fact.value for fact in recording.facts if fact.kind == "text"}
+    return {column for rows in recording.observed.values() for row in rows for column, value in row.items() if value in told}
+
+
+def allowed_values(environment: Environment, recording: Recording, request: str, today: str) -> frozenset[Any]:
+    """What a final message may say without giving a rival value: what the request said, what was written, and the facts themselves."""
+    found: set[Any] = {(fact.kind, fact.value) for fact in recording.facts}
+    for tense in ("past", "future"):
+        for mention in mentions(request, today, tense):
+            found |= {(mention.kind, reading) for reading in mention.readings}
+    for recorded in recording.writes:
+        for value in _scalars([recorded.call.arguments, recorded.call.result]):
+            found |= {("money", value), ("number", value)} if isinstance(value, int) else {("date", str(value)[:10]), ("text", value)}
+    return frozenset(found)
+
+
+def _scalars(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [item for part in value.values() for item in _scalars(part)]
+    if isinstance(value, list):
+        return [item for part in value for item in _scalars(part)]
+    return [] if value is None else [value]
+
+
+def golden_answer(facts: tuple[Fact, ...], today: str) -> str:
+    """The final message of the golden trajectory."""
+    return state_facts(facts, today)
