@@ -32,6 +32,10 @@ class Statement:
     reads: frozenset[Column]
     writes: frozenset[Column]
     """UPDATE: the columns set; INSERT and DELETE: `(table, "*")`."""
+    consumes: frozenset[tuple[str, Column]] = frozenset()
+    """(parameter, column it is compared with for equality); a field of an array of objects is `parameter.field`."""
+    equalities: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
+    """(table, columns) looked up by equality that no unique key serves."""
 
 
 @dataclass(frozen=True, slots=True)

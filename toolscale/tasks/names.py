@@ -169,7 +169,7 @@ def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: 
     """Compile a SELECT whose placeholders `:name.column` are rows of the scope; issues show the expression as it was written."""
     try:
         return compile_select(
-            sql, scope.schema, lets={name: tuple(columns) for name, columns in scope.rows.items()}, relations=scope.relations, place=place, file=file
+            sql, scope.schema, lets=scope.rows, relations=scope.relations, place=place, file=file
         )
     except SpecError as error:
         raise SpecError(SpecIssue(i.file, i.place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues) from error

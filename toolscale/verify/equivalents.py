@@ -20,7 +20,7 @@ MOST_PAIRS_FROM = 6
 def equivalents(subject: Subject) -> Iterator[Trajectory]:
     """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a chatty answer."""
     writes = subject.writes
-    touched = subject.golden.touched
+    touched = subject.states.changed_by_call(writes) if len(writes) > 1 else []
     for position in range(len(writes) - 1):
         exchanged = (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
         if not touched[position] & touched[position + 1] and not _feeds(subject, position):

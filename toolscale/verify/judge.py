@@ -34,14 +34,15 @@ class Judge:
     """Judges candidates of one environment. Open once per process; close ends its helper processes."""
 
     def __init__(
-        self, environment: Environment, rows: Rows, *, seed: int = 0, scale: int = 1, audit_share: float = 0.05, replica: bool = True
-    ) -> None:
+        self, environment: Environment, rows: Rows, *, seed: int = 0, scale: int = 1, audit_share: float = 0.05, replica: bool = True,
+        states: type[EndStates] = EndStates,
+    ) -> None:  # fmt: skip
         self.environment = environment
         self.world = World(environment, rows)
         self._reader = World(environment, rows)
         self.plans, rules = compile_plans(environment)
         self.recorder = Recorder(self.world, environment.spec.policy.constants)
-        self.states = EndStates(self.world)
+        self.states = states(self.world)
         self._laws = Laws(environment, rules)
         self._mutants = MutantMaker(environment, rows)
         self._ambiguity = Ambiguity(environment, self._reader)
@@ -108,7 +109,7 @@ class Judge:
             golden=self.states.of(tuple(self._writes(recording))), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
             observed=observed_values(self.environment, recording), allowed=allowed_values(self.environment, recording, candidate.request, today),
         )  # fmt: skip
-        subject.accepted.add(self.states.comparable(self._net))
+        subject.accepted.add(subject.golden.changes)
         self._accept_interchangeable(subject)
         return subject
 

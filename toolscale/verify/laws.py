@@ -41,11 +41,10 @@ class Laws:
             rule = self.broken_rule(call.name, call.arguments, recorder)
             if rule is not None:
                 return f"{call.name} breaks the rule {rule}: {self.environment.spec.policy.rules[rule].text}", None
-            before = len(world.touched())
             result = world.call(call.name, call.arguments, returns=False)
             if result.error is not None:
                 return None, f"{call.name} fails: {result.error}"
-            for table, key in world.touched()[before:]:
+            for table, key in world.touched():
                 finding = self._broken_invariant(world, table, key)
                 if finding is not None:
                     return None, f"after {call.name}, {finding}"

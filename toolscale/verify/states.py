@@ -23,8 +23,8 @@ class EndState:
 
     changes: Changes
     errors: tuple[str | None, ...]
-    touched: tuple[frozenset[Any], ...]
-    """Keys that each call wrote, no-op writes included."""
+    touched: frozenset[Any]
+    """(table, key) of every row written, no-op writes included."""
 
 
 class EndStates:
@@ -58,15 +58,19 @@ class EndStates:
     def _run(self, calls: Sequence[ToolCall]) -> EndState:
         world = self.world
         world.reset()
-        errors: list[str | None] = []
-        touched: list[frozenset[Any]] = []
-        before = 0
+        errors = tuple(world.call(call.name, call.arguments, returns=False).error for call in calls)
+        return EndState(self.comparable(world.net_changes()), errors, frozenset(world.touched()))
+
+    def changed_by_call(self, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
+        """Return, for each call made in order, the keys of the rows that it changed."""
+        self.world.reset()
+        found, before = [], self.world.net_changes()
         for call in calls:
-            errors.append(world.call(call.name, call.arguments, returns=False).error)
-            keys = world.touched()
-            touched.append(frozenset(keys[before:]))
-            before = len(keys)
-        return EndState(self.comparable(world.net_changes()), tuple(errors), tuple(touched))
+            self.world.call(call.name, call.arguments, returns=False)
+            after = self.world.net_changes()
+            found.append(frozenset(key for key in before.keys() | after.keys() if before.get(key) != after.get(key)))
+            before = after
+        return found
 
     def comparable(self, net: NetChanges) -> Changes:
         """Mask volatile columns; a row in which nothing else changed is no change."""

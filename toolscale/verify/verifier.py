@@ -20,9 +20,7 @@ class Verifier:
         state = subject.states.of(subject.states.writes(calls))
         correct = state.changes in subject.accepted
         finding = subject.text_finding(answer)
-        written = frozenset().union(*state.touched) if state.touched else frozenset()
-        wanted = frozenset().union(*subject.golden.touched) if subject.golden.touched else frozenset()
-        complete = correct or wanted <= written
+        complete = correct or subject.golden.touched <= state.touched
         notes = [note for note in (None if correct else "another end state", finding, None if complete else "rows left unwritten") if note]
         return Grade(
             score=int(correct and finding is None), execution_correct=correct, faithful=finding is None, operations_complete=complete,

@@ -1,0 +1,48 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+DOMAIN ?= finance
+TASKS ?= 396
+SEED ?= 0
+OUT ?= var/datasets/$(DOMAIN)
+
+.DEFAULT_GOAL := help
+.PHONY: help install dataset test bench lint schemas clean
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of the pipeline.
+
+dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT.
+	$(BIN)/toolscale synthesize $(DOMAIN) --tasks $(TASKS) --seed $(SEED) --out $(OUT)
+
+test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, tests.
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest
+
+bench: install ## Measure throughput: ratios and medians in one run.
+	$(BIN)/python -m bench
+
+lint: $(VENV)/dev.stamp ## Check style, types and generated schemas; changes nothing.
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/toolscale schemas --check
+
+schemas: install ## Write schemas/ anew from the records.
+	$(BIN)/toolscale schemas
+
+clean: ## Remove everything that was made, the environment and the datasets too.
+	rm -rf $(VENV) var .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+
+# A stamp is older than the requirements only if they changed since they were installed.
+$(VENV)/pipeline.stamp: requirements.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/pipeline.stamp requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@

@@ -1,0 +1,127 @@
+"""`make bench`: what the promises of the README are measured with. Ratios and medians within one run; exit status 1 if one is missed.
+
+    python -m bench [--domain finance] [--candidates 240] [--naive 6]
+"""
+
+from __future__ import annotations
+
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from bench.naive import NaiveStates
+from toolscale.environment import Environment, World, load_environment, populate
+from toolscale.records import Candidate, Judged
+from toolscale.tasks import CandidateSource
+from toolscale.verify import Judge
+
+BLOCKS = 5
+
+
+def draw(environment: Environment, scale: int, seed: int, count: int) -> tuple[list[Candidate], float]:
+    """Return so many candidates, and the CPU seconds that drawing one took."""
+    source = CandidateSource(environment, World(environment, populate(environment, 0, scale)))
+    source.draw(seed, 0)
+    found: list[Candidate] = []
+    number, start = 0, time.process_time()
+    while len(found) < count and number < 4 * count:
+        candidate = source.draw(seed, number)
+        number += 1
+        if candidate is not None:
+            found.append(candidate)
+    return found, (time.process_time() - start) / max(len(found), 1)
+
+
+def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float]:
+    """Judge candidates in blocks; return the verdicts and the median CPU seconds for one candidate."""
+    judged, times = [], []
+    size = max(len(candidates) // BLOCKS, 1)
+    for begin in range(0, len(candidates), size):
+        block = candidates[begin : begin + size]
+        start = time.process_time()
+        judged += [judge.judge(candidate) for candidate in block]
+        times.append((time.process_time() - start) / len(block))
+    return judged, statistics.median(times)
+
+
+def time_judge(environment: Environment, scale: int, count: int) -> tuple[list[Judged], float]:
+    """Return verdicts and median CPU seconds for drawing and judging one candidate on one core, without the sampled auditor."""
+    candidates, drawing = draw(environment, scale, seed=1, count=count)
+    judge = Judge(environment, populate(environment, 0, scale), seed=0, scale=scale, audit_share=0)
+    try:
+        judge_all(judge, candidates[: min(40, count)])  # statements prepared, caches of the language warm
+        judged, seconds = judge_all(judge, candidates)
+    finally:
+        judge.close()
+    return judged, seconds + drawing
+
+
+def time_naive(environment: Environment, count: int) -> float:
+    """Return median CPU seconds for one candidate when every replay copies the file and hashes all tables."""
+    candidates, _ = draw(environment, 1, seed=1, count=count)
+    judge = Judge(environment, populate(environment, 0), audit_share=0, states=NaiveStates)
+    try:
+        return judge_all(judge, candidates)[1]
+    finally:
+        judge.close()
+        if isinstance(judge.states, NaiveStates):
+            judge.states.close()
+
+
+def time_dataset(domain: str) -> tuple[float, float]:
+    """Return wall seconds and peak MB of a whole `toolscale synthesize`."""
+    folder = Path(tempfile.mkdtemp(prefix="toolscale-bench-"))
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "toolscale", "synthesize", domain, "--out", str(folder / domain), "--json"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    shutil.rmtree(folder)
+    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+@click.command()
+@click.option("--domain", default="finance", show_default=True)
+@click.option("--candidates", default=240, show_default=True, help="Candidates judged for the throughput.")
+@click.option("--naive", default=6, show_default=True, help="Candidates judged the obvious way.")
+def main(domain: str, candidates: int, naive: int) -> None:
+    """Measure the promises and exit 1 if one is missed."""
+    environment = load_environment(domain)
+    wall, memory = time_dataset(domain)
+    judged, seconds = time_judge(environment, 1, candidates)
+    _, seconds_tenfold = time_judge(environment, 10, candidates)
+    slow = time_naive(environment, naive)
+    accepted = [one for one in judged if one.verdict.accepted]
+    killed = sorted(one.verdict.mutants_killed for one in accepted)
+    lines = [
+        ("candidates a second on one core, accepted and rejected", 1 / seconds, ">=", 100.0),
+        ("times faster than copying the file and hashing all tables", slow / seconds, ">=", 40.0),
+        ("time a candidate with 10 times the rows", seconds_tenfold / seconds, "<=", 1.2),
+        ("live mutants an accepted task, least", float(killed[0]), ">=", 5.0),
+        ("live mutants an accepted task, median", float(statistics.median(killed)), ">=", 12.0),
+        (f"seconds for make dataset DOMAIN={domain}, two workers", wall, "<=", 40.0),
+        ("MB of its largest process", memory, "<=", 500.0),
+    ]
+    table = Table(title=f"{domain}: {len(judged)} candidates, {len(accepted)} accepted; {platform.machine()}, Python {platform.python_version()}")
+    for heading in ("what", "measured", "promised", ""):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    missed = 0
+    for what, value, sign, bound in lines:
+        holds = value >= bound if sign == ">=" else value <= bound
+        missed += not holds
+        table.add_row(what, f"{value:,.2f}", f"{sign} {bound:g}", "ok" if holds else "missed")
+    Console(width=120).print(table)
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Novelty and quotas: in the order of numbers, whatever order the candidates come in."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.dataset.made import candidate, judged, task
+from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out
+from toolscale.records import Judged
+
+
+def numbers(candidates: tuple[Judged, ...]) -> list[int]:
+    return [item.candidate.number for item in candidates]
+
+
+def test_share_out_is_even_and_passes_on_what_an_intent_cannot_use() -> None:
+    assert share_out(10, {"a": None, "b": None, "c": None}) == {"a": 4, "b": 3, "c": 3}
+    assert share_out(10, {"a": 1, "b": None, "c": 3}) == {"a": 1, "b": 6, "c": 3}
+    assert share_out(10, {"a": 1, "b": 2}) == {"a": 1, "b": 2}
+
+
+@given(st.integers(0, 200), st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 30), min_size=1))
+def test_share_out_gives_all_that_can_be_given_and_nobody_two_more_than_another_who_has_more(tasks: int, available: dict[str, int | None]) -> None:
+    shares = share_out(tasks, available)
+    total = sum(most for most in available.values() if most is not None)
+    assert sum(shares.values()) == (tasks if None in available.values() else min(tasks, total))
+    open_shares = [shares[name] for name, most in available.items() if most is None or shares[name] < most]
+    assert not open_shares or max(shares.values()) <= min(open_shares) + 1
+
+
+def test_select_takes_the_lowest_numbers_of_each_intent_and_cuts_after_the_last() -> None:
+    candidates = [
+        judged(0, "a"), judged(1, "b", failed="grounded"), judged(2, "a"), judged(3, "b"), judged(4, "a"), judged(5, "b", failed="replay"),
+        judged(6, "a"), judged(7, "b"), judged(8, "a", failed="replay"),
+    ]  # fmt: skip
+    selection = select(apply_novelty(candidates), ["a", "b"], 4)
+    assert numbers(selection.accepted) == [0, 2, 3, 7]
+    assert numbers(selection.rejected) == [1, 5]
+    assert (selection.over_quota, selection.cut) == (2, 8)
+
+
+def test_the_order_in_which_candidates_were_judged_does_not_matter() -> None:
+    candidates = [judged(number, "ab"[number % 2], skeleton="the same words") for number in range(12)]
+    assert apply_novelty(reversed(candidates)) == apply_novelty(candidates)
+    assert count_accepted(apply_novelty(candidates), ["a", "b"]) == {"a": 2, "b": 2}
+
+
+def test_the_same_deed_in_other_words_is_not_novel() -> None:
+    twin = judged(1).model_copy(update={"task": task(candidate(1)).model_copy(update={
+        name: getattr(task(candidate(0)), name) for name in ("golden_calls", "communicate")
+    })})  # fmt: skip
+    first, second = apply_novelty([judged(0), twin])
+    assert [gate.finding for gate in first.verdict.gates if gate.gate == "novel"] == ["unlike every task before it"]
+    assert [gate.finding for gate in second.verdict.failed] == ["same calls, row changes and facts as candidate 0"]
+    assert second.task and second.task.verdict["novel"] == "fail: same calls, row changes and facts as candidate 0"
+
+
+def test_a_rejected_candidate_is_not_remembered() -> None:
+    assert apply_novelty([judged(0, failed="replay", skeleton="the same words"), judged(1, skeleton="the same words")])[1].verdict.accepted
+
+
+def test_four_tasks_at_most_share_a_skeleton() -> None:
+    ranked = apply_novelty([judged(number, skeleton="Pay ▢, please.") for number in range(6)])
+    assert [item.verdict.accepted for item in ranked] == [True] * 4 + [False] * 2
+
+
+def test_a_long_run_of_words_is_used_once_unless_facts_break_it() -> None:
+    words = [f"word{place}" for place in range(24)]
+    long, broken = " ".join(words), " ".join([*words[:12], "▢", *words[12:]])
+    first, second = apply_novelty([judged(0, skeleton=f"One {long}"), judged(1, skeleton=f"Two, {long.upper()}!")])
+    assert first.verdict.accepted
+    assert [gate.finding for gate in second.verdict.failed] == ["shares a run of 20 words with candidate 0"]
+    assert all(item.verdict.accepted for item in apply_novelty([judged(0, skeleton=f"One {broken}"), judged(1, skeleton=f"Two {broken}")]))
+
+
+def test_words_of_a_benchmark_are_refused() -> None:
+    text = "You want to cancel reservation EHGLP3. It may be more than 24 hours after booking"
+    (found,) = apply_novelty([judged(0, request=text).model_copy(update={"task": task(candidate(0, request=text))})])
+    assert [gate.finding for gate in found.verdict.failed] == ["shares the words 'it may be more than 24 hours after' with a text of a benchmark"]

@@ -1,0 +1,48 @@
+"""The mock domain, and copies of it with one thing changed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolscale.environment import Environment, Rows, World, discover, load_environment, populate
+
+Spoil = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def mock_environment() -> Environment:
+    return load_environment("mock")
+
+
+@pytest.fixture(scope="session")
+def mock_rows(mock_environment: Environment) -> Rows:
+    return populate(mock_environment)
+
+
+@pytest.fixture
+def mock_world(mock_environment: Environment, mock_rows: Rows) -> World:
+    return World(mock_environment, mock_rows)
+
+
+@pytest.fixture
+def spoil(tmp_path: Path) -> Spoil:
+    """Copy the mock domain and replace text in its files: `spoil((file, old, new), ...)`; None as new removes the file."""
+
+    def copy(*edits: tuple[str, str, str | None]) -> Path:
+        folder = tmp_path / "mock"
+        shutil.copytree(discover()["mock"], folder, ignore=shutil.ignore_patterns("admission.json"))
+        for file, old, new in edits:
+            path = folder / file
+            if new is None:
+                path.unlink()
+                continue
+            text = path.read_text(encoding="utf-8")
+            assert old in text, f"{old!r} does not stand in {file}"
+            path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        return folder
+
+    return copy

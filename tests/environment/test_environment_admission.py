@@ -1,0 +1,116 @@
+"""Admission: every guard reached, both engines alike; what is not is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolscale.environment import Environment, Rows, admit, ensure_admitted, load_environment, read_admission, write_admission
+from toolscale.environment.builtins import CALCULATE
+from toolscale.environment.search import guards_of
+from toolscale.errors import SpecError
+from toolscale.records import Admission
+from toolscale.sandbox import state_hash
+
+Spoil = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def mock_admission(mock_environment: Environment) -> Admission:
+    return admit(mock_environment)
+
+
+def findings(folder: Path) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        admit(load_environment(folder))
+    return [str(issue) for issue in caught.value.issues]
+
+
+def test_the_committed_admission_is_what_admission_finds(mock_environment: Environment, mock_admission: Admission) -> None:
+    assert read_admission(mock_environment.folder) == mock_admission
+
+
+def test_every_guard_of_every_tool_is_reached(mock_environment: Environment, mock_rows: Rows, mock_admission: Admission) -> None:
+    tools = {name: tool for name, tool in mock_environment.tools.items() if name != CALCULATE}
+    assert {name: mock_admission.tools[name].guards_reached for name in tools} == {name: len(guards_of(tool)) for name, tool in tools.items()}
+    assert {name: tool.boundary_calls for name, tool in mock_admission.tools.items() if mock_environment.tools[name].spec.parameters} == {
+        **dict.fromkeys(tools, 200), CALCULATE: 0,
+    }  # fmt: skip
+    assert mock_admission.initial_state_hash == state_hash(mock_environment.schema, mock_rows)
+    assert mock_admission.tools["pay_fees"].writes == ("members.fees_cents", "payments.*")
+    assert mock_admission.tools["renew_loan"].consumes == {"days": (), "loan_id": ("loans.loan_id",)}
+
+
+def test_a_guard_that_no_row_breaks_is_named(spoil: Spoil) -> None:
+    folder = spoil(("toolset.yaml", "forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND due_on < :today", (
+        "forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND renewals > 99"
+    )))  # fmt: skip
+    assert findings(folder) == [
+        "toolset.yaml: tools[renew_loan].steps[2]: no generated call reaches the guard '{title} was due on {due_on} and cannot be renewed'; "
+        "plant rows that break it, add a call to cases.yaml, or remove it"
+    ]
+
+
+def test_a_guard_that_only_a_case_reaches_counts(spoil: Spoil) -> None:
+    late = "forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND due_on < :today"
+    case = """calls:
+  - title: after many renewals
+    before: [RENEWALS]
+    call: {renew_loan: {loan_id: ln_1079}}
+    error: The Salt Road was due on 2026-10-08 and cannot be renewed
+""".replace("RENEWALS", ", ".join(["renew_loan: {loan_id: ln_1079, days: 28}"] * 7).replace("renew_loan", "{renew_loan").replace("28}", "28}}"))
+    folder = spoil(
+        ("toolset.yaml", late, "forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND renewals > 8"),
+        ("cases.yaml", "calls:\n", case),
+    )
+    assert admit(load_environment(folder)).tools["renew_loan"].guards_reached == 3
+
+
+def test_a_tool_that_never_succeeds_is_named(spoil: Spoil) -> None:
+    folder = spoil(("toolset.yaml", '- check: ":amount_cents <= :member.fees_cents"', '- check: ":amount_cents <= 0"'))
+    assert "toolset.yaml: tools[pay_fees]: no generated call succeeds; plant rows on which it does, or add a call to cases.yaml" in findings(folder)
+
+
+def test_a_write_that_a_constraint_stops_is_named(spoil: Spoil) -> None:
+    folder = spoil(("toolset.yaml", '- check: ":amount_cents <= :member.fees_cents"', '- check: ":amount_cents <> 7"'))
+    lines = findings(folder)
+    assert any(line.startswith("toolset.yaml: tools[pay_fees]: pay_fees(") and "breaks a constraint: " in line for line in lines)
+    assert all(line.endswith("; add a guard that refuses the call before it writes") for line in lines if "breaks a constraint" in line)
+
+
+def test_a_broken_invariant_is_named(spoil: Spoil) -> None:
+    folder = spoil(("toolset.yaml", "status = 'returned', returned_on = :today", "status = 'returned'"))
+    lines = findings(folder)
+    assert lines
+    assert all(line.startswith("toolset.yaml: tools[return_loan]: after return_loan(") for line in lines)
+    assert all("of loans breaks the invariant returned_has_a_day; correct the writes, or the invariant" in line for line in lines)
+
+
+def test_a_case_that_is_wrong_is_named(spoil: Spoil) -> None:
+    folder = spoil(("cases.yaml", "error: Paper Lanterns", "error: The Salt Road"))
+    assert findings(folder) == [
+        "cases.yaml: calls[0]: return_loan(loan_id='ln_1001') gives the error 'Paper Lanterns has been returned already', "
+        "the case says 'The Salt Road has been returned already'; correct the case or the tool"
+    ]
+
+
+def test_rows_that_break_an_invariant_are_named(spoil: Spoil) -> None:
+    folder = spoil(("rules.yaml", "holds: fees_cents >= 0", "holds: fees_cents > 4000"))
+    assert findings(folder)[0] == (
+        "population.yaml: members: after the populated rows row mb_1006 of members breaks the invariant no_negative_fees; "
+        "correct the writes, or the invariant"
+    )
+
+
+def test_an_admission_is_kept(spoil: Spoil, tmp_path: Path, mock_admission: Admission) -> None:
+    environment = load_environment(spoil())
+    assert read_admission(environment.folder) is None
+    first = ensure_admitted(environment, tmp_path / "cache")
+    assert first == mock_admission
+    (kept,) = (tmp_path / "cache").iterdir()
+    kept.write_text(kept.read_text().replace('"calls": ', '"calls": 1'))
+    assert ensure_admitted(environment, tmp_path / "cache") != first
+    write_admission(environment.folder, first)
+    assert ensure_admitted(environment, tmp_path / "cache") == first

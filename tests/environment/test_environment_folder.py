@@ -1,0 +1,169 @@
+"""Loading a folder: every fault of every file, each in one line with file, place, value and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolscale.environment import Environment, discover, load_environment
+from toolscale.errors import SpecError, UsageError
+
+Spoil = Callable[..., Path]
+
+NOT_FOUND = """        error: "Member {member_id} not found"
+    returns:
+      loans"""
+
+
+def issues(folder: Path) -> list[str]:
+    with pytest.raises(SpecError) as caught:
+        load_environment(folder)
+    return [str(issue) for issue in caught.value.issues]
+
+
+def test_the_mock_domain_loads(mock_environment: Environment) -> None:
+    environment = mock_environment
+    assert environment.domain == "mock"
+    assert list(environment.tools) == ["find_member", "list_loans", "renew_loan", "return_loan", "pay_fees", "transfer_to_human", "calculate"]
+    assert list(environment.schema.tables) == ["members", "loans", "payments", "handovers"]
+    assert [tool for tool, compiled in environment.tools.items() if compiled.mutates_state] == [
+        "renew_loan",
+        "return_loan",
+        "pay_fees",
+        "transfer_to_human",
+    ]
+    assert sorted(environment.files) == [
+        "cases.yaml", "environment.yaml", "intents.yaml", "language.yaml", "policy.md", "population.yaml", "rules.yaml", "schema.yaml",
+        "toolset.yaml",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("domain", sorted(discover()))
+def test_every_domain_loads(domain: str) -> None:
+    assert load_environment(domain).domain == domain
+
+
+def test_the_hash_sees_content_and_not_layout(spoil: Spoil, mock_environment: Environment) -> None:
+    folder = spoil(("schema.yaml", "tables:\n", "# a comment\ntables:\n\n"))
+    assert load_environment(folder).hash == mock_environment.hash
+    policy = folder / "policy.md"
+    policy.write_text(policy.read_text() + "Be kind.\n")
+    changed = load_environment(folder)
+    assert changed.hash != mock_environment.hash
+    assert [name for name in changed.files if changed.files[name] != mock_environment.files[name]] == ["policy.md"]
+
+
+def test_an_unknown_domain_lists_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"^unknown domain 'finanse'; known domains: .*mock"):
+        load_environment("finanse")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "line"),
+    [
+        ("schema.yaml", "{type: text, values: [open", "{typ: text, values: [open", [
+            "schema.yaml: tables.loans.columns.status.type: a required key is missing; add 'type'",
+            "schema.yaml: tables.loans.columns.status.typ: unknown key 'typ'; did you mean 'type'? known keys: "
+            "check, description, domain, fk, nullable, pk, type, unique, unit, values, volatile",
+        ]),
+        ("schema.yaml", "fees_cents: {type: cents", "fees_cents: {type: money", [
+            "schema.yaml: tables.members.columns.fees_cents.type: 'money' does not fit here; "
+            "it should be 'text', 'int', 'cents', 'bool', 'date' or 'datetime'",
+        ]),
+        ("schema.yaml", "fk: members.member_id", "fk: member.member_id", [
+            "schema.yaml: tables.loans.columns.member_id.fk: unknown table 'member'; did you mean 'members'?",
+        ]),
+        ("schema.yaml", "      full_name: {type: text}", "      full_name: {type: text}\n      full_name: {type: date}", [
+            "schema.yaml: line 7: the key 'full_name' stands twice in one mapping; remove one of them",
+        ]),
+        ("schema.yaml", "      full_name:", "      on:", [
+            "schema.yaml: line 6: YAML reads the key 'on' as True; put it in quotes, or use another word",
+        ]),
+        ("schema.yaml", "tables:", "tables: [", [
+            "schema.yaml: line 3, column 16: not YAML: did not find expected ',' or ']'; "
+            "text with ': ', ' #', '{' or ',' in it needs quotes; check the indentation",
+        ]),
+        ("toolset.yaml", NOT_FOUND, NOT_FOUND.replace("error", "errors"), [
+            "toolset.yaml: tools[list_loans].steps[0].errors: unknown key 'errors'; did you mean 'error'? known keys: error, let, sql",
+        ]),
+        ("toolset.yaml", "      - let: member", "      - fetch: member", [
+            "toolset.yaml: tools[list_loans].steps[0]: {'fetch': 'member', 'sql': 'SELECT status FROM members WHERE member_id = :mem... "
+            "is not a step; a step is one of let, let_rows, check, forbid, new_id, exec",
+        ]),
+        ("toolset.yaml", "default: 14", "default: 50", [
+            "toolset.yaml: tools[renew_loan].parameters.days.default: 50 is greater than the maximum of 28; give a default that the schema allows",
+        ]),
+        ("population.yaml", "{sequence: mb_}", "{sequense: mb_}", [
+            "population.yaml: tables[0].columns.member_id: {'sequense': 'mb_'} is not a kind of value; "
+            "use one of value, sequence, faker, choice, int, cents, date, datetime, parent, ref, digits, expr, text, by, null, other",
+        ]),
+        ("population.yaml", "{faker: first_name}", "{faker: first_nam}", [
+            "population.yaml: tables[0].columns._first: Faker has no provider 'first_nam'; "
+            "use one such as name, first_name, last_name, company, street_address, city",
+        ]),
+        ("population.yaml", "{faker: first_name}", "{faker: date_of_birth}", [
+            "population.yaml: tables[0].columns._first: the Faker provider 'date_of_birth' is not repeatable or depends on the real clock; "
+            "use date, datetime, int or digits",
+        ]),
+        ("population.yaml", "{_first} {_last}", "{_first} {_lost}", [
+            "population.yaml: tables[0].columns.full_name: _lost is not a column made before this one; known here: member_id, _first, _last",
+        ]),
+        ("population.yaml", "per: members", "per: member", [
+            "population.yaml: tables[1].per: no batch above makes 'member'; did you mean 'members'?",
+            "population.yaml: tables[1].columns.member_id: this batch has no parent; add per: TABLE",
+        ]),
+        ("population.yaml", "      status: {choice: {open: 3, returned: 1}}\n", "", [
+            "population.yaml: tables[1].columns: status of loans are not made; give a value for every column that is not nullable",
+            "population.yaml: tables[1].columns.returned_on: status is not a column made before this one; "
+            "known here: loan_id, member_id, title, due_on, renewals",
+        ]),
+        ("rules.yaml", "guards: [pay_fees]", "guards: [pay_fee]", [
+            "rules.yaml: rules.desk_limit.guards: unknown tool 'pay_fee'; did you mean 'pay_fees'?",
+        ]),
+        ("rules.yaml", "call.amount_cents > policy.desk_limit_cents", "call.amount > policy.limit", [
+            "rules.yaml: rules.desk_limit.breaks: call.amount is not a parameter of pay_fees; did you mean 'amount_cents'?",
+            "rules.yaml: rules.desk_limit.breaks: unknown constant of the policy 'limit'; use one of desk_limit_cents",
+        ]),
+        ("language.yaml", "cols: [title]", "cols: [name]", [
+            "language.yaml: describe.loans.title.cols: unknown column of loans 'name'; "
+            "use one of due_on, loan_id, member_id, renewals, returned_on, status, title",
+            "language.yaml: describe.loans.title.text: {title} is not one of cols; use one of name",
+        ]),
+        ("intents.yaml", "loan: {is: loans, of: member, where", "loan: {is: lons, of: membr, where", [
+            "intents.yaml: intents[return_all].roles.loan.is: unknown table 'lons'; did you mean 'loans'?",
+            "intents.yaml: intents[return_all].roles.loan.of: 'membr' is not a role above; did you mean 'member'?",
+        ]),
+        ("intents.yaml", "renew_loan: {loan_id: loan.loan_id}", "renew_loan: {loan: loan.loan_id}", [
+            "intents.yaml: intents[renew_due_first].do[0].renewed.renew_loan.loan: unknown parameter of renew_loan 'loan'; did you mean 'loan_id'?",
+            "intents.yaml: intents[renew_due_first].do[0].renewed.renew_loan: the call lacks loan_id; give every parameter that has no default",
+        ]),
+        ("intents.yaml", "kind: money, from: [4500", "kind: monny, from: [4500", [
+            "intents.yaml: intents[pay_over_desk_limit].slots.amount_cents.kind: 'monny' does not fit here; "
+            "it should be 'money', 'date', 'number', 'text', 'bool', 'digits' or 'id'",
+        ]),
+        ("cases.yaml", "kind: determinism, intent: return_all", "kind: determinism, intent: return_every", [
+            "cases.yaml: verifier[6].intent: unknown intent 'return_every'; did you mean 'return_all'?",
+        ]),
+        ("environment.yaml", "now: 2026-03-16T09:30:00", "now: 2026-03-16", [
+            "environment.yaml: now: '2026-03-16' is not a moment; write it as YYYY-MM-DDTHH:MM:SS",
+        ]),
+        ("policy.md", "", None, ["policy.md: the file is missing; write it in mock/"]),
+        ("language.yaml", "", None, ["language.yaml: the file is missing; write it in mock/"]),
+    ],
+)  # fmt: skip
+def test_one_fault_is_told_in_whole_lines(spoil: Spoil, file: str, old: str, new: str | None, line: list[str]) -> None:
+    assert issues(spoil((file, old, new))) == line
+
+
+def test_five_faults_in_five_files_are_all_told(spoil: Spoil) -> None:
+    folder = spoil(
+        ("environment.yaml", "title:", "titel:"),
+        ("schema.yaml", "fk: members.member_id", "fk: members.id"),
+        ("rules.yaml", "guards: [pay_fees]", "guards: [pay_fee]"),
+        ("language.yaml", "cues: [due first]", "cue: [due first]"),
+        ("cases.yaml", "calls: none}", "calls: nothing}"),
+    )
+    files = [line.split(":")[0] for line in issues(folder)]
+    assert sorted(set(files)) == ["cases.yaml", "environment.yaml", "language.yaml", "rules.yaml", "schema.yaml"]

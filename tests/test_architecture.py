@@ -1,0 +1,64 @@
+"""The house rules that a machine can check: imports point down, files stay small, nobody says `utils`."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "toolscale"
+RANKS = {
+    "errors": 0, "canonical": 1, "records": 2, "config": 3, "sql": 3, "language": 3, "schemas": 3, "sandbox": 4, "environment": 5, "tasks": 6,
+    "verify": 7, "dataset": 8, "pipeline": 10, "cli": 11, "__main__": 12,
+}  # fmt: skip
+MODULES = sorted(PACKAGE.rglob("*.py"))
+BANNED_NAMES = {"utils", "helpers", "misc", "common"}
+
+
+def toolscale_imports() -> Iterator[tuple[str, str, str]]:
+    """Every import of one part of the package by another, function-local ones included. Relative imports are not followed: ruff bans them."""
+    for path in MODULES:
+        if path == PACKAGE / "__init__.py":  # the front door may import everything
+            continue
+        importer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name:
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            else:
+                continue
+            for name in names:
+                if name.startswith(f"{PACKAGE.name}."):
+                    yield str(path.relative_to(ROOT)), importer, name.split(".")[1]
+
+
+@pytest.mark.parametrize(("path", "importer", "imported"), sorted(set(toolscale_imports())))
+def test_imports_point_down(path: str, importer: str, imported: str) -> None:
+    assert importer == imported or RANKS[imported] < RANKS[importer], f"{path} imports {imported}, which stands above it"
+
+
+@pytest.mark.parametrize("path", [str(path.relative_to(ROOT)) for path in MODULES])
+def test_module_fits_its_budget(path: str) -> None:
+    text = (ROOT / path).read_text()
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    too_long = {node.name: lines for node in functions if (lines := (node.end_lineno or 0) - node.lineno + 1) > 50}
+    assert len(text.splitlines()) <= 400
+    assert not too_long
+
+
+def test_every_module_has_a_name_of_its_own_and_says_what_it_is() -> None:
+    assert not [path for path in MODULES if path.stem in BANNED_NAMES or path.parent.name in BANNED_NAMES]
+    assert not [path for path in MODULES if ast.get_docstring(ast.parse(path.read_text())) is None]
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, toolscale; print(sorted({'duckdb', 'matplotlib', 'pyarrow', 'pydantic', 'sqlglot', 'torch'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout == "[]\n"

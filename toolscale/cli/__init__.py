@@ -1,0 +1,54 @@
+"""The command line: one thin verb per stage.
+
+Results go to stdout, everything else to stderr. The exit status 2 is bad usage or bad input, in one line that says what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from toolscale.cli.making import admit, domains, judge, schemas, synthesize
+from toolscale.cli.reading import rejects, show, stats, verify
+from toolscale.config import VERSION
+from toolscale.errors import ToolScaleError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(VERSION, prog_name="toolscale")
+def commands() -> None:
+    """Make, verify and read datasets of verified tool-use tasks."""
+
+
+for command in (domains, admit, synthesize, verify, show, rejects, stats, judge, schemas):
+    commands.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status; every failure that we name is one line on stderr (a spec: one for each issue)."""
+    try:
+        return int(commands.main(args=arguments, prog_name="toolscale", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        return _fail(" ".join(error.format_message().split()), 2)
+    except ToolScaleError as error:
+        return _fail(str(error), error.exit_status)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted; run the same command again to go on", 130)
+    except BrokenPipeError:
+        # Whoever read our output has gone (`toolscale show | head`). Python would complain once more when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def run() -> None:
+    """Run as the program `toolscale`."""
+    sys.exit(main())
+
+
+def _fail(message: str, status: int) -> int:
+    for line in message.splitlines():
+        click.echo(f"toolscale: {line}", err=True)
+    return status

@@ -1,0 +1,132 @@
+"""The verbs that make something: domains, admit, synthesize, judge, schemas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from toolscale.cli.output import as_json, echo_json, progress_bar
+from toolscale.dataset.workers import default_workers
+from toolscale.errors import UsageError
+
+
+@click.command()
+@as_json
+def domains(json_: bool) -> None:
+    """List the domains in environments/."""
+    from toolscale.environment import discover
+    from toolscale.environment.folder import read_folder
+    from toolscale.records import WorldSpec
+
+    found = {domain: read_folder(folder).part(WorldSpec) for domain, folder in discover().items()}
+    if json_:
+        return echo_json([{"domain": domain, "title": world and world.title, "version": world and world.version} for domain, world in found.items()])
+    for domain, world in found.items():
+        click.echo(f"{domain:<16}{world.title if world else 'environment.yaml cannot be read: run `toolscale admit`'}")
+
+
+@click.command()
+@click.argument("domain")
+@click.option("--write", is_flag=True, help="Write admission.json into the folder of the domain.")
+@as_json
+def admit(domain: str, write: bool, json_: bool) -> None:
+    """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike. All issues are listed, one a line."""
+    from toolscale.environment import admit as admit_environment
+    from toolscale.environment import load_environment, write_admission
+
+    environment = load_environment(domain)
+    admission = admit_environment(environment)
+    if write:
+        write_admission(environment.folder, admission)
+    if json_:
+        return echo_json(admission.model_dump(mode="json"))
+    for name, tool in admission.tools.items():
+        kind = "writes" if tool.mutates_state else "reads"
+        click.echo(f"{name:<32}{kind:<8}{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines")
+    click.echo(f"{environment.domain} is admitted: {len(admission.tools)} tools, environment {admission.environment_hash[:16]}")
+
+
+@click.command()
+@click.argument("domain")
+@click.option("--tasks", default=396, show_default=True, type=click.IntRange(1), help="Accepted tasks wanted.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1), help="Picks the cases and the words; the database stays.")
+@click.option("--out", type=click.Path(path_type=Path), help="The dataset folder.  [default: var/datasets/DOMAIN]")
+@click.option("--workers", default=default_workers, show_default="cores", type=click.IntRange(1), help="Processes; never changes a byte.")
+@click.option("--audit", default="sample", show_default=True, type=click.Choice(["sample", "all"]), help="Tasks that the second engine replays too.")
+@as_json
+def synthesize(domain: str, tasks: int, seed: int, out: Path | None, workers: int, audit: Literal["sample", "all"], json_: bool) -> None:
+    """Make a verified dataset of DOMAIN (a name or a folder)."""
+    from toolscale.pipeline import synthesize as make_dataset
+
+    folder = out or Path("var/datasets") / Path(domain).name
+    with progress_bar() as progress:
+        manifest = make_dataset(domain, folder, tasks=tasks, seed=seed, workers=workers, audit=audit, progress=progress)
+    counts = manifest.counts
+    if json_:
+        return echo_json({"dataset": str(folder), "counts": counts, "gates": manifest.gates})
+    splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
+    click.echo(f"{folder}: {counts['accepted']} verified tasks ({splits})")
+    if counts["accepted"] < tasks:
+        click.echo(f"  {tasks} were asked for: the environment has no more cases or words that are new; add requests, slots or rows")
+    click.echo(f"  {counts['candidates']} candidates judged, {counts['rejected']} rejected; a rejected one can fail several gates:")
+    failures = {gate: statuses["fail"] for gate, statuses in manifest.gates.items() if statuses.get("fail")}
+    for gate, failed in sorted(failures.items(), key=lambda item: -item[1]):
+        click.echo(f"  {failed:>6}  {gate}")
+    click.echo(f"read some: toolscale show {folder} --random 3; verify all: toolscale verify {folder}; see why: toolscale rejects {folder}")
+
+
+@click.command()
+@click.argument("domain")
+@click.argument("number", type=click.IntRange(0))
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
+@as_json
+@click.pass_context
+def judge(context: click.Context, domain: str, number: int, seed: int, json_: bool) -> None:
+    """Draw candidate NUMBER of DOMAIN (a name or a folder) and judge it: what `reproduce` of a reject says. Exits 1 if it is rejected.
+
+    The gate novel compares candidates and is not run here.
+    """
+    from toolscale.cli.screen import print_judged
+    from toolscale.config import AUDIT_SHARE, POPULATION_SEED
+    from toolscale.environment import World, load_environment, populate
+    from toolscale.tasks import CandidateSource
+    from toolscale.verify import Judge
+
+    environment = load_environment(domain)
+    rows = populate(environment, seed=POPULATION_SEED)
+    with World(environment, rows) as world:
+        candidate = CandidateSource(environment, world).draw(seed, number)
+    if candidate is None:
+        raise UsageError(f"the database has no case for candidate {number} of seed {seed}; try another number")
+    court = Judge(environment, rows, audit_share=AUDIT_SHARE["all"])
+    try:
+        judged = court.judge(candidate)
+    finally:
+        court.close()
+    echo_json(judged.model_dump(mode="json")) if json_ else print_judged(judged, environment)
+    context.exit(0 if judged.verdict.accepted else 1)
+
+
+@click.command()
+@click.option("--out", default="schemas", show_default=True, type=click.Path(path_type=Path), help="The folder of the schemas.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 and name the files that differ.")
+@as_json
+@click.pass_context
+def schemas(context: click.Context, out: Path, check: bool, json_: bool) -> None:
+    """Write the JSON Schemas of all spec files and records."""
+    from toolscale.dataset.storage import write_file
+    from toolscale.schemas import render_schemas
+
+    texts = render_schemas()
+    stale = [name for name, text in texts.items() if not (out / name).is_file() or (out / name).read_text(encoding="utf-8") != text]
+    for name in () if check else stale:
+        write_file(out / name, texts[name].encode())
+    if json_:
+        echo_json({"folder": str(out), "files": list(texts), "stale": stale})
+    else:
+        for name in stale:
+            click.echo(f"{out / name}: {'differs from the records' if check else 'written'}")
+        click.echo(f"{len(texts)} schemas, {len(stale)} {'stale' if check else 'written'}")
+    context.exit(1 if check and stale else 0)

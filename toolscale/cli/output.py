@@ -1,0 +1,38 @@
+"""What all verbs share: `--json`, and a progress bar that is drawn on a terminal only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+
+def as_json(verb: Verb) -> Verb:
+    """Give a verb the option `--json`, passed as `json_`."""
+    return click.option("--json", "json_", is_flag=True, help="Print one JSON document, for machines.")(verb)
+
+
+def echo_json(value: Any) -> None:
+    """Print one JSON document."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function (act, done, total) that draws a bar on stderr; it draws nothing if stderr is not a terminal."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        current = bars.add_task("starting", total=None)
+
+        def report(act: str, done: int, total: int) -> None:
+            bars.update(current, description=act, completed=done, total=total)
+
+        yield report

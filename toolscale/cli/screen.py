@@ -1,0 +1,158 @@
+"""Tasks, rejects and figures on a screen, for people to read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from toolscale.dataset.columns import Row, reject_row, task_row
+from toolscale.dataset.figures import Figures
+from toolscale.environment import Environment
+from toolscale.records import Judged
+
+SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "bold red"), "not_run": ("·", "dim"), "attested": ("~", "dim")}
+
+
+def print_task(row: Row, split: str) -> None:
+    """Print a task: what was asked, what was done, what changed, what must be told, and what the gates found."""
+    console = _console()
+    difficulty = row["difficulty"]
+    console.rule(f"[bold]{row['id']}[/]  {row['intent_id']}", align="left")
+    counts = [f"{difficulty[name]} {name}" for name in ("reads", "writes", "hops")]
+    console.print(" · ".join([split, row["outcome"], difficulty["tier"], *counts]), style="dim")
+    console.print(Panel(Text(row["request"]), title="request", title_align="left", border_style="cyan"))
+    for number, call in enumerate(row["golden_calls"], 1):
+        console.print(_call(number, call))
+    console.print(_section("changes", list(_changes(json.loads(row["row_changes"]))) or [Text("no row changes", style="dim")]))
+    console.print(_section("to tell", [_fact(fact) for fact in row["communicate"]] or [Text("nothing", style="dim")]))
+    console.print(_section(f"verdict ({row['mutants_killed']} wrong trajectories caught)", [_verdict(row["verdict"])]))
+    console.print()
+
+
+def print_reject(row: Row) -> None:
+    """Print a rejected candidate and why it was rejected."""
+    console = _console()
+    console.rule(f"[bold]candidate {row['number']}[/]  {row['intent_id']}", align="left")
+    console.print(Text(row["request"]))
+    for failed in row["failed"]:
+        console.print(Text.assemble(("✗ ", "bold red"), (failed["gate"], "bold"), f": {failed['finding']}"))
+    console.print(Text(row["reproduce"], style="dim"))
+    console.print()
+
+
+def print_judged(judged: Judged, environment: Environment) -> None:
+    """Print a candidate that was just judged."""
+    if judged.task is not None and judged.verdict.accepted:
+        return print_task(task_row(judged, "", ""), "not in a dataset")
+    print_reject(reject_row(judged, environment.hash))
+
+
+def print_figures(figures: Figures) -> None:
+    """Print the figures of a dataset."""
+    console, counts = _console(), figures.counts
+    splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
+    console.print(f"[bold]{counts['accepted']}[/] tasks ({splits}) of {counts['candidates']} candidates; {counts['rejected']} rejected, "
+                  f"{counts['over_quota']} more than their intent's share, {counts['no_case']} numbers without a case")  # fmt: skip
+    gates = [(gate, *(statuses.get(name, 0) for name in SIGNS), _percent(figures.pass_rates.get(gate))) for gate, statuses in figures.gates.items()]
+    console.print(_table(("gate", "pass", "fail", "not run", "attested", "did not fail"), gates))
+    if figures.reasons:
+        reasons = [(gate, reason["rejects"], reason["alone"], reason["finding"]) for gate, reason in figures.reasons.items()]
+        console.print(_table(("rejected by", "rejects", "by it alone", "for example"), reasons))
+    intents = [(intent, row["split"] or "", row["accepted"], row["rejected"]) for intent, row in counts["intents"].items()]
+    console.print(_table(("intent", "split", "accepted", "rejected"), intents))
+    lines: dict[str, Mapping[Any, float]] = {
+        "golden calls": figures.calls, "tiers": figures.tiers, "outcomes": figures.outcomes, "mutants killed": figures.mutants,
+    }  # fmt: skip
+    for title, values in lines.items():
+        console.print(f"[bold]{title}[/]: " + ", ".join(f"{name} {count:g}" for name, count in values.items()))
+    console.print(_table(("tool", "golden calls"), list(figures.tools.items())))
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=False)
+
+
+def _section(title: str, lines: Sequence[RenderableType]) -> RenderableType:
+    return Group(Text(title, style="bold"), Padding(Group(*lines), (0, 0, 0, 2)))
+
+
+def _call(number: int, call: Row) -> RenderableType:
+    arguments = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in json.loads(call["arguments"]).items())
+    head = Text.assemble((f"{number}. ", "dim"), (call["name"], "bold blue"), f"({arguments})")
+    return Group(head, Padding(_value(json.loads(call["result"])), (0, 0, 0, 3)))
+
+
+def _value(value: Any) -> RenderableType:
+    """Lay a result out: rows as a table, a row as `name value` pairs, the rest as it is."""
+    if isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values()):
+        return Group(*(Group(Text(f"{name}:", style="dim"), Padding(_value(part), (0, 0, 0, 2))) for name, part in value.items()))
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return _table(tuple(value[0]), [tuple(_cell(name, cell) for name, cell in item.items()) for item in value])
+    if isinstance(value, dict):
+        return Text("  ".join(f"{name} {_cell(name, cell)}" for name, cell in value.items()))
+    return Text("none" if value in (None, []) else json.dumps(value, ensure_ascii=False))
+
+
+def _cell(name: str, value: Any) -> str:
+    if name.endswith("_cents") and isinstance(value, int):
+        return _money(value)
+    return "–" if value is None else str(value)
+
+
+def _money(cents: int) -> str:
+    return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02d}"
+
+
+def _changes(changes: Sequence[Row]) -> Iterator[RenderableType]:
+    for change in changes:
+        before, after = change["before"] or {}, change["after"] or {}
+        kind = "new row" if not before else "row deleted" if not after else "row changed"
+        yield Text.assemble((f"{change['table']} {', '.join(str(part) for part in change['key'])}", "bold"), f" {kind}")
+        for name in before | after:
+            old, new = before.get(name), after.get(name)
+            if old == new:
+                continue
+            if before:
+                yield Text(f"  - {name}: {_cell(name, old)}", style="red")
+            if after:
+                yield Text(f"  + {name}: {_cell(name, new)}", style="green")
+
+
+def _fact(fact: Row) -> RenderableType:
+    value = fact["value"]
+    if fact["kind"] == "money":
+        value = _money(int(value))
+    elif fact["kind"] == "bool":
+        value = "yes" if value == "1" else "no"
+    about = f" of {fact['about']}" if fact["about"] else ""
+    return Text.assemble((fact["kind"], "dim"), about, ": ", (value, "bold"))
+
+
+def _verdict(gates: Sequence[Row]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for gate in gates:
+        sign, style = SIGNS[gate["status"]]
+        table.add_row(Text(sign, style=style), Text(gate["gate"]), Text(gate["finding"], style="dim"))
+    return table
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for place, name in enumerate(names):
+        numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+        table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    return table

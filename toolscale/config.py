@@ -1,0 +1,39 @@
+"""The dials of the pipeline: few, named once, each with its reason."""
+
+from __future__ import annotations
+
+VERSION = "0.1.0"
+"""The version of ToolScale, stored in every dataset."""
+
+SKELETON_LIMIT = 4
+"""So many tasks at most may share a phrase skeleton (the request with its facts masked)."""
+
+SHARED_RUN_WORDS = 20
+"""No two requests share a run of so many words outside their facts."""
+
+BENCHMARK_GRAM_WORDS = 8
+"""A request that shares so many words in a row with a text of a benchmark is not trained on."""
+
+AUDIT_SHARE = {"sample": 0.05, "all": 1.0}
+"""The share of candidates that the second engine replays."""
+
+OVERSAMPLE = (3, 2)
+"""Numerator and denominator: candidates that the first block draws for each task that is wanted."""
+
+MIN_ROUND = 16
+"""Candidates that a later block draws for each intent that is still short; an intent that yields nothing in a whole one of them is dry."""
+
+MAX_ROUNDS = 12
+"""Blocks after which what is there is taken."""
+
+UNIT_NUMBERS = 32
+"""Candidates judged between two writes to disk: what a crash costs at most, for each worker."""
+
+ROWS_PER_FILE = 5_000
+"""Rows of one Parquet file."""
+
+TEST_SHARE = 5
+"""One intent in so many belongs to the test split."""
+
+POPULATION_SEED = 0
+"""The database of an environment is always populated from this seed: the seed of a dataset picks the cases, not the world."""

@@ -1,0 +1,177 @@
+"""The columns of a dataset: one fixed Arrow schema for tasks, one for rejects, and the way from records to rows and back.
+
+Things whose shape differs from row to row (arguments, results, row changes, tools) are canonical JSON strings, so that every file of every domain has
+the same schema.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from toolscale.canonical import canonical_json
+from toolscale.environment import Environment
+from toolscale.errors import DatasetError
+from toolscale.records import Candidate, Fact, GateResult, GoldenCall, Judged, RowChange, Task, Verdict
+
+Row = dict[str, Any]
+
+STRING, INT = pa.string(), pa.int64()
+
+
+def _records(**fields: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.struct(list(fields.items())))
+
+
+CALLS = _records(name=STRING, arguments=STRING, result=STRING)
+VERDICT = _records(gate=STRING, status=STRING, finding=STRING)
+
+TASK_SCHEMA = pa.schema({
+    "id": STRING, "domain": STRING, "intent_id": STRING, "evolutions": pa.list_(STRING), "outcome": STRING, "request": STRING,
+    "interaction": STRING,
+    "scenario": pa.struct({"known": STRING, "unknown": STRING, "persona": STRING, "instructions": STRING}.items()),
+    "prompt": _records(role=STRING, content=STRING), "tools": STRING, "golden_calls": CALLS,
+    "communicate": _records(kind=STRING, value=STRING, about=STRING, others=pa.list_(STRING)), "row_changes": STRING,
+    "touched": _records(table=STRING, key=STRING),
+    "difficulty": pa.struct({"calls": INT, "reads": INT, "writes": INT, "hops": INT, "branches": INT, "tier": STRING}.items()),
+    "environment_hash": STRING, "initial_state_hash": STRING, "verdict": VERDICT, "mutants_killed": INT,
+    "provenance": pa.struct(
+        {"generator": STRING, "model": STRING, "seed": INT, "candidate": INT, "versions": STRING, "cost_usd": pa.float64()}.items()
+    ),
+    "candidate": STRING,
+}.items())  # fmt: skip
+"""A task."""
+
+REJECT_SCHEMA = pa.schema({
+    "number": INT, "domain": STRING, "intent_id": STRING, "evolutions": pa.list_(STRING), "request": STRING,
+    "failed": _records(gate=STRING, finding=STRING), "verdict": VERDICT, "golden_calls": CALLS, "expected_row_changes": STRING,
+    "actual_row_changes": STRING, "survivor": STRING, "environment_hash": STRING, "candidate": STRING, "reproduce": STRING,
+}.items())  # fmt: skip
+"""A rejected candidate. `survivor` is the wrong trajectory that scored 1, or the right one that scored 0, as JSON."""
+
+_NUMERIC = {"money", "number", "bool"}
+_JSON = {"known", "unknown", "versions"}
+
+
+def system_message(environment: Environment) -> str:
+    """Return what an agent of this environment is told first: the policy text and the time."""
+    now = datetime.fromisoformat(environment.spec.world.now)
+    return f"{environment.spec.policy_text.strip()}\n\nIt is {now:%A}, {now:%B} {now.day}, {now.year}, {now:%H:%M}."
+
+
+def tools_json(environment: Environment) -> str:
+    """Return the tools of an environment as OpenAI functions, in the order of the toolset."""
+    return canonical_json([tool.spec.openai_function() for tool in environment.tools.values()])
+
+
+def task_row(judged: Judged, system: str, tools: str) -> Row:
+    """Return an accepted candidate as a row of TASK_SCHEMA."""
+    task = judged.task
+    assert task is not None, "only recorded candidates are accepted"
+    row = task.model_dump(mode="json", exclude={"verdict", "candidate"})
+    scenario, provenance = row["scenario"], row["provenance"]
+    return row | {
+        "scenario": scenario | {name: canonical_json(scenario[name]) for name in _JSON & scenario.keys()},
+        "provenance": provenance | {"versions": canonical_json(provenance["versions"])},
+        "prompt": [{"role": "system", "content": system}, {"role": "user", "content": task.request}],
+        "tools": tools,
+        "golden_calls": _calls(task),
+        "communicate": [fact | {"value": str(fact["value"])} for fact in row["communicate"]],
+        "row_changes": canonical_json(row["row_changes"]),
+        "touched": [{"table": table, "key": key} for table, key in task.touched],
+        "verdict": _verdict(judged.verdict),
+        "candidate": canonical_json(task.candidate.model_dump(mode="json")),
+    }
+
+
+def reject_row(judged: Judged, environment_hash: str) -> Row:
+    """Return a rejected candidate as a row of REJECT_SCHEMA."""
+    candidate, task = judged.candidate, judged.task
+    changes = judged.actual_row_changes
+    return {
+        "number": candidate.number,
+        "domain": candidate.domain,
+        "intent_id": candidate.intent_id,
+        "evolutions": list(candidate.evolutions),
+        "request": candidate.request,
+        "failed": [{"gate": gate.gate, "finding": gate.finding} for gate in judged.verdict.failed],
+        "verdict": _verdict(judged.verdict),
+        "golden_calls": _calls(task) if task else [],
+        "expected_row_changes": _changes(task.row_changes) if task else None,
+        "actual_row_changes": None if changes is None else _changes(changes),
+        "survivor": canonical_json(judged.details) if judged.details else None,
+        "environment_hash": environment_hash,
+        "candidate": canonical_json(candidate.model_dump(mode="json")),
+        "reproduce": f"toolscale judge {candidate.domain} {candidate.number} --seed {candidate.seed}",
+    }
+
+
+def task_of(row: Row) -> Task:
+    """Return the task that a row of TASK_SCHEMA holds. DatasetError if a cell does not hold what its column says."""
+    try:
+        scenario, provenance = row["scenario"], row["provenance"]
+        return Task.model_validate(
+            {name: value for name, value in row.items() if name in Task.model_fields}
+            | {
+                "scenario": scenario | {name: json.loads(scenario[name]) for name in _JSON & scenario.keys()},
+                "provenance": provenance | {"versions": json.loads(provenance["versions"])},
+                "golden_calls": golden_calls(row),
+                "communicate": [_fact(fact) for fact in row["communicate"]],
+                "row_changes": json.loads(row["row_changes"]),
+                "touched": [(item["table"], item["key"]) for item in row["touched"]],
+                "verdict": {gate["gate"]: f"{gate['status']}: {gate['finding']}" for gate in row["verdict"]},
+                "candidate": json.loads(row["candidate"]),
+            }
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise DatasetError(_one_line(error)) from error
+
+
+def candidate_of(row: Row) -> Candidate:
+    """Return the candidate of a row of either schema."""
+    try:
+        return Candidate.model_validate_json(row["candidate"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise DatasetError(f"candidate: {_one_line(error)}") from error
+
+
+def golden_calls(row: Row) -> list[GoldenCall]:
+    """Return the golden calls of a row of either schema."""
+    return [
+        GoldenCall(name=call["name"], arguments=json.loads(call["arguments"]), result=json.loads(call["result"])) for call in row["golden_calls"]
+    ]
+
+
+def verdict_of(row: Row) -> Verdict:
+    """Return the verdict of a row of either schema."""
+    return Verdict(gates=tuple(GateResult.model_validate(gate) for gate in row["verdict"]), mutants_killed=row.get("mutants_killed", 0))
+
+
+def _calls(task: Task) -> list[Row]:
+    return [
+        {"name": call.name, "arguments": canonical_json(call.arguments), "result": canonical_json(call.result)} for call in task.golden_calls
+    ]
+
+
+def _verdict(verdict: Verdict) -> list[Row]:
+    return [gate.model_dump() for gate in verdict.gates]
+
+
+def _changes(changes: tuple[RowChange, ...]) -> str:
+    return canonical_json([change.model_dump(mode="json") for change in changes])
+
+
+def _fact(cell: Row) -> Fact:
+    value = int(cell["value"]) if cell["kind"] in _NUMERIC else cell["value"]
+    return Fact.model_validate({**cell, "value": value})
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg'].lower()}"
+    return f"{type(error).__name__}: {error}".splitlines()[0]

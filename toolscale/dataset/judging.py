@@ -1,0 +1,60 @@
+"""One judge a process, kept between calls: loading an environment costs more than judging a hundred candidates."""
+
+from __future__ import annotations
+
+import atexit
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from toolscale.config import AUDIT_SHARE
+from toolscale.dataset.world import read_rows
+from toolscale.environment import Environment, World, load_environment
+from toolscale.tasks import CandidateSource
+from toolscale.verify import Judge
+
+Audit = Literal["sample", "all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An environment folder with its database, and how to judge there. `state` changes whenever a file of the folder that matters does."""
+
+    folder: Path
+    state: str
+    audit: Audit
+
+
+class Bench:
+    """A judge with the world that it judges in, the source of its candidates, and a world of its own for replays."""
+
+    def __init__(self, place: Place):
+        self.place = place
+        self.environment: Environment = load_environment(place.folder)
+        self.rows = read_rows(self.environment, place.folder)
+        self.world = World(self.environment, self.rows)
+        self.source = CandidateSource(self.environment, World(self.environment, self.rows))
+        self.judge = Judge(self.environment, self.rows, audit_share=AUDIT_SHARE[place.audit])
+
+    def close(self) -> None:
+        """End the processes and connections of the judge and the world."""
+        self.judge.close()
+        self.world.close()
+
+
+_open: list[Bench] = []
+
+
+def bench_at(place: Place) -> Bench:
+    """Return the bench of this process at `place`; the one at another place is closed."""
+    if not _open or _open[0].place != place:
+        close_bench()
+        _open.append(Bench(place))
+    return _open[0]
+
+
+@atexit.register
+def close_bench() -> None:
+    """Close the bench of this process, if there is one."""
+    while _open:
+        _open.pop().close()

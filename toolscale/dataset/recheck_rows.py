@@ -1,0 +1,139 @@
+"""Judge rows of a dataset again and compare the outcome with everything that the row claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from toolscale.canonical import canonical_json
+from toolscale.dataset.columns import Row, candidate_of, golden_calls, reject_row, system_message, task_of, task_row, tools_json
+from toolscale.dataset.judging import Bench, Place, bench_at
+from toolscale.dataset.selection import with_gate
+from toolscale.errors import DatasetError
+from toolscale.records import GateResult, Judged
+from toolscale.sandbox import to_row_changes
+
+GATE_OF = {
+    "golden_calls": "replay", "row_changes": "replay", "touched": "replay", "expected_row_changes": "replay", "actual_row_changes": "mutants_killed",
+    "survivor": "mutants_killed", "mutants_killed": "mutants_killed", "communicate": "grounded", "request": "grounded", "scenario": "grounded",
+}  # fmt: skip
+"""Column -> the gate that answers for it; `schema` answers for the others."""
+
+ATTESTED = {"provenance": {"versions", "cost_usd", "model", "generator"}}
+"""What a folder cannot repeat: with which libraries, by whom and at what cost a row was made."""
+
+OF_ENVIRONMENT = {"id", "environment_hash", "initial_state_hash"}
+"""Columns that change in every row if the environment does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that does not hold: where, which gate says so, and what it found."""
+
+    place: str
+    gate: str
+    finding: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.gate}: {self.finding}"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Rows to judge again, each with its place, and where to judge them."""
+
+    at: Place
+    rows: tuple[tuple[str, Row], ...]
+    environment_changed: bool
+    """The environment is not the one that the manifest names. That is reported once, not for every row."""
+
+
+def recheck_chunk(chunk: Chunk) -> list[Finding]:
+    """Return what does not hold in the rows: tasks, or rejects (they have a column `reproduce`). One finding a row and gate."""
+    bench = bench_at(chunk.at)
+    ignored = OF_ENVIRONMENT if chunk.environment_changed else set()
+    findings: dict[tuple[str, str], Finding] = {}
+    for place, row in chunk.rows:
+        checks = _recheck_reject(bench, row, ignored) if "reproduce" in row else _recheck_task(bench, row, ignored)
+        try:
+            for gate, finding in checks:
+                findings.setdefault((place, gate), Finding(place, gate, finding))
+        except DatasetError as error:
+            findings.setdefault((place, "schema"), Finding(place, "schema", str(error)))
+    return list(findings.values())
+
+
+def _recheck_task(bench: Bench, row: Row, ignored: set[str]) -> Iterator[tuple[str, str]]:
+    task_of(row)
+    yield from _replay(bench, row)
+    judged = _judge_again(bench, row)
+    yield from ((gate.gate, gate.finding) for gate in judged.verdict.failed)
+    if judged.task is not None:
+        yield from _differences(row, task_row(judged, system_message(bench.environment), tools_json(bench.environment)), ignored)
+
+
+def _recheck_reject(bench: Bench, row: Row, ignored: set[str]) -> Iterator[tuple[str, str]]:
+    yield from _differences(row, reject_row(_judge_again(bench, row), bench.environment.hash), ignored)
+
+
+def _judge_again(bench: Bench, row: Row) -> Judged:
+    candidate = candidate_of(row)
+    if candidate.domain != bench.environment.domain or all(candidate.intent_id != intent.id for intent in bench.environment.spec.intents.intents):
+        raise DatasetError(f"candidate: there is no intent {candidate.intent_id!r} in the environment {bench.environment.domain!r}")
+    try:
+        judged = bench.judge.judge(candidate)
+    except LookupError as error:
+        raise DatasetError(f"candidate: it names something that the environment does not have: {error}") from error
+    # Novelty compares candidates: it is judged over the whole folder, not here.
+    stored = next((gate for gate in row["verdict"] if gate["gate"] == "novel"), None)
+    return with_gate(judged, GateResult.model_validate(stored)) if stored else judged
+
+
+def _replay(bench: Bench, row: Row) -> Iterator[tuple[str, str]]:
+    """Replay the stored calls as they stand, from a fresh reset; stop at the first that differs."""
+    bench.world.reset()
+    for number, call in enumerate(golden_calls(row), 1):
+        result = bench.world.call(call.name, call.arguments)
+        if not result.ok:
+            yield "replay", f"golden call {number}, {call.name}, fails: {result.error}"
+            return
+        if canonical_json(result.value) != canonical_json(call.result):
+            yield "replay", f"golden call {number}, {call.name}: " + _difference("result", call.result, result.value)
+            return
+    changes = to_row_changes(bench.environment.schema, bench.world.net_changes())
+    changed = canonical_json([change.model_dump(mode="json") for change in changes])
+    if changed != row["row_changes"]:
+        yield "replay", _difference("row_changes", row["row_changes"], changed)
+    touched = [{"table": table, "key": canonical_json(key)} for table, key in bench.world.touched()]
+    if touched != row["touched"]:
+        yield "replay", _difference("touched", row["touched"], touched)
+
+
+def _differences(row: Row, anew: Row, ignored: set[str]) -> Iterator[tuple[str, str]]:
+    stored_gates = {gate["gate"]: gate for gate in row["verdict"]}
+    for gate in anew["verdict"]:
+        if stored_gates.get(gate["gate"]) != gate:
+            yield gate["gate"], _difference("verdict", stored_gates.get(gate["gate"]), gate)
+    for column, value in anew.items():
+        stored = row[column]
+        if column in ATTESTED:
+            stored, value = ({name: part[name] for name in part.keys() - ATTESTED[column]} for part in (stored, value))
+        if column not in ignored and stored != value:
+            yield GATE_OF.get(column, "schema"), _difference(column, stored, value)
+
+
+def _difference(path: str, stored: Any, anew: Any) -> str:
+    """Say where two values first differ, and how."""
+    if isinstance(stored, dict) and isinstance(anew, dict) and stored.keys() == anew.keys():
+        name = next(name for name in stored if stored[name] != anew[name])
+        return _difference(f"{path}.{name}", stored[name], anew[name])
+    if isinstance(stored, list) and isinstance(anew, list) and len(stored) == len(anew):
+        place = next(place for place in range(len(stored)) if stored[place] != anew[place])
+        return _difference(f"{path}[{place}]", stored[place], anew[place])
+    return f"{path} is {_short(stored)}; executed again it is {_short(anew)}"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else canonical_json(value)
+    return text if len(text) <= 300 else f"{text[:300]}… ({len(text)} characters)"

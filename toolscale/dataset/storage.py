@@ -1,0 +1,94 @@
+"""Files that are either whole or absent: written under a temporary name beside their place, flushed, renamed."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from toolscale.errors import StorageError, UsageError
+
+
+def write_file(path: Path, content: bytes) -> Path:
+    """Write a file whole or not at all, its folders included. StorageError, in one line, if the disk is full or the folder cannot be written."""
+    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    with storage_errors("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+    return path
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a file; StorageError if it cannot be read."""
+    with storage_errors("read", path):
+        return path.read_bytes()
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file as 64 hex digits."""
+    with storage_errors("read", path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder, parents included; nothing happens if it is there."""
+    with storage_errors("make the folder", path):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def replace_folder(new: Path, old: Path, aside: Path) -> None:
+    """Put the folder `new` where `old` is. Between the two renames `old` is missing; it is never half of each."""
+    with storage_errors("replace", old):
+        if old.exists():
+            old.rename(aside)
+        new.rename(old)
+        if aside.exists():
+            shutil.rmtree(aside)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder and all that is in it; nothing happens if it is not there."""
+    with storage_errors("remove", path):
+        if path.exists():
+            shutil.rmtree(path)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files, whose names begin with a dot, that a killed process left anywhere in a folder."""
+    with storage_errors("clean", folder):
+        for path in folder.rglob(".*"):
+            path.unlink()
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder. UsageError at once if another process holds it; the lock of a killed process is free."""
+    with storage_errors("lock", folder), (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"another run is writing {folder}; wait for it, or choose another --out") from None
+        yield
+
+
+@contextmanager
+def storage_errors(act: str, path: Path) -> Iterator[None]:
+    """Turn what the operating system says into one line that names the file."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StorageError(f"cannot {act} {path}: {reason}; free space or choose a place that can be written") from error

@@ -1,0 +1,54 @@
+"""Worker processes: the same function on many items, results in the order of the items, however many work."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from toolscale.errors import ToolScaleError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
+    """Yield `function(item)` in the order of the items; one worker, or one item, stays in this process.
+
+    Workers are spawned, not forked: a process that draws a progress bar has threads. They end with the process that started them, even if that is
+    killed.
+    """
+    if workers <= 1 or len(items) <= 1:
+        yield from map(function, items)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(workers, len(items)), mp_context=context, initializer=_end_with_parent) as pool:
+        futures: list[Future[Result]] = [pool.submit(function, item) for item in items]
+        try:
+            for future in futures:
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise ToolScaleError("a worker process was killed (out of memory?); run again with fewer --workers: nothing is lost") from error
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def default_workers() -> int:
+    """Return how many processes may run at once here."""
+    return len(os.sched_getaffinity(0))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

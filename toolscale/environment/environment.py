@@ -1,0 +1,118 @@
+"""Compile a domain folder into an Environment: specs parsed, names checked, tools compiled, all issues of all files at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from toolscale.canonical import content_hash
+from toolscale.environment.builtins import CALCULATE, calculate_tool, transfer_tool, with_handovers
+from toolscale.environment.folder import Folder, find_folder, read_folder
+from toolscale.environment.population import Rows, make_rows
+from toolscale.environment.population_check import check_population
+from toolscale.environment.references import check_references
+from toolscale.errors import SpecError, SpecIssue
+from toolscale.records import EnvironmentSpec, PolicySpec, PopulationSpec, SchemaSpec, ToolsetSpec, ToolSpec, WorldSpec
+from toolscale.sql import compile_condition, compile_tool
+from toolscale.sql.compiled import CompiledTool, Statement
+
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A domain, compiled. Rows are made by `populate`, and a `World` runs its tools."""
+
+    domain: str
+    folder: Path
+    spec: EnvironmentSpec
+    schema: SchemaSpec
+    """The tables of the domain, and `handovers` if the domain names reasons for them."""
+    tools: Mapping[str, CompiledTool]
+    """All tools by name, the built-in ones last."""
+    invariants: Mapping[str, Statement]
+    """Invariant -> a SELECT of the key of each row and `holds`."""
+    equalities: frozenset[tuple[str, tuple[str, ...]]]
+    """(table, columns) that some tool looks up by equality."""
+    hash: str
+    """The hash of the parsed content of all files."""
+    files: Mapping[str, str]
+    """File name -> hash of its parsed content."""
+
+    def __repr__(self) -> str:
+        return f"Environment({self.domain!r}, {len(self.tools)} tools, {self.hash[:12]})"
+
+
+def load_environment(domain: str | Path) -> Environment:
+    """Return the environment of a folder, or of a known domain by name.
+
+    UsageError if there is no such domain; SpecError with every issue of every file if it is not well-formed.
+    """
+    folder = read_folder(find_folder(domain))
+    issues = [*folder.issues, *check_references(folder)]
+    schema, tools, invariants = _compile(folder, issues)
+    if issues:
+        raise SpecError(issues)
+    assert schema is not None
+    equalities = frozenset(pair for tool in tools.values() for pair in tool.equalities)
+    return Environment(
+        folder.path.resolve().name, folder.path, folder.spec(), schema, tools, invariants, equalities, content_hash(folder.files), dict(folder.files)
+    )
+
+
+def populate(environment: Environment, seed: int = 0, scale: int = 1) -> Rows:
+    """Return the rows of the environment: only its spec, the seed and the scale matter. SpecError if they do not fit the schema."""
+    spec = environment.spec
+    return make_rows(environment.schema, spec.world, spec.population, seed=seed, scale=scale)
+
+
+def _compile(folder: Folder, issues: list[SpecIssue]) -> tuple[SchemaSpec | None, dict[str, CompiledTool], dict[str, Statement]]:
+    """Compile all SQL of the folder that can be compiled, adding to `issues`."""
+    schema, world, toolset = folder.part(SchemaSpec), folder.part(WorldSpec), folder.part(ToolsetSpec)
+    tools: dict[str, CompiledTool] = {}
+    invariants: dict[str, Statement] = {}
+    if schema is None or any(issue.file == "schema.yaml" for issue in issues):
+        return None, tools, invariants  # no statement can be judged without tables
+    specs: list[ToolSpec] = list(toolset.tools) if toolset else []
+    if world is not None:
+        schema = with_handovers(schema, world)
+        specs += filter(None, [transfer_tool(world)])
+    for spec in specs:
+        compiled = _collect(partial(compile_tool, spec, schema), issues)
+        if compiled is not None:
+            tools[spec.name] = compiled
+    tools[CALCULATE] = CompiledTool(calculate_tool(), (), (), False, frozenset(), frozenset(), {"expression": frozenset()}, {}, frozenset())
+    for text, table, place in _schema_checks(schema):
+        _collect(partial(compile_condition, text, schema, table=table, place=place, file="schema.yaml"), issues)
+    policy = folder.part(PolicySpec)
+    for name, invariant in policy.invariants.items() if policy else ():
+        if invariant.table in schema.tables:
+            place = f"invariants.{name}.holds"
+            made = _collect(partial(compile_condition, invariant.holds, schema, table=invariant.table, place=place, file="rules.yaml"), issues)
+            if made is not None:
+                invariants[name] = made
+    population = folder.part(PopulationSpec)
+    if population is not None and world is not None:
+        issues += check_population(schema, world, population)
+    return schema, tools, invariants
+
+
+def _collect(make: Callable[[], Made], issues: list[SpecIssue]) -> Made | None:
+    try:
+        return make()
+    except SpecError as error:
+        issues += error.issues
+        return None
+
+
+def _schema_checks(schema: SchemaSpec) -> Iterator[tuple[str, str, str]]:
+    for name, table in schema.tables.items():
+        for number, text in enumerate(table.check):
+            yield text, name, f"tables.{name}.check[{number}]"
+        for column, spec in table.columns.items():
+            if spec.check:
+                yield spec.check, name, f"tables.{name}.columns.{column}.check"

@@ -1,0 +1,116 @@
+"""A folder is its own registration: find the domains, and read the files of one into a spec."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from toolscale.canonical import content_hash
+from toolscale.environment.places import issues_of
+from toolscale.environment.yaml_files import read_yaml
+from toolscale.errors import SpecIssue, UsageError
+from toolscale.records import (
+    CasesSpec,
+    EnvironmentSpec,
+    IntentsSpec,
+    LanguageSpec,
+    PolicySpec,
+    PopulationSpec,
+    Record,
+    SchemaSpec,
+    ToolsetSpec,
+    WorldSpec,
+)
+
+ROOT = Path(__file__).resolve().parents[2] / "environments"
+"""Where domains are looked for if nothing else is said."""
+
+FILES: dict[str, type[Record]] = {
+    "environment.yaml": WorldSpec, "schema.yaml": SchemaSpec, "population.yaml": PopulationSpec, "toolset.yaml": ToolsetSpec,
+    "rules.yaml": PolicySpec, "language.yaml": LanguageSpec, "intents.yaml": IntentsSpec, "cases.yaml": CasesSpec,
+}  # fmt: skip
+"""The YAML files of a domain and what each of them is."""
+
+POLICY_TEXT = "policy.md"
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What the files of a domain say. `parts` lacks the files that could not be read; `issues` says why."""
+
+    path: Path
+    parts: dict[str, Record]
+    policy_text: str | None
+    files: dict[str, str]
+    """File name -> hash of its parsed content."""
+    issues: tuple[SpecIssue, ...]
+
+    def part(self, kind: type[AnyRecord]) -> AnyRecord | None:
+        """Return the record of this kind, or None if its file could not be read."""
+        return next((record for record in self.parts.values() if isinstance(record, kind)), None)
+
+    def spec(self) -> EnvironmentSpec:
+        """Return all parts in one record. Only for a folder without issues."""
+        assert self.policy_text is not None
+        return EnvironmentSpec.model_construct(
+            domain=self.path.name, world=self.parts["environment.yaml"], schema_=self.parts["schema.yaml"],
+            population=self.parts["population.yaml"], toolset=self.parts["toolset.yaml"], policy_text=self.policy_text,
+            policy=self.parts["rules.yaml"], language=self.parts["language.yaml"], intents=self.parts["intents.yaml"],
+            cases=self.parts["cases.yaml"],
+        )  # fmt: skip
+
+
+def discover(root: Path | None = None) -> dict[str, Path]:
+    """Return domain -> folder for every folder with an `environment.yaml` under `root`, sorted by name."""
+    root = root or ROOT
+    return {path.parent.name: path.parent for path in sorted(root.glob("*/environment.yaml"))}
+
+
+def find_folder(domain: str | Path, root: Path | None = None) -> Path:
+    """Return the folder of a domain, given its name or its path. UsageError names the known domains."""
+    folder = Path(domain)
+    if len(folder.parts) > 1 or isinstance(domain, Path):
+        if folder.is_dir():
+            return folder
+        raise UsageError(f"{folder} is not a folder; give a domain by name or the folder of one")
+    known = discover(root)
+    if str(domain) not in known:
+        raise UsageError(f"unknown domain {str(domain)!r}; known domains: {', '.join(known) or 'none'}")
+    return known[str(domain)]
+
+
+def read_folder(path: Path) -> Folder:
+    """Read all files of a domain, each against its record; nothing is raised, all issues are kept."""
+    parts: dict[str, Record] = {}
+    files: dict[str, str] = {}
+    issues: list[SpecIssue] = []
+    for name, model in FILES.items():
+        data, found = read_yaml(path / name)
+        if not found:
+            files[name] = content_hash(data)
+            record, found = _parse(data, model, name)
+            if record is not None:
+                parts[name] = record
+        issues += found
+    policy_text: str | None = None
+    if (path / POLICY_TEXT).is_file():
+        policy_text = (path / POLICY_TEXT).read_text(encoding="utf-8")
+        files[POLICY_TEXT] = content_hash(policy_text)
+    else:
+        issues.append(SpecIssue(POLICY_TEXT, "", "the file is missing", f"write it in {path.name}/"))
+    return Folder(path, parts, policy_text, files, tuple(issues))
+
+
+def _parse(data: Any, model: type[Record], file: str) -> tuple[Record | None, list[SpecIssue]]:
+    if not isinstance(data, dict):
+        keys = ", ".join(field.alias or name for name, field in model.model_fields.items())
+        return None, [SpecIssue(file, "", f"the file holds {type(data).__name__}, not a mapping", f"begin with the keys {keys}")]
+    try:
+        return model.model_validate(data), []
+    except ValidationError as error:
+        return None, issues_of(error, model, data, file)

@@ -1,0 +1,130 @@
+"""Turn every complaint of pydantic into one line: the place as an author would point at it, the value, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import BaseModel, Tag, ValidationError
+
+from toolscale.errors import SpecIssue
+
+_PLAIN = frozenset({"str", "int", "bool", "float", "none"})
+"""How pydantic names the plain members of a union in a place."""
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Return a remedy for a misspelt word: the nearest known one, or all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"use one of {', '.join(names)}" if names else "there is none to use"
+
+
+def issues_of(error: ValidationError, model: type[BaseModel], data: Any, file: str) -> list[SpecIssue]:
+    """Return one issue for each place at which `data` is not a `model`."""
+    found: dict[str, SpecIssue] = {}
+    for item in error.errors(include_url=False):
+        place = place_of(model, data, item["loc"])
+        found.setdefault(place, _issue(dict(item), model, file, place))
+    # A value that fits no member of a union is told once, at the deepest place.
+    return [issue for place, issue in found.items() if not any(other.startswith((f"{place}.", f"{place}[")) for other in found if place)]
+
+
+def place_of(model: type[BaseModel], data: Any, loc: tuple[int | str, ...]) -> str:
+    """Return the place that `loc` points at, `tools[transfer_funds].steps[3].sql`: without the tags of unions, list items by name."""
+    place, current, here = "", data, [model]
+    for position, part in enumerate(loc):
+        is_tag = any(tag == part for annotation in here for _, tag in _alternatives(annotation, None))
+        here = [inner for annotation in here for inner in _step(annotation, part)] or here
+        if is_tag or (isinstance(part, str) and (part in _PLAIN or "[" in part or part[:1].isupper())):
+            continue
+        if isinstance(part, int) and isinstance(current, list | tuple):
+            current = current[part] if part < len(current) else None
+            name = (current.get("name") or current.get("id")) if isinstance(current, dict) else None
+            place += f"[{name if isinstance(name, str) else part}]"
+        elif isinstance(current, dict) and part in current:
+            current, place = current[part], _join(place, str(part))
+        elif isinstance(part, str) and position == len(loc) - 1 and isinstance(current, dict):
+            place = _join(place, part)
+    return place
+
+
+def _join(place: str, part: str) -> str:
+    part = {"from_": "from", "is_": "is", "if_": "if", "else_": "else", "copy_": "copy"}.get(part, part)
+    return f"{place}.{part}" if place else part
+
+
+def _issue(item: dict[str, Any], model: type[BaseModel], file: str, place: str) -> SpecIssue:
+    kind, loc, value = item["type"], item["loc"], item.get("input")
+    if kind == "extra_forbidden":
+        keys = sorted(_known_keys(model, loc[:-1]))
+        near = difflib.get_close_matches(str(loc[-1]), keys, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        return SpecIssue(file, place, f"unknown key {loc[-1]!r}", f"{hint}known keys: {', '.join(keys)}")
+    if kind == "missing":
+        return SpecIssue(file, place, "a required key is missing", f"add {loc[-1]!r}")
+    if kind in ("step_kind", "value_kind"):
+        problem, _, remedy = item["msg"].partition("; ")
+        return SpecIssue(file, place, f"{_shown(value)} is {problem}", remedy)
+    if kind == "string_type":
+        return SpecIssue(file, place, f"{_shown(value)} is not text", "put it in quotes")
+    message = item["msg"][:1].lower() + item["msg"][1:]
+    return SpecIssue(file, place, f"{_shown(value)} does not fit here", message.replace("input should", "it should").replace("value error, ", ""))
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _known_keys(model: type[BaseModel], loc: tuple[int | str, ...]) -> set[str]:
+    """Return the keys that the model at `loc` knows (of all alternatives that fit the way there)."""
+    here: list[Any] = [model]
+    for part in loc:
+        here = [inner for annotation in here for inner in _step(annotation, part)] or here
+    keys: set[str] = set()
+    for annotation in here:
+        for alternative, _ in _alternatives(annotation, None):
+            if isinstance(alternative, type) and issubclass(alternative, BaseModel):
+                keys |= {(field.alias or name) for name, field in alternative.model_fields.items()}
+    return keys
+
+
+def _step(annotation: Any, part: int | str) -> Iterator[Any]:
+    """Yield what stands at `part` of a value of this annotation; a tag of a union narrows it."""
+    alternatives = list(_alternatives(annotation, None))
+    tagged = [alternative for alternative, tag in alternatives if tag == part]
+    if tagged:
+        yield from tagged
+        return
+    for alternative, _ in alternatives:
+        if isinstance(alternative, type) and issubclass(alternative, BaseModel):
+            for name, field in alternative.model_fields.items():
+                if part in (name, field.alias):
+                    yield field.rebuild_annotation()
+        elif typing.get_origin(alternative) is tuple and isinstance(part, int):
+            arguments = typing.get_args(alternative)
+            yield arguments[0] if len(arguments) == 2 and arguments[1] is Ellipsis else arguments[min(part, len(arguments) - 1)]
+        elif typing.get_origin(alternative) is dict:
+            yield typing.get_args(alternative)[1]
+
+
+def _alternatives(annotation: Any, tag: str | None) -> Iterator[tuple[Any, str | None]]:
+    """Yield the members of a union, each with its tag; a plain annotation is its own only member."""
+    origin = typing.get_origin(annotation)
+    if isinstance(annotation, typing.ForwardRef | str):
+        return
+    if origin is Annotated:
+        inner, *extra = typing.get_args(annotation)
+        own = next((item.tag for item in extra if isinstance(item, Tag)), tag)
+        yield from _alternatives(inner, own)
+    elif origin in (Union, types.UnionType):
+        for member in typing.get_args(annotation):
+            yield from _alternatives(member, tag)
+    elif origin is not Literal:
+        yield annotation, tag

@@ -1,0 +1,136 @@
+"""Check a population without making it: tables, columns, parents, and every expression compiled."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections.abc import Iterator
+
+from toolscale.environment.expressions import FILE, RowExpression, has_subselect
+from toolscale.environment.places import suggest
+from toolscale.environment.sites import Site, Workshop
+from toolscale.environment.values import maker
+from toolscale.errors import SpecError, SpecIssue
+from toolscale.records import PopulationSpec, SchemaSpec, WorldSpec
+from toolscale.records.population import By, Maybe, Plant, Ref, TableRows, Value
+from toolscale.sql import compile_condition, compile_write
+
+
+def check_population(schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec) -> list[SpecIssue]:
+    """Return everything that is wrong with the recipe and can be seen before a row is made."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        return list(_Recipe(schema, world, connection).issues(spec))
+    finally:
+        connection.close()
+
+
+class _Recipe:
+    def __init__(self, schema: SchemaSpec, world: WorldSpec, connection: sqlite3.Connection):
+        self.schema, self.world, self.connection = schema, world, connection
+        self.columns: dict[str, tuple[str, ...]] = {}
+        """Table -> its columns, helpers included, as made so far."""
+
+    def issues(self, spec: PopulationSpec) -> Iterator[SpecIssue]:
+        """Yield all issues."""
+        for number, batch in enumerate(spec.tables):
+            yield from self._batch(batch, f"tables[{number}]")
+        for number, plant in enumerate(spec.plant):
+            yield from self._plant(plant, f"plant[{number}]")
+        for number, text in enumerate(spec.derive):
+            try:
+                compile_write(text, self.schema, place=f"derive[{number}]", file=FILE)
+            except SpecError as error:
+                yield from error.issues
+
+    def _table(self, name: str, place: str) -> Iterator[SpecIssue]:
+        if name not in self.schema.tables:
+            yield SpecIssue(FILE, place, f"unknown table {name!r}", suggest(name, self.schema.tables))
+
+    def _batch(self, batch: TableRows, place: str) -> Iterator[SpecIssue]:
+        unknown = list(self._table(batch.table, f"{place}.table"))
+        if batch.per is not None and batch.per not in self.columns:
+            yield SpecIssue(FILE, f"{place}.per", f"no batch above makes {batch.per!r}", suggest(batch.per, self.columns))
+        if unknown:
+            yield from unknown
+            return
+        known = self.schema.tables[batch.table].columns
+        for column in batch.columns:
+            if column not in known and not column.startswith("_"):
+                yield SpecIssue(FILE, f"{place}.columns.{column}", f"unknown column of {batch.table} {column!r}", suggest(column, known))
+        lacking = [column for column, item in known.items() if column not in batch.columns and not item.nullable]
+        if lacking:
+            yield SpecIssue(
+                FILE, f"{place}.columns", f"{', '.join(lacking)} of {batch.table} are not made", "give a value for every column that is not nullable"
+            )
+        parent = self.columns.get(batch.per, ()) if batch.per else ()
+        if batch.where and batch.per in self.columns:
+            yield from self._condition(batch.where, batch.per, f"{place}.where")
+        for position, (column, value) in enumerate(batch.columns.items()):
+            own = tuple(batch.columns)[:position]
+            yield from self._value(value, batch.table, column, own, parent, f"{place}.columns.{column}")
+        self.columns[batch.table] = tuple(dict.fromkeys((*self.columns.get(batch.table, ()), *batch.columns, *known)))
+
+    def _plant(self, plant: Plant, place: str) -> Iterator[SpecIssue]:
+        table = plant.copy_ or plant.change
+        if table is None or (plant.copy_ and plant.change):
+            yield SpecIssue(FILE, place, "a plant either copies or changes rows", "give one of copy and change")
+            return
+        if table not in self.columns:
+            yield SpecIssue(FILE, place, f"no batch makes {table!r}", suggest(table, self.columns))
+            return
+        if plant.where:
+            yield from self._condition(plant.where, table, f"{place}.where")
+        known = self.columns[table]
+        for column, value in plant.set.items():
+            if column not in known:
+                yield SpecIssue(FILE, f"{place}.set.{column}", f"unknown column of {table} {column!r}", suggest(column, known))
+            yield from self._value(value, table, column, known, known, f"{place}.set.{column}", planting=True)
+
+    def _condition(self, text: str, table: str, place: str) -> Iterator[SpecIssue]:
+        try:
+            if has_subselect(text):
+                compile_condition(text, self.schema, table=table, place=place, file=FILE)
+            else:
+                RowExpression(text, self.schema, self.columns[table], {}, place=place, aliases=(table, "parent"))
+        except SpecError as error:
+            yield from error.issues
+
+    def _value(
+        self, value: Value, table: str, column: str, own: tuple[str, ...], parent: tuple[str, ...], place: str, *, planting: bool = False
+    ) -> Iterator[SpecIssue]:
+        for inner, here in _leaves(value, place):
+            shop = Workshop(self.schema, self.world, self.connection, {name: [] for name in self.columns}, dict(self.columns))
+            row = dict.fromkeys(own, None)
+            if planting:
+                shop.tables[table] = [row]
+            site = Site(shop, table, column, here, random.Random(0), own, parent, frozenset({0}) if planting else frozenset())
+            try:
+                maker(inner, site)
+                if isinstance(inner, Ref) and inner.where and inner.ref in self.columns:
+                    self._ref_where(inner, site)
+            except SpecError as error:
+                yield from error.issues
+
+    def _ref_where(self, ref: Ref, site: Site) -> None:
+        assert ref.where is not None
+        place = f"{site.place}.where"
+        if has_subselect(ref.where):
+            compile_condition(ref.where, self.schema, table=ref.ref, place=place, file=FILE)
+        else:
+            others = {"parent": site.parent, "row": site.own}
+            RowExpression(ref.where, self.schema, self.columns[ref.ref], others, place=place, aliases=(ref.ref,))
+
+
+def _leaves(value: Value, place: str) -> Iterator[tuple[Value, str]]:
+    """Yield the value and the values nested in it, each with its place; only those that are not made of others."""
+    if isinstance(value, By):
+        if not value.cases:
+            yield value, place
+        for case, inner in value.cases.items():
+            yield from _leaves(inner, f"{place}.cases.{case}")
+        yield By(by=value.by, cases={}), place
+    elif isinstance(value, Maybe):
+        yield from _leaves(value.otherwise, f"{place}.otherwise")
+    else:
+        yield value, place

@@ -1,0 +1,306 @@
+"""Cross-file checks: every name that one file of a domain uses must exist in another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator, SchemaError
+
+from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER, calculate_tool, transfer_tool, with_handovers
+from toolscale.environment.folder import Folder
+from toolscale.environment.places import suggest
+from toolscale.environment.rows import is_datetime
+from toolscale.errors import SpecIssue
+from toolscale.records import (
+    CallStep, CasesSpec, EachStep, IfStep, Intent, IntentsSpec, LanguageSpec, PlanStep, PolicySpec, Role, Rule, SchemaSpec, ToolsetSpec, ToolSpec,
+    WorldSpec,
+)  # fmt: skip
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_CALL = re.compile(r"\bcall\.([a-z_][a-z0-9_]*)")
+_POLICY = re.compile(r"\bpolicy\.([a-z_][a-z0-9_]*)")
+_SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)")
+
+
+class Names:
+    """What can be referred to; a part whose file could not be read is None, and nothing is said about references to it."""
+
+    def __init__(self, folder: Folder):
+        self.world = folder.part(WorldSpec)
+        self.schema = folder.part(SchemaSpec)
+        if self.schema is not None and self.world is not None:
+            self.schema = with_handovers(self.schema, self.world)
+        self.toolset = folder.part(ToolsetSpec)
+        self.policy = folder.part(PolicySpec)
+        self.language = folder.part(LanguageSpec)
+        self.intents = folder.part(IntentsSpec)
+        self.cases = folder.part(CasesSpec)
+        self.is_sound = True
+        """Whether the schema itself refers to nothing unknown."""
+        self.tools: dict[str, ToolSpec] | None = None
+        if self.toolset is not None:
+            built_in = (transfer_tool(self.world) if self.world else None, calculate_tool())
+            self.tools = {tool.name: tool for tool in (*self.toolset.tools, *built_in) if tool is not None}
+
+    def table(self, name: str, file: str, place: str) -> Iterator[SpecIssue]:
+        """Yield an issue if there is no such table."""
+        if self.schema is not None and name not in self.schema.tables:
+            yield _unknown("table", name, self.schema.tables, file, place)
+
+    def columns(self, table: str, names: Collection[str], file: str, place: str) -> Iterator[SpecIssue]:
+        """Yield an issue for each name that is not a column of the table (if that exists)."""
+        if self.schema is not None and table in self.schema.tables:
+            known = self.schema.tables[table].columns
+            yield from (_unknown(f"column of {table}", name, known, file, place) for name in names if name not in known)
+
+    def call(self, tool: str, given: Mapping[str, Any], file: str, place: str) -> Iterator[SpecIssue]:
+        """Yield what is wrong with a call of the tool with these parameters."""
+        if self.tools is None:
+            return
+        if tool not in self.tools:
+            yield _unknown("tool", tool, self.tools, file, place)
+            return
+        spec = self.tools[tool]
+        yield from (
+            _unknown(f"parameter of {tool}", name, spec.parameters, file, f"{place}.{tool}.{name}") for name in given if name not in spec.parameters
+        )
+        missing = [name for name, schema in spec.parameters.items() if "default" not in schema and name not in given]
+        if missing:
+            yield SpecIssue(file, f"{place}.{tool}", f"the call lacks {', '.join(missing)}", "give every parameter that has no default")
+
+
+def check_references(folder: Folder) -> list[SpecIssue]:
+    """Return everything that refers to something that is not there, over all files that could be read."""
+    names = Names(folder)
+    names.is_sound = not any(_schema(names))
+    checks: tuple[Callable[[Names], Iterator[SpecIssue]], ...] = (_world, _schema, _toolset, _rules, _language, _intents, _cases)
+    return [issue for check in checks for issue in check(names)]
+
+
+def _unknown(kind: str, name: str, known: Collection[str], file: str, place: str) -> SpecIssue:
+    return SpecIssue(file, place, f"unknown {kind} {name!r}", suggest(name, known))
+
+
+def _world(names: Names) -> Iterator[SpecIssue]:
+    if names.world is not None and not is_datetime(names.world.now):
+        yield SpecIssue("environment.yaml", "now", f"{names.world.now!r} is not a moment", "write it as YYYY-MM-DDTHH:MM:SS")
+
+
+def _schema(names: Names) -> Iterator[SpecIssue]:
+    if names.schema is None:
+        return
+    file, before = "schema.yaml", set[str]()
+    for name, table in names.schema.tables.items():
+        place = f"tables.{name}"
+        before.add(name)
+        for part in (name, *table.columns):
+            if not _NAME.fullmatch(part):
+                yield SpecIssue(file, place, f"{part!r} is not a name", "use small letters, digits and _")
+        if not table.key:
+            yield SpecIssue(file, place, "the table has no primary key", "set pk: true on a column")
+        for columns in table.unique:
+            yield from names.columns(name, columns, file, f"{place}.unique")
+        for column, spec in table.columns.items():
+            here = f"{place}.columns.{column}"
+            if spec.values is not None and spec.type != "text":
+                yield SpecIssue(file, here, f"values on a column of type {spec.type}", "use check, or type text")
+            if spec.volatile and spec.type == "cents":
+                yield SpecIssue(file, here, "money is volatile", "money is always compared: remove volatile")
+            if spec.pk and spec.nullable:
+                yield SpecIssue(file, here, "a key column is nullable", "remove nullable")
+            if spec.fk is not None:
+                yield from _foreign_key(names.schema, spec.fk, spec.type, before, f"{here}.fk")
+
+
+def _foreign_key(schema: SchemaSpec, fk: str, kind: str, before: set[str], place: str) -> Iterator[SpecIssue]:
+    file = "schema.yaml"
+    table, _, column = fk.partition(".")
+    if table not in schema.tables:
+        yield _unknown("table", table, schema.tables, file, place)
+    elif column not in schema.tables[table].columns:
+        yield _unknown(f"column of {table}", column, schema.tables[table].columns, file, place)
+    elif table not in before:
+        yield SpecIssue(file, place, f"{table} stands below", "write parents before children")
+    elif schema.tables[table].columns[column].type != kind:
+        yield SpecIssue(file, place, f"{fk} has type {schema.tables[table].columns[column].type}, this column {kind}", "use one type")
+    elif schema.tables[table].key != (column,) and not schema.tables[table].columns[column].unique:
+        yield SpecIssue(file, place, f"{fk} is not unique", "refer to a key of one column, or to a unique column")
+
+
+def _toolset(names: Names) -> Iterator[SpecIssue]:
+    file, seen = "toolset.yaml", set[str]()
+    for tool in names.toolset.tools if names.toolset else ():
+        place = f"tools[{tool.name}]"
+        if tool.name in seen:
+            yield SpecIssue(file, place, "two tools have this name", "rename one of them")
+        if tool.name in BUILT_IN:
+            yield SpecIssue(file, place, "this tool is built in", "remove it, or rename it")
+        if not _NAME.fullmatch(tool.name):
+            yield SpecIssue(file, place, f"{tool.name!r} is not a name", "use small letters, digits and _")
+        seen.add(tool.name)
+        for name, schema in tool.parameters.items():
+            here = f"{place}.parameters.{name}"
+            try:
+                Draft202012Validator.check_schema(schema)
+            except SchemaError as error:
+                yield SpecIssue(file, here, f"not a JSON Schema: {error.message}", "see JSON Schema, draft 2020-12")
+                continue
+            if "default" in schema and schema["default"] is not None:
+                for fault in Draft202012Validator(schema).iter_errors(schema["default"]):
+                    yield SpecIssue(file, f"{here}.default", fault.message, "give a default that the schema allows")
+
+
+def _rules(names: Names) -> Iterator[SpecIssue]:
+    file = "rules.yaml"
+    if names.policy is None:
+        return
+    for name, rule in names.policy.rules.items():
+        yield from _rule(names, rule, file, f"rules.{name}")
+    for name, invariant in names.policy.invariants.items():
+        yield from names.table(invariant.table, file, f"invariants.{name}.table")
+
+
+def _rule(names: Names, rule: Rule, file: str, place: str) -> Iterator[SpecIssue]:
+    tools = names.tools or {}
+    for guarded in rule.guards:
+        if names.tools is not None and guarded not in tools:
+            yield _unknown("tool", guarded, tools, file, f"{place}.guards")
+    texts = {f"{place}.breaks": rule.breaks, f"{place}.applies": rule.applies or ""}
+    for read, call in rule.reads.items():
+        for tool, arguments in call.items():
+            yield from names.call(tool, arguments, file, f"{place}.reads.{read}")
+            texts.update({f"{place}.reads.{read}.{tool}.{parameter}": str(text) for parameter, text in arguments.items()})
+    for number, tell in enumerate(rule.tell):
+        texts[f"{place}.tell[{number}].is"] = tell.is_
+    for here, text in texts.items():
+        for used in _CALL.findall(text):
+            lacking = [guarded for guarded in rule.guards if guarded in tools and used not in tools[guarded].parameters]
+            if lacking:
+                yield SpecIssue(file, here, f"call.{used} is not a parameter of {', '.join(lacking)}", suggest(used, tools[lacking[0]].parameters))
+        yield from _constants(names, text, file, here)
+
+
+def _constants(names: Names, text: str, file: str, place: str) -> Iterator[SpecIssue]:
+    if names.policy is not None:
+        known = names.policy.constants
+        yield from (_unknown("constant of the policy", used, known, file, place) for used in _POLICY.findall(text) if used not in known)
+
+
+def _language(names: Names) -> Iterator[SpecIssue]:
+    file = "language.yaml"
+    if names.language is None:
+        return
+    for table, descriptions in names.language.describe.items():
+        yield from names.table(table, file, f"describe.{table}")
+        for name, description in descriptions.items():
+            place = f"describe.{table}.{name}"
+            yield from names.columns(table, description.cols, file, f"{place}.cols")
+            for used in _SLOT.findall(description.text):
+                if used not in description.cols:
+                    yield SpecIssue(file, f"{place}.text", f"{{{used}}} is not one of cols", suggest(used, description.cols))
+            if bool(description.cols) == (description.first is not None):
+                yield SpecIssue(file, place, "a description has either cols or first", "give one of them")
+    for table in names.language.adjectives:
+        yield from names.table(table, file, f"adjectives.{table}")
+    for name, quantity in names.language.quantities.items():
+        for table in quantity.roles.values():
+            yield from names.table(table, file, f"quantities.{name}.roles")
+        for read, call in quantity.reads.items():
+            for tool, arguments in call.items():
+                yield from names.call(tool, arguments, file, f"quantities.{name}.reads.{read}")
+    roles = {role for intent in names.intents.intents for role in intent.roles} if names.intents is not None else None
+    for number, opening in enumerate(names.language.openings):
+        for used in _SLOT.findall(opening):
+            if roles is not None and used not in roles:
+                yield _unknown("role", used, roles, file, f"openings[{number}]")
+
+
+def _intents(names: Names) -> Iterator[SpecIssue]:
+    seen: set[str] = set()
+    for intent in names.intents.intents if names.intents is not None else ():
+        place = f"intents[{intent.id}]"
+        if intent.id in seen:
+            yield SpecIssue("intents.yaml", place, "two intents have this id", "rename one of them")
+        seen.add(intent.id)
+        for name, role in intent.roles.items():
+            yield from _role(names, intent, name, role, f"{place}.roles.{name}")
+        yield from _plan(names, intent, intent.do, f"{place}.do")
+        yield from _told(names, intent, place)
+        if intent.outcome == "refuse" and intent.rule is None:
+            yield SpecIssue("intents.yaml", place, "a refusal without a rule", "add rule:")
+        if intent.rule is not None and names.policy is not None and intent.rule not in names.policy.rules:
+            yield _unknown("rule", intent.rule, names.policy.rules, "intents.yaml", f"{place}.rule")
+        if intent.object is not None and intent.object not in intent.roles:
+            yield _unknown("role", intent.object, intent.roles, "intents.yaml", f"{place}.object")
+        if intent.outcome == "transfer" and names.world is not None and not names.world.transfer_reasons:
+            yield SpecIssue("intents.yaml", f"{place}.outcome", f"the domain has no {TRANSFER}", "add transfer_reasons to environment.yaml")
+
+
+def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> Iterator[SpecIssue]:
+    file = "intents.yaml"
+    yield from names.table(role.is_, file, f"{place}.is")
+    yield from names.columns(role.is_, role.same, file, f"{place}.same")
+    if role.is_ == HANDOVERS:
+        yield SpecIssue(file, f"{place}.is", "hand-overs are no role", "use a table of schema.yaml")
+    if role.by is not None and names.language is not None and role.by not in names.language.describe.get(role.is_, {}):
+        yield _unknown(f"description of {role.is_}", role.by, names.language.describe.get(role.is_, {}), file, f"{place}.by")
+    if role.by is None and role.text is None and role.first is not None:
+        yield SpecIssue(file, place, "a superlative without words", "add text and cues")
+    if role.of is None:
+        return
+    earlier = list(intent.roles)[: list(intent.roles).index(name)]
+    if role.of not in earlier:
+        yield SpecIssue(file, f"{place}.of", f"{role.of!r} is not a role above", suggest(role.of, earlier))
+        return
+    parent = intent.roles[role.of].is_
+    schema = names.schema if names.is_sound else None
+    if schema is not None and {parent, role.is_} <= set(schema.tables) and schema.foreign_key(role.is_, parent) is None:
+        yield SpecIssue(file, f"{place}.of", f"{role.is_} has no foreign key to {parent}", "add fk to schema.yaml, or another parent")
+
+
+def _plan(names: Names, intent: Intent, steps: tuple[PlanStep, ...], place: str) -> Iterator[SpecIssue]:
+    file = "intents.yaml"
+    for number, step in enumerate(steps):
+        here = f"{place}[{number}]"
+        if isinstance(step, CallStep):
+            yield from names.call(step.tool, step.arguments, file, f"{here}.{step.name}")
+        elif isinstance(step, IfStep):
+            yield from _plan(names, intent, step.then, f"{here}.then")
+            yield from _plan(names, intent, step.else_, f"{here}.else")
+        elif isinstance(step, EachStep):
+            if step.each not in intent.roles:
+                yield _unknown("role", step.each, intent.roles, file, f"{here}.each")
+            yield from _plan(names, intent, step.do, f"{here}.do")
+
+
+def _told(names: Names, intent: Intent, place: str) -> Iterator[SpecIssue]:
+    """Yield what is wrong with the requests and facts of an intent."""
+    file, known = "intents.yaml", {*intent.roles, *intent.slots}
+    for number, request in enumerate(intent.requests):
+        yield from (
+            _unknown("role or slot", used, known, file, f"{place}.requests[{number}]") for used in _SLOT.findall(request) if used not in known
+        )
+    for number, tell in enumerate(intent.tell):
+        if tell.each is not None and tell.each not in intent.roles:
+            yield _unknown("role", tell.each, intent.roles, file, f"{place}.tell[{number}].each")
+        yield from _constants(names, tell.is_, file, f"{place}.tell[{number}].is")
+
+
+def _cases(names: Names) -> Iterator[SpecIssue]:
+    file = "cases.yaml"
+    if names.cases is None:
+        return
+    for number, case in enumerate(names.cases.calls):
+        for call in (*case.before, case.call):
+            for tool, arguments in call.items():
+                yield from names.call(tool, arguments, file, f"calls[{number}]")
+    intents = {intent.id for intent in names.intents.intents} if names.intents is not None else None
+    for number, verifier in enumerate(names.cases.verifier):
+        place = f"verifier[{number}]"
+        if intents is not None and verifier.intent not in intents:
+            yield _unknown("intent", verifier.intent, intents, file, f"{place}.intent")
+        for call in verifier.calls if isinstance(verifier.calls, tuple) else ():
+            for tool, arguments in call.items():
+                yield from names.call(tool, arguments, file, f"{place}.calls") if verifier.kind != "malformed" else ()

@@ -1,0 +1,12 @@
+"""Values in text: find them, write them, and grade an answer by them."""
+
+from toolscale.language.answers import STYLES, state_facts
+from toolscale.language.facts import grade_answer
+from toolscale.language.mentions import Mention, mentions
+from toolscale.language.phrasing import expand_choices
+from toolscale.language.polarity import polarity
+from toolscale.language.render import FORMS, contains_words, render, states
+
+__all__ = [
+    "FORMS", "STYLES", "Mention", "contains_words", "expand_choices", "grade_answer", "mentions", "polarity", "render", "state_facts", "states",
+]  # fmt: skip

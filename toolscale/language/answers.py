@@ -1,0 +1,94 @@
+"""Final messages that state facts, in five ways of writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolscale.language.clauses import bare_label
+from toolscale.language.dates import MONTHS, WEEKDAYS, parse_day
+from toolscale.language.numerals import number_in_words
+from toolscale.language.render import full_date, money, money_in_words
+from toolscale.records import Fact
+
+STYLES = 5
+"""How many ways of writing there are; style 0 is the plain one."""
+
+_YES = ("Done.", "It's done.", "Yes, that is done.", "All done.", "Of course! I have done that for you.")
+_NO = (
+    "I'm sorry, but I can't do that.",
+    "I am sorry, that is not possible.",
+    "No, I'm afraid I cannot do that.",
+    "Unfortunately, I am not able to do that.",
+    "Of course I looked into it, but I cannot do that.",
+)
+_OPENING = ("", "Happy to help!", "Here is what you asked for:", "Thank you for your patience.", "Thanks for reaching out!")
+_CLOSING = ("", "Is there anything else that I can help you with?", "", "Have a lovely day.", "Let me know if you need anything else.")
+
+
+def state_facts(facts: Sequence[Fact], today: str, style: int = 0) -> str:
+    """Return a final message in the second person that states every fact, one sentence each, with its label where it has one.
+
+    Yes or no comes first. The styles differ in how amounts and dates are written and in what stands around them.
+    """
+    style %= STYLES
+    refused = any(fact.kind == "bool" and not fact.value for fact in facts)
+    answers = [(_YES if fact.value else _NO)[style] for fact in facts if fact.kind == "bool"]
+    sentences = [_sentence(fact, style, refused=refused) for fact in facts if fact.kind != "bool"]
+    if style == 2:
+        body = "\n".join(f"- {sentence}" for sentence in sentences)
+        return "\n".join(filter(None, (*dict.fromkeys(answers), _OPENING[style] if not refused and body else "", body)))
+    opening = "" if answers else _OPENING[style]
+    return " ".join(filter(None, (opening, *dict.fromkeys(answers), *sentences, _CLOSING[style])))
+
+
+def _sentence(fact: Fact, style: int, *, refused: bool) -> str:
+    value = written(fact, style)
+    subject = _NOUNS[fact.kind] if not (refused and fact.kind == "money") else "limit"
+    if fact.about is None:
+        return f"Our records show {value}." if fact.kind == "text" else f"The {subject} is {value}."
+    return f"For {_yours(fact.about)}, the {'entry' if fact.kind == 'text' else subject} is {value}."
+
+
+_NOUNS = {"money": "amount", "date": "date", "number": "number", "digits": "card", "id": "reference", "text": "entry"}
+
+
+def _yours(label: str) -> str:
+    """Return "your joint account" for a common noun, the name itself for a proper one."""
+    if len(bare_label(label).split()) < len(label.split()):
+        return f"your {label.split(maxsplit=1)[1]}"
+    return f"your {label}" if label[:1].islower() else label
+
+
+def written(fact: Fact, style: int) -> str:
+    """Return the value of a fact as the style writes it."""
+    if fact.kind == "money":
+        return _money(int(fact.value), style)
+    if fact.kind == "date":
+        return _date(str(fact.value), style)
+    if fact.kind == "number":
+        return number_in_words(int(fact.value)) if style == 3 else f"{int(fact.value):,}"
+    if fact.kind == "digits":
+        return f"the one ending in {fact.value}"
+    if fact.kind == "text" and style == 4:
+        return f"**{fact.value}**"
+    return str(fact.value)
+
+
+def _money(cents: int, style: int) -> str:
+    if style == 0 or cents < 0:
+        return money(cents)
+    whole, rest = divmod(cents, 100)
+    if style == 1:
+        return f"{whole:,}.{rest:02} dollars"
+    if style == 2:
+        return f"USD {whole:,}.{rest:02}"
+    return money_in_words(cents) if style == 3 else f"**${whole}.{rest:02}**"
+
+
+def _date(day: str, style: int) -> str:
+    made = parse_day(day)
+    month = MONTHS[made.month - 1].capitalize()
+    return (
+        full_date(day), f"{made.day} {month} {made.year}", day, f"{WEEKDAYS[made.weekday()].capitalize()}, {full_date(day)}",
+        f"{made.month}/{made.day}/{made.year}",
+    )[style]  # fmt: skip

@@ -1,0 +1,186 @@
+"""An answer cut into sentences and clauses, never inside a value, and which labels each value in it belongs to."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+from toolscale.language.mentions import Mention, lower_keeping_length, mentions
+
+_MARKUP = re.compile(r"\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
+_MASKED_CARD = re.compile(r"[*•·]{3,}\s?(?=\d{4})")
+_CUT = re.compile(
+    r"(?P<sentence>[.!?]+(?=[\s)\"'”]|$)|\n+)|[;|()]|,(?=\s)|\s[-–—]{1,2}\s|—"
+    r"|\s(?:and|but|while|whereas|although|though|versus|vs\.?|compared with|compared to)(?=\s)"
+)
+_ASKING = re.compile(
+    r"\W*(?:is|was|are|were|am|did|do|does|can|could|would|will|shall|should|may|might|have|has|had|what|which|how|who|whose|when|where|why)\b"
+)
+_UNSURE = re.compile(
+    r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|i think|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
+    r"would be|i believe|i assume|supposedly|no idea|don't know|do not know|can't (?:confirm|say|tell|verify)|cannot (?:confirm|say|tell|verify)|not true|"
+    r"wrong|incorrect|is it true|unclear)\b"
+)
+_SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of the text. `firm`: what stands in it is claimed, not asked, supposed or doubted."""
+
+    start: int
+    end: int
+    sentence: int
+    firm: bool
+    asked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A final message, read once."""
+
+    text: str
+    lower: str
+    mentions: tuple[Mention, ...]
+    clauses: tuple[Clause, ...]
+    starts: tuple[int, ...]
+
+    def clause_at(self, position: int) -> int:
+        """The index of the clause in which a position lies."""
+        return max(bisect_right(self.starts, position) - 1, 0)
+
+
+@lru_cache(maxsize=16384)
+def read_answer(answer: str, today: str) -> Answer:
+    """Take off markup, find the values, and cut the text into clauses."""
+    text = _MARKUP.sub("", _MASKED_CARD.sub("ending in ", answer))
+    lower = lower_keeping_length(text)
+    found = mentions(text, today)
+    clauses = tuple(_clauses(lower, found))
+    return Answer(text, lower, found, clauses, tuple(clause.start for clause in clauses))
+
+
+def _clauses(lower: str, found: tuple[Mention, ...]) -> list[Clause]:
+    pieces: list[tuple[int, int]] = []
+    clauses: list[Clause] = []
+    start = next_mention = 0
+    for cut in _CUT.finditer(lower):
+        position = cut.start()
+        while next_mention < len(found) and found[next_mention].end <= position:
+            next_mention += 1
+        if next_mention < len(found) and found[next_mention].start <= position:
+            continue
+        pieces.append((start, position))
+        start = cut.end()
+        if cut["sentence"] is not None:
+            clauses += _sentence(lower, pieces, len(clauses), "?" in cut[0])
+            pieces = []
+    pieces.append((start, len(lower)))
+    return clauses + _sentence(lower, pieces, len(clauses), False)
+
+
+def _sentence(lower: str, pieces: list[tuple[int, int]], number: int, question: bool) -> list[Clause]:
+    begin, end = pieces[0][0], pieces[-1][1]
+    asks = question and _ASKING.match(lower, begin, end) is not None
+    unsure = _UNSURE.search(lower, begin, end) is not None
+    clauses = []
+    for start, stop in pieces:
+        asked = asks or (question and stop == end)
+        firm = not (asked or unsure or _SUPPOSED.match(lower, start, stop))
+        clauses.append(Clause(start, stop, number, firm, asked))
+    return clauses
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The labels to which a value belongs. `near`: said in its own sentence; `loose`: taken over from a sentence that names several."""
+
+    labels: frozenset[str]
+    near: bool
+    loose: bool
+
+
+NOWHERE = Scope(frozenset(), False, False)
+
+
+class Labels:
+    """Where the labels of facts stand in an answer, longest first, so that "joint savings" is no "savings"."""
+
+    def __init__(self, answer: Answer, labels: tuple[str, ...]):
+        self.answer = answer
+        pattern = _label_pattern(labels)
+        self.spans = [(found.start(), found.end(), " ".join(found[0].split())) for found in pattern.finditer(answer.lower)] if pattern else []
+        self._by_clause: dict[int, list[tuple[int, str]]] = {}
+        for start, _, label in self.spans:
+            self._by_clause.setdefault(answer.clause_at(start), []).append((start, label))
+
+    def covers(self, start: int, end: int) -> bool:
+        """Whether a label covers (a part of) the stretch: a figure in a label is no value."""
+        return any(start < stop and begin < end for begin, stop, _ in self.spans)
+
+    def scope(self, position: int, values: list[int]) -> Scope:
+        """Return the labels of the value at `position`; `values` are the positions of all values of its kind."""
+        index = self.answer.clause_at(position)
+        sentence = self.answer.clauses[index].sentence
+        if paired := self._paired(position, sentence, values):
+            return Scope(frozenset((paired,)), True, False)
+        own = self._by_clause.get(index)
+        if own:
+            clause = self.answer.clauses[index]
+            several = len({label for _, label in own}) > 1 and sum(clause.start <= at < clause.end for at in values) > 1
+            return Scope(frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False)
+        return self._inherited(index, sentence)
+
+    def nearest(self, position: int) -> str | None:
+        """Return the one label of the clause at `position` that stands nearest before it, or else first after it."""
+        own = self._by_clause.get(self.answer.clause_at(position))
+        return _nearest(own, position) if own else None
+
+    def _inherited(self, index: int, sentence: int) -> Scope:
+        clauses = self.answer.clauses
+        for before in range(index - 1, -1, -1):
+            if clauses[before].sentence != sentence:
+                break
+            if before in self._by_clause:
+                return Scope(frozenset(label for _, label in self._by_clause[before]), True, False)
+        for after in range(index + 1, len(clauses)):
+            if clauses[after].sentence != sentence:
+                break
+            if after in self._by_clause:
+                return Scope(frozenset(label for _, label in self._by_clause[after]), True, False)
+        last = max((at for at in self._by_clause if at < index), default=None)
+        if last is None:
+            return NOWHERE
+        named = frozenset(label for at, own in self._by_clause.items() if clauses[at].sentence == clauses[last].sentence for _, label in own)
+        return Scope(named, False, len(named) > 1)
+
+    def _paired(self, position: int, sentence: int, values: list[int]) -> str | None:
+        """Pair `A and B hold $5 and $10` in order; a list of labels beside a list of values of another length names none of them."""
+        clauses = self.answer.clauses
+        labels = [spot for index, own in sorted(self._by_clause.items()) if clauses[index].sentence == sentence for spot in own]
+        if len({label for _, label in labels}) < 2:
+            return None
+        here = [at for at in values if clauses[self.answer.clause_at(at)].sentence == sentence]
+        if len(here) < 2 or not (max(here) < labels[0][0] or labels[-1][0] < min(here)):
+            return None
+        return labels[here.index(position)][1] if len(here) == len(labels) and position in here else "\n"
+
+
+def _nearest(own: list[tuple[int, str]], position: int) -> str:
+    before = [label for at, label in own if at < position]
+    return before[-1] if before else own[0][1]
+
+
+@lru_cache(maxsize=16384)
+def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str] | None:
+    texts = [r"\s+".join(map(re.escape, label.split())) for label in sorted(set(labels), key=lambda label: (-len(label), label)) if label]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(texts)})(?!\w)") if texts else None
+
+
+@lru_cache(maxsize=16384)
+def bare_label(label: str) -> str:
+    """Return a label without a leading possessive or article, in lower case."""
+    words = lower_keeping_length(label).split()
+    return " ".join(words[1:] if len(words) > 1 and words[0] in ("my", "your", "the", "his", "her", "their", "our") else words)

@@ -1,0 +1,214 @@
+"""Whether a final message states the facts: typed, firmly, under the right label, and without offering other values beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from toolscale.language.clauses import Answer, Labels, Scope, bare_label, read_answer
+from toolscale.language.mentions import Mention
+from toolscale.language.polarity import polarity
+from toolscale.language.qualifiers import qualifier_at
+from toolscale.language.render import word_pattern
+from toolscale.records import Fact
+
+_TYPED = ("money", "date", "number", "digits", "id")
+_OUT_OF = re.compile(r"\b(?:out\s+)?of\s+(?:(?:the|your|my|a|all|his|her|their)\s+)?(?:total\s+(?:of\s+)?)?$")
+_NOUN = re.compile(r"\s+(?:\w+ly\s+)?([a-z]+)")
+_NO_NOUN = frozenset((
+    "in", "and", "or", "of", "for", "on", "at", "to", "is", "are", "was", "were", "that", "which", "with", "from", "by", "as", "total",
+    "altogether", "so", "but",
+))  # fmt: skip
+
+
+def grade_answer(
+    answer: str,
+    facts: Sequence[Fact],
+    *,
+    allowed: frozenset[tuple[str, Any]] = frozenset(),
+    observed: Mapping[str, frozenset[Any]] | None = None,
+    today: str,
+    budget: int = 0,
+) -> str | None:
+    """Return None if `answer` states every fact, else the first finding.
+
+    A value is stated by a clause that reads as exactly it, without hedge, bound, denial, doubt or question, and that belongs to the label of the
+    fact (its own, or none, where only one fact of the kind has to be told). `allowed` are (kind, value) pairs that may be said beside the facts;
+    any other single value of a kind that is told is a rival: at most `budget` of them may stand there, all among the `observed` ones.
+    """
+    if not facts:
+        return None
+    return _Grading(read_answer(answer, today), facts, allowed, observed or {}, today, budget).finding()
+
+
+class _Grading:
+    def __init__(
+        self, answer: Answer, facts: Sequence[Fact], allowed: frozenset[Any], observed: Mapping[str, frozenset[Any]], today: str, budget: int
+    ):
+        self.answer, self.facts, self.allowed, self.observed, self.today, self.budget = answer, facts, allowed, observed, today, budget
+        self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about}
+        names = [*self.own.values(), *(bare_label(other) for fact in facts for other in fact.others)]
+        self.labels = Labels(answer, tuple(dict.fromkeys(names)))
+        self.values = [m for m in answer.mentions if not self.labels.covers(m.start, m.end)] if self.labels.spans else list(answer.mentions)
+        self.texts = [span for fact in facts if fact.kind == "text" for span in self._spans(str(fact.value))]
+        if self.texts:
+            self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
+
+    def finding(self) -> str | None:
+        for position, fact in enumerate(self.facts):
+            if finding := self._fact(position, fact):
+                return finding
+        for kind in dict.fromkeys(fact.kind for fact in self.facts):
+            finding = self._rival_texts() if kind == "text" else self._rivals(kind) if kind in _TYPED else None
+            if finding:
+                return finding
+        return None
+
+    def _fact(self, position: int, fact: Fact) -> str | None:
+        if fact.kind == "bool":
+            said = polarity(self.answer.lower)
+            wanted = "yes or done" if fact.value else "no or not done"
+            return None if said is not None and said == bool(fact.value) else f"does not plainly say {wanted}"
+        strict = self._strict(fact.kind)
+        starts, places = self._places(fact)
+        loose = False
+        for start in places:
+            if not self.answer.clauses[self.answer.clause_at(start)].firm:
+                continue
+            scope = self.labels.scope(start, starts)
+            if position not in self.own or self._belongs(start, scope, self.own[position], strict):
+                if not (scope.loose and position in self.own):
+                    return None
+                loose = True
+        if loose and len({item for mention in self._rival_mentions(fact.kind) for item in mention.readings}) == 0:
+            return None
+        label = f" of {fact.about}" if fact.about else ""
+        return f"the {fact.kind}{label} is not stated as {fact.value!r}"
+
+    def _strict(self, kind: str) -> bool:
+        """Whether two facts of the kind are told apart by their labels alone."""
+        return len({label for position, label in self.own.items() if self.facts[position].kind == kind}) > 1
+
+    def _belongs(self, start: int, scope: Scope, own: str, strict: bool) -> bool:
+        if not strict:
+            return own in scope.labels or not scope.labels
+        if scope.labels == {own}:
+            return True
+        return scope.near and own in scope.labels and self.labels.nearest(start) == own
+
+    def _places(self, fact: Fact) -> tuple[list[int], list[int]]:
+        """Return where values of the kind stand, and where the value of the fact stands, firmly."""
+        if fact.kind == "text":
+            spans = self._spans(str(fact.value))
+            firm = [start for start, end in spans if qualifier_at(self.answer.lower, start, end) not in ("denied", "hedge")]
+            return [start for start, _ in spans], firm
+        mentions = [mention for mention in self.values if mention.kind == fact.kind]
+        places = [mention.start for mention in mentions if mention.qualifier is None and self._reads(mention, fact)]
+        if fact.kind == "id" and not places:
+            places = [start for start, _ in self._spans(str(fact.value))]
+        return [mention.start for mention in mentions], places
+
+    def _reads(self, mention: Mention, fact: Fact) -> bool:
+        if fact.value not in mention.readings:
+            return fact.kind == "id" and str(fact.value).lower() in {str(reading).lower() for reading in mention.readings}
+        others = mention.readings - {fact.value}
+        if not others:
+            return True
+        # "December 20" leaves the year open: the fact decides, unless the other year was seen too.
+        same_day = fact.kind == "date" and all(str(other)[5:] == str(fact.value)[5:] for other in others)
+        return same_day and not others & self.observed.get("date", frozenset())
+
+    def _spans(self, words: str) -> list[tuple[int, int]]:
+        pattern = word_pattern(words)
+        return [found.span() for found in pattern.finditer(self.answer.lower)] if pattern else []
+
+    def _fine(self, kind: str, reading: Any) -> bool:
+        if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
+            return True
+        if kind in ("id", "digits"):
+            if ("text", reading) in self.allowed or ("text", str(reading).lower()) in self.allowed:
+                return True
+            return any(fact.kind == kind and str(fact.value).lower() == str(reading).lower() for fact in self.facts)
+        return any(fact.kind == kind and fact.value == reading for fact in self.facts)
+
+    def _rival_mentions(self, kind: str) -> Iterable[Mention]:
+        """Yield what is said of the kind and is neither a fact nor allowed; ambiguous forms, questions and denials say nothing."""
+        for mention in self.values:
+            if mention.kind != kind or mention.qualifier == "denied" or len(mention.readings) > 1:
+                continue
+            if self.answer.clauses[self.answer.clause_at(mention.start)].asked or any(self._fine(kind, reading) for reading in mention.readings):
+                continue
+            yield mention
+
+    def _rivals(self, kind: str) -> str | None:
+        rivals = list(self._rival_mentions(kind))
+        if kind == "number":
+            rivals = self._without_parts(rivals)
+        swapped = self._swapped(kind)
+        if not rivals or swapped:
+            return swapped
+        seen = self.observed.get(kind)
+        starts = [mention.start for mention in self.values if mention.kind == kind]
+        own = {self.own.get(position) for position, fact in enumerate(self.facts) if fact.kind == kind}
+        counted: set[Any] = set()
+        for mention in rivals:
+            if seen is not None and not mention.readings & seen:
+                return f"a {kind} that nothing gave: {self.answer.text[mention.start : mention.end]}"
+            scope = self.labels.scope(mention.start, starts)
+            if None in own or not scope.near or scope.labels & own:
+                counted |= mention.readings or {None}
+        if len(counted) > self.budget:
+            return f"{len(counted)} other values of kind {kind} beside the fact, {self.budget} allowed"
+        return None
+
+    def _swapped(self, kind: str) -> str | None:
+        """Find a value of one label said of another, where labels tell the facts apart."""
+        if not self._strict(kind):
+            return None
+        by_label: dict[str, set[Any]] = {}
+        for position, label in self.own.items():
+            if self.facts[position].kind == kind:
+                by_label.setdefault(label, set()).add(self.facts[position].value)
+        starts = [mention.start for mention in self.values if mention.kind == kind]
+        told = {value for values in by_label.values() for value in values}
+        for mention in self.values:
+            if mention.kind != kind or mention.qualifier or not mention.readings & told:
+                continue
+            scope = self.labels.scope(mention.start, starts)
+            if scope.near and len(scope.labels) == 1:
+                (label,) = scope.labels
+                if label in by_label and not mention.readings & by_label[label]:
+                    return f"says {self.answer.text[mention.start : mention.end]} of {label}"
+        return None
+
+    def _without_parts(self, rivals: list[Mention]) -> list[Mention]:
+        """Leave out what is no rival of a count: `one`, the whole in `2 of your 3`, and parts that add up (`2 Visa and 2 Mastercard, 4 in total`)."""
+        lower = self.answer.lower
+        rest = [m for m in rivals if lower[m.start : m.end] != "one" and not _OUT_OF.search(lower, max(0, m.start - 20), m.start)]
+        counts = {fact.value for fact in self.facts if fact.kind == "number"}
+        nouns = [_NOUN.match(lower, mention.end) for mention in rest]
+        named = all(noun and noun[1] not in _NO_NOUN for noun in nouns)
+        total = sum(reading for mention in rest for reading in mention.readings if isinstance(reading, int))
+        told = {noun[1] for m in self.values if m.kind == "number" and m.readings & counts and (noun := _NOUN.match(lower, m.end))}
+        if named and len(rest) > 1 and total in counts and not {noun[1] for noun in nouns if noun} <= told:
+            return []
+        return rest
+
+    def _rival_texts(self) -> str | None:
+        told = {str(fact.value).lower() for fact in self.facts if fact.kind == "text"}
+        found: dict[str, list[tuple[int, int]]] = {}
+        for value in self.observed.get("text", ()):
+            words = str(value).lower()
+            if words not in told and ("text", value) not in self.allowed and words in self.answer.lower:
+                spans = [span for span in self._spans(words) if not _overlaps(*span, self.texts)]
+                if spans and not any(words == label for label in self.own.values()):
+                    found[words] = spans
+        if len(found) > self.budget:
+            fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
+            found = {words: spans for words, spans in found.items() if any(not _overlaps(*span, fine) for span in spans)}
+        return f"{len(found)} other texts beside the fact: {', '.join(sorted(found))}" if len(found) > self.budget else None
+
+
+def _overlaps(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(start < stop and begin < end for begin, stop in spans)

@@ -1,0 +1,57 @@
+"""How firmly a value is said: the words around it that hedge, bound or deny it."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Qualifier = Literal["hedge", "bound", "denied"]
+
+_HEDGES = frozenset((
+    "about", "around", "roughly", "approximately", "approx", "approx.", "nearly", "almost", "some", "circa", "ca.", "perhaps", "maybe",
+    "probably", "possibly", "estimated", "like", "practically", "virtually", "guess", "~", "≈", "±",
+))  # fmt: skip
+_BOUNDS = frozenset((
+    "under", "over", "below", "above", "exceeding", "beyond", "exceeds", "before", "after", "minimum", "maximum", ">", "<", ">=", "<=", "≥", "≤",
+))  # fmt: skip
+_DENIALS = frozenset((
+    "not", "never", "nor", "neither", "isn't", "wasn't", "aren't", "weren't",
+))  # fmt: skip
+_TWO_WORDS: dict[tuple[str, str], Qualifier] = {
+    ("at", "least"): "bound", ("at", "most"): "bound", ("up", "to"): "bound", ("upwards", "of"): "bound", ("excess", "of"): "bound",
+    ("minimum", "of"): "bound", ("maximum", "of"): "bound", ("prior", "to"): "bound", ("rather", "than"): "denied", ("other", "than"): "denied",
+    ("instead", "of"): "denied", ("no", "longer"): "denied", ("close", "to"): "hedge", ("region", "of"): "hedge", ("might", "be"): "hedge",
+    ("could", "be"): "hedge", ("may", "be"): "hedge", ("not", "be"): "denied", ("cannot", "be"): "denied", ("can't", "be"): "denied",
+    ("won't", "be"): "denied",
+}  # fmt: skip
+_WEAK = frozenset((
+    "the", "a", "an", "be", "on", "exactly", "at", "for", "only", "your", "from", "in",
+))  # fmt: skip
+_AFTER = re.compile(
+    r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
+    r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b))"
+)
+_TRIMMED = "(*\"'“[,"
+
+
+def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
+    """Return what the words right before and after a value make of it."""
+    after = _AFTER.match(lower, end)
+    if after:
+        return "hedge" if after["hedge"] else "bound"
+    words = lower[max(0, start - 32) : start].split()
+    if not words:
+        return None
+    last = words[-1].lstrip(_TRIMMED)
+    before = words[-2].lstrip(_TRIMMED) if len(words) > 1 else ""
+    if last in _HEDGES or last[-1:] in "~≈±":
+        return "hedge" if last else None
+    if last in _BOUNDS or last[-1:] in "<>≤≥":
+        return "bound"
+    if last == "than" and before not in ("rather", "other"):
+        return "bound"
+    if two := _TWO_WORDS.get((before, last)):
+        return two
+    if last in _DENIALS or (last in _WEAK and before in _DENIALS):
+        return "denied"
+    return None

@@ -1,0 +1,108 @@
+"""Values in words, and whether words state a value: each is the other's inverse."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from toolscale.language.dates import MONTHS, WEEKDAYS, Tense, parse_day
+from toolscale.language.mentions import lower_keeping_length, mentions
+from toolscale.language.numerals import ordinal
+
+FORMS = ("money", "words", "date", "day", "nth", "number", "text", "digits", "lower", "plain", "bool")
+"""All forms in which a value can be written."""
+
+_SIDES: tuple[Tense, ...] = ("past", "future")
+
+
+@lru_cache(maxsize=65536)
+def render(value: str | int, form: str, today: str, tense: Tense | None = None) -> str:
+    """Return `value` in a written form; what comes back reads as exactly that value on `today`.
+
+    `day` ("Friday, the 20th") and `nth` ("the 20th") fall back to the full date where they would read otherwise: with a tense under that tense,
+    without one both under none and under the side of today on which the date lies.
+    """
+    if form == "money":
+        return money(int(value))
+    if form == "words":
+        return money_in_words(int(value))
+    if form == "date":
+        return full_date(str(value))
+    if form in ("day", "nth"):
+        return _short_date(str(value), form, today, tense)
+    if form == "number":
+        return f"{int(value):,}"
+    if form == "lower":
+        return str(value).lower()
+    if form == "bool":
+        return "yes" if value else "no"
+    if form in ("text", "digits", "plain"):
+        return str(value)
+    raise ValueError(f"{form!r} is no form; use one of {', '.join(FORMS)}")
+
+
+def money(cents: int) -> str:
+    """Return `$1,240.50`, `$40`, `-$3.05`."""
+    whole, rest = divmod(abs(cents), 100)
+    return f"{'-' if cents < 0 else ''}${whole:,}" + (f".{rest:02}" if rest else "")
+
+
+def money_in_words(cents: int) -> str:
+    """Return `40 dollars`, `12 dollars and 50 cents`, `50 cents`; figures with a sign for less than nothing."""
+    if cents < 0:
+        return money(cents)
+    whole, rest = divmod(cents, 100)
+    dollars = f"{whole:,} dollar{'' if whole == 1 else 's'}"
+    coins = f"{rest} cent{'' if rest == 1 else 's'}"
+    return dollars if not rest else coins if not whole else f"{dollars} and {coins}"
+
+
+def full_date(day: str) -> str:
+    """Return `March 20, 2026`."""
+    made = parse_day(day[:10])
+    return f"{MONTHS[made.month - 1].capitalize()} {made.day}, {made.year}"
+
+
+def _short_date(day: str, form: Literal["day", "nth"] | str, today: str, tense: Tense | None) -> str:
+    made = parse_day(day)
+    nth = f"the {ordinal(made.day)}"
+    weekday = WEEKDAYS[made.weekday()].capitalize()
+    texts = (nth,) if form == "nth" else (f"{weekday}, {nth}", f"next {weekday}, {nth}")
+    away = (made - parse_day(today)).days
+    if form == "day" and away >= 7:
+        texts = texts[::-1] if away <= 13 else texts[:1]
+    sides: tuple[Tense | None, ...] = (tense,) if tense else (None, *(side for side in _SIDES if away == 0 or (away > 0) == (side == "future")))
+    for text in texts:
+        if abs(away) <= 31 and all(states(f"on {text}", "date", day, today, side) for side in sides):
+            return text
+    return full_date(day)
+
+
+def states(text: str, kind: str, value: str | int, today: str, tense: Tense | None = None) -> bool:
+    """Whether `text` names `value` firmly: some mention of the kind reads as exactly that. Text and names must stand there word for word.
+
+    A threshold (`under $300`) names its value; a hedge (`about $300`) and a denial (`not $300`) do not. An id or the digits of a card may also
+    stand there word for word.
+    """
+    if kind in ("text", "name"):
+        return contains_words(text, str(value))
+    wanted = frozenset((value,))
+    for mention in mentions(text, today, tense):
+        if mention.kind == kind and mention.readings == wanted and mention.qualifier in (None, "bound"):
+            return True
+    return kind == "id" and contains_words(text, str(value))
+
+
+def contains_words(text: str, words: str) -> bool:
+    """Whether `words` stand in `text` as whole words, whatever their case and the space between them; inflected forms do not count."""
+    lower = lower_keeping_length(text)
+    found = word_pattern(words)
+    return found is not None and found.search(lower) is not None
+
+
+@lru_cache(maxsize=65536)
+def word_pattern(words: str) -> re.Pattern[str] | None:
+    """Return the pattern that finds `words` in lower-case text, None for no words."""
+    parts = [re.escape(part) for part in lower_keeping_length(words).split()]
+    return re.compile(r"(?<!\w)" + r"\s+".join(parts) + r"(?!\w)") if parts else None

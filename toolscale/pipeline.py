@@ -1,0 +1,199 @@
+"""The stages from a domain to a dataset: plain functions, path in, path out.
+
+    build_environment -> judge_range (many, in any order, anywhere) -> assemble
+
+Each is a transaction: what it writes is written under a temporary name and renamed, and what says that it is complete is written last. Run again
+after a crash, a stage redoes only what is missing. `synthesize` runs them all on this machine; a scheduler may run the same functions elsewhere.
+
+Candidates are numbered: number n is the (n // I)-th try of intent n % I of I. What becomes of a number depends on the environment, the seed and the
+number alone; novelty and quotas are applied afterwards, in the order of numbers. So how the numbers were divided among workers never changes a byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from toolscale.canonical import content_hash
+from toolscale.config import MAX_ROUNDS, MIN_ROUND, OVERSAMPLE, POPULATION_SEED, UNIT_NUMBERS
+from toolscale.dataset.folder import MANIFEST, Recipe, current_versions, read_manifest, world_folder, write_dataset
+from toolscale.dataset.judging import Audit, Place, bench_at
+from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out
+from toolscale.dataset.storage import file_hash, make_folder, only_writer, read_file, remove_folder, replace_folder, write_file
+from toolscale.dataset.workers import map_in_workers
+from toolscale.dataset.world import ADMISSION, write_world
+from toolscale.environment import Environment, ensure_admitted, load_environment, populate, read_admission
+from toolscale.environment.folder import find_folder
+from toolscale.errors import DatasetError, UsageError
+from toolscale.records import Judged, Manifest
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Candidate numbers that are judged and written at once: `start` to `stop`, those of the intents at these places."""
+
+    at: Place
+    seed: int
+    start: int
+    stop: int
+    intents: tuple[int, ...]
+    out: Path
+
+    @property
+    def path(self) -> Path:
+        """The file of the judged candidates."""
+        return self.out / f"{self.start:08d}-{self.stop:08d}-{content_hash(self.intents)[:8]}.jsonl"
+
+
+def synthesize(
+    domain: str | Path, out: Path, *, tasks: int, seed: int = 0, workers: int = 1, audit: Audit = "sample", cache: Path | None = None,
+    progress: Progress = lambda act, done, total: None,
+) -> Manifest:  # fmt: skip
+    """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
+
+    A folder that is already what these arguments give is left as it is. A run that was interrupted is completed from the work folder beside `out`.
+    """
+    if tasks < 1:
+        raise UsageError(f"--tasks is {tasks}; ask for at least 1")
+    environment = load_environment(find_folder(domain))
+    recipe = Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit))
+    if _is_complete(out, recipe):
+        return read_manifest(out)
+    work = make_folder(out.resolve().parent / f".{out.resolve().name}.work")
+    with only_writer(work):
+        stage = work / recipe.inputs[:16]
+        for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
+            remove_folder(stale)
+        staged = stage / "dataset"
+        progress("admitting the environment", 0, 1)
+        world = build_environment(environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted")
+        judge_enough(world, stage / "judged", tasks=tasks, seed=seed, audit=audit, workers=workers, progress=progress)
+        progress("writing", 0, 1)
+        manifest = assemble(world, stage / "judged", staged, recipe)
+        replace_folder(staged, out.resolve(), stage / "replaced")
+    remove_folder(work)
+    return manifest
+
+
+def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
+    """Admit a domain and write it, populated, into `out`. `admission.json` is written last: where it is right, nothing is done."""
+    environment = load_environment(find_folder(domain))
+    if not _is_built(environment, out):
+        admission = ensure_admitted(environment, cache)
+        write_world(environment, populate(environment, seed=POPULATION_SEED), admission, out)
+    return out
+
+
+def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, intents: Collection[str] | None = None, audit: Audit = "sample") -> Path:
+    """Judge the candidates numbered `start` to `stop` (of some intents only) and write them into the folder `out`; return the file."""
+    names = _intent_ids(load_environment(world))
+    places = tuple(place for place, name in enumerate(names) if intents is None or name in intents)
+    return judge_unit(Unit(_place(world, audit), seed, start, stop, places, out))
+
+
+def judge_unit(unit: Unit) -> Path:
+    """Judge a unit, unless its file is there, and return its file: a line with counts, then one judged candidate a line."""
+    if not unit.path.exists():
+        bench = bench_at(unit.at)
+        count = len(bench.source.intents)
+        candidates = [bench.source.draw(unit.seed, number) for number in range(unit.start, unit.stop) if number % count in unit.intents]
+        lines = [bench.judge.judge(candidate).model_dump_json() for candidate in candidates if candidate is not None]
+        head = json.dumps({"numbers": len(candidates), "no_case": candidates.count(None)})
+        write_file(unit.path, "\n".join([head, *lines, ""]).encode())
+    return unit.path
+
+
+def judge_enough(world: Path, out: Path, *, tasks: int, seed: int, audit: Audit, workers: int, progress: Progress) -> None:
+    """Judge candidates, round after round, until every intent has its even share of novel accepted ones or runs dry.
+
+    The first round draws half as many again as are wanted. A later one draws only for intents that are short. An intent that brings nothing in a
+    whole round is dry, and the others take over its share.
+    """
+    names = _intent_ids(load_environment(world))
+    at = _place(world, audit)
+    wanted, dry, counts, turn = tuple(range(len(names))), set[str](), dict.fromkeys(names, 0), 0
+    per_intent = -(-tasks * OVERSAMPLE[0] // (OVERSAMPLE[1] * len(names)))
+    for _ in range(MAX_ROUNDS):
+        units = _cut(at, seed, wanted, len(names), turn, per_intent, out)
+        for done, _path in enumerate(map_in_workers(judge_unit, units, workers), 1):
+            progress("judging candidates", done, len(units))
+        before, counts = counts, count_accepted(apply_novelty(_read_judged(out)[1]), names)
+        if per_intent >= MIN_ROUND:
+            dry |= {names[place] for place in wanted if counts[names[place]] == before[names[place]]}
+        shares = share_out(tasks, {name: counts[name] if name in dry else None for name in names})
+        wanted = tuple(place for place, name in enumerate(names) if name not in dry and counts[name] < shares[name])
+        if not wanted:
+            return
+        turn, per_intent = turn + per_intent, max(per_intent, MIN_ROUND)
+
+
+def assemble(world: Path, judged: Path, out: Path, recipe: Recipe) -> Manifest:
+    """Apply novelty and quotas to all judged candidates and write the dataset `out`, whose environment is `world`; the manifest is written last."""
+    environment = load_environment(world)
+    no_case, candidates = _read_judged(judged)
+    selection = select(apply_novelty(candidates), _intent_ids(environment), recipe.tasks)
+    return write_dataset(out, environment, selection, recipe, no_case)
+
+
+def _cut(at: Place, seed: int, wanted: Sequence[int], intents: int, turn: int, turns: int, out: Path) -> list[Unit]:
+    step = max(1, UNIT_NUMBERS // len(wanted))
+    starts = range(turn, turn + turns, step)
+    return [Unit(at, seed, first * intents, min(first + step, turn + turns) * intents, tuple(wanted), out) for first in starts]
+
+
+def _read_judged(folder: Path) -> tuple[int, list[Judged]]:
+    """Return how many numbers had no case, and all judged candidates."""
+    no_case, judged = 0, []
+    for path in sorted(folder.glob("*.jsonl")):
+        head, *lines = read_file(path).decode().splitlines()
+        no_case += json.loads(head)["no_case"]
+        judged += [Judged.model_validate_json(line) for line in lines]
+    return no_case, judged
+
+
+def _intent_ids(environment: Environment) -> list[str]:
+    return [intent.id for intent in environment.spec.intents.intents]
+
+
+def _place(world: Path, audit: Audit) -> Place:
+    return Place(world, file_hash(world / ADMISSION), audit)
+
+
+def _is_built(environment: Environment, folder: Path) -> bool:
+    admission = read_admission(folder)
+    return admission is not None and admission.environment_hash == environment.hash
+
+
+def _is_complete(out: Path, recipe: Recipe) -> bool:
+    """Whether `out` is the dataset of this recipe, every file as its manifest says. UsageError if it holds what is not ours to replace."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"--out {out} is a file; choose a folder")
+    if not (out / MANIFEST).is_file():
+        if out.is_dir() and any(out.iterdir()):
+            raise UsageError(f"--out {out} holds other files and no dataset; choose an empty or a new folder")
+        return False
+    try:
+        manifest = read_manifest(out)
+    except DatasetError as error:
+        raise UsageError(f"--out {out} holds no dataset of ours ({error}); choose another folder") from error
+    return manifest.inputs == recipe.inputs and all(
+        (out / entry.path).is_file() and file_hash(out / entry.path) == entry.sha256 for entry in manifest.files
+    )
+
+
+def _inputs(environment: Environment, tasks: int, seed: int, audit: Audit) -> str:
+    """Hash everything on which the bytes of a dataset depend: environment, settings, libraries, and the code of this package."""
+    return content_hash([environment.hash, tasks, seed, audit, current_versions(), list(_code_hashes())])
+
+
+def _code_hashes() -> Iterator[tuple[str, str]]:
+    package = Path(__file__).parent
+    for path in sorted(package.rglob("*")):
+        if path.suffix in {".py", ".jinja", ".txt"}:
+            yield path.relative_to(package).as_posix(), sha256(path.read_bytes()).hexdigest()

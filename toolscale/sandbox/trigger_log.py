@@ -1,0 +1,82 @@
+"""The log that triggers keep of every written row, inside the transaction, so that it is undone with what it logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from toolscale.records import SchemaSpec
+from toolscale.sandbox.authorizer import LOG_TABLE, LOG_TRIGGER
+from toolscale.sandbox.base import Key, NetChanges, Row, key_positions
+
+Entry = tuple[str, Key | None, Row | None, Key | None, Row | None]
+"""(table, key before, row before, key after, row after)."""
+
+
+def create_log(schema: SchemaSpec) -> list[str]:
+    """Return the DDL of the log table and of three TEMP triggers a table."""
+    texts = [f"CREATE TEMP TABLE {LOG_TABLE} (seq INTEGER PRIMARY KEY, change TEXT NOT NULL) STRICT"]
+    for number, (name, table) in enumerate(schema.tables.items()):
+        old, new = (f"json_array({', '.join(f'{row}.{column}' for column in table.columns)})" for row in ("OLD", "NEW"))
+        for event, change in (("INSERT", f"NULL, {new}"), ("UPDATE", f"{old}, {new}"), ("DELETE", f"{old}, NULL")):
+            texts.append(
+                f"CREATE TEMP TRIGGER {LOG_TRIGGER}{name}_{event.lower()} AFTER {event} ON main.{name} BEGIN "
+                f"INSERT INTO {LOG_TABLE} (change) VALUES (json_array({number}, {change})); END"
+            )
+    return texts
+
+
+class TriggerLog:
+    """Reads the log as it grows. Its numbers have no gaps, so what was read is always the first part of it."""
+
+    def __init__(self, schema: SchemaSpec, control: Callable[[str], list[Row]]):
+        self._control = control
+        self._tables = [(name, key_positions(schema, name)) for name in schema.tables]
+        self._entries: list[Entry] = []
+
+    @property
+    def length(self) -> int:
+        """How many entries have been read."""
+        return len(self._entries)
+
+    def forget(self, length: int = 0) -> None:
+        """Keep the first `length` entries; what is still in the log beyond them is read again."""
+        del self._entries[length:]
+
+    def net_changes(self) -> NetChanges:
+        """Return first and last state of every row that was written, where they differ."""
+        self._read()
+        before: dict[tuple[str, Key], Row | None] = {}
+        after: dict[tuple[str, Key], Row | None] = {}
+        for table, old_key, old, new_key, new in self._entries:
+            if old_key is not None:
+                place = (table, old_key)
+                before.setdefault(place, old)
+                after[place] = None
+            if new_key is not None:
+                place = (table, new_key)
+                before.setdefault(place, None)
+                after[place] = new
+        return {place: (row, after[place]) for place, row in before.items() if row != after[place]}
+
+    def touched(self) -> list[tuple[str, Key]]:
+        """Return every row that was written, also to what it was, in order of first touch."""
+        self._read()
+        places: dict[tuple[str, Key], None] = {}
+        for table, old_key, _, new_key, _ in self._entries:
+            if old_key is not None:
+                places[table, old_key] = None
+            if new_key is not None:
+                places[table, new_key] = None
+        return list(places)
+
+    def _read(self) -> None:
+        found = self._control(f"SELECT change FROM {LOG_TABLE} WHERE seq > {len(self._entries)} ORDER BY seq")
+        if not found:
+            return
+        for number, old, new in json.loads(f"[{','.join([row[0] for row in found])}]"):
+            name, place = self._tables[number]
+            self._entries.append((
+                name, None if old is None else tuple([old[i] for i in place]), None if old is None else tuple(old),
+                None if new is None else tuple([new[i] for i in place]), None if new is None else tuple(new),
+            ))  # fmt: skip

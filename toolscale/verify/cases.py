@@ -1,0 +1,52 @@
+"""The verifier cases of an environment (`cases.yaml`): rollouts whose grade is known, run through the Verifier."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from toolscale.records import Candidate, ToolCall, VerifierCase
+from toolscale.tasks import CandidateSource
+from toolscale.verify.judge import Judge
+from toolscale.verify.verifier import Verifier
+
+TRIES = 40
+"""Candidates of an intent that are judged until one is accepted."""
+
+KINDS = ("full_reward", "zero_reward", "malformed", "determinism", "another_path")
+
+
+def accepted_candidate(judge: Judge, source: CandidateSource, intent_id: str) -> Candidate | None:
+    """Return the first candidate of an intent under seed 0 that the judge accepts."""
+    place = [intent.id for intent in source.intents].index(intent_id)
+    for turn in range(TRIES):
+        candidate = source.draw(0, turn * len(source.intents) + place)
+        if candidate is not None and judge.judge(candidate).verdict.accepted:
+            return candidate
+    return None
+
+
+def run_case(case: VerifierCase, judge: Judge, source: CandidateSource) -> str | None:
+    """Grade the rollout of a case; return what is wrong with its grade, or None."""
+    candidate = accepted_candidate(judge, source, case.intent)
+    if candidate is None:
+        return f"no candidate of {case.intent} is accepted"
+    verifier = Verifier(judge)
+    golden, answer = verifier.golden(candidate)
+    calls = _calls(case, golden, judge)
+    said = case.answer.replace("{golden}", answer)
+    grade = verifier.grade(candidate, calls, said)
+    if case.kind == "determinism" and verifier.grade(candidate, calls, said) != grade:
+        return "the same rollout was graded differently the second time"
+    expected = 0 if case.kind in ("zero_reward", "malformed") else 1
+    return None if grade.score == expected else f"scored {grade.score}, expected {expected}: {grade.finding}"
+
+
+def _calls(case: VerifierCase, golden: Sequence[ToolCall], judge: Judge) -> list[ToolCall]:
+    if case.calls == "golden":
+        return list(golden)
+    if case.calls == "writes":
+        return [call for call in golden if judge.environment.tools[call.name].mutates_state]
+    if case.calls == "none":
+        return []
+    added = [ToolCall(name=tool, arguments=arguments) for call in case.calls for tool, arguments in call.items()]
+    return [*golden, *added]
