@@ -1,6 +1,6 @@
 """`make bench`: what the promises of the README are measured with. Ratios and medians within one run; exit status 1 if one is missed.
 
-    python -m bench [--domain finance] [--candidates 240] [--naive 6]
+python -m bench [--domain finance] [--candidates 240] [--naive 6]
 """
 
 from __future__ import annotations

@@ -75,6 +75,6 @@ def test_a_long_run_of_words_is_used_once_unless_facts_break_it() -> None:
 
 
 def test_words_of_a_benchmark_are_refused() -> None:
-    text = "You want to cancel reservation EHGLP3. It may be more than 24 hours after booking"
+    text = "Never mind. It may be more than 24 hours after booking"
     (found,) = apply_novelty([judged(0, request=text).model_copy(update={"task": task(candidate(0, request=text))})])
     assert [gate.finding for gate in found.verdict.failed] == ["shares the words 'it may be more than 24 hours after' with a text of a benchmark"]

@@ -40,7 +40,7 @@ def test_every_guard_of_every_tool_is_reached(mock_environment: Environment, moc
     }  # fmt: skip
     assert mock_admission.initial_state_hash == state_hash(mock_environment.schema, mock_rows)
     assert mock_admission.tools["pay_fees"].writes == ("members.fees_cents", "payments.*")
-    assert mock_admission.tools["renew_loan"].consumes == {"days": (), "loan_id": ("loans.loan_id",)}
+    assert mock_admission.tools["renew_loan"].consumes == {"loan_id": ("loans.loan_id",)}
 
 
 def test_a_guard_that_no_row_breaks_is_named(spoil: Spoil) -> None:

@@ -93,7 +93,7 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
             "is not a step; a step is one of let, let_rows, check, forbid, new_id, exec",
         ]),
         ("toolset.yaml", "default: 14", "default: 50", [
-            "toolset.yaml: tools[renew_loan].parameters.days.default: 50 is greater than the maximum of 28; give a default that the schema allows",
+            "toolset.yaml: tools[renew_loan].parameters.days: default 50 does not fit the parameter's own schema; correct one of them",
         ]),
         ("population.yaml", "{sequence: mb_}", "{sequense: mb_}", [
             "population.yaml: tables[0].columns.member_id: {'sequense': 'mb_'} is not a kind of value; "

@@ -77,7 +77,10 @@ def print_figures(figures: Figures) -> None:
 
 
 def _console() -> Console:
-    return Console(highlight=False, soft_wrap=False)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 140  # a file or a pipe has no width of its own
+    return console
 
 
 def _section(title: str, lines: Sequence[RenderableType]) -> RenderableType:
@@ -93,7 +96,10 @@ def _call(number: int, call: Row) -> RenderableType:
 def _value(value: Any) -> RenderableType:
     """Lay a result out: rows as a table, a row as `name value` pairs, the rest as it is."""
     if isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values()):
-        return Group(*(Group(Text(f"{name}:", style="dim"), Padding(_value(part), (0, 0, 0, 2))) for name, part in value.items()))
+        plain = {name: part for name, part in value.items() if not isinstance(part, dict | list)}
+        nested = [(name, part) for name, part in value.items() if isinstance(part, dict | list)]
+        parts = [Group(Text(f"{name}:", style="dim"), Padding(_value(part), (0, 0, 0, 2))) for name, part in nested]
+        return Group(*([_value(plain)] if plain else []), *parts)
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         return _table(tuple(value[0]), [tuple(_cell(name, cell) for name, cell in item.items()) for item in value])
     if isinstance(value, dict):

@@ -115,8 +115,11 @@ def _differences(row: Row, anew: Row, ignored: set[str]) -> Iterator[tuple[str, 
     for gate in anew["verdict"]:
         if stored_gates.get(gate["gate"]) != gate:
             yield gate["gate"], _difference("verdict", stored_gates.get(gate["gate"]), gate)
+    same_gates = list(stored_gates) == [gate["gate"] for gate in anew["verdict"]]
     for column, value in anew.items():
         stored = row[column]
+        if column == "verdict" and same_gates:
+            continue  # compared gate by gate above
         if column in ATTESTED:
             stored, value = ({name: part[name] for name in part.keys() - ATTESTED[column]} for part in (stored, value))
         if column not in ignored and stored != value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -37,7 +37,7 @@ class Environment:
     invariants: Mapping[str, Statement]
     """Invariant -> a SELECT of the key of each row and `holds`."""
     equalities: frozenset[tuple[str, tuple[str, ...]]]
-    """(table, columns) that some tool looks up by equality."""
+    """(table, columns) that some tool or invariant looks up by equality."""
     hash: str
     """The hash of the parsed content of all files."""
     files: Mapping[str, str]
@@ -58,7 +58,7 @@ def load_environment(domain: str | Path) -> Environment:
     if issues:
         raise SpecError(issues)
     assert schema is not None
-    equalities = frozenset(pair for tool in tools.values() for pair in tool.equalities)
+    equalities = frozenset(pair for compiled in (*tools.values(), *invariants.values()) for pair in compiled.equalities)
     return Environment(
         folder.path.resolve().name, folder.path, folder.spec(), schema, tools, invariants, equalities, content_hash(folder.files), dict(folder.files)
     )
@@ -82,10 +82,12 @@ def _compile(folder: Folder, issues: list[SpecIssue]) -> tuple[SchemaSpec | None
         schema = with_handovers(schema, world)
         specs += filter(None, [transfer_tool(world)])
     for spec in specs:
-        compiled = _collect(partial(compile_tool, spec, schema), issues)
+        found: list[SpecIssue] = []
+        compiled = _collect(partial(compile_tool, spec, schema), found)
+        issues += [replace(issue, place=_tool_place(spec.name, issue.place)) for issue in found]
         if compiled is not None:
             tools[spec.name] = compiled
-    tools[CALCULATE] = CompiledTool(calculate_tool(), (), (), False, frozenset(), frozenset(), {"expression": frozenset()}, {}, frozenset())
+    tools[CALCULATE] = CompiledTool(calculate_tool(), (), (), False, frozenset(), frozenset(), {}, {}, frozenset())
     for text, table, place in _schema_checks(schema):
         _collect(partial(compile_condition, text, schema, table=table, place=place, file="schema.yaml"), issues)
     policy = folder.part(PolicySpec)
@@ -99,6 +101,11 @@ def _compile(folder: Folder, issues: list[SpecIssue]) -> tuple[SchemaSpec | None
     if population is not None and world is not None:
         issues += check_population(schema, world, population)
     return schema, tools, invariants
+
+
+def _tool_place(name: str, place: str) -> str:
+    """Return the place of an issue of a tool as it stands in the file: `tools[NAME].steps[3]`."""
+    return f"tools[{name}]{place.removeprefix(name)}" if place == name or place.startswith((f"{name}.", f"{name}[")) else place
 
 
 def _collect(make: Callable[[], Made], issues: list[SpecIssue]) -> Made | None:

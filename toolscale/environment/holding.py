@@ -29,10 +29,10 @@ class Invariants:
         for name, statement in self.environment.invariants.items():
             if tables is not None and not tables & {table for table, _ in statement.reads}:
                 continue
-            for *key, holds in world.sandbox.query(statement, {}):
-                if not holds:
-                    found[name] = ", ".join(map(str, key))
-                    break
+            rows = world.sandbox.query(statement, {})
+            bad = next((row for row in rows if not row[-1]), None)
+            if bad is not None:
+                found[name] = ", ".join(map(str, bad[:-1]))
         return found
 
     def check_all(self, world: World, after: str, file: str, tool: CompiledTool | None = None) -> list[SpecIssue]:

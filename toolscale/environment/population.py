@@ -186,8 +186,10 @@ class _Run:
 
     def derive(self) -> None:
         """Run the statements of `derive`."""
-        for number, text in enumerate(self.spec.derive):
-            statement = compile_write(text, self.schema, place=f"derive[{number}]", file=FILE)
+        statements = [compile_write(text, self.schema, place=f"derive[{number}]", file=FILE) for number, text in enumerate(self.spec.derive)]
+        for number, (table, columns) in enumerate(sorted({pair for statement in statements for pair in statement.equalities})):
+            self.shop.connection.execute(f"CREATE INDEX derive_{number} ON {table} ({', '.join(columns)})")
+        for number, statement in enumerate(statements):
             try:
                 self.shop.connection.execute(statement.sqlite, self.shop.clock)
             except sqlite3.Error as error:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator, SchemaError
-
 from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER, calculate_tool, transfer_tool, with_handovers
 from toolscale.environment.folder import Folder
 from toolscale.environment.places import suggest
@@ -140,16 +138,6 @@ def _toolset(names: Names) -> Iterator[SpecIssue]:
         if not _NAME.fullmatch(tool.name):
             yield SpecIssue(file, place, f"{tool.name!r} is not a name", "use small letters, digits and _")
         seen.add(tool.name)
-        for name, schema in tool.parameters.items():
-            here = f"{place}.parameters.{name}"
-            try:
-                Draft202012Validator.check_schema(schema)
-            except SchemaError as error:
-                yield SpecIssue(file, here, f"not a JSON Schema: {error.message}", "see JSON Schema, draft 2020-12")
-                continue
-            if "default" in schema and schema["default"] is not None:
-                for fault in Draft202012Validator(schema).iter_errors(schema["default"]):
-                    yield SpecIssue(file, f"{here}.default", fault.message, "give a default that the schema allows")
 
 
 def _rules(names: Names) -> Iterator[SpecIssue]:

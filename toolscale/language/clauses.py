@@ -20,7 +20,7 @@ _ASKING = re.compile(
 )
 _UNSURE = re.compile(
     r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|i think|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
-    r"would be|i believe|i assume|supposedly|no idea|don't know|do not know|can't (?:confirm|say|tell|verify)|cannot (?:confirm|say|tell|verify)|not true|"
+    r"would be|i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")

@@ -49,7 +49,7 @@ _MONTH_END = re.compile(
     rf"(?:end|last\s+day)\s+of\s+(?:(?P<which>the|this|next|last)\s+month|(?P<month>{_MONTH_PATTERN}))\b(?:,?\s+(?P<year>{_YEAR}))?"
 )
 _CLEARLY_NEARER = 7
-_SAME_YEAR = 120
+_SAME_YEAR = 45
 
 
 def parse_day(text: str) -> date:

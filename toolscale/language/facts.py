@@ -113,11 +113,7 @@ class _Grading:
         if fact.value not in mention.readings:
             return fact.kind == "id" and str(fact.value).lower() in {str(reading).lower() for reading in mention.readings}
         others = mention.readings - {fact.value}
-        if not others:
-            return True
-        # "December 20" leaves the year open: the fact decides, unless the other year was seen too.
-        same_day = fact.kind == "date" and all(str(other)[5:] == str(fact.value)[5:] for other in others)
-        return same_day and not others & self.observed.get("date", frozenset())
+        return not others or (_one_day(mention) and not others & self.observed.get("date", frozenset()))
 
     def _spans(self, words: str) -> list[tuple[int, int]]:
         pattern = word_pattern(words)
@@ -135,7 +131,7 @@ class _Grading:
     def _rival_mentions(self, kind: str) -> Iterable[Mention]:
         """Yield what is said of the kind and is neither a fact nor allowed; ambiguous forms, questions and denials say nothing."""
         for mention in self.values:
-            if mention.kind != kind or mention.qualifier == "denied" or len(mention.readings) > 1:
+            if mention.kind != kind or mention.qualifier == "denied" or (len(mention.readings) > 1 and not _one_day(mention)):
                 continue
             if self.answer.clauses[self.answer.clause_at(mention.start)].asked or any(self._fine(kind, reading) for reading in mention.readings):
                 continue
@@ -157,7 +153,7 @@ class _Grading:
                 return f"a {kind} that nothing gave: {self.answer.text[mention.start : mention.end]}"
             scope = self.labels.scope(mention.start, starts)
             if None in own or not scope.near or scope.labels & own:
-                counted |= mention.readings or {None}
+                counted.add(min(mention.readings, default=None))
         if len(counted) > self.budget:
             return f"{len(counted)} other values of kind {kind} beside the fact, {self.budget} allowed"
         return None
@@ -208,6 +204,11 @@ class _Grading:
             fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
             found = {words: spans for words, spans in found.items() if any(not _overlaps(*span, fine) for span in spans)}
         return f"{len(found)} other texts beside the fact: {', '.join(sorted(found))}" if len(found) > self.budget else None
+
+
+def _one_day(mention: Mention) -> bool:
+    """Whether a date leaves only its year open ("December 20"): then the fact decides, unless the other year was seen too."""
+    return mention.kind == "date" and len({reading[5:] for reading in mention.readings}) == 1
 
 
 def _overlaps(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:

@@ -6,12 +6,13 @@ import re
 from functools import lru_cache
 
 _DONE = (
-    "paid sent transferred moved scheduled rescheduled frozen froze unfrozen unfroze blocked unblocked cancelled canceled refunded disputed opened "
-    "reopened closed booked rebooked changed updated replaced ordered reordered returned exchanged shipped modified upgraded downgraded added removed created "
-    "submitted processed completed filed reported issued placed activated deactivated locked unlocked enabled disabled waived approved granted "
-    "executed reserved extended renewed registered settled wired assigned reassigned made deleted credited debited applied raised lowered increased "
-    "reduced enrolled set put done reversed topped redeemed swapped switched taken reset resolved shared recorded corrected marked"
-)  # fmt: skip
+    "paid sent transferred moved scheduled rescheduled frozen froze unfrozen unfroze blocked unblocked cancelled canceled refunded "
+    "disputed opened reopened closed booked rebooked changed updated replaced ordered reordered returned exchanged shipped modified "
+    "upgraded downgraded added removed created submitted processed completed filed reported issued placed activated deactivated locked "
+    "unlocked enabled disabled waived approved granted executed reserved extended renewed registered settled wired assigned reassigned "
+    "made deleted credited debited applied raised lowered increased reduced enrolled set put done reversed topped redeemed swapped "
+    "switched taken reset resolved shared recorded corrected marked"
+)
 _PARTICIPLE = rf"(?:{'|'.join(_DONE.split())})\b"
 _NOT = r"(?:\s+not|n't)"
 _OTHER_THAN_ACTS = (

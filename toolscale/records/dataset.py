@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from toolscale.records.base import Record
 
 
@@ -29,7 +31,7 @@ class Manifest(Record):
     environment_hash: dict[str, str]
     """Domain -> hash."""
     initial_state_hash: dict[str, str]
-    tables: dict[str, dict[str, str]] = {}
+    tables: dict[str, dict[str, str]] = Field(default_factory=dict)
     """Domain -> table -> content hash of its rows, so that a change can be named."""
     seed: int
     tasks: int = 0

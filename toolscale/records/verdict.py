@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from toolscale.records.base import Record
 from toolscale.records.task import Candidate, RowChange, Task
 
@@ -50,7 +52,7 @@ class Judged(Record):
     task: Task | None = None
     actual_row_changes: tuple[RowChange, ...] | None = None
     """The row changes of the trajectory that decided against the candidate (a surviving mutant, a rejected equivalent)."""
-    details: dict[str, Any] = {}
+    details: dict[str, Any] = Field(default_factory=dict)
     """The surviving mutant or the rejected equivalent: `operator`, `calls`, `answer`."""
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sqlglot import exp
 
-from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, REMEDIES, SCALARS, known_functions
+from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, REMEDIES, SCALARS
 from toolscale.sql.report import Report, choices, shorten
 
 IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]*\Z")
@@ -100,16 +101,19 @@ def _refuse_node(node: exp.Expr, report: Report) -> None:
     elif isinstance(node.parent, (exp.DataType, exp.Literal)):
         return
     else:
-        problem, remedy = BANNED.get(kind, (f"{shorten(node.sql('sqlite'), 60)!r} ({kind}) is not in the SQL subset", "use the constructs that docs/tools.md lists"))
-        shown = shorten(node.sql("sqlite"), 60)
-        report.add(problem if shown in problem else f"{shown!r}: {problem}", remedy)
+        problem, remedy = BANNED.get(kind, (f"{kind} is not in the SQL subset", "write it with joins, sub-selects, CASE, GROUP BY and the macros"))
+        report.add(f"{_shown(node)}: {problem}", remedy)
 
 
 def _refuse_part(node: exp.Expr, part: str, report: Report) -> None:
     kind = type(node).__name__
     default = (f"{part.rstrip('_').replace('_', ' ').upper()} is not in the SQL subset here", "leave it out")
     problem, remedy = _PARTS.get((kind, part), default)
-    report.add(f"{shorten(node.sql('sqlite'), 60)!r}: {problem}", remedy)
+    report.add(f"{_shown(node)}: {problem}", remedy)
+
+
+def _shown(node: exp.Expr) -> str:
+    return repr(shorten(node.sql("sqlite"), 60))
 
 
 def _check_identifier(node: exp.Expr, report: Report) -> None:
@@ -134,24 +138,26 @@ def _check_function(node: exp.Expr, report: Report) -> None:
     if isinstance(node.parent, exp.Table):
         report.add(f"{lower}(...) is a function in FROM", "read tables of the schema, array parameters or let_rows")
     elif upper in ("MIN", "MAX") and count == 2:
-        report.add(f"{shorten(node.sql('sqlite'), 60)!r}: {upper} of two values is not portable", f"use {'least_of' if upper == 'MIN' else 'greatest_of'}(a, b)")
+        report.add(f"{_shown(node)}: {upper} of two values is not portable", f"use {'least_of' if upper == 'MIN' else 'greatest_of'}(a, b)")
     elif upper in RANKINGS:
         if count or not isinstance(node.parent, exp.Window):
             report.add(f"{upper} needs OVER (ORDER BY ...)", f"write {upper}() OVER (PARTITION BY ... ORDER BY ...)")
     elif upper in AGGREGATES:
         if count != 1 or (isinstance(node.expressions[0], exp.Star) and upper != "COUNT"):
-            report.add(f"{shorten(node.sql('sqlite'), 60)!r}: {upper} takes one value", f"write {upper}(column)")
+            report.add(f"{_shown(node)}: {upper} takes one value", f"write {upper}(column)")
     elif isinstance(node.parent, exp.Window):
         report.add(f"{name} cannot be used with OVER", f"use {', '.join(sorted(RANKINGS | AGGREGATES))}")
     elif upper in SCALARS:
         least, most = SCALARS[upper]
         if not least <= count <= most:
-            report.add(f"{shorten(node.sql('sqlite'), 60)!r}: {upper} takes {least if least == most else f'{least} to {most}'} values, not {count}", "correct the call")
+            wanted = least if least == most else f"{least} to {most}"
+            report.add(f"{_shown(node)}: {upper} takes {wanted} values, not {count}", "correct the call")
     elif lower in MACROS:
         if count != len(MACROS[lower].kinds):
-            report.add(f"{shorten(node.sql('sqlite'), 60)!r} has {count} values", f"write {MACROS[lower].signature}")
+            report.add(f"{_shown(node)} has {count} values", f"write {MACROS[lower].signature}")
     else:
-        report.add(f"function {name} is not in the SQL subset", REMEDIES.get(lower) or choices(lower, MACROS, "macros are") + f"; {known_functions()}")
+        remedy = REMEDIES.get(lower) or f"{choices(lower, [*MACROS, *SCALARS.keys()], 'macros and functions are')}"
+        report.add(f"function {name} is not in the SQL subset", remedy)
 
 
 def _check_cast(node: exp.Expr, report: Report) -> None:
@@ -176,12 +182,12 @@ def _check_join(node: exp.Expr, report: Report) -> None:
     if side not in (None, "", "LEFT") or kind not in (None, "", "INNER", "CROSS", "OUTER"):
         report.add(f"{side or ''} {kind or ''} JOIN is not in the SQL subset".strip(), "use JOIN ... ON, LEFT JOIN ... ON or CROSS JOIN")
     elif kind != "CROSS" and node.args.get("on") is None:
-        report.add(f"{shorten(node.sql('sqlite'), 60)!r} has no ON", "say how the rows belong together: ON a.x = b.x")
+        report.add(f"{_shown(node)} has no ON", "say how the rows belong together: ON a.x = b.x")
 
 
 def _check_if(node: exp.Expr, report: Report) -> None:
     if not isinstance(node.parent, exp.Case):
-        report.add(f"{shorten(node.sql('sqlite'), 60)!r}: IF is not portable", "use CASE WHEN ... THEN ... ELSE ... END")
+        report.add(f"{_shown(node)}: IF is not portable", "use CASE WHEN ... THEN ... ELSE ... END")
 
 
 def _check_star(node: exp.Expr, report: Report) -> None:
@@ -191,7 +197,7 @@ def _check_star(node: exp.Expr, report: Report) -> None:
 
 def _check_tuple(node: exp.Expr, report: Report) -> None:
     if not isinstance(node.parent, exp.Values):
-        report.add(f"{shorten(node.sql('sqlite'), 60)!r} compares several columns at once", "write a.x = b.x AND a.y = b.y")
+        report.add(f"{_shown(node)} compares several columns at once", "write a.x = b.x AND a.y = b.y")
 
 
 def _check_values(node: exp.Expr, report: Report) -> None:
@@ -209,12 +215,12 @@ def _check_union(node: exp.Expr, report: Report) -> None:
 def _check_distinct(node: exp.Expr, report: Report) -> None:
     parent = node.parent
     if isinstance(parent, exp.Anonymous) and (str(parent.this).upper() != "COUNT" or len(node.expressions) != 1):
-        report.add(f"{shorten(parent.sql('sqlite'), 60)!r}: DISTINCT may stand in COUNT of one value only", "write COUNT(DISTINCT column)")
+        report.add(f"{_shown(parent)}: DISTINCT may stand in COUNT of one value only", "write COUNT(DISTINCT column)")
 
 
 def _check_is(node: exp.Expr, report: Report) -> None:
     if not isinstance(node.args["expression"], exp.Null):
-        report.add(f"{shorten(node.sql('sqlite'), 60)!r}: IS compares with NULL only", "use =, or IS NOT DISTINCT FROM")
+        report.add(f"{_shown(node)}: IS compares with NULL only", "use =, or IS NOT DISTINCT FROM")
 
 
 def _check_placeholder(node: exp.Expr, report: Report) -> None:
@@ -222,7 +228,7 @@ def _check_placeholder(node: exp.Expr, report: Report) -> None:
         report.add(f":{node.this or '?'} is not a plain name", "write :name, or :let.column, in small letters")
 
 
-_SPECIAL = {
+_SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, Report], None]] = {
     exp.Identifier: _check_identifier, exp.Literal: _check_literal, exp.Anonymous: _check_function, exp.Cast: _check_cast, exp.Limit: _check_limit,
     exp.In: _check_in, exp.Join: _check_join, exp.If: _check_if, exp.Star: _check_star, exp.Tuple: _check_tuple, exp.Values: _check_values,
     exp.Union: _check_union, exp.Distinct: _check_distinct, exp.Is: _check_is, exp.Placeholder: _check_placeholder,

@@ -163,7 +163,7 @@ MACROS: dict[str, Macro] = {
 _DATES = "use add_days, days_between, add_months, month_of or date_of, and :today or :now for the clock"
 _CHANCE = "the same call must give the same result; ids come from a new_id step"
 REMEDIES: dict[str, str] = {
-    **dict.fromkeys(("date", "datetime", "time", "julianday", "strftime", "unixepoch", "timediff", "date_add", "date_diff", "datediff", "now"), _DATES),
+    **dict.fromkeys(("date", "datetime", "time", "julianday", "strftime", "unixepoch", "date_add", "date_diff", "datediff", "now"), _DATES),
     **dict.fromkeys(("random", "randomblob", "uuid", "gen_random_uuid", "hex", "zeroblob"), _CHANCE),
     **dict.fromkeys(("round", "ceil", "ceiling", "floor"), "amounts are whole cents: use pct_cents(amount, bp) or idiv(a, b)"),
     **dict.fromkeys(("avg", "total"), "engines round averages differently: use idiv(SUM(x), COUNT(x))"),
@@ -179,8 +179,3 @@ REMEDIES: dict[str, str] = {
 }
 """What to write instead of a function that the subset does not have."""
 
-
-def known_functions() -> str:
-    """Return all functions and macros as one line for an error."""
-    names = sorted({*SCALARS, *AGGREGATES, *RANKINGS} - {"SUBSTRING"})
-    return f"use {', '.join(names)}, CAST or {', '.join(macro.signature for macro in MACROS.values())}"

@@ -79,7 +79,8 @@ def _parse(flat: str, text: str, report: Report) -> exp.Expr | None:
         problem = details[0].get("description") or str(error).splitlines()[0]
         if "Required keyword" in problem or not problem:
             problem = "something is missing"
-        report.add(f"{shorten(text)!r} cannot be parsed{f' near {near!r}' if near else ''}: {problem.rstrip('.')}", "write SQL of the portable subset")
+        shown = f"{shorten(text)!r} cannot be parsed" + (f" near {near!r}" if near else "")
+        report.add(f"{shown}: {problem.rstrip('.')}", "write SQL of the portable subset")
         return None
     except RecursionError:
         report.add(f"{shorten(text)!r} is nested too deeply", "split it into several steps")
@@ -87,7 +88,7 @@ def _parse(flat: str, text: str, report: Report) -> exp.Expr | None:
     if len(trees) != 1 or trees[0] is None:
         report.add(f"{shorten(text)!r} is not exactly one statement", "write one statement")
         return None
-    return trees[0]  # type: ignore[return-value]
+    return trees[0]
 
 
 def _flatten(text: str, report: Report) -> str | None:

@@ -139,10 +139,7 @@ class QueryReader(ExpressionReader):
         if name in self.schema.tables:
             return table_source(alias, name, self.schema)
         known = [*self.schema.tables, *self.names.relations, *scope.queries]
-        if name in self.names.values:
-            remedy = f"{name} is one value: write :{name}"
-        else:
-            remedy = choices(name, known)
+        remedy = f"{name} is one value: write :{name}" if name in self.names.values else choices(name, known)
         self.report.add(f"unknown table {name!r}", remedy)
         return Source(alias, _Anything())
 
@@ -218,10 +215,7 @@ class QueryReader(ExpressionReader):
         fixed = closure((), scope.sources, facts)
         limit = node.args.get("limit")
         count = int(str(limit.expression.this)) if limit is not None else None
-        if is_grouped:
-            is_alone = all(self._place(item, scope) in fixed for item in groups)
-        else:
-            is_alone = covers(fixed, scope.sources)
+        is_alone = all(self._place(item, scope) in fixed for item in groups) if is_grouped else covers(fixed, scope.sources)
         places = {place for item in ordered if (place := self._place(item, scope)) is not None}
         known = closure(places, scope.sources, facts)
         texts = {self.key(item) for item in ordered}

@@ -25,7 +25,8 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
 _PREDICATES = (
-    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.And, exp.Or, exp.Not, exp.In, exp.Between, exp.Exists,
+    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.And, exp.Or, exp.Not, exp.In, exp.Between,
+    exp.Exists,
 )  # fmt: skip
 
 
@@ -62,10 +63,7 @@ class Renderer:
         """Return the text of a node."""
         kind = type(node)
         operator = _OPERATORS.get(kind)
-        if operator is not None:
-            written = f"{self.text(node.this)} {operator} {self.text(node.expression)}"
-        else:
-            written = _METHODS[kind](self, node)
+        written = f"{self.text(node.this)} {operator} {self.text(node.expression)}" if operator is not None else _METHODS[kind](self, node)
         if self._is_duckdb and is_predicate(node) and not _is_condition(node):
             # SQLite counts truth as 1 and 0; as a number it must be one here too.
             return f"CAST({written} AS BIGINT)"

@@ -15,6 +15,7 @@ from toolscale.sql.statements import CLOCK, Compiled, read_condition, read_selec
 from toolscale.sql.templates import check_template
 
 ONE_ROW = "look it up by a unique key (declare it `unique` in schema.yaml if it is one), or aggregate with MIN, MAX, SUM or COUNT"
+ORDER = "ORDER BY columns that include a unique key"
 _KIND = {Let: "let", LetRows: "let_rows", Check: "check", Forbid: "forbid", NewId: "new_id", Exec: "exec"}
 
 
@@ -127,7 +128,7 @@ class _ToolCompiler:
         self.statements.append(compiled.statement)
         self.used |= set(compiled.statement.binds)
         for name in compiled.uses_ord & set(self.unordered):
-            self.report.add(f"{name}.ord is read, but the order of {name} is not fixed", "ORDER BY columns that include a unique key", place=self.unordered[name])
+            self.report.add(f"{name}.ord is read, but the order of {name} is not fixed", ORDER, place=self.unordered[name])
         return compiled
 
     def _forbid(self, step: Forbid, place: str) -> CompiledStep | None:
@@ -139,7 +140,7 @@ class _ToolCompiler:
         self._check_outputs(compiled.query, report)
         names = self._template(step.error, columns, place)
         if set(names) & set(columns) and not (compiled.query.is_single or compiled.query.is_ordered):
-            self.report.add("the error shows columns of a row, but which row comes first is not fixed", "ORDER BY columns that include a unique key", place=report.place)
+            report.add("the error shows columns of a row, but which row comes first is not fixed", ORDER)
         return CompiledStep("forbid", place, None, compiled.statement, step.error)
 
     def _template(self, text: str, columns: tuple[str, ...], place: str) -> tuple[str, ...]:
@@ -238,7 +239,8 @@ class _ToolCompiler:
     def _check_unused(self) -> None:
         for name in self.tool.parameters:
             if name not in self.used:
-                self.report.add(f"parameter {name!r} is never used", "use it in a step or a return, or remove it", place=f"{self.tool.name}.parameters.{name}")
+                place = f"{self.tool.name}.parameters.{name}"
+                self.report.add(f"parameter {name!r} is never used", "use it in a step or a return, or remove it", place=place)
         for name, bound in self.bound.items():
             if not bound.is_used and not set(bound.flats) & self.used:
                 self.report.add(f"{bound.what} {name!r} is never used", "use it in a later step or a return, or remove it", place=bound.place)

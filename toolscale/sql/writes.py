@@ -59,7 +59,8 @@ class WriteReader(QueryReader):
             scope = Scope({}, None, queries)
             for row in source.expressions:
                 if len(row.expressions) != len(columns):
-                    self.report.add(f"INSERT INTO {table} names {len(columns)} columns and gives {len(row.expressions)} values", "give one value a column")
+                    problem = f"INSERT INTO {table} names {len(columns)} columns and gives {len(row.expressions)} values"
+                    self.report.add(problem, "give one value a column")
                     continue
                 for column, value in zip(columns, row.expressions, strict=True):
                     self.infer(value, scope)

@@ -66,9 +66,7 @@ class CandidateSource:
         self.world = world
         self.plans, self.rules = compile_plans(environment)
         self.intents = tuple(environment.spec.intents.intents)
-        self._columns = {
-            table: {name: column.type for name, column in spec.columns.items()} for table, spec in environment.schema.tables.items()
-        }
+        self._columns = {table: {name: column.type for name, column in spec.columns.items()} for table, spec in environment.schema.tables.items()}
         self._queries = {intent.id: self._compile(self.plans[intent.id]) for intent in self.intents}
         self._roots: dict[str, list[dict[str, Any]]] = {}
         spec = environment.spec
@@ -87,9 +85,7 @@ class CandidateSource:
         if case is None:
             return None
         request, skeleton = put_into_words(plan, self.environment, case.rows, case.say, turn, rng)
-        bindings = {
-            role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows) for role, rows in case.rows.items()
-        }
+        bindings = {role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows) for role, rows in case.rows.items()}
         return Candidate(
             domain=self.environment.domain, number=number, seed=seed, intent_id=intent.id, bindings=bindings, say=dict(case.say),
             request=request, skeleton=skeleton,
@@ -203,7 +199,9 @@ class CandidateSource:
                     conditions.append(compile_expression(text, scope, file="intents.yaml", place=f"{place}.when"))
             queries.append(RoleQuery(name, role.is_, role.take, first, role.of is None, statement, binds, tuple(conditions), tuple(now_slots)))
         if waiting or undrawn:
-            raise SpecError([SpecIssue("intents.yaml", f"{place}.when", f"{(waiting + undrawn)[0]!r} names no role", "use roles and slots of this intent")])
+            raise SpecError(
+                [SpecIssue("intents.yaml", f"{place}.when", f"{(waiting + undrawn)[0]!r} names no role", "use roles and slots of this intent")]
+            )
         return tuple(queries)
 
     def _role_query(self, plan: Plan, name: str, scope: Scope, place: str) -> tuple[Statement, tuple[Bind, ...], bool]:
@@ -213,7 +211,9 @@ class CandidateSource:
             parent = plan.intent.roles[role.of]
             link = self.environment.schema.foreign_key(table, parent.is_)
             if link is None:
-                raise SpecError([SpecIssue("intents.yaml", f"{place}.roles.{name}", f"{table} has no foreign key to {parent.is_}", "choose another parent")])
+                raise SpecError(
+                    [SpecIssue("intents.yaml", f"{place}.roles.{name}", f"{table} has no foreign key to {parent.is_}", "choose another parent")]
+                )
             values = f"(SELECT p.{link[1]} FROM {role.of} AS p)" if parent.take == "all" else None
             conditions.append(f"{name}.{link[0]} IN {values}" if values else f"{name}.{link[0]} = {role.of}.{link[1]}")
         else:
@@ -238,4 +238,3 @@ def _mentioned(text: str, roles: Mapping[str, Any]) -> set[str]:
 
 def _slots_of(text: str) -> set[str]:
     return set(re.findall(r"\bsay\.(\w+)", text))
-

@@ -71,7 +71,7 @@ class Expression:
         return self.statement is None and self.direct is None
 
 
-def parse_expression(text: str, file: str, place: str) -> exp.Expression:
+def parse_expression(text: str, file: str, place: str) -> exp.Expr:
     """Parse an expression of the subset; a syntax error is a SpecError that names the place."""
     try:
         node = sqlglot.parse_one(f"SELECT {text}", read="sqlite")
@@ -79,15 +79,16 @@ def parse_expression(text: str, file: str, place: str) -> exp.Expression:
         raise SpecError([SpecIssue(file, place, f"{text!r} is no SQL expression", str(error).split("\n")[0])]) from error
     if not isinstance(node, exp.Select) or len(node.expressions) != 1:
         raise SpecError([SpecIssue(file, place, f"{text!r} is not one expression", "write a single SQL expression")])
-    return node.expressions[0]
+    part: exp.Expr = node.expressions[0]
+    return part
 
 
 def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
     """Split a predicate at its top-level ANDs."""
-    node: exp.Expression = parse_expression(text, file, place)
+    node: exp.Expr = parse_expression(text, file, place)
     found: list[str] = []
 
-    def walk(part: exp.Expression) -> None:
+    def walk(part: exp.Expr) -> None:
         if isinstance(part, exp.And):
             walk(part.left)
             walk(part.right)
@@ -100,7 +101,7 @@ def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
     return tuple(found)
 
 
-def bind_names(node: exp.Expression, rows: Mapping[str, Columns]) -> tuple[exp.Expression, frozenset[str]]:
+def bind_names(node: exp.Expr, rows: Mapping[str, Columns]) -> tuple[exp.Expr, frozenset[str]]:
     """Turn `name.column` of bound rows into placeholders; a name that a FROM inside the expression introduces stays a column."""
     used: set[str] = set()
     node = node.copy()
@@ -168,20 +169,18 @@ def compile_expression(text: str, scope: Scope, *, file: str, place: str) -> Exp
 def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: str) -> Statement:
     """Compile a SELECT whose placeholders `:name.column` are rows of the scope; issues show the expression as it was written."""
     try:
-        return compile_select(
-            sql, scope.schema, lets=scope.rows, relations=scope.relations, place=place, file=file
-        )
+        return compile_select(sql, scope.schema, lets=scope.rows, relations=scope.relations, place=place, file=file)
     except SpecError as error:
-        raise SpecError(SpecIssue(i.file, i.place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues) from error
+        raise SpecError(
+            SpecIssue(i.file, i.place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues
+        ) from error
 
 
 def binds_of(statement: Statement, scope: Scope) -> tuple[Bind, ...]:
     """Say where each bound value of a statement comes from."""
     found = []
     for key in statement.binds:
-        if key in ("now", "today"):
-            found.append(Bind(key, key, None))
-        elif key in scope.relations:
+        if key in ("now", "today") or key in scope.relations:
             found.append(Bind(key, key, None))
         else:
             name, _, column = key.partition("__")

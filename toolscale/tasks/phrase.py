@@ -39,9 +39,7 @@ def put_into_words(
     return request, skeleton
 
 
-def fill(
-    template: str, plan: Plan, environment: Environment, rows: Mapping[str, list[dict[str, Any]]], say: Mapping[str, Any], *, mask: bool
-) -> str:
+def fill(template: str, plan: Plan, environment: Environment, rows: Mapping[str, list[dict[str, Any]]], say: Mapping[str, Any], *, mask: bool) -> str:
     """Put values in the places of a template; with `mask`, a box for each value."""
     today = environment.spec.world.today
 

@@ -146,7 +146,7 @@ class PlanCompiler:
         applies = compile_expression(rule.applies, scope, file=file, place=f"{place}.applies") if rule.applies else None
         reads = []
         for read, call in rule.reads.items():
-            (tool_name, params), = call.items()
+            ((tool_name, params),) = call.items()
             step = CallStep(name=read, tool=tool_name, arguments={key: str(value) for key, value in params.items()})
             planned, scope = self._call(step, scope, file, f"{place}.reads.{read}")
             reads.append(planned)
@@ -188,9 +188,7 @@ class PlanCompiler:
                 scope = scope.with_row(name, planned.finder.columns)
         return roles, scope
 
-    def _role(
-        self, name: str, role: Role, intent: Intent, roles: Mapping[str, RolePlan], scope: Scope, file: str, place: str
-    ) -> RolePlan:
+    def _role(self, name: str, role: Role, intent: Intent, roles: Mapping[str, RolePlan], scope: Scope, file: str, place: str) -> RolePlan:
         table = self.environment.schema.tables[role.is_]
         ancestors: list[str] = []
         if role.of is not None:
@@ -300,7 +298,9 @@ class PlanCompiler:
                     continue
                 allowed = call.tool.spec.parameters[name].get("enum", ())
                 if expression.literal not in allowed:
-                    self._issue(f"{place}.do.{call.name}.{name}", f"{expression.source} is a literal that nobody said", "use a slot, a role or policy.NAME")
+                    self._issue(
+                        f"{place}.do.{call.name}.{name}", f"{expression.source} is a literal that nobody said", "use a slot, a role or policy.NAME"
+                    )
                 elif str(expression.literal) not in cues:
                     self._issue(f"{place}.do.{call.name}.{name}", f"{expression.source} has no cue", "list words for it in language.yaml enum_cues")
         used = _used_names(plan)

@@ -169,10 +169,12 @@ class _Run:
         """Look the role up with its tool, and choose among the rows that it shows."""
         self.need(set(role.ancestors[:1]) | role.needs)
         depth = self.depth({*role.ancestors, *role.needs})
-        parents: list[Mapping[str, Any]] = self.recording.chosen[role.ancestors[0]] if role.ancestors else [{}]
+        parents = self.recording.chosen[role.ancestors[0]] if role.ancestors else [{}]
         rows: list[dict[str, Any]] = []
         for parent in parents:
-            arguments = {param: self._argument(source.name, source.column, source.said, role, parent) for param, source in role.finder.arguments.items()}
+            arguments = {
+                param: self._argument(source.name, source.column, source.said, role, parent) for param, source in role.finder.arguments.items()
+            }
             for row in role.finder.rows(self.call(role.finder.tool.spec.name, arguments, False, depth)):
                 if row not in rows:
                     rows.append(row)
@@ -320,4 +322,3 @@ class _Run:
 def with_defaults(step: CallPlan, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments with the defaults of the tool filled in."""
     return {name: arguments.get(name, schema.get("default")) for name, schema in step.tool.spec.parameters.items()}
-

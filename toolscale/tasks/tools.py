@@ -63,7 +63,7 @@ def finders(environment: Environment, table: str, said: Iterable[str], ancestors
     """All ways to find rows of `table` from the columns `said` and from found ancestors (role -> table, nearest first); simplest first."""
     key = environment.schema.tables[table].key
     found = []
-    for name, tool in sorted(environment.tools.items()):
+    for _, tool in sorted(environment.tools.items()):
         if tool.mutates_state:
             continue
         required = [param for param, schema in tool.spec.parameters.items() if "default" not in schema]

@@ -25,7 +25,9 @@ def equivalents(subject: Subject) -> Iterator[Trajectory]:
         exchanged = (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
         if not touched[position] & touched[position + 1] and not _feeds(subject, position):
             yield Trajectory("order", "right", exchanged)
-    doubled = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in subject.recording.calls for _ in range(1 if r.mutates else 2))
+    doubled = tuple(
+        ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in subject.recording.calls for _ in range(1 if r.mutates else 2)
+    )
     yield Trajectory("reads", "right", doubled)
     if any(isinstance(value, int) and not isinstance(value, bool) for call in writes for value in call.arguments.values()):
         yield Trajectory("float", "right", tuple(_as_float(call) for call in writes))

@@ -11,7 +11,7 @@ from toolscale.verify.subject import Subject
 
 
 def ungrounded(subject: Subject) -> str | None:
-    """Return what the request fails to say, or None: every slot and described column in a typed round trip, every cue of a superlative, set or enum."""
+    """Return what the request fails to say, or None: every slot and described column in a typed round trip, every cue."""
     request, today = subject.candidate.request, subject.today
     for name, slot in subject.plan.intent.slots.items():
         value = subject.candidate.say[name]
@@ -45,7 +45,9 @@ def _enum_without_cue(subject: Subject) -> str | None:
             if expression.is_literal and isinstance(expression.literal, str):
                 words = cues.get(expression.literal, ())
                 if not any(contains_words(subject.candidate.request, word) for word in words):
-                    return f"{step.tool.spec.name}({name}={expression.literal!r}) has no cue in the request; one of {', '.join(words) or 'none given'}"
+                    return (
+                        f"{step.tool.spec.name}({name}={expression.literal!r}) has no cue in the request; one of {', '.join(words) or 'none given'}"
+                    )
     return None
 
 

@@ -150,16 +150,15 @@ class Judge:
         gate("necessary", superfluous(subject), f"each of {len(subject.writes)} writes is needed")
         gate("not_leaked", leaked(subject), "what must be told is not in the request")
         idle = self._first_scoring(subject, idle_agents(subject))
-        gate("idle_fails", idle and f"an agent that does not do the task scores 1: {idle.describe()}", "lazy agents score 0")
+        lazy = f"an agent that does not do the task scores 1: {idle.describe()}" if idle else None
+        gate("idle_fails", lazy, "lazy agents score 0")
         killed, accepted = self._mutate(subject, gate, details)
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
         findings["solvable"] = ("not_run", "no model is configured")
         results = tuple(GateResult(gate=name, status=findings[name][0], finding=findings[name][1]) for name in GATES)
         verdict = Verdict(gates=results, mutants_killed=killed, equivalents_accepted=accepted)
         actual = details.pop("row_changes", None)
-        return Judged(
-            candidate=subject.candidate, verdict=verdict, task=self._task(subject, verdict), actual_row_changes=actual, details=details
-        )
+        return Judged(candidate=subject.candidate, verdict=verdict, task=self._task(subject, verdict), actual_row_changes=actual, details=details)
 
     def _first_scoring(self, subject: Subject, trajectories: Iterable[Trajectory]) -> Trajectory | None:
         return next((t for t in trajectories if subject.score(t.calls, t.answer)), None)
@@ -225,7 +224,11 @@ class Judge:
             finding = f"only {killed} live mutants; at least {LEAST_MUTANTS} are needed"
         gate("mutants_killed", finding, f"{killed} of {killed} wrong trajectories score 0")
         refused = next((t for t in right if subject.score(t.calls, t.answer) == 0), None)
-        gate("equivalents_accepted", refused and f"a right trajectory scores 0: {self._why_refused(subject, refused)}", f"{len(right)} right trajectories score 1")
+        gate(
+            "equivalents_accepted",
+            refused and f"a right trajectory scores 0: {self._why_refused(subject, refused)}",
+            f"{len(right)} right trajectories score 1",
+        )
         decisive = survivor or refused
         if decisive is not None:
             details |= {"operator": decisive.operator, "calls": [c.model_dump() for c in decisive.calls], "answer": decisive.answer}

@@ -1,6 +1,6 @@
 """A second process that replays golden calls: started anew, in another time zone and with another hash seed, on rows populated again from the spec.
 
-`python -m toolscale.verify.replica FOLDER SEED SCALE` reads one JSON list of calls a line and answers with results and row changes, or `{"error": ...}`.
+It reads one JSON list of calls a line and answers with the fingerprint of their results and row changes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from toolscale.errors import SandboxError
 from toolscale.records import GoldenCall
 from toolscale.sandbox import to_row_changes
 
+START = "import sys; from toolscale.verify.replica import main; main(*sys.argv[1:4])"
 ZONES = ("Pacific/Kiritimati", "America/Adak")
 
 
@@ -26,7 +27,7 @@ class Replica:
     """The near end: starts the process with the first question."""
 
     def __init__(self, folder: Path, seed: int, scale: int = 1) -> None:
-        self._command = [sys.executable, "-m", "toolscale.verify.replica", str(folder), str(seed), str(scale)]
+        self._command = [sys.executable, "-c", START, str(folder), str(seed), str(scale)]
         self._process: subprocess.Popen[str] | None = None
 
     def replay(self, calls: Sequence[GoldenCall]) -> str:
@@ -78,13 +79,9 @@ def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
 
 
 def main(folder: str, seed: str, scale: str) -> None:
-    """Answer until the input ends."""
+    """Answer on standard output until the input ends: the far end, for a folder, a seed and a scale."""
     environment = load_environment(Path(folder))
     world = World(environment, populate(environment, int(seed), int(scale)))
     for line in sys.stdin:
         calls = [(name, arguments) for name, arguments in json.loads(line)]
         print(canonical_json({"fingerprint": replayed(world, calls)}), flush=True)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:4])

@@ -10,6 +10,7 @@ from toolscale.environment import Environment
 from toolscale.language import mentions, state_facts
 from toolscale.language import grade_answer as grade_text
 from toolscale.records import Candidate, Fact, ToolCall
+from toolscale.sql import CompiledReturn
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recording
 from toolscale.tasks.tools import output_type
@@ -68,12 +69,11 @@ class Subject:
 def observed_values(environment: Environment, recording: Recording) -> dict[str, frozenset[Any]]:
     """Every money amount, date, number and text that the golden results showed, by kind of fact."""
     found: dict[str, set[Any]] = {"money": set(), "date": set(), "number": set(), "text": set()}
-    texts = {tell_column for tell_column in _text_columns(recording)}
+    texts = _text_columns(recording)
     for recorded in recording.calls:
         tool = environment.tools[recorded.call.name]
         for result in tool.returns:
-            part = recorded.call.result[result.name]
-            rows = part if result.mode == "rows" else [] if part is None else [part] if result.mode == "row" else [{result.statement.columns[0]: part}]
+            rows = _as_rows(result, recorded.call.result[result.name])
             for position, column in enumerate(result.statement.columns):
                 kind = KINDS.get(output_type(result, position))
                 values = {row[column] for row in rows if row[column] is not None}
@@ -84,6 +84,12 @@ def observed_values(environment: Environment, recording: Recording) -> dict[str,
                 elif column in texts:
                     found["text"] |= values
     return {kind: frozenset(values) for kind, values in found.items()}
+
+
+def _as_rows(result: CompiledReturn, part: Any) -> list[dict[str, Any]]:
+    if result.mode == "value":
+        return [{result.statement.columns[0]: part}]
+    return list(part) if result.mode == "rows" else [] if part is None else [part]
 
 
 def _text_columns(recording: Recording) -> set[str]:

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolscale.language import STYLES, grade_answer, state_facts
+from toolscale.records import Fact
+
+TODAY = "2026-03-16"
+CASES = [
+    tuple(part.strip() for part in line.split("||", 2))
+    for line in (Path(__file__).parent / "golden_answers.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+]
+
+
+def typed(kind: str, text: str) -> Any:
+    return int(text) if kind in ("money", "number", "bool") else text
+
+
+def read_case(text: str) -> tuple[list[Fact], dict[str, Any]]:
+    facts: list[Fact] = []
+    settings: dict[str, Any] = {"allowed": frozenset(), "observed": {}, "budget": 0}
+    for part in text.split("; "):
+        word, _, rest = part.strip().rpartition(" ") if part.startswith(("seen ", "allowed ")) else ("", "", part.strip())
+        if part.startswith("budget="):
+            settings["budget"] = int(part[7:])
+        elif part.startswith(("seen ", "allowed ")):
+            word, _, rest = part.partition(" ")
+            kind, _, values = rest.partition("=")
+            read = frozenset(typed(kind, value) for value in values.split(","))
+            if word == "seen":
+                settings["observed"][kind] = read
+            else:
+                settings["allowed"] |= {(kind, value) for value in read}
+        else:
+            told, _, others = part.partition(" ~")
+            told, _, about = told.partition(" @")
+            kind, _, value = told.strip().partition("=")
+            facts.append(Fact(kind=kind, value=typed(kind, value), about=about or None, others=tuple(filter(None, others.split(",")))))
+    return facts, settings
+
+
+@pytest.mark.parametrize(("expected", "facts", "answer"), CASES)
+def test_golden_answer_is_graded_as_a_person_would(expected: str, facts: str, answer: str) -> None:
+    told, settings = read_case(facts)
+    finding = grade_answer(answer.replace("\\n", "\n"), told, today=TODAY, **settings)
+    assert ("ok" if finding is None else "fail") == expected, finding
+
+
+def test_nothing_to_tell_is_told_by_anything() -> None:
+    assert grade_answer("", [], today=TODAY) is None
+
+
+def test_findings_name_the_fact_and_the_rival() -> None:
+    fact = Fact(kind="money", value=500, about="joint account")
+    assert grade_answer("Done.", [fact], today=TODAY) == "the money of joint account is not stated as 500"
+    seen = {"money": frozenset((500,))}
+    assert grade_answer("It is $5, and $7 is due.", [fact], today=TODAY, observed=seen) == "a money that nothing gave: $7"
+
+
+NAMES = ("joint account", "savings account", "City Gas", "my rainy day fund", "Savings 2", "Metro Water", "card ending in 4821")
+labels = st.one_of(st.none(), st.sampled_from(NAMES))
+values = {
+    "money": st.integers(-500_000, 9_999_999),
+    "date": st.dates().filter(lambda day: 1900 < day.year < 2100).map(lambda day: day.isoformat()),
+    "number": st.integers(0, 5000),
+    "text": st.sampled_from(["Blue Bottle", "frozen", "7-Eleven", "The Corner Cafe", "Forever 21", "two-day shipping"]),
+    "digits": st.integers(0, 9999).map(lambda number: f"{number:04}"),
+    "id": st.from_regex(r"[a-z]{2,3}_[a-z2-7]{10}", fullmatch=True),
+    "bool": st.integers(0, 1),
+}
+
+
+@st.composite
+def one_of_each_kind(draw: st.DrawFn) -> list[Fact]:
+    kinds = draw(st.lists(st.sampled_from(sorted(values)), unique=True, min_size=1, max_size=4))
+    facts = []
+    for kind in kinds:
+        about = draw(labels) if kind != "bool" else None
+        others = tuple(name for name in NAMES if name != about) if about else ()
+        facts.append(Fact(kind=kind, value=draw(values[kind]), about=about, others=others))
+    return facts
+
+
+@given(one_of_each_kind(), st.integers(0, STYLES - 1))
+def test_what_is_stated_in_any_style_is_graded_as_stated(facts: list[Fact], style: int) -> None:
+    answer = state_facts(facts, TODAY, style)
+    assert grade_answer(answer, facts, today=TODAY, observed={"money": frozenset(), "date": frozenset(), "number": frozenset()}) is None
+
+
+@given(st.sampled_from(["money", "date", "number"]), st.data(), st.integers(0, STYLES - 1))
+def test_labels_tell_two_facts_of_a_kind_apart(kind: str, data: st.DataObject, style: int) -> None:
+    first, second = data.draw(st.lists(values[kind], unique=True, min_size=2, max_size=2))
+    one, two = data.draw(st.lists(st.sampled_from(NAMES), unique=True, min_size=2, max_size=2))
+    facts = [Fact(kind=kind, value=first, about=one, others=(two,)), Fact(kind=kind, value=second, about=two, others=(one,))]
+    swapped = [fact.model_copy(update={"value": value}) for fact, value in zip(facts, (second, first), strict=True)]
+    assert grade_answer(state_facts(facts, TODAY, style), facts, today=TODAY) is None
+    assert grade_answer(state_facts(swapped, TODAY, style), facts, today=TODAY) is not None
+
+
+@given(st.sampled_from(sorted(values)), st.data(), st.integers(0, STYLES - 1))
+def test_another_value_is_never_accepted(kind: str, data: st.DataObject, style: int) -> None:
+    first, second = data.draw(st.lists(values[kind], unique=True, min_size=2, max_size=2))
+    told, wanted = Fact(kind=kind, value=first), Fact(kind=kind, value=second)
+    assert grade_answer(state_facts([told], TODAY, style), [wanted], today=TODAY, budget=9) is not None
+
+
+def test_a_refusal_reads_as_one() -> None:
+    facts = [Fact(kind="bool", value=0), Fact(kind="money", value=100_000)]
+    assert state_facts(facts, TODAY) == "I'm sorry, but I can't do that. The limit is $1,000."
+    assert state_facts([Fact(kind="bool", value=1)], TODAY) == "Done."
+    assert state_facts([Fact(kind="money", value=19885, about="joint account")], TODAY) == "For your joint account, the amount is $198.85."

@@ -1,0 +1,5 @@
+"""Fixtures of this folder."""
+
+from courts import court, plant
+
+__all__ = ["court", "plant"]

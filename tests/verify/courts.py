@@ -1,0 +1,64 @@
+"""Judges of the mock domain, and of copies of it with one fault planted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from toolscale.environment import Environment, Rows, World, discover, load_environment, populate
+from toolscale.records import Candidate
+from toolscale.tasks import CandidateSource
+from toolscale.verify import Judge
+
+Court = tuple[CandidateSource, Judge]
+OpenCourt = Callable[..., Court]
+
+
+def first(court: Court, intent_id: str, turn: int = 0) -> Candidate:
+    """The turn-th candidate of an intent under seed 0."""
+    source, _ = court
+    place = [intent.id for intent in source.intents].index(intent_id)
+    candidate = source.draw(0, turn * len(source.intents) + place)
+    assert candidate is not None
+    return candidate
+
+
+def failures(court: Court, candidate: Candidate) -> dict[str, str]:
+    """Gate -> finding of the gates that fail."""
+    return {gate.gate: gate.finding for gate in court[1].judge(candidate).verdict.failed}
+
+
+@pytest.fixture(scope="session")
+def court() -> Iterator[Court]:
+    """The mock domain as it is, without the second process."""
+    environment = load_environment("mock")
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    yield CandidateSource(environment, World(environment, rows)), judge
+    judge.close()
+
+
+@pytest.fixture
+def plant(tmp_path: Path) -> Iterator[OpenCourt]:
+    """Copy the mock domain, replace text in its files, and open a court on it: `plant((file, old, new), ...)`."""
+    opened: list[Judge] = []
+
+    def open_court(*edits: tuple[str, str, str], rows: Callable[[Environment], Rows] = populate, **options: object) -> Court:
+        folder = tmp_path / "mock"
+        shutil.copytree(discover()["mock"], folder)
+        for file, old, new in edits:
+            text = (folder / file).read_text(encoding="utf-8")
+            assert old in text, f"{old!r} does not stand in {file}"
+            (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+        environment = load_environment(folder)
+        made = rows(environment)
+        judge = Judge(environment, made, **{"audit_share": 0, "replica": False, **options})  # type: ignore[arg-type]
+        opened.append(judge)
+        return CandidateSource(environment, World(environment, made)), judge
+
+    yield open_court
+    for judge in opened:
+        judge.close()

@@ -1,0 +1,171 @@
+"""Each gate, shown a task that it must reject: the fault is planted, and the gate's finding is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from courts import Court, OpenCourt, failures, first
+
+from toolscale.environment import Environment, Rows, populate
+from toolscale.records import ToolCall
+from toolscale.verify.states import EndState, EndStates
+
+
+def test_good_candidates_pass_every_gate(court: Court) -> None:
+    for intent in court[0].intents:
+        judged = court[1].judge(first(court, intent.id))
+        assert judged.verdict.failed == ()
+        assert judged.verdict.mutants_killed >= 10
+
+
+def test_a_hedged_amount_is_not_said(court: Court) -> None:
+    candidate = first(court, "pay_some_fees")
+    hedged = candidate.model_copy(update={"request": candidate.request.replace("$", "about $")})
+    assert failures(court, hedged) == {
+        "grounded": f"the request does not say amount_cents = {candidate.say['amount_cents']} in a way that reads back as exactly that"
+    }
+
+
+def test_cents_written_as_dollars_are_another_amount(court: Court) -> None:
+    candidate = first(court, "pay_some_fees")
+    cents = int(candidate.say["amount_cents"])
+    wrong = candidate.model_copy(update={"request": candidate.request.replace(f"${cents / 100:.2f}", f"${cents}")})
+    assert list(failures(court, wrong)) == ["grounded"]
+
+
+def test_a_lost_superlative_is_found(court: Court) -> None:
+    candidate = first(court, "renew_due_first")
+    lost = candidate.model_copy(update={"request": candidate.request.replace("due first", "still at home")})
+    found = failures(court, lost)
+    assert found["grounded"] == "the request lacks the cue 'due first' of loan"
+
+
+def test_a_told_fact_in_the_request_is_a_leak(court: Court) -> None:
+    candidate = first(court, "pay_some_fees")
+    told = court[1].subject(candidate).facts[0].value
+    leaking = candidate.model_copy(update={"request": f"{candidate.request} I will owe ${int(told) / 100:.2f} then."})
+    assert failures(court, leaking) == {"not_leaked": f"the request already says what must be told: money {told}"}
+
+
+def test_a_case_about_another_row_disagrees(court: Court) -> None:
+    candidate = first(court, "renew_due_first")
+    other = candidate.model_copy(update={"bindings": {**candidate.bindings, "loan": (("ln_1001",),)}})
+    (key,) = candidate.bindings["loan"]
+    assert failures(court, other)["case_agrees"] == f"loan: the case is about [('ln_1001',)], the agent chose [{key!r}]"
+
+
+def test_a_tie_is_ambiguous(court: Court, plant: OpenCourt) -> None:
+    candidate = first(court, "renew_due_first")
+
+    def with_twin(environment: Environment) -> Rows:
+        rows = populate(environment)
+        (key,) = candidate.bindings["loan"]
+        loan = next(row for row in rows["loans"] if row[0] == key[0])
+        return {**rows, "loans": [*rows["loans"], ("ln_9999", *loan[1:2], "Another Book", *loan[3:])]}
+
+    assert failures(plant(rows=with_twin), candidate) == {"unambiguous": "2 rows fit loan equally well"}
+
+
+def test_a_row_that_fits_all_that_is_said_is_ambiguous(court: Court, plant: OpenCourt) -> None:
+    """The request names the book; the member has it twice, and only the plan's unsaid condition tells which one."""
+    edits = (
+        ("intents.yaml", "where: loan.status = 'open'\n        first: loan.due_on\n", "where: loan.renewals = 0\n        by: title\n"),
+        ("intents.yaml", "        text: whichever of my open loans is due first\n        cues: [due first, open]\n", ""),
+        ("intents.yaml", "      - {kind: text, is: loan.title}\n", ""),
+    )
+
+    def with_second_copy(environment: Environment) -> Rows:
+        rows = populate(environment)
+        copies = [(f"{loan[0]}9", loan[1], loan[2], "2026-12-24", 1, "open", None) for loan in rows["loans"] if loan[5] == "open" and loan[4] == 0]
+        return {**rows, "loans": [*rows["loans"], *copies]}
+
+    changed = plant(*edits, rows=with_second_copy)
+    found = failures(changed, first(changed, "renew_due_first"))
+    assert found["unambiguous"].startswith("loan could be ('ln_") and found["unambiguous"].endswith("which ends in another state")
+
+
+def test_a_write_that_changes_nothing_is_superfluous(plant: OpenCourt) -> None:
+    greet = (
+        "  - name: greet_member\n    description: Note a visit.\n    parameters:\n      member_id: {type: string}\n    steps:\n"
+        "      - exec: UPDATE members SET status = status WHERE member_id = :member_id\n"
+        "    returns:\n      status: {value: SELECT status FROM members WHERE member_id = :member_id}\n\n  - name: pay_fees"
+    )
+    changed = plant(
+        ("toolset.yaml", "  - name: pay_fees", greet),
+        ("intents.yaml", "      - paid: {pay_fees:", "      - hello: {greet_member: {member_id: member.member_id}}\n      - paid: {pay_fees:"),
+    )
+    found = failures(changed, first(changed, "pay_some_fees"))
+    assert found["necessary"] == "without greet_member the end state is accepted all the same"
+
+
+def test_a_bare_refusal_is_no_task(plant: OpenCourt) -> None:
+    changed = plant(("rules.yaml", "      - {kind: money, is: policy.desk_limit_cents}\n", ""))
+    found = failures(changed, first(changed, "pay_over_desk_limit"))
+    assert found["schema"] == "nothing changes and nothing but a yes or no is told"
+    assert found["idle_fails"].startswith("an agent that does not do the task scores 1: idle")
+
+
+def test_a_golden_call_against_the_policy_is_unlawful(plant: OpenCourt) -> None:
+    changed = plant(("rules.yaml", "desk_limit_cents: 4000", "desk_limit_cents: 100"))
+    assert failures(changed, first(changed, "pay_some_fees")) == {
+        "lawful": "pay_fees breaks the rule desk_limit: Payments of more than $40 are taken at the desk only."
+    }
+
+
+def test_a_refusal_of_what_is_allowed_is_rejected(plant: OpenCourt) -> None:
+    changed = plant(("rules.yaml", "desk_limit_cents: 4000", "desk_limit_cents: 400000"))
+    assert failures(changed, first(changed, "pay_over_desk_limit")) == {"lawful": "what is asked does not break the rule desk_limit"}
+
+
+def test_a_broken_invariant_is_named_with_its_row(plant: OpenCourt) -> None:
+    changed = plant(("rules.yaml", "holds: fees_cents >= 0", "holds: fees_cents >= 100000"))
+    candidate = first(changed, "pay_some_fees")
+    ((member,),) = candidate.bindings["member"]
+    assert failures(changed, candidate) == {"integrity": f"after pay_fees, the invariant no_negative_fees does not hold for members {member}"}
+
+
+def test_a_call_that_fails_while_recording_is_rejected(plant: OpenCourt) -> None:
+    changed = plant(
+        ("intents.yaml", "[500, 1250, 2000, 2999]", "[999900]"),
+        ("intents.yaml", "when: member.fees_cents > say.amount_cents", "when: member.fees_cents < say.amount_cents"),
+    )
+    found = failures(changed, first(changed, "pay_some_fees"))
+    assert list(found) == ["replay"] and found["replay"].startswith("pay_fees fails: Only $")
+
+
+def test_a_replica_on_other_rows_differs(court: Court, plant: OpenCourt) -> None:
+    changed = plant(replica=True, seed=1)
+    assert failures(changed, first(court, "pay_some_fees")) == {"deterministic": "another process gives other results or row changes"}
+
+
+def test_the_second_process_and_the_second_engine_agree(plant: OpenCourt) -> None:
+    changed = plant(replica=True, audit_share=1)
+    gates = {gate.gate: gate for gate in changed[1].judge(first(changed, "return_all")).verdict.gates}
+    assert (gates["deterministic"].status, gates["engines_agree"].status) == ("pass", "pass")
+
+
+class KeysOnly(EndStates):
+    """A weakened verifier: which rows were touched, not what they became."""
+
+    def of(self, calls: Sequence[ToolCall]) -> EndState:
+        state = super().of(calls)
+        return EndState(frozenset(state.touched), state.errors, state.touched)
+
+
+class CallsOnly(EndStates):
+    """A verifier that compares calls with calls: too strict for another right way."""
+
+    def of(self, calls: Sequence[ToolCall]) -> EndState:
+        state = super().of(calls)
+        return EndState(frozenset([repr([(call.name, call.arguments) for call in calls])]), state.errors, state.touched)
+
+
+def test_a_verifier_that_looks_at_keys_alone_lets_mutants_live(plant: OpenCourt) -> None:
+    weak = plant(states=KeysOnly)
+    found = failures(weak, first(weak, "renew_due_first"))
+    assert found["mutants_killed"].startswith("a wrong trajectory scores 1:")
+
+
+def test_a_verifier_that_compares_calls_refuses_right_ways(plant: OpenCourt) -> None:
+    strict = plant(states=CallsOnly)
+    assert failures(strict, first(strict, "return_all"))["equivalents_accepted"].startswith("a right trajectory scores 0: order")
