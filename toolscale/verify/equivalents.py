@@ -23,7 +23,9 @@ def equivalents(subject: Subject) -> Iterator[Trajectory]:
     touched = subject.states.changed_by_call(writes) if len(writes) > 1 else []
     for position in range(len(writes) - 1):
         exchanged = (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
-        if not touched[position] & touched[position + 1] and not _feeds(subject, position):
+        if touched[position] & touched[position + 1] or _feeds(subject, position):
+            continue
+        if not any(subject.states.of(exchanged).errors):  # a tool that refuses the other order says that they do not commute
             yield Trajectory("order", "right", exchanged)
     doubled = tuple(
         ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in subject.recording.calls for _ in range(1 if r.mutates else 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Iterable
+from itertools import chain, islice
 from typing import Any
 
 from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash, stable_int
@@ -28,6 +29,9 @@ JUDGE_VERSION = "1"
 """Raised when a change of grading could change a verdict; stored in every row."""
 
 LEAST_MUTANTS = 5
+AIM = 14
+"""Extra writes are added until so many mutants were killed, or MOST_EXTRAS were tried."""
+MOST_EXTRAS = 80
 
 
 class Judge:
@@ -212,7 +216,10 @@ class Judge:
     def _mutate(self, subject: Subject, gate: Any, details: dict[str, Any]) -> tuple[int, int]:
         rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
         killed, right, survivor = 0, list(equivalents(subject)), None
-        for mutant in self._mutants.make(subject, self.recorder, rng):
+        extras = islice(self._mutants.extras(subject, rng), MOST_EXTRAS)
+        for mutant in chain(self._mutants.make(subject, self.recorder, rng), extras):
+            if mutant.operator == "extra" and killed >= AIM:
+                break
             if subject.score(mutant.calls, mutant.answer) == 0:
                 killed += 1
             elif mutant.label == "wrong":

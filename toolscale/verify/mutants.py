@@ -24,11 +24,12 @@ from toolscale.tasks.tools import root_column
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory, swap_argument
 
-PER_OPERATOR = 3
+PER_OPERATOR = 4
 """How many mutants of one operator a candidate is tried with."""
 
-AIM = 14
-"""Extra writes are added until so many mutants are there."""
+
+FEW = 12
+"""A candidate with fewer mutants than this gets more false facts."""
 
 
 class Relatives:
@@ -75,7 +76,7 @@ class MutantMaker:
         self._writers = sorted(name for name, tool in environment.tools.items() if tool.mutates_state)
 
     def make(self, subject: Subject, recorder: Recorder, rng: random.Random) -> list[Trajectory]:
-        """Return the mutants, at most PER_OPERATOR of each operator, without repetition."""
+        """Return the mutants but the extra writes, at most PER_OPERATOR of each operator, without repetition."""
         operators = (
             self._siblings(subject), self._strangers(subject, rng), self._amounts(subject), self._dates(subject), self._enums(subject),
             self._swaps(subject), self._tools(subject), self._drops(subject), self._branches(subject, recorder), self._forbidden(subject),
@@ -85,7 +86,9 @@ class MutantMaker:
         found: list[Trajectory] = []
         for operator in operators:
             self._add(found, seen, islice(operator, PER_OPERATOR * 4), PER_OPERATOR)
-        self._add(found, seen, islice(self._extras(subject, rng), 40), max(PER_OPERATOR, AIM - len(found)))
+        # Where little is written, the words carry the task: they are tried harder.
+        if len(found) < FEW:
+            self._add(found, seen, self._false_facts(subject), FEW)
         return found
 
     def _add(self, found: list[Trajectory], seen: set[str], made: Iterator[Trajectory], most: int) -> None:
@@ -207,16 +210,16 @@ class MutantMaker:
         for position, call in enumerate(subject.writes):
             yield Trajectory("repeat", "open", (*subject.writes[: position + 1], call, *subject.writes[position + 1 :]))
 
-    def _extras(self, subject: Subject, rng: random.Random) -> Iterator[Trajectory]:
-        """Any write over ids that the agent saw, besides the golden ones."""
+    def extras(self, subject: Subject, rng: random.Random) -> Iterator[Trajectory]:
+        """Yield any write over ids that the agent saw, besides the golden ones; many have no effect."""
         pool: dict[str, list[Any]] = {}
         for name, rows in subject.recording.observed.items():
             role = subject.plan.roles[name]
             if len(role.key) == 1:
                 pool.setdefault(role.table, []).extend(row[role.key[0]] for row in rows)
-        writers = list(self._writers)
+        writers, made = list(self._writers), set[str]()
         rng.shuffle(writers)
-        for _ in range(3):
+        for _ in range(5):
             for name in writers:
                 arguments = {}
                 for param, schema in self.environment.tools[name].spec.parameters.items():
@@ -229,6 +232,9 @@ class MutantMaker:
                     arguments[param] = options[rng.randrange(len(options))]
                 else:
                     extra = ToolCall.model_construct(name=name, arguments=arguments)
+                    if repr(extra) in made:
+                        continue
+                    made.add(repr(extra))
                     yield Trajectory("extra", "open", (*subject.writes, extra))
 
     def _false_facts(self, subject: Subject) -> Iterator[Trajectory]:
@@ -243,12 +249,12 @@ class MutantMaker:
             return
         near: Sequence[Any] = ()
         if isinstance(fact.value, int):
-            near = (fact.value + 1, fact.value * 100, fact.value + 100) if fact.value else (1, 100)
+            near = (fact.value + 1, fact.value * 100, fact.value + 100, fact.value + 9) if fact.value else (1, 100)
         elif fact.kind == "date":
-            near = tuple((date.fromisoformat(fact.value) + timedelta(days=days)).isoformat() for days in (1, -7))
+            near = tuple((date.fromisoformat(fact.value) + timedelta(days=days)).isoformat() for days in (1, -7, 31, -1))
         seen = [value for value in sorted(subject.observed.get(fact.kind, ())) if value != fact.value]
         told = {(other.kind, other.value) for other in subject.facts}
-        for value in (*seen[:1], *near, *seen[1:3]):
+        for value in (*seen[:1], *near, *seen[1:6]):
             if (fact.kind, value) not in told:
                 yield value
 
@@ -273,9 +279,9 @@ def _plain_values(schema: Mapping[str, Any], today: str) -> list[Any]:
         return list(schema["enum"])
     if schema.get("type") == "integer":
         least = int(schema.get("minimum", 0))
-        return [max(least, 100), max(least, 2500), least + 1]
+        return [max(least, value) for value in (1, 2, 100, 1500, 2500, 20_000)]
     if schema.get("format") == "date":
-        return [(date.fromisoformat(today) + timedelta(days=days)).isoformat() for days in (3, 10)]
+        return [(date.fromisoformat(today) + timedelta(days=days)).isoformat() for days in (3, 10, 40)]
     if schema.get("type") == "boolean":
         return [True, False]
-    return ["note"] if schema.get("type") == "string" and "pattern" not in schema else []
+    return ["note", "for later", "as agreed"] if schema.get("type") == "string" and "pattern" not in schema else []
