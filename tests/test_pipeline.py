@@ -94,7 +94,7 @@ def test_judging_a_range_again_redoes_nothing(tmp_path: Path) -> None:
 
 
 def test_unknown_domains_are_told_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="unknown domain 'mok'; known domains: .*mock"):
+    with pytest.raises(UsageError, match=r"unknown domain 'mok'; known domains: .*mock"):
         synthesize("mok", tmp_path / "mok", tasks=1)
 
 
@@ -108,7 +108,7 @@ def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="^cannot make the folder .*not a directory; free space or choose a place that can be written$"):
+    with pytest.raises(StorageError, match=r"^cannot make the folder .*not a directory; free space or choose a place that can be written$"):
         synthesize("mock", tmp_path / "file" / "mock", tasks=1)
 
 

@@ -21,7 +21,7 @@ def test_write_file_makes_folders_and_leaves_nothing_else(tmp_path: Path) -> Non
 
 def test_a_file_where_a_folder_is_needed_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
-    with pytest.raises(StorageError, match=r"^cannot write .*/a/b.txt: (not a directory|file exists); free space or choose a place that can be written$"):
+    with pytest.raises(StorageError, match=r"^cannot write .*/a/b.txt: (not a directory|file exists); free space or choose a place"):
         write_file(tmp_path / "a" / "b.txt", b"text")
 
 

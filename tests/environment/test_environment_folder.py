@@ -12,6 +12,16 @@ from toolscale.errors import SpecError, UsageError
 
 Spoil = Callable[..., Path]
 
+FIVE = [
+    "environment.yaml: verison: unknown key 'verison'; did you mean 'version'? "
+    "known keys: currency, description, locale, now, title, transfer_reasons, version",
+    "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? known keys: cols, cues, first, tense, text",
+    "cases.yaml: verifier[1].calls: 'nothing' does not fit here; it should be 'golden', 'writes' or 'none'",
+    "schema.yaml: tables.loans.columns.member_id.fk: unknown column of members 'id'; "
+    "use one of date_of_birth, fees_cents, full_name, member_id, status",
+    "rules.yaml: rules.desk_limit.guards: unknown tool 'pay_fee'; did you mean 'pay_fees'?",
+]
+
 NOT_FOUND = """        error: "Member {member_id} not found"
     returns:
       loans"""
@@ -64,7 +74,6 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
     ("file", "old", "new", "line"),
     [
         ("schema.yaml", "{type: text, values: [open", "{typ: text, values: [open", [
-            "schema.yaml: tables.loans.columns.status.type: a required key is missing; add 'type'",
             "schema.yaml: tables.loans.columns.status.typ: unknown key 'typ'; did you mean 'type'? known keys: "
             "check, description, domain, fk, nullable, pk, type, unique, unit, values, volatile",
         ]),
@@ -159,11 +168,10 @@ def test_one_fault_is_told_in_whole_lines(spoil: Spoil, file: str, old: str, new
 
 def test_five_faults_in_five_files_are_all_told(spoil: Spoil) -> None:
     folder = spoil(
-        ("environment.yaml", "title:", "titel:"),
+        ("environment.yaml", "version:", "verison:"),
         ("schema.yaml", "fk: members.member_id", "fk: members.id"),
         ("rules.yaml", "guards: [pay_fees]", "guards: [pay_fee]"),
         ("language.yaml", "cues: [due first]", "cue: [due first]"),
         ("cases.yaml", "calls: none}", "calls: nothing}"),
     )
-    files = [line.split(":")[0] for line in issues(folder)]
-    assert sorted(set(files)) == ["cases.yaml", "environment.yaml", "language.yaml", "rules.yaml", "schema.yaml"]
+    assert issues(folder) == FIVE

@@ -26,7 +26,6 @@ def read_case(text: str) -> tuple[list[Fact], dict[str, Any]]:
     facts: list[Fact] = []
     settings: dict[str, Any] = {"allowed": frozenset(), "observed": {}, "budget": 0}
     for part in text.split("; "):
-        word, _, rest = part.strip().rpartition(" ") if part.startswith(("seen ", "allowed ")) else ("", "", part.strip())
         if part.startswith("budget="):
             settings["budget"] = int(part[7:])
         elif part.startswith(("seen ", "allowed ")):
@@ -38,7 +37,7 @@ def read_case(text: str) -> tuple[list[Fact], dict[str, Any]]:
             else:
                 settings["allowed"] |= {(kind, value) for value in read}
         else:
-            told, _, others = part.partition(" ~")
+            told, _, others = part.strip().partition(" ~")
             told, _, about = told.partition(" @")
             kind, _, value = told.strip().partition("=")
             facts.append(Fact(kind=kind, value=typed(kind, value), about=about or None, others=tuple(filter(None, others.split(",")))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import jinja2
@@ -39,7 +40,7 @@ def _header(environment: Environment, rows: DatasetRows) -> dict[str, Any]:
     domain, rejects = environment.domain, f"{environment.domain}_rejects"
     splits = [{"split": split, "path": f"{domain}/{split}-*.parquet"} for split in rows.splits]
     rejected = [{"split": "rejected", "path": f"rejects/{domain}/rejected-*.parquet"}]
-    examples = [{"name": split, "num_examples": len(part)} for split, part in rows.splits.items()]
+    examples = [_split(split, part, TASK_SCHEMA) for split, part in rows.splits.items()]
     return {
         "pretty_name": f"ToolScale {environment.spec.world.title}",
         "language": ["en"],
@@ -49,13 +50,13 @@ def _header(environment: Environment, rows: DatasetRows) -> dict[str, Any]:
         "configs": [{"config_name": domain, "data_files": splits, "default": True}, {"config_name": rejects, "data_files": rejected}],
         "dataset_info": [
             {"config_name": domain, "features": _features(TASK_SCHEMA), "splits": examples},
-            {
-                "config_name": rejects,
-                "features": _features(REJECT_SCHEMA),
-                "splits": [{"name": "rejected", "num_examples": len(rows.rejects)}],
-            },
+            {"config_name": rejects, "features": _features(REJECT_SCHEMA), "splits": [_split("rejected", rows.rejects, REJECT_SCHEMA)]},
         ],
     }
+
+
+def _split(name: str, rows: Sequence[Row], schema: pa.Schema) -> dict[str, Any]:
+    return {"name": name, "num_bytes": pa.Table.from_pylist(list(rows), schema=schema).nbytes, "num_examples": len(rows)}
 
 
 def _features(fields: pa.Schema | pa.StructType) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from toolscale.dataset.storage import file_hash, read_file
 from toolscale.dataset.workers import map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
 from toolscale.environment import Environment, load_environment
-from toolscale.errors import DatasetError, SpecError, UsageError
+from toolscale.errors import DatasetError, SandboxError, SpecError, UsageError
 from toolscale.records import Admission, Judged, Manifest
 from toolscale.sandbox import Rows, state_hash
 from toolscale.verify.novel import Novelty
@@ -83,12 +83,10 @@ def verify_dataset(folder: Path, *, workers: int = 1, progress: Progress = lambd
     else:
         findings += _check_environment(environment, world, manifest)
         findings += _check_database(environment, database, manifest)
-        chunks = _chunks(contents, Place(world, content_hash([environment.files, table_hashes(database)]), manifest.audit),
-                         environment.hash != manifest.environment_hash[domain])  # fmt: skip
-        done = 0
-        for chunk, found in zip(chunks, map_in_workers(recheck_chunk, chunks, workers), strict=True):
-            findings += found
-            progress(done := done + len(chunk.rows), len(contents.tasks) + len(contents.rejects))
+        try:
+            findings += _check_rows(contents, environment, database, manifest, workers, progress)
+        except SandboxError as error:  # rows that break the schema: no task can be executed on them
+            findings.append(Finding(f"environments/{domain}/{DATABASE}", "integrity", str(error)))
         if not findings:
             findings += _check_together(environment, contents)
             findings += _check_derived(folder, environment, database, contents.rows, manifest)
@@ -156,9 +154,17 @@ def _check_database(environment: Environment, database: Rows, manifest: Manifest
         yield Finding(place, "integrity", f"the state hash is not the one that {MANIFEST} says")
 
 
-def _chunks(contents: _Contents, at: Place, environment_changed: bool) -> list[Chunk]:
+def _check_rows(
+    contents: _Contents, environment: Environment, database: Rows, manifest: Manifest, workers: int, progress: Progress
+) -> Iterator[Finding]:
+    at = Place(environment.folder, content_hash([environment.files, table_hashes(database)]), manifest.audit)
+    changed = environment.hash != manifest.environment_hash[environment.domain]
     parts = [part[start : start + CHUNK_ROWS] for part in (contents.tasks, contents.rejects) for start in range(0, len(part), CHUNK_ROWS)]
-    return [Chunk(at, tuple(part), environment_changed) for part in parts]
+    chunks = [Chunk(at, tuple(part), changed) for part in parts]
+    done = 0
+    for chunk, found in zip(chunks, map_in_workers(recheck_chunk, chunks, workers), strict=True):
+        yield from found
+        progress(done := done + len(chunk.rows), len(contents.tasks) + len(contents.rejects))
 
 
 def _check_together(environment: Environment, contents: _Contents) -> Iterator[Finding]:

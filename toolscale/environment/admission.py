@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
 from toolscale.canonical import CANONICAL_VERSION, stable_int
-from toolscale.environment.environment import Environment, populate
+from toolscale.environment.environment import Environment, populate, tool_place
 from toolscale.environment.guards import CallMaker
 from toolscale.environment.holding import Invariants
 from toolscale.environment.population import Rows
 from toolscale.environment.row_graph import RowGraph
+from toolscale.environment.scans import small_tables
 from toolscale.environment.search import SUCCESS, Found, Made, Probe, guards_of, reached, search, search_after
 from toolscale.environment.world import Toolbox, World
 from toolscale.errors import SandboxError, SandboxLimitError, SpecError, SpecIssue
 from toolscale.records import Admission, AdmissionCall, ToolAdmission, ToolResult
 from toolscale.sandbox import NetChanges, state_hash
+from toolscale.sql import audit_tools
 from toolscale.sql.compiled import CompiledTool
 
 BOUNDARY_CALLS = 200
@@ -38,6 +40,9 @@ class Count:
 
 def admit(environment: Environment) -> Admission:
     """Return what admission found out about the environment. SpecError with every issue if it cannot be admitted."""
+    audited = audit_tools(environment.tools.values(), environment.schema, small=small_tables(environment.schema, environment.spec.population))
+    if audited:
+        raise SpecError(replace(issue, place=tool_place(issue.place)) for issue in audited)
     rows = populate(environment, 0)
     return _Admitting(environment, rows).run()
 

@@ -16,6 +16,7 @@ from toolscale.environment.population_check import check_population
 from toolscale.environment.references import check_references
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import EnvironmentSpec, PolicySpec, PopulationSpec, SchemaSpec, ToolsetSpec, ToolSpec, WorldSpec
+from toolscale.sandbox import Equality
 from toolscale.sql import compile_condition, compile_tool
 from toolscale.sql.compiled import CompiledTool, Statement
 
@@ -36,7 +37,7 @@ class Environment:
     """All tools by name, the built-in ones last."""
     invariants: Mapping[str, Statement]
     """Invariant -> a SELECT of the key of each row and `holds`."""
-    equalities: frozenset[tuple[str, tuple[str, ...]]]
+    equalities: frozenset[Equality]
     """(table, columns) that some tool or invariant looks up by equality."""
     hash: str
     """The hash of the parsed content of all files."""
@@ -58,7 +59,7 @@ def load_environment(domain: str | Path) -> Environment:
     if issues:
         raise SpecError(issues)
     assert schema is not None
-    equalities = frozenset(pair for compiled in (*tools.values(), *invariants.values()) for pair in compiled.equalities)
+    equalities = frozenset[Equality]().union(*(tool.equalities for tool in tools.values()), *(made.equalities for made in invariants.values()))
     return Environment(
         folder.path.resolve().name, folder.path, folder.spec(), schema, tools, invariants, equalities, content_hash(folder.files), dict(folder.files)
     )
@@ -84,7 +85,7 @@ def _compile(folder: Folder, issues: list[SpecIssue]) -> tuple[SchemaSpec | None
     for spec in specs:
         found: list[SpecIssue] = []
         compiled = _collect(partial(compile_tool, spec, schema), found)
-        issues += [replace(issue, place=_tool_place(spec.name, issue.place)) for issue in found]
+        issues += [replace(issue, place=tool_place(issue.place)) for issue in found]
         if compiled is not None:
             tools[spec.name] = compiled
     tools[CALCULATE] = CompiledTool(calculate_tool(), (), (), False, frozenset(), frozenset(), {}, {}, frozenset())
@@ -103,9 +104,10 @@ def _compile(folder: Folder, issues: list[SpecIssue]) -> tuple[SchemaSpec | None
     return schema, tools, invariants
 
 
-def _tool_place(name: str, place: str) -> str:
-    """Return the place of an issue of a tool as it stands in the file: `tools[NAME].steps[3]`."""
-    return f"tools[{name}]{place.removeprefix(name)}" if place == name or place.startswith((f"{name}.", f"{name}[")) else place
+def tool_place(place: str) -> str:
+    """Return a place that begins with the name of a tool as it stands in the file: `tools[NAME].steps[3]`."""
+    name, dot, rest = place.partition(".")
+    return f"tools[{name}]{dot}{rest}"
 
 
 def _collect(make: Callable[[], Made], issues: list[SpecIssue]) -> Made | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
-from toolscale.errors import SpecIssue
+from toolscale.errors import SandboxLimitError, SpecError, SpecIssue
 from toolscale.sql.compiled import CompiledTool, Statement
 
 
@@ -24,12 +24,16 @@ class Invariants:
             self._of_one[name] = replace(statement, sqlite=one["sqlite"], duckdb=one["duckdb"], binds=binds)
 
     def broken(self, world: World, tables: frozenset[str] | None = None) -> dict[str, str]:
-        """Return invariant -> key of the first row that breaks it, of those that read one of `tables`."""
+        """Return invariant -> key of the first row that breaks it, of those that read one of `tables`. SpecError if one takes too much work."""
         found: dict[str, str] = {}
         for name, statement in self.environment.invariants.items():
             if tables is not None and not tables & {table for table, _ in statement.reads}:
                 continue
-            rows = world.sandbox.query(statement, {})
+            try:
+                rows = world.sandbox.query(statement, {})
+            except SandboxLimitError as error:
+                remedy = "compare a column in the sub-select with =, so that an index is made"
+                raise SpecError([SpecIssue("rules.yaml", f"invariants.{name}.holds", str(error), remedy)]) from error
             bad = next((row for row in rows if not row[-1]), None)
             if bad is not None:
                 found[name] = ", ".join(map(str, bad[:-1]))

@@ -15,6 +15,8 @@ from toolscale.errors import SpecIssue
 _PLAIN = frozenset({"str", "int", "bool", "float", "none"})
 """How pydantic names the plain members of a union in a place."""
 
+_MISSING = "a required key is missing"
+
 
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return a remedy for a misspelt word: the nearest known one, or all of them."""
@@ -28,11 +30,18 @@ def suggest(word: str, known: Iterable[str]) -> str:
 def issues_of(error: ValidationError, model: type[BaseModel], data: Any, file: str) -> list[SpecIssue]:
     """Return one issue for each place at which `data` is not a `model`."""
     found: dict[str, SpecIssue] = {}
+    misspelt: set[str] = set()
     for item in error.errors(include_url=False):
         place = place_of(model, data, item["loc"])
         found.setdefault(place, _issue(dict(item), model, file, place))
-    # A value that fits no member of a union is told once, at the deepest place.
-    return [issue for place, issue in found.items() if not any(other.startswith((f"{place}.", f"{place}[")) for other in found if place)]
+        if item["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]), n=1)
+            misspelt.update(_join(place.rpartition(".")[0], key) for key in near)
+    # A misspelt key is not missing as well, and a value that fits no member of a union is told once, at the deepest place.
+    return [
+        issue for place, issue in found.items()
+        if not (issue.problem == _MISSING and place in misspelt) and not any(other.startswith((f"{place}.", f"{place}[")) for other in found if place)
+    ]  # fmt: skip
 
 
 def place_of(model: type[BaseModel], data: Any, loc: tuple[int | str, ...]) -> str:
@@ -67,7 +76,7 @@ def _issue(item: dict[str, Any], model: type[BaseModel], file: str, place: str) 
         hint = f"did you mean {near[0]!r}? " if near else ""
         return SpecIssue(file, place, f"unknown key {loc[-1]!r}", f"{hint}known keys: {', '.join(keys)}")
     if kind == "missing":
-        return SpecIssue(file, place, "a required key is missing", f"add {loc[-1]!r}")
+        return SpecIssue(file, place, _MISSING, f"add {loc[-1]!r}")
     if kind in ("step_kind", "value_kind"):
         problem, _, remedy = item["msg"].partition("; ")
         return SpecIssue(file, place, f"{_shown(value)} is {problem}", remedy)

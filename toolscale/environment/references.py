@@ -15,8 +15,8 @@ from toolscale.records import (
     CallStep, CasesSpec, EachStep, IfStep, Intent, IntentsSpec, LanguageSpec, PlanStep, PolicySpec, Role, Rule, SchemaSpec, ToolsetSpec, ToolSpec,
     WorldSpec,
 )  # fmt: skip
+from toolscale.sql import lint_schema
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _CALL = re.compile(r"\bcall\.([a-z_][a-z0-9_]*)")
 _POLICY = re.compile(r"\bpolicy\.([a-z_][a-z0-9_]*)")
 _SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)")
@@ -90,12 +90,10 @@ def _schema(names: Names) -> Iterator[SpecIssue]:
     if names.schema is None:
         return
     file, before = "schema.yaml", set[str]()
+    yield from lint_schema(names.schema)
     for name, table in names.schema.tables.items():
         place = f"tables.{name}"
         before.add(name)
-        for part in (name, *table.columns):
-            if not _NAME.fullmatch(part):
-                yield SpecIssue(file, place, f"{part!r} is not a name", "use small letters, digits and _")
         if not table.key:
             yield SpecIssue(file, place, "the table has no primary key", "set pk: true on a column")
         for columns in table.unique:
@@ -104,8 +102,6 @@ def _schema(names: Names) -> Iterator[SpecIssue]:
             here = f"{place}.columns.{column}"
             if spec.values is not None and spec.type != "text":
                 yield SpecIssue(file, here, f"values on a column of type {spec.type}", "use check, or type text")
-            if spec.volatile and spec.type == "cents":
-                yield SpecIssue(file, here, "money is volatile", "money is always compared: remove volatile")
             if spec.pk and spec.nullable:
                 yield SpecIssue(file, here, "a key column is nullable", "remove nullable")
             if spec.fk is not None:
@@ -135,8 +131,6 @@ def _toolset(names: Names) -> Iterator[SpecIssue]:
             yield SpecIssue(file, place, "two tools have this name", "rename one of them")
         if tool.name in BUILT_IN:
             yield SpecIssue(file, place, "this tool is built in", "remove it, or rename it")
-        if not _NAME.fullmatch(tool.name):
-            yield SpecIssue(file, place, f"{tool.name!r} is not a name", "use small letters, digits and _")
         seen.add(tool.name)
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from toolscale.language.mentions import Mention, lower_keeping_length, mentions
 
-_MARKUP = re.compile(r"\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
+_MARKUP = re.compile(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
 _MASKED_CARD = re.compile(r"[*•·]{3,}\s?(?=\d{4})")
 _CUT = re.compile(
     r"(?P<sentence>[.!?]+(?=[\s)\"'”]|$)|\n+)|[;|()]|,(?=\s)|\s[-–—]{1,2}\s|—"
@@ -23,6 +23,7 @@ _UNSURE = re.compile(
     r"would be|i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
+_RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
 
 
@@ -139,12 +140,17 @@ class Labels:
         return _nearest(own, position) if own else None
 
     def _inherited(self, index: int, sentence: int) -> Scope:
-        clauses = self.answer.clauses
+        clauses, lower = self.answer.clauses, self.answer.lower
+        this = clauses[index]
+        if lower[this.end : this.end + 1] == "(" and index + 1 in self._by_clause:
+            return Scope(frozenset(label for _, label in self._by_clause[index + 1]), True, False)  # $5 (savings)
         for before in range(index - 1, -1, -1):
             if clauses[before].sentence != sentence:
                 break
-            if before in self._by_clause:
-                return Scope(frozenset(label for _, label in self._by_clause[before]), True, False)
+            if own := self._by_clause.get(before):
+                labels = own[-1:] if _RELATIVE.match(lower, this.start) else own
+                named = frozenset(label for _, label in labels)
+                return Scope(named, True, len(named) > 1)
         for after in range(index + 1, len(clauses)):
             if clauses[after].sentence != sentence:
                 break

@@ -36,7 +36,7 @@ _DATE = re.compile(
     (?P<iso>\d{{4}}-\d{{2}}-\d{{2}})(?:t\d\d:\d\d(?::\d\d)?z?)?(?![\w-])
     | (?P<month1>\d{{1,2}})/(?P<day1>\d{{1,2}})(?:/(?P<year1>\d{{4}}|\d{{2}}))?(?![\w/]|[.,]\d)
     | (?P<month2>{_MONTH_PATTERN})\b\.?\s+(?:the\s+)?(?P<day2>{_NTH}|\d{{1,2}}(?![\w:/]|[.,]\d))
-      (?:\s?[-–]\s?(?P<until>\d{{1,2}})(?!\w))? (?:(?:,\s*|\s+)(?P<year2>{_YEAR}))?
+      (?:(?:\s?[-–]\s?|\sor\s(?:the\s)?)(?P<until>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]))? (?:(?:,\s*|\s+)(?P<year2>{_YEAR}))?
     | (?P<month5>{_MONTH_PATTERN})\b\.?,?\s+(?P<year5>{_YEAR})
     | (?P<day3>{_NTH}|\d{{1,2}})\s+(?:of\s+)?(?P<month3>{_MONTH_PATTERN})\b(?:\.?,?\s+(?P<year3>{_YEAR}))?
     | (?P<day4>{_NTH})\s+of\s+(?P<which>the|this|next|last)\s+month\b

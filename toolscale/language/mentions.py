@@ -41,13 +41,16 @@ _JOINED = re.compile(r"\d+(?:-\d+)+(?!\w)")
 _RANGE = re.compile(r"(\d{1,3})\s?[-–]\s?(\d{1,3})(?![\w-]|\.\d)")
 _LENGTH = re.compile(r"(?:\d+|[a-z]+)-(?:second|minute|hour|day|week|month|year)s?\b")
 _PLAIN_DIGITS = re.compile(r"\d{2,12}(?![\w]|[.,]\d)")
+_FOREIGN = "€£¥"
+_NUMERAL = re.compile(r"[\d.,]*\d")
 _CARD = re.compile(
     r"(?:\bend(?:s|ed|ing)?(?:\s+(?:in|with|on))?|\blast\s+(?:four|4)(?:\s+digits)?(?:\s+of)?(?:\s+(?:are|is|being))?|[*•·]{2,}|\bx{2,}"
     r"|\b(?:cards?|visa|mastercard|amex)(?:\s+(?:number|no\.?))?)[\s:(#*-]*$"
 )
 _LAST_FOUR = re.compile(r"\blast\s+$")
 _MARKER = re.compile(r"(?:\d{1,2}[.)](?=\s)|\d{1,2}(?=\s?[.:)]\s?\*))")
-_MARKED = re.compile(r"(?:^|\n)[ \t>]*(?:\*\*)?$|\bstep\s+$")
+_MARKED = re.compile(r"(?:^|\n)[ \t>]*(?:\*\*)?$")
+_STEP = re.compile(r"\bstep\s+$")
 _NO_COUNT_BEFORE = frozenset((
     "this", "that", "the", "which", "each", "every", "no", "any", "another", "other", "only", "new", "old", "last", "next", "first", "right",
     "wrong",
@@ -113,7 +116,7 @@ def lower_keeping_length(text: str) -> str:
 
 
 def _alternatives(found: list[Mention], lower: str) -> list[Mention]:
-    """Hedge both sides of `$5 or $6`, and of amounts in `$5 to $6`: neither is stated."""
+    """Hedge both sides of `$5 or $6`, `between $5 and $6`, and of amounts in `$5 to $6`: neither is stated."""
     for index in range(len(found) - 1, 0, -1):
         left, right = found[index - 1], found[index]
         if left.kind != right.kind or left.qualifier or right.qualifier not in (None, "hedge") or right.start - left.end > 40:
@@ -121,7 +124,8 @@ def _alternatives(found: list[Mention], lower: str) -> list[Mention]:
         between = lower[left.end : right.start]
         listed = between.strip() == "," and index + 1 < len(found) and right.qualifier == "hedge" and found[index + 1].qualifier == "hedge"
         spread = left.kind in ("money", "number") and _SPREAD.match(between) and not _MOVED.search(lower, max(0, left.start - 60), left.start)
-        if listed or spread or _ALTERNATIVE.match(between):
+        between_two = between.strip() == "and" and lower[max(0, left.start - 8) : left.start] == "between "
+        if listed or spread or between_two or _ALTERNATIVE.match(between):
             found[index - 1], found[index] = left._replace(qualifier="hedge"), right._replace(qualifier="hedge")
     return found
 
@@ -144,12 +148,17 @@ class _Scan:
             return self.identifier(start)
         if lower[start - 1 : start] in (".", ",") and lower[max(0, start - 2) : start - 1].isdigit():
             return None  # the tail of a figure in another locale's writing: 1.160,10
+        if lower[start - 1 : start] in _FOREIGN and start:
+            end = _NUMERAL.match(lower, start)
+            return "foreign", frozenset(), end.end() if end else start + 1
         digits = _PLAIN_DIGITS.match(lower, start)
         if digits and self._ends_a_card(digits, before):
             return "digits", frozenset((digits[0],)), digits.end()
         clock_end = clock_time_at(lower, start)
         if clock_end is not None:
             return "time", frozenset((lower[start:clock_end],)), clock_end
+        if _STEP.search(lower, max(0, start - 8), start) and (numeral := _NUMERAL.match(lower, start)):
+            return "marker", frozenset(), numeral.end()
         if (marker := _MARKER.match(lower, start)) and _MARKED.search(lower, max(0, start - 12), start):
             return "marker", frozenset(), marker.end()
         if (day := date_at(lower, start, self.clock.today, self.clock.tense)) is not None and self._capital_may(day, start):

@@ -24,12 +24,16 @@ _TWO_WORDS: dict[tuple[str, str], Qualifier] = {
     ("could", "be"): "hedge", ("may", "be"): "hedge", ("not", "be"): "denied", ("cannot", "be"): "denied", ("can't", "be"): "denied",
     ("won't", "be"): "denied",
 }  # fmt: skip
+_COPULA = frozenset(("is", "was", "are", "were", "it's", "that's"))
+_COPULA_NOT = frozenset(("isn't", "wasn't", "aren't", "weren't"))
+_REASON = frozenset(("because", "as", "since", "so", "but", "than"))
 _WEAK = frozenset((
     "the", "a", "an", "be", "on", "exactly", "at", "for", "only", "your", "from", "in",
 ))  # fmt: skip
 _AFTER = re.compile(
     r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
-    r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b))"
+    r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b"
+    r"|(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|less\b|short\b|shy\b|above\b|below\b|too\s+(?:much|little|many|few)\b))"
 )
 _TRIMMED = "(*\"'“[,"
 
@@ -54,4 +58,15 @@ def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
         return two
     if last in _DENIALS or (last in _WEAK and before in _DENIALS):
         return "denied"
-    return None
+    return "denied" if _is_not(words) else None
+
+
+def _is_not(words: list[str]) -> bool:
+    """Whether the value completes "is not ...", as in `is not due on March 17`; an act that was not done (`did not pay $5`) leaves its value be."""
+    for index in range(len(words) - 1, max(len(words) - 5, -1), -1):
+        word = words[index]
+        if word in _COPULA_NOT or (word == "not" and index and words[index - 1] in _COPULA):
+            return True
+        if word in _REASON or not word[-1].isalnum():
+            return False
+    return False

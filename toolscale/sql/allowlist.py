@@ -11,6 +11,7 @@ from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, REMEDIES, SCALARS
 from toolscale.sql.report import Report, choices, shorten
 
 IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]*\Z")
+DEEPEST_TREE = 120
 LARGEST_INTEGER = 2**63 - 1
 
 _BINARY = frozenset(("this", "expression"))
@@ -80,26 +81,31 @@ _PARTS: dict[tuple[str, str], tuple[str, str]] = {
 
 
 def check_nodes(tree: exp.Expr, report: Report) -> None:
-    """Report everything in the tree that is not allowed."""
-    for node in tree.walk():
+    """Report everything in the tree that is not allowed; inside what is refused nothing more is said."""
+    waiting: list[tuple[exp.Expr, int]] = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
         allowed = NODES.get(type(node))
+        if depth > DEEPEST_TREE:
+            report.add(f"{_shown(tree)} is nested too deeply", "split it into several steps")
+            return
         if allowed is None:
             _refuse_node(node, report)
             continue
-        for part, value in node.args.items():
-            if value and part not in allowed and not (part == "nested" or part == "quoted"):
-                _refuse_part(node, part, report)
+        refused = [part for part, value in node.args.items() if value and part not in allowed and part not in ("nested", "quoted")]
+        for part in refused:
+            _refuse_part(node, part, report)
         special = _SPECIAL.get(type(node))
-        if special:
+        if special and not refused:
             special(node, report)
+        children = [child for child in node.iter_expressions() if child.arg_key not in refused]
+        waiting += [(child, depth + 1) for child in reversed(children)]
 
 
 def _refuse_node(node: exp.Expr, report: Report) -> None:
     kind = type(node).__name__
     if isinstance(node, exp.SetOperation):
         report.add(f"{kind.upper()} is not in the SQL subset", "use UNION ALL, EXISTS or NOT EXISTS")
-    elif isinstance(node.parent, (exp.DataType, exp.Literal)):
-        return
     else:
         problem, remedy = BANNED.get(kind, (f"{kind} is not in the SQL subset", "write it with joins, sub-selects, CASE, GROUP BY and the macros"))
         report.add(f"{_shown(node)}: {problem}", remedy)
@@ -119,7 +125,7 @@ def _shown(node: exp.Expr) -> str:
 def _check_identifier(node: exp.Expr, report: Report) -> None:
     name = str(node.this)
     if node.args.get("quoted"):
-        report.add(f"{name!r} is a quoted name", "names are plain: [a-z_][a-z0-9_]*; values stand where a value may stand")
+        report.add(f"{name!r} is a quoted name", "names are plain: [a-z_][a-z0-9_]*")
     elif not IDENTIFIER.match(name):
         report.add(f"{name!r} is not a plain name", "write names as [a-z_][a-z0-9_]*")
 
@@ -163,7 +169,7 @@ def _check_function(node: exp.Expr, report: Report) -> None:
 def _check_cast(node: exp.Expr, report: Report) -> None:
     to = node.args["to"].this
     if to not in (exp.DType.TEXT, exp.DType.INT, exp.DType.BIGINT, exp.DType.VARCHAR):
-        report.add(f"CAST AS {getattr(to, 'value', to)} is not portable", "cast to TEXT or INTEGER; REAL is never used")
+        report.add(f"{_shown(node)}: CAST AS {node.args['to'].sql('sqlite')} is not portable", "cast to TEXT or INTEGER; REAL is never used")
 
 
 def _check_limit(node: exp.Expr, report: Report) -> None:
@@ -180,7 +186,7 @@ def _check_in(node: exp.Expr, report: Report) -> None:
 def _check_join(node: exp.Expr, report: Report) -> None:
     side, kind = node.args.get("side"), node.args.get("kind")
     if side not in (None, "", "LEFT") or kind not in (None, "", "INNER", "CROSS", "OUTER"):
-        report.add(f"{side or ''} {kind or ''} JOIN is not in the SQL subset".strip(), "use JOIN ... ON, LEFT JOIN ... ON or CROSS JOIN")
+        report.add(f"{' '.join(filter(None, (side, kind)))} JOIN is not in the SQL subset", "use JOIN ... ON, LEFT JOIN ... ON or CROSS JOIN")
     elif kind != "CROSS" and node.args.get("on") is None:
         report.add(f"{_shown(node)} has no ON", "say how the rows belong together: ON a.x = b.x")
 

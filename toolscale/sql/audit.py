@@ -66,7 +66,9 @@ def memory_database(schema: SchemaSpec, equalities: Iterable[tuple[str, tuple[st
     return connection
 
 
-def second_opinion(statements: Iterable[Placed], schema: SchemaSpec, connection: sqlite3.Connection, *, file: str = "toolset.yaml") -> list[SpecIssue]:
+def second_opinion(
+    statements: Iterable[Placed], schema: SchemaSpec, connection: sqlite3.Connection, *, file: str = "toolset.yaml"
+) -> list[SpecIssue]:
     """Compare what the compiler says a statement reads and writes with what SQLite's authorizer sees; each difference is an issue."""
     watch = _Watch()
     issues: list[SpecIssue] = []

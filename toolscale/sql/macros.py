@@ -56,7 +56,8 @@ class Macro:
 
 
 def _is_date_sqlite(d: str) -> str:
-    return f"LENGTH({d}) = 10 AND {d} BETWEEN '1000-01-01' AND '8999-12-31' AND DATE({d}) = {d}"
+    # The shift by no days makes SQLite count days: without it 2026-02-30 comes back as it is.
+    return f"LENGTH({d}) = 10 AND {d} BETWEEN '1000-01-01' AND '8999-12-31' AND DATE({d}, '0 days') = {d}"
 
 
 def _date_duckdb(d: str) -> str:
@@ -112,7 +113,7 @@ def _month_of_duckdb(d: str) -> str:
 
 def _date_of_sqlite(t: str) -> str:
     return (
-        f"CASE WHEN LENGTH({t}) = 19 AND {t} BETWEEN '1000-01-01' AND '9' AND STRFTIME('%Y-%m-%dT%H:%M:%S', {t}) = {t} "
+        f"CASE WHEN LENGTH({t}) = 19 AND {t} BETWEEN '1000-01-01' AND '9' AND STRFTIME('%Y-%m-%dT%H:%M:%S', {t}, '0 days') = {t} "
         f"THEN SUBSTR({t}, 1, 10) END"
     )  # fmt: skip
 

@@ -56,7 +56,8 @@ def parse_statement(text: str, report: Report, verbs: tuple[str, ...]) -> exp.Ex
         report.add(f"{shorten(text)!r} is not {_any_of(verbs)}", remedy)
         return None
     tree = _parse(flat, text, report)
-    if tree is not None and type(tree) not in [_ROOTS[verb] for verb in verbs] and not (isinstance(tree, exp.Union) and "SELECT" in verbs):
+    roots = tuple(_ROOTS[verb] for verb in verbs) + ((exp.SetOperation,) if "SELECT" in verbs else ())
+    if tree is not None and not isinstance(tree, roots):
         report.add(f"{shorten(text)!r} is not {_any_of(verbs)}", f"write {_any_of(verbs)}")
         return None
     return tree
@@ -77,8 +78,7 @@ def _parse(flat: str, text: str, report: Report) -> exp.Expr | None:
         details = getattr(error, "errors", None) or [{}]
         near = details[0].get("highlight") or ""
         problem = details[0].get("description") or str(error).splitlines()[0]
-        if "Required keyword" in problem or not problem:
-            problem = "something is missing"
+        problem = "something is missing" if "Required keyword" in problem else problem.partition(" but got <")[0]
         shown = f"{shorten(text)!r} cannot be parsed" + (f" near {near!r}" if near else "")
         report.add(f"{shown}: {problem.rstrip('.')}", "write SQL of the portable subset")
         return None
@@ -99,6 +99,7 @@ def _flatten(text: str, report: Report) -> str | None:
     if len(text) > LONGEST_TEXT:
         report.add(f"the SQL has {len(text)} characters", f"keep it below {LONGEST_TEXT}")
     parts: list[str] = []
+    seen: set[str | None] = set()
     start = depth = deepest = 0
     for token in _TOKENS.finditer(text):
         parts.append(text[start : token.start()])
@@ -109,8 +110,10 @@ def _flatten(text: str, report: Report) -> str | None:
         elif token.lastgroup == "paren":
             depth += 1 if found == "(" else -1
             deepest = max(deepest, depth)
-        else:
+        elif token.lastgroup not in seen:
             _judge(token, text, report)
+            if token.lastgroup != "string":
+                seen.add(token.lastgroup)  # one word about each kind of mistake
         parts.append(found)
     if deepest > DEEPEST_NESTING:
         report.add(f"parentheses are nested {deepest} deep", f"keep them below {DEEPEST_NESTING}")

@@ -8,13 +8,15 @@ from toolscale.errors import SpecIssue
 from toolscale.records import ColumnSpec, SchemaSpec
 from toolscale.sql.allowlist import IDENTIFIER
 
-RESERVED_WORDS = frozenset((
-    "add all alter analyze and any array as asc at both by case cast check collate column commit constraint create cross current_date current_time "
-    "current_timestamp default deferrable delete desc describe distinct drop else end escape except exists false fetch filter for foreign from full "
-    "glob grant group having if in index inner insert intersect into is isnull join lateral leading left like limit match natural no not notnull null "
-    "offset on only or order outer over partition pivot placing pragma primary qualify references regexp returning right row rows select set show "
-    "some symmetric table then to top trailing transaction true union unique unpivot update user using values when where window with"
-).split())  # fmt: skip
+_RESERVED = (
+    "add all alter analyze and any array as asc at both by case cast check collate column commit constraint create cross current_date "
+    "current_time current_timestamp default deferrable delete desc describe distinct drop else end escape except exists false fetch filter "
+    "for foreign from full glob grant group having if in index inner insert intersect into is isnull join lateral leading left like limit "
+    "match natural no not notnull null offset on only or order outer over partition pivot placing pragma primary qualify references regexp "
+    "returning right row rows select set show some symmetric table then to top trailing transaction true union unique unpivot update user "
+    "using values when where window with"
+)  # fmt: skip
+RESERVED_WORDS = frozenset(_RESERVED.split())
 """Words that one of the engines, or the parser, would not take for a name."""
 
 

@@ -1,0 +1,115 @@
+"""Intents that cannot be compiled: every branch is checked, taken or not, and every fault is one line."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from toolscale.environment import load_environment, populate
+from toolscale.environment.world import World
+from toolscale.errors import SpecError
+from toolscale.records import Intent
+from toolscale.tasks import CandidateSource
+from toolscale.tasks.plan import PlanCompiler, compile_plans
+
+MEMBER = {"member": {"is": "members", "by": "identity"}}
+LOAN = {**MEMBER, "loan": {"is": "loans", "of": "member", "by": "title"}}
+
+
+def issues(**parts: object) -> list[str]:
+    """What is wrong with an intent of the mock domain."""
+    compiler = PlanCompiler(load_environment("mock"))
+    rules = compiler.compile_rules()
+    intent = Intent.model_validate({"id": "x", "roles": MEMBER, "requests": ["{member}"], **parts})
+    compiler.compile_intent(intent, rules)
+    return [str(issue) for issue in compiler.issues]
+
+
+def pay(amount: str) -> dict[str, object]:
+    return {"paid": {"pay_fees": {"member_id": "member.member_id", "amount_cents": amount}}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        (
+            {"do": [pay("700")]},
+            "intents.yaml: intents[x].do.paid.amount_cents: 700 is a literal that nobody said; use a slot, a role or policy.NAME",
+        ),
+        (
+            {"do": [{"if": "member.fees_cents > 5", "then": [pay("member.fees_cents")], "else": [pay("900")]}]},
+            "intents.yaml: intents[x].do.paid.amount_cents: 900 is a literal that nobody said; use a slot, a role or policy.NAME",
+        ),
+        (
+            {"do": [pay("member.nickname")]},
+            "intents.yaml: intents[x].roles.member: no read tool shows members.nickname; let a read tool return it, or do not use it",
+        ),
+        (
+            {"do": [pay("case.amount")]},
+            "intents.yaml: intents[x].do[0].paid.amount_cents: case.amount: no case in FROM",
+        ),
+        (
+            {"do": [pay("member.fees_cents")], "roles": LOAN},
+            "intents.yaml: intents[x].roles.loan: this role is never used; use it or leave it out",
+        ),
+        (
+            {"do": [{"seen": {"list_loans": {"member_id": "member.member_id"}}}, pay("member.fees_cents")]},
+            "intents.yaml: intents[x].do.seen: this look-up is never used; use its result or leave it out",
+        ),
+        (
+            {"do": [pay("member.fees_cents")], "tell": [{"kind": "money", "is": "paid.fees_cents"}, {"kind": "money", "is": "member.fees_cents"}]},
+            "intents.yaml: intents[x].tell: two facts of kind money without `about`; say which is which with `about`",
+        ),
+        (
+            {"do": [pay("member.fees_cents")], "outcome": "refuse", "rule": "no_such_rule"},
+            "intents.yaml: intents[x]: rule 'no_such_rule' is not in rules.yaml; name one of desk_limit",
+        ),
+        (
+            {"do": [{"paid": {"pay_everything": {}}}]},
+            "intents.yaml: intents[x].do[0].paid: unknown tool 'pay_everything'; use one of calculate, ",
+        ),
+        (
+            {"do": [{"paid": {"pay_fees": {"member_id": "member.member_id"}}}]},
+            "intents.yaml: intents[x].do[0].paid: pay_fees needs 'amount_cents'; give it",
+        ),
+    ],
+)
+def test_a_fault_of_a_plan_is_one_line(parts: dict[str, object], line: str) -> None:
+    (found,) = issues(**parts)
+    assert found.startswith(line)
+
+
+def test_all_faults_of_all_intents_are_reported() -> None:
+    environment = load_environment("mock")
+    broken = [intent.model_copy(update={"tell": (*intent.tell, *intent.tell)}) for intent in environment.spec.intents.intents]
+    changed = environment.spec.model_copy(update={"intents": environment.spec.intents.model_copy(update={"intents": tuple(broken)})})
+
+    with pytest.raises(SpecError) as error:
+        compile_plans(dataclasses.replace(environment, spec=changed))
+    assert [issue.place for issue in error.value.issues] == [
+        "intents[pay_some_fees].tell", "intents[renew_due_first].tell", "intents[renew_due_first].tell", "intents[return_all].tell",
+    ]  # fmt: skip
+
+
+def test_a_draw_depends_on_seed_and_number_alone() -> None:
+    environment = load_environment("mock")
+    rows = populate(environment)
+    one, two = (CandidateSource(environment, World(environment, rows)) for _ in range(2))
+    forwards = [one.draw(3, number) for number in range(24)]
+    backwards = [two.draw(3, number) for number in reversed(range(24))]
+    assert forwards == backwards[::-1]
+    assert forwards != [one.draw(4, number) for number in range(24)]
+
+
+def test_a_skeleton_is_the_request_with_every_fact_masked() -> None:
+    environment = load_environment("mock")
+    source = CandidateSource(environment, World(environment, populate(environment)))
+    candidate = source.draw(0, 0)
+    assert candidate is not None
+    masked = candidate.skeleton.split("▢")
+    assert len(masked) == 4
+    rest = candidate.request
+    for part in filter(None, masked):
+        before, found, rest = rest.partition(part)
+        assert found == part

@@ -1,0 +1,49 @@
+"""Every folder in environments/: its admission record is true, its verifier cases hold, its intents yield tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from toolscale.environment import World, admit, discover, load_environment, populate, read_admission
+from toolscale.tasks import CandidateSource
+from toolscale.verify import Judge
+from toolscale.verify.cases import KINDS, run_case
+
+Court = tuple[CandidateSource, Judge]
+
+
+@pytest.fixture(scope="module", params=sorted(discover()))
+def court(request: pytest.FixtureRequest) -> Iterator[Court]:
+    environment = load_environment(request.param)
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    yield CandidateSource(environment, World(environment, rows)), judge
+    judge.close()
+
+
+@pytest.mark.parametrize("domain", sorted(discover()))
+def test_the_admission_record_is_what_admission_finds(domain: str) -> None:
+    environment = load_environment(domain)
+    recorded = read_admission(environment.folder)
+    assert recorded is not None
+    assert recorded == admit(environment)
+
+
+def test_every_verifier_case_is_graded_as_it_says(court: Court) -> None:
+    source, judge = court
+    cases = judge.environment.spec.cases.verifier
+    assert {case.kind for case in cases} == set(KINDS)
+    assert {case.title: finding for case in cases if (finding := run_case(case, judge, source))} == {}
+
+
+def test_every_intent_yields_accepted_tasks(court: Court) -> None:
+    source, judge = court
+    rounds = range(4)
+    barren = []
+    for place, intent in enumerate(source.intents):
+        candidates = [source.draw(0, turn * len(source.intents) + place) for turn in rounds]
+        if not any(candidate is not None and judge.judge(candidate).verdict.accepted for candidate in candidates):
+            barren.append(intent.id)
+    assert barren == []
