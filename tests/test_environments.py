@@ -8,8 +8,9 @@ import pytest
 
 from toolscale.environment import World, admit, discover, load_environment, populate, read_admission
 from toolscale.tasks import CandidateSource
+from toolscale.tasks.check import check_intents
 from toolscale.verify import Judge
-from toolscale.verify.cases import KINDS, run_case
+from toolscale.verify.cases import check_cases
 
 Court = tuple[CandidateSource, Judge]
 
@@ -31,11 +32,11 @@ def test_the_admission_record_is_what_admission_finds(domain: str) -> None:
     assert recorded == admit(environment)
 
 
-def test_every_verifier_case_is_graded_as_it_says(court: Court) -> None:
-    source, judge = court
-    cases = judge.environment.spec.cases.verifier
-    assert {case.kind for case in cases} == set(KINDS)
-    assert {case.title: finding for case in cases if (finding := run_case(case, judge, source))} == {}
+@pytest.mark.parametrize("domain", sorted(discover()))
+def test_intents_and_verifier_cases_hold(domain: str) -> None:
+    environment = load_environment(domain)
+    assert check_intents(environment) == []
+    assert check_cases(environment) == []
 
 
 def test_every_intent_yields_accepted_tasks(court: Court) -> None:

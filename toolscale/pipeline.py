@@ -25,10 +25,12 @@ from toolscale.dataset.selection import apply_novelty, count_accepted, select, s
 from toolscale.dataset.storage import file_hash, make_folder, only_writer, read_file, remove_folder, replace_folder, write_file
 from toolscale.dataset.workers import map_in_workers
 from toolscale.dataset.world import ADMISSION, write_world
-from toolscale.environment import Environment, ensure_admitted, load_environment, populate, read_admission
+from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
 from toolscale.environment.folder import find_folder
-from toolscale.errors import DatasetError, UsageError
-from toolscale.records import Judged, Manifest
+from toolscale.errors import DatasetError, SpecError, UsageError
+from toolscale.records import Admission, Judged, Manifest
+from toolscale.tasks.check import check_intents
+from toolscale.verify.cases import check_cases
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much."""
@@ -79,6 +81,20 @@ def synthesize(
         replace_folder(staged, out.resolve(), stage / "replaced")
     remove_folder(work)
     return manifest
+
+
+def admit_domain(domain: str | Path) -> Admission:
+    """Admit a domain for publication: its tools, its intents, its phrasings, and its verifier cases. Raises SpecError with every issue."""
+    environment = load_environment(find_folder(domain))
+    issues = check_intents(environment)
+    try:
+        admission = admit(environment)
+    except SpecError as error:
+        raise SpecError([*error.issues, *issues]) from error
+    issues += [] if issues else check_cases(environment)
+    if issues:
+        raise SpecError(issues)
+    return admission
 
 
 def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:

@@ -33,19 +33,20 @@ def domains(json_: bool) -> None:
 @as_json
 def admit(domain: str, write: bool, json_: bool) -> None:
     """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike. All issues are listed, one a line."""
-    from toolscale.environment import admit as admit_environment
-    from toolscale.environment import load_environment, write_admission
+    from toolscale.environment import write_admission
+    from toolscale.environment.folder import find_folder
+    from toolscale.pipeline import admit_domain
 
-    environment = load_environment(domain)
-    admission = admit_environment(environment)
+    folder = find_folder(domain)
+    admission = admit_domain(folder)
     if write:
-        write_admission(environment.folder, admission)
+        write_admission(folder, admission)
     if json_:
         return echo_json(admission.model_dump(mode="json"))
     for name, tool in admission.tools.items():
         kind = "writes" if tool.mutates_state else "reads"
         click.echo(f"{name:<32}{kind:<8}{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines")
-    click.echo(f"{environment.domain} is admitted: {len(admission.tools)} tools, environment {admission.environment_hash[:16]}")
+    click.echo(f"{folder.name} is admitted: {len(admission.tools)} tools, environment {admission.environment_hash[:16]}")
 
 
 @click.command()

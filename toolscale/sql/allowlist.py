@@ -201,6 +201,11 @@ def _check_star(node: exp.Expr, report: Report) -> None:
         report.add("* hides which columns are read", "name the columns (SELECT 1 inside EXISTS)")
 
 
+def _check_alias(node: exp.Expr, report: Report) -> None:
+    if not isinstance(node.parent, exp.Select):
+        report.add(f"{_shown(node)}: AS stands inside an expression", "name whole columns of a SELECT only")
+
+
 def _check_tuple(node: exp.Expr, report: Report) -> None:
     if not isinstance(node.parent, exp.Values):
         report.add(f"{_shown(node)} compares several columns at once", "write a.x = b.x AND a.y = b.y")
@@ -237,5 +242,5 @@ def _check_placeholder(node: exp.Expr, report: Report) -> None:
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, Report], None]] = {
     exp.Identifier: _check_identifier, exp.Literal: _check_literal, exp.Anonymous: _check_function, exp.Cast: _check_cast, exp.Limit: _check_limit,
     exp.In: _check_in, exp.Join: _check_join, exp.If: _check_if, exp.Star: _check_star, exp.Tuple: _check_tuple, exp.Values: _check_values,
-    exp.Union: _check_union, exp.Distinct: _check_distinct, exp.Is: _check_is, exp.Placeholder: _check_placeholder,
+    exp.Union: _check_union, exp.Distinct: _check_distinct, exp.Is: _check_is, exp.Placeholder: _check_placeholder, exp.Alias: _check_alias,
 }  # fmt: skip

@@ -7,7 +7,6 @@ find the same rows again from the request alone (gate `case_agrees`).
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -16,38 +15,17 @@ from typing import Any
 
 from toolscale.canonical import stable_int
 from toolscale.environment import Environment, World
-from toolscale.errors import SpecError, SpecIssue
-from toolscale.records import Candidate, ColumnType, Slot
-from toolscale.sql.compiled import Statement
-from toolscale.tasks.names import (
-    Bind, Expression, Scope, bind_select, binds_of, bound_values, compile_expression, compile_statement, conjuncts, relation_key,
-)  # fmt: skip
+from toolscale.records import Candidate, Slot
+from toolscale.tasks.names import Expression, bound_values, relation_key
 from toolscale.tasks.phrase import put_into_words
-from toolscale.tasks.plan import SLOT_TYPES, Plan, compile_plans
+from toolscale.tasks.plan import compile_plans
+from toolscale.tasks.queries import RoleQuery, compile_case
 
 PROBES = 600
 """How many rows of the root table are tried before a number is given up as having no case."""
 
 ROWS = 40
 """How many rows of one role are tried under one parent."""
-
-
-@dataclass(frozen=True)
-class RoleQuery:
-    """The rows of the database that a role may mean, given the roles before it."""
-
-    name: str
-    table: str
-    take: str
-    first: bool
-    root: bool
-    """Without a parent: its rows are probed one by one, whatever the size of the table."""
-    statement: Statement
-    binds: tuple[Bind, ...]
-    conditions: tuple[Expression, ...]
-    """Conjuncts of `when` that can be decided once this role is bound."""
-    slots: tuple[tuple[str, Statement, tuple[Bind, ...]], ...]
-    """Slots drawn from the database once this role is bound."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +45,7 @@ class CandidateSource:
         self.plans, self.rules = compile_plans(environment)
         self.intents = tuple(environment.spec.intents.intents)
         self._columns = {table: {name: column.type for name, column in spec.columns.items()} for table, spec in environment.schema.tables.items()}
-        self._queries = {intent.id: self._compile(self.plans[intent.id]) for intent in self.intents}
+        self._queries = {intent.id: compile_case(environment, self.plans[intent.id]) for intent in self.intents}
         self._roots: dict[str, list[dict[str, Any]]] = {}
         spec = environment.spec
         self._clock = {"now": spec.world.now, "today": spec.world.today}
@@ -165,76 +143,3 @@ class CandidateSource:
             name, column = condition.direct or ("", "")
             return bool(env[name][column] if condition.direct else condition.literal)
         return bool(self.world.sandbox.query(condition.statement, bound_values(condition.binds, env, self._clock))[0][0])
-
-    def _compile(self, plan: Plan) -> tuple[RoleQuery, ...]:
-        """Compile the case queries of an intent. Raises SpecError."""
-        intent, place = plan.intent, f"intents[{plan.intent.id}]"
-        slots: dict[str, ColumnType] = {name: SLOT_TYPES[slot.kind] for name, slot in intent.slots.items()}
-        policy: dict[str, ColumnType] = {
-            name: "int" if isinstance(value, int) else "text" for name, value in self.environment.spec.policy.constants.items()
-        }
-        scope = Scope({"say": slots, "policy": policy}, schema=self.environment.schema)
-        drawn = {name for name, slot in intent.slots.items() if slot.sql is None}
-        waiting = list(conjuncts(intent.when, "intents.yaml", f"{place}.when")) if intent.when else []
-        undrawn = [name for name in intent.slots if name not in drawn]
-        queries, bound = [], set[str]()
-        for name, role in intent.roles.items():
-            statement, binds, first = self._role_query(plan, name, scope, place)
-            columns = self._columns[role.is_]
-            scope = scope.with_relation(name, columns) if role.take == "all" else scope.with_row(name, columns)
-            bound.add(name)
-            now_slots = []
-            for slot in list(undrawn):
-                sql = intent.slots[slot].sql or ""
-                if not (_mentioned(sql, intent.roles) - bound):
-                    undrawn.remove(slot)
-                    drawn.add(slot)
-                    text, _ = bind_select(sql, scope, "intents.yaml", f"{place}.slots.{slot}")
-                    compiled = compile_statement(text, scope, file="intents.yaml", place=f"{place}.slots.{slot}.sql", source=sql)
-                    now_slots.append((slot, compiled, binds_of(compiled, scope)))
-            conditions = []
-            for text in list(waiting):
-                if not (_mentioned(text, intent.roles) - bound) and not (_slots_of(text) - drawn):
-                    waiting.remove(text)
-                    conditions.append(compile_expression(text, scope, file="intents.yaml", place=f"{place}.when"))
-            queries.append(RoleQuery(name, role.is_, role.take, first, role.of is None, statement, binds, tuple(conditions), tuple(now_slots)))
-        if waiting or undrawn:
-            raise SpecError(
-                [SpecIssue("intents.yaml", f"{place}.when", f"{(waiting + undrawn)[0]!r} names no role", "use roles and slots of this intent")]
-            )
-        return tuple(queries)
-
-    def _role_query(self, plan: Plan, name: str, scope: Scope, place: str) -> tuple[Statement, tuple[Bind, ...], bool]:
-        role, table = plan.intent.roles[name], plan.intent.roles[name].is_
-        conditions = []
-        if role.of is not None:
-            parent = plan.intent.roles[role.of]
-            link = self.environment.schema.foreign_key(table, parent.is_)
-            if link is None:
-                raise SpecError(
-                    [SpecIssue("intents.yaml", f"{place}.roles.{name}", f"{table} has no foreign key to {parent.is_}", "choose another parent")]
-                )
-            values = f"(SELECT p.{link[1]} FROM {role.of} AS p)" if parent.take == "all" else None
-            conditions.append(f"{name}.{link[0]} IN {values}" if values else f"{name}.{link[0]} = {role.of}.{link[1]}")
-        else:
-            key = self.environment.schema.tables[table].key
-            scope = scope.with_row("root", {column: self._columns[table][column] for column in key})
-            conditions += [f"{name}.{column} = root.{column}" for column in key]
-        if role.where:
-            conditions.append(f"({role.where.replace('{all}', table)})")
-        description = plan.roles[name].description
-        first = role.first or (description.first.replace("{r}", name) if description and description.first else None)
-        columns = ", ".join(f"{name}.{column}" for column in self._columns[table])
-        order = ", ".join(f"{name}.{column}" for column in self.environment.schema.tables[table].key)
-        sql = f"SELECT {columns}, ({first or '0'}) AS best FROM {table} AS {name} WHERE {' AND '.join(conditions) or '1 = 1'} ORDER BY best, {order}"
-        text, _ = bind_select(sql, scope, "intents.yaml", f"{place}.roles.{name}")
-        statement = compile_statement(text, scope, file="intents.yaml", place=f"{place}.roles.{name}.where", source=role.where or sql)
-        return statement, binds_of(statement, scope), first is not None
-
-
-def _mentioned(text: str, roles: Mapping[str, Any]) -> set[str]:
-    return {name for name in roles if re.search(rf"\b{re.escape(name)}\b", text)}
-
-
-def _slots_of(text: str) -> set[str]:
-    return set(re.findall(r"\bsay\.(\w+)", text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from toolscale.environment import Environment
@@ -13,7 +13,7 @@ from toolscale.records import ColumnType, FactKind
 from toolscale.tasks.plan import Plan, RolePlan
 
 MASK = "▢"
-_PLACE = re.compile(r"\{(\w+)(\^)?(?:~(\w+))?(?:\|(\w+))?\}")
+PLACE = re.compile(r"\{(\w+)(\^)?(?:~(\w+))?(?:\|(\w+))?\}")
 _SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")
 
 KIND_OF_TYPE: dict[ColumnType, FactKind] = {"text": "text", "int": "number", "cents": "money", "bool": "bool", "date": "date", "datetime": "date"}
@@ -54,12 +54,12 @@ def fill(template: str, plan: Plan, environment: Environment, rows: Mapping[str,
                 text = noun_phrase(role, rows[name][0], environment, mask=mask)
         elif name in say:
             kind = plan.intent.slots[name].kind
-            text = MASK if mask else render(say[name], form or _FORMS[kind], today)
+            text = MASK if mask else render(say[name], form or _FORMS[kind], today, plan.intent.slots[name].tense)
         else:
             raise KeyError(f"{plan.intent.id}: the request names {{{name}}}, which is neither a role nor a slot")
         return text[:1].upper() + text[1:] if capital else text
 
-    text = re.sub(r"\s+", " ", _PLACE.sub(place, template)).strip()
+    text = re.sub(r"\s+", " ", PLACE.sub(place, template)).strip()
     text = re.sub(r"\s+([,.!?;:])", r"\1", text)
     return _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
 
@@ -70,19 +70,17 @@ def noun_phrase(role: RolePlan, row: Mapping[str, Any], environment: Environment
         return role.role.text
     if role.description is None:
         return role.name
-    columns = environment.schema.tables[role.table].columns
+    columns, tense = environment.schema.tables[role.table].columns, role.description.tense
 
     def place(match: re.Match[str]) -> str:
         name, _, _, form = match.groups()
         if mask:
             return MASK
-        return render(row[name], form or _FORMS[KIND_OF_TYPE[columns[name].type]], environment.spec.world.today)
+        return render(row[name], form or _FORMS[KIND_OF_TYPE[columns[name].type]], environment.spec.world.today, tense)
 
-    return _PLACE.sub(place, role.description.text)
+    return PLACE.sub(place, role.description.text)
 
 
 def _names(template: str) -> list[str]:
-    return [match.group(1) for match in _PLACE.finditer(template)]
+    return [match.group(1) for match in PLACE.finditer(template)]
 
-
-Pick = Callable[[int], int]

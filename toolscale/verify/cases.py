@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from toolscale.environment import Environment, World, populate
+from toolscale.errors import SpecIssue
 from toolscale.records import Candidate, ToolCall, VerifierCase
 from toolscale.tasks import CandidateSource
 from toolscale.verify.judge import Judge
@@ -23,6 +25,21 @@ def accepted_candidate(judge: Judge, source: CandidateSource, intent_id: str) ->
         if candidate is not None and judge.judge(candidate).verdict.accepted:
             return candidate
     return None
+
+
+def check_cases(environment: Environment) -> list[SpecIssue]:
+    """Run every verifier case on the rows of seed 0; return those that are not graded as they say, and the kinds that are missing."""
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    try:
+        source = CandidateSource(environment, World(environment, rows))
+        cases = environment.spec.cases.verifier
+        found = [(f"verifier[{case.title}]", finding) for case in cases if (finding := run_case(case, judge, source))]
+    finally:
+        judge.close()
+    missing = [kind for kind in KINDS if kind not in {case.kind for case in cases}]
+    issues = [SpecIssue("cases.yaml", place, finding, "correct the case, or the environment") for place, finding in found]
+    return issues + [SpecIssue("cases.yaml", "verifier", f"no case of kind {kind}", "add one") for kind in missing]
 
 
 def run_case(case: VerifierCase, judge: Judge, source: CandidateSource) -> str | None:
