@@ -29,33 +29,33 @@ BLOCKS = 5
 
 
 def draw(environment: Environment, scale: int, seed: int, count: int) -> tuple[list[Candidate], float]:
-    """Return so many candidates, and the CPU seconds that drawing one took."""
+    """Return so many candidates, and the seconds that drawing one took."""
     source = CandidateSource(environment, World(environment, populate(environment, 0, scale)))
     source.draw(seed, 0)
     found: list[Candidate] = []
-    number, start = 0, time.process_time()
+    number, start = 0, time.perf_counter()
     while len(found) < count and number < 4 * count:
         candidate = source.draw(seed, number)
         number += 1
         if candidate is not None:
             found.append(candidate)
-    return found, (time.process_time() - start) / max(len(found), 1)
+    return found, (time.perf_counter() - start) / max(len(found), 1)
 
 
 def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float]:
-    """Judge candidates in blocks; return the verdicts and the median CPU seconds for one candidate."""
+    """Judge candidates in blocks; return the verdicts and the median seconds for one candidate."""
     judged, times = [], []
     size = max(len(candidates) // BLOCKS, 1)
     for begin in range(0, len(candidates), size):
         block = candidates[begin : begin + size]
-        start = time.process_time()
+        start = time.perf_counter()
         judged += [judge.judge(candidate) for candidate in block]
-        times.append((time.process_time() - start) / len(block))
+        times.append((time.perf_counter() - start) / len(block))
     return judged, statistics.median(times)
 
 
 def time_judge(environment: Environment, scale: int, count: int) -> tuple[list[Judged], float]:
-    """Return verdicts and median CPU seconds for drawing and judging one candidate on one core, without the sampled auditor."""
+    """Return verdicts and median seconds for drawing and judging one candidate on one core, without the sampled auditor."""
     candidates, drawing = draw(environment, scale, seed=1, count=count)
     judge = Judge(environment, populate(environment, 0, scale), seed=0, scale=scale, audit_share=0)
     try:
@@ -67,7 +67,7 @@ def time_judge(environment: Environment, scale: int, count: int) -> tuple[list[J
 
 
 def time_naive(environment: Environment, count: int) -> float:
-    """Return median CPU seconds for one candidate when every replay copies the file and hashes all tables."""
+    """Return median seconds for one candidate when every replay copies the file and hashes all tables."""
     candidates, _ = draw(environment, 1, seed=1, count=count)
     judge = Judge(environment, populate(environment, 0), audit_share=0, states=NaiveStates)
     try:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.dataset.folder import read_dataset, read_manifest
+from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.manifest import read_manifest
 from toolscale.errors import StorageError, UsageError
 from toolscale.pipeline import build_environment, judge_range, synthesize
 

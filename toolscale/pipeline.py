@@ -11,46 +11,28 @@ number alone; novelty and quotas are applied afterwards, in the order of numbers
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.config import MAX_ROUNDS, MIN_ROUND, OVERSAMPLE, POPULATION_SEED, UNIT_NUMBERS
-from toolscale.dataset.folder import MANIFEST, Recipe, current_versions, read_manifest, world_folder, write_dataset
-from toolscale.dataset.judging import Audit, Place, bench_at
+from toolscale.dataset.judging import Audit, Place
+from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
 from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out
-from toolscale.dataset.storage import file_hash, make_folder, only_writer, read_file, remove_folder, replace_folder, write_file
+from toolscale.dataset.storage import file_hash, make_folder, only_writer, remove_folder, replace_folder
+from toolscale.dataset.units import Unit, judge_unit, read_judged
 from toolscale.dataset.workers import map_in_workers
 from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
 from toolscale.environment.folder import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
-from toolscale.records import Admission, Judged, Manifest
+from toolscale.records import Admission, Manifest
 from toolscale.tasks.check import check_intents
 from toolscale.verify.cases import check_cases
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Candidate numbers that are judged and written at once: `start` to `stop`, those of the intents at these places."""
-
-    at: Place
-    seed: int
-    start: int
-    stop: int
-    intents: tuple[int, ...]
-    out: Path
-
-    @property
-    def path(self) -> Path:
-        """The file of the judged candidates."""
-        return self.out / f"{self.start:08d}-{self.stop:08d}-{content_hash(self.intents)[:8]}.jsonl"
 
 
 def synthesize(
@@ -65,10 +47,11 @@ def synthesize(
         raise UsageError(f"--tasks is {tasks}; ask for at least 1")
     environment = load_environment(find_folder(domain))
     recipe = Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit))
+    work = out.resolve().parent / f".{out.resolve().name}.work"
     if _is_complete(out, recipe):
+        remove_folder(work)  # of a run that was killed between its last two steps
         return read_manifest(out)
-    work = make_folder(out.resolve().parent / f".{out.resolve().name}.work")
-    with only_writer(work):
+    with only_writer(make_folder(work)):
         stage = work / recipe.inputs[:16]
         for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
             remove_folder(stale)
@@ -113,18 +96,6 @@ def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, int
     return judge_unit(Unit(_place(world, audit), seed, start, stop, places, out))
 
 
-def judge_unit(unit: Unit) -> Path:
-    """Judge a unit, unless its file is there, and return its file: a line with counts, then one judged candidate a line."""
-    if not unit.path.exists():
-        bench = bench_at(unit.at)
-        count = len(bench.source.intents)
-        candidates = [bench.source.draw(unit.seed, number) for number in range(unit.start, unit.stop) if number % count in unit.intents]
-        lines = [bench.judge.judge(candidate).model_dump_json() for candidate in candidates if candidate is not None]
-        head = json.dumps({"numbers": len(candidates), "no_case": candidates.count(None)})
-        write_file(unit.path, "\n".join([head, *lines, ""]).encode())
-    return unit.path
-
-
 def judge_enough(world: Path, out: Path, *, tasks: int, seed: int, audit: Audit, workers: int, progress: Progress) -> None:
     """Judge candidates, round after round, until every intent has its even share of novel accepted ones or runs dry.
 
@@ -139,7 +110,7 @@ def judge_enough(world: Path, out: Path, *, tasks: int, seed: int, audit: Audit,
         units = _cut(at, seed, wanted, len(names), turn, per_intent, out)
         for done, _path in enumerate(map_in_workers(judge_unit, units, workers), 1):
             progress("judging candidates", done, len(units))
-        before, counts = counts, count_accepted(apply_novelty(_read_judged(out)[1]), names)
+        before, counts = counts, count_accepted(apply_novelty(read_judged(out)[1]), names)
         if per_intent >= MIN_ROUND:
             dry |= {names[place] for place in wanted if counts[names[place]] == before[names[place]]}
         shares = share_out(tasks, {name: counts[name] if name in dry else None for name in names})
@@ -151,8 +122,10 @@ def judge_enough(world: Path, out: Path, *, tasks: int, seed: int, audit: Audit,
 
 def assemble(world: Path, judged: Path, out: Path, recipe: Recipe) -> Manifest:
     """Apply novelty and quotas to all judged candidates and write the dataset `out`, whose environment is `world`; the manifest is written last."""
+    from toolscale.dataset.folder import write_dataset  # loads Arrow: only now that the workers are done
+
     environment = load_environment(world)
-    no_case, candidates = _read_judged(judged)
+    no_case, candidates = read_judged(judged)
     selection = select(apply_novelty(candidates), _intent_ids(environment), recipe.tasks)
     return write_dataset(out, environment, selection, recipe, no_case)
 
@@ -161,16 +134,6 @@ def _cut(at: Place, seed: int, wanted: Sequence[int], intents: int, turn: int, t
     step = max(1, UNIT_NUMBERS // len(wanted))
     starts = range(turn, turn + turns, step)
     return [Unit(at, seed, first * intents, min(first + step, turn + turns) * intents, tuple(wanted), out) for first in starts]
-
-
-def _read_judged(folder: Path) -> tuple[int, list[Judged]]:
-    """Return how many numbers had no case, and all judged candidates."""
-    no_case, judged = 0, []
-    for path in sorted(folder.glob("*.jsonl")):
-        head, *lines = read_file(path).decode().splitlines()
-        no_case += json.loads(head)["no_case"]
-        judged += [Judged.model_validate_json(line) for line in lines]
-    return no_case, judged
 
 
 def _intent_ids(environment: Environment) -> list[str]:

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tests.dataset.made import candidate, judged
-from toolscale.dataset.columns import REJECT_SCHEMA, TASK_SCHEMA, candidate_of, reject_row, task_of, task_row
+from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
+from toolscale.dataset.columns import candidate_of, reject_row, task_of, task_row
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.selection import apply_novelty
 from toolscale.dataset.split import held_out_intents

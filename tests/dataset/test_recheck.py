@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from toolscale.dataset.columns import REJECT_SCHEMA, TASK_SCHEMA, Row
-from toolscale.dataset.folder import MANIFEST, list_files, read_manifest, render_manifest
+from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
+from toolscale.dataset.columns import Row
+from toolscale.dataset.folder import list_files
+from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.recheck import verify_dataset
 from toolscale.dataset.recheck_rows import Finding

@@ -93,7 +93,8 @@ def test_a_sub_select_of_one_row_is_a_value(bank: SchemaSpec, inner: str) -> Non
 
 
 @pytest.mark.parametrize("inner", [
-    "SELECT balance_cents FROM accounts", "SELECT balance_cents FROM accounts WHERE client_id = :id", "SELECT full_name FROM clients WHERE full_name = :name",
+    "SELECT balance_cents FROM accounts", "SELECT balance_cents FROM accounts WHERE client_id = :id",
+    "SELECT full_name FROM clients WHERE full_name = :name",
     "SELECT amount_cents FROM postings WHERE account_id = :id", "SELECT value FROM ids", "SELECT COUNT(*) FROM postings GROUP BY account_id",
     "SELECT p.line_no FROM accounts AS a JOIN postings AS p ON p.account_id = a.account_id WHERE a.account_id = :id",
     "SELECT balance_cents FROM accounts WHERE account_id = :id OR status = 'active'",
@@ -152,7 +153,7 @@ def test_a_limit_needs_a_fixed_order(bank: SchemaSpec, text: str, is_fixed: bool
     ("SELECT COALESCE(balance_cents, 'none') AS a FROM accounts", "COALESCE(balance_cents, 'none') mixes text and numbers; "
      "cast one of them: CAST(x AS TEXT)"),
     ("SELECT account_id FROM accounts WHERE status", "WHERE status is text, not a condition; compare it with something"),
-    ("SELECT account_id FROM accounts ORDER BY 1", "ORDER BY 1 counts columns; name the column"),
+    ("SELECT account_id FROM accounts ORDER BY 1", "ORDER BY 1 is the same for every row; name the column"),
     ("SELECT ROW_NUMBER() OVER () AS n FROM accounts", "ROW_NUMBER() OVER () has no order; write OVER (ORDER BY ...)"),
     ("SELECT SUM(balance_cents, 1) AS n FROM accounts", "'SUM(balance_cents, 1)': SUM takes one value; write SUM(column)"),
     ("SELECT add_days(:day) AS n", "'ADD_DAYS(:day)' has 1 values; write add_days(date, n)"),

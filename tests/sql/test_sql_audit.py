@@ -40,7 +40,7 @@ def test_a_disagreement_is_an_issue(bank: SchemaSpec) -> None:
         ("other", replace(write, sqlite="UPDATE accounts SET balance_cents = 0 WHERE account_id = :id")),
         ("master", replace(honest, sqlite="SELECT sql, :id FROM sqlite_master")),
         ("chance", replace(honest, sqlite="SELECT status FROM accounts WHERE account_id = :id AND random() > 1")),
-        ("broken", replace(honest, sqlite="SELECT :id FROM nothing")),
+        ("broken", replace(honest, sqlite="SELECT :id FROM elsewhere")),
     ]
     found = [(issue.place, issue.problem) for issue in second_opinion(statements, bank, connection)]
     connection.close()
@@ -52,7 +52,7 @@ def test_a_disagreement_is_an_issue(bank: SchemaSpec) -> None:
         ("master", "SQLite would read sqlite_master"),
         ("master", "SQLite reads nothing, we understood accounts.account_id, accounts.status"),
         ("chance", "SQLite would do what no tool may do (function random)"),
-        ("broken", "SQLite refuses 'SELECT status FROM accounts WHERE account_id = :id': no such table: nothing"),
+        ("broken", "SQLite refuses 'SELECT status FROM accounts WHERE account_id = :id': no such table: elsewhere"),
     ]
 
 
@@ -68,7 +68,8 @@ def test_what_duckdb_does_not_bind_is_an_issue(bank: SchemaSpec) -> None:
     ("SELECT a.account_id FROM accounts AS a WHERE a.status = 'active' ORDER BY account_id LIMIT 5", []),
     ("SELECT COUNT(*) AS n FROM clients", ["clients"]),
     ("SELECT client_id FROM clients WHERE contains_ci(full_name, :id) ORDER BY client_id", ["clients"]),
-    ("SELECT p.line_no FROM accounts AS a JOIN postings AS p ON p.account_id = a.account_id WHERE a.client_id = :id ORDER BY p.line_no, a.account_id", []),
+    ("SELECT p.line_no FROM accounts AS a JOIN postings AS p ON p.account_id = a.account_id WHERE a.client_id = :id "
+     "ORDER BY p.line_no, a.account_id", []),
     ("SELECT value FROM ids WHERE value IN (SELECT account_id FROM accounts AS x WHERE x.account_id = ids.value) ORDER BY ord", []),
     ("SELECT line_no FROM postings WHERE merchant = 'FROM clients AS postings' ORDER BY account_id, line_no", ["postings"]),
 ])  # fmt: skip
@@ -104,6 +105,7 @@ def test_a_schema_has_plain_names_and_compares_money() -> None:
     assert [str(issue) for issue in lint_schema(schema)] == [
         "schema.yaml: tables.order: 'order' is a word of SQL; choose another name, order_rows say",
         "schema.yaml: tables.order.columns.id: the key order.id is volatile: wrong rows would pass; compare it: remove volatile",
-        "schema.yaml: tables.order.columns.total_cents: money in order.total_cents is volatile: wrong amounts would pass; compare it: remove volatile",
+        "schema.yaml: tables.order.columns.total_cents: money in order.total_cents is volatile: wrong amounts would pass; "
+        "compare it: remove volatile",
         "schema.yaml: tables.good.columns.Group: 'Group' cannot name a column; use small letters, digits and single underscores",
     ]

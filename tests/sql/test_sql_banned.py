@@ -25,7 +25,8 @@ SELECTS = {
     "EXPLAIN SELECT 1": "'EXPLAIN SELECT 1' is not a SELECT; write a SELECT",
     "VALUES (1)": "'VALUES (1)' is not a SELECT; write a SELECT",
     "": "the SQL is empty; write one statement",
-    "SELECT 1 AS a; DROP TABLE accounts": "a second statement 'DROP TABLE accounts' follows ';'; write one statement; further ones are steps of their own",
+    "SELECT 1 AS a; DROP TABLE accounts":
+        "a second statement 'DROP TABLE accounts' follows ';'; write one statement; further ones are steps of their own",
     "SELECT 1 AS a;": "'SELECT 1 AS a;' ends in ';'; leave the ';' out",
     "SELECT 1 AS a -- COMMIT": "a comment '--' stands in 'SELECT 1 AS a -- COMMIT'; put comments into the YAML file (# ...)",
     "SELECT 1 /* COMMIT */ AS a": "a comment '/*' stands in 'SELECT 1 /* COMMIT */ AS a'; put comments into the YAML file (# ...)",
@@ -69,7 +70,8 @@ SELECTS = {
     "SELECT full_name -> 'a' AS a FROM clients":
         "\"full_name -> '$.a'\": `->` reads JSON; an array parameter is a relation: SELECT ... FROM its name",
     "SELECT account_id FROM accounts ORDER BY account_id LIMIT 1 + 1": "LIMIT 1 + 1 is not a constant; write LIMIT with a whole number",
-    "SELECT 1 AS a UNION SELECT 2": "'SELECT 1 AS a UNION SELECT 2': UNION without ALL is not in the SQL subset; use UNION ALL, or SELECT DISTINCT from it",
+    "SELECT 1 AS a UNION SELECT 2":
+        "'SELECT 1 AS a UNION SELECT 2': UNION without ALL is not in the SQL subset; use UNION ALL, or SELECT DISTINCT from it",
     "SELECT 1 AS a EXCEPT SELECT 2": "EXCEPT is not in the SQL subset; use UNION ALL, EXISTS or NOT EXISTS",
     "SELECT a.account_id FROM accounts AS a JOIN postings USING (account_id)":
         "'JOIN postings USING (account_id)': USING is not in the SQL subset; use ON a.x = b.x",
@@ -88,7 +90,8 @@ WRITES = {
         "\"REPLACE INTO clients (client_id) VALUES ('c')\" is not an INSERT, an UPDATE or a DELETE; "
         "REPLACE INTO deletes rows unseen; write an UPDATE, or a DELETE and an INSERT",
     "INSERT OR REPLACE INTO clients (client_id) VALUES ('c')":
-        "\"INSERT OR REPLACE INTO clients (client_id) VALUES ('c')\": INSERT OR ... hides what is written; guard with a forbid step, then INSERT or UPDATE",
+        "\"INSERT OR REPLACE INTO clients (client_id) VALUES ('c')\": INSERT OR ... hides what is written; "
+        "guard with a forbid step, then INSERT or UPDATE",
     "INSERT INTO clients (client_id) VALUES ('c') ON CONFLICT DO NOTHING":
         "\"INSERT INTO clients (client_id) VALUES ('c') ON CONFLICT ...\": ON CONFLICT writes depend on what is there; "
         "guard with a forbid step, then INSERT or UPDATE",

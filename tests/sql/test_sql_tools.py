@@ -99,7 +99,8 @@ def test_a_tool_knows_what_it_touches(bank: SchemaSpec) -> None:
         "lines.account_id": frozenset({("accounts", "account_id")}),
     }
     assert tool.produces == {
-        "balance_cents": ("accounts", "balance_cents"), "source.account_id": ("accounts", "account_id"), "postings.account_id": ("postings", "account_id"),
+        "balance_cents": ("accounts", "balance_cents"), "source.account_id": ("accounts", "account_id"),
+        "postings.account_id": ("postings", "account_id"),
         "postings.line_no": ("postings", "line_no"), "postings.merchant": ("postings", "merchant"),
     }  # fmt: skip
     assert tool.equalities == {("postings", ("merchant",))}
@@ -132,7 +133,8 @@ EARLY = "put every guard before the first exec"
         "show.steps[0].error: the error names {acount_id}, which is unknown here; did you mean account_id? use one of now, today, account_id",
         "show.steps[0].error: the error names {x.y}, which is unknown here; use one of now, today, account_id",
     ]),
-    ([{**FOUND, "error": "{a.status}"}], ["show.steps[0].error: the error names {a.status}, which is unknown here; use one of now, today, account_id"]),
+    ([{**FOUND, "error": "{a.status}"}],
+     ["show.steps[0].error: the error names {a.status}, which is unknown here; use one of now, today, account_id"]),
     ([{"forbid": "SELECT status FROM accounts WHERE balance_cents < 0", "error": "one is {status}"}],
      ["show.steps[0].forbid: the error shows columns of a row, but which row comes first is not fixed; ORDER BY columns that include a unique key"]),
     ([{**FOUND, "let": "account_id", "error": "x"}], ["show.steps[0]: 'account_id' is bound already; choose another name"]),
@@ -143,7 +145,8 @@ EARLY = "put every guard before the first exec"
       "show.steps[0]: let_rows 'clients' is never used; use it in a later step or a return, or remove it"]),
     ([{"new_id": "x", "prefix": "x_", "from": ["acount_id"]}, {"check": ":x <> ''", "error": "x"}],
      ["show.steps[0].from: new_id is made from 'acount_id', which is unknown here; did you mean account_id? use one of now, today, account_id"]),
-    ([{"exec": "DELETE FROM account_ids"}], ["show.steps[0].exec: unknown table 'account_ids'; did you mean accounts? tables are clients, accounts, postings"]),
+    ([{"exec": "DELETE FROM account_ids"}],
+     ["show.steps[0].exec: unknown table 'account_ids'; did you mean accounts? tables are clients, accounts, postings"]),
     ([{"let_rows": "r", "sql": "SELECT account_id FROM accounts"}, {"check": "EXISTS (SELECT 1 FROM r WHERE ord = 1)", "error": "x"}],
      ["show.steps[0].sql: r.ord is read, but the order of r is not fixed; ORDER BY columns that include a unique key"]),
     ([{**FOUND, "error": "x"}, {"check": ":a.status = 'activ'", "error": "x"}],
@@ -159,14 +162,16 @@ def test_issues_of_steps(bank: SchemaSpec, steps: list[dict[str, Any]], issues: 
 
 
 def test_after_a_write_a_new_id_and_a_let_without_error_may_follow(bank: SchemaSpec) -> None:
-    steps = [WRITE, FOUND, {"new_id": "x", "prefix": "x_", "from": ["account_id"]}, {"exec": "UPDATE clients SET full_name = :x WHERE client_id = :a.client_id"}]
+    rename = {"exec": "UPDATE clients SET full_name = :x WHERE client_id = :a.client_id"}
+    steps = [WRITE, FOUND, {"new_id": "x", "prefix": "x_", "from": ["account_id"]}, rename]
     assert issues_of(bank, steps=steps) == []
 
 
 @pytest.mark.parametrize(("schema", "issues"), [
     ({"type": "number"}, ["type number has fractions; use integer: money is whole cents, percentages are basis points"]),
     ({"type": "text"}, ["type 'text' is not supported; use one of string, integer, boolean, array, object"]),
-    ({"type": "string", "minimum": 3}, ["keyword 'minimum' has no meaning for type string; use one of type, description, title, default, enum, const, "
+    ({"type": "string", "minimum": 3},
+     ["keyword 'minimum' has no meaning for type string; use one of type, description, title, default, enum, const, "
      "examples, format, pattern, minLength, maxLength"]),
     ({"type": "string", "format": "email"}, ["format 'email' is not supported; use one of date, date-time"]),
     ({"type": "string", "maxLength": "5"}, ["not a JSON Schema: '5' is not of type 'integer'; correct it"]),

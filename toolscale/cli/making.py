@@ -81,7 +81,7 @@ def synthesize(domain: str, tasks: int, seed: int, out: Path | None, workers: in
 @click.command()
 @click.argument("domain")
 @click.argument("number", type=click.IntRange(0))
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the candidates.")
 @as_json
 @click.pass_context
 def judge(context: click.Context, domain: str, number: int, seed: int, json_: bool) -> None:

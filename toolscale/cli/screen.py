@@ -100,6 +100,8 @@ def _value(value: Any) -> RenderableType:
         nested = [(name, part) for name, part in value.items() if isinstance(part, dict | list)]
         parts = [Group(Text(f"{name}:", style="dim"), Padding(_value(part), (0, 0, 0, 2))) for name, part in nested]
         return Group(*([_value(plain)] if plain else []), *parts)
+    if isinstance(value, list) and len(value) == 1:
+        return _value(value[0])
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         return _table(tuple(value[0]), [tuple(_cell(name, cell) for name, cell in item.items()) for item in value])
     if isinstance(value, dict):

@@ -10,7 +10,8 @@ import jinja2
 import pyarrow as pa
 import yaml
 
-from toolscale.dataset.columns import REJECT_SCHEMA, TASK_SCHEMA, Row
+from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
+from toolscale.dataset.columns import Row
 from toolscale.dataset.figures import DatasetRows, Figures, typical_task
 from toolscale.environment import Environment
 from toolscale.sandbox import Rows

@@ -1,8 +1,4 @@
-"""The columns of a dataset: one fixed Arrow schema for tasks, one for rejects, and the way from records to rows and back.
-
-Things whose shape differs from row to row (arguments, results, row changes, tools) are canonical JSON strings, so that every file of every domain has
-the same schema.
-"""
+"""The rows of a dataset: the way from records to rows of TASK_SCHEMA and REJECT_SCHEMA, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import json
 from datetime import datetime
 from typing import Any
 
-import pyarrow as pa
 from pydantic import ValidationError
 
 from toolscale.canonical import canonical_json
@@ -19,39 +14,6 @@ from toolscale.errors import DatasetError
 from toolscale.records import Candidate, Fact, GateResult, GoldenCall, Judged, RowChange, Task, Verdict
 
 Row = dict[str, Any]
-
-STRING, INT = pa.string(), pa.int64()
-
-
-def _records(**fields: pa.DataType) -> pa.DataType:
-    return pa.list_(pa.struct(list(fields.items())))
-
-
-CALLS = _records(name=STRING, arguments=STRING, result=STRING)
-VERDICT = _records(gate=STRING, status=STRING, finding=STRING)
-
-TASK_SCHEMA = pa.schema({
-    "id": STRING, "domain": STRING, "intent_id": STRING, "evolutions": pa.list_(STRING), "outcome": STRING, "request": STRING,
-    "interaction": STRING,
-    "scenario": pa.struct({"known": STRING, "unknown": STRING, "persona": STRING, "instructions": STRING}.items()),
-    "prompt": _records(role=STRING, content=STRING), "tools": STRING, "golden_calls": CALLS,
-    "communicate": _records(kind=STRING, value=STRING, about=STRING, others=pa.list_(STRING)), "row_changes": STRING,
-    "touched": _records(table=STRING, key=STRING),
-    "difficulty": pa.struct({"calls": INT, "reads": INT, "writes": INT, "hops": INT, "branches": INT, "tier": STRING}.items()),
-    "environment_hash": STRING, "initial_state_hash": STRING, "verdict": VERDICT, "mutants_killed": INT,
-    "provenance": pa.struct(
-        {"generator": STRING, "model": STRING, "seed": INT, "candidate": INT, "versions": STRING, "cost_usd": pa.float64()}.items()
-    ),
-    "candidate": STRING,
-}.items())  # fmt: skip
-"""A task."""
-
-REJECT_SCHEMA = pa.schema({
-    "number": INT, "domain": STRING, "intent_id": STRING, "evolutions": pa.list_(STRING), "request": STRING,
-    "failed": _records(gate=STRING, finding=STRING), "verdict": VERDICT, "golden_calls": CALLS, "expected_row_changes": STRING,
-    "actual_row_changes": STRING, "survivor": STRING, "environment_hash": STRING, "candidate": STRING, "reproduce": STRING,
-}.items())  # fmt: skip
-"""A rejected candidate. `survivor` is the wrong trajectory that scored 1, or the right one that scored 0, as JSON."""
 
 _NUMERIC = {"money", "number", "bool"}
 _JSON = {"known", "unknown", "versions"}

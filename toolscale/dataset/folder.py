@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import ValidationError
 
-from toolscale.canonical import CANONICAL_VERSION
-from toolscale.config import VERSION
+from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.card import render_card
-from toolscale.dataset.columns import REJECT_SCHEMA, TASK_SCHEMA, Row, reject_row, system_message, task_row, tools_json
+from toolscale.dataset.columns import Row, reject_row, system_message, task_row, tools_json
 from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, count_figures
-from toolscale.dataset.judging import Audit
+from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.plots import plot_calls, plot_gates
 from toolscale.dataset.selection import Selection
 from toolscale.dataset.split import held_out_intents
-from toolscale.dataset.storage import file_hash, read_file, remove_leftovers, write_file
+from toolscale.dataset.storage import file_hash, remove_leftovers, write_file
 from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment import Environment
-from toolscale.errors import DatasetError
 from toolscale.records import FileEntry, Manifest
 from toolscale.sandbox import Rows, state_hash
 
-MANIFEST, CARD = "manifest.json", "README.md"
-VERSIONED = ("duckdb", "faker", "jinja2", "matplotlib", "pyarrow", "pydantic", "sqlglot")
-"""The libraries on which bytes or findings may depend."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What a dataset was asked to be."""
-
-    domain: str
-    tasks: int
-    seed: int
-    audit: Audit
-    inputs: str
-    """Hash of environment, settings and code."""
+CARD = "README.md"
 
 
 @dataclass(frozen=True)
@@ -59,11 +40,6 @@ class Reading:
     def world(self) -> Path:
         """The folder of the environment."""
         return world_folder(self.folder, self.domain)
-
-
-def world_folder(folder: Path, domain: str) -> Path:
-    """Return where the environment of a domain lies in a dataset."""
-    return folder / "environments" / domain
 
 
 def write_dataset(folder: Path, environment: Environment, selection: Selection, recipe: Recipe, no_case: int) -> Manifest:
@@ -112,22 +88,6 @@ def list_files(folder: Path) -> Iterator[FileEntry]:
         yield FileEntry(path=path.relative_to(folder).as_posix(), sha256=file_hash(path), bytes=path.stat().st_size, rows=rows)
 
 
-def render_manifest(manifest: Manifest) -> bytes:
-    """Return the content of `manifest.json`."""
-    return (json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a dataset. DatasetError says what is wrong with the folder."""
-    path = folder / MANIFEST
-    if not path.is_file():
-        raise DatasetError(f"{folder} has no {MANIFEST}: it is no dataset, or was never finished; make it with `toolscale synthesize`")
-    try:
-        return Manifest.model_validate_json(read_file(path))
-    except ValidationError as error:
-        raise DatasetError(f"{path} is not a manifest: {error.errors()[0]['msg'].lower()}; make the dataset again") from error
-
-
 def read_dataset(folder: Path) -> Reading:
     """Read the rows of a dataset. DatasetError if it has no manifest or a shard cannot be read."""
     manifest = read_manifest(folder)
@@ -141,8 +101,3 @@ def read_dataset(folder: Path) -> Reading:
 def read_split(folder: Path, split: str, schema: pa.Schema) -> list[Row]:
     """Return the rows of all shards of a split, in order."""
     return [row for path in sorted(folder.glob(f"{split}-*.parquet")) for row in read_shard(path, schema)]
-
-
-def current_versions() -> dict[str, str]:
-    """Return the versions of everything on which the bytes of a dataset may depend."""
-    return {"toolscale": VERSION, "canonical": str(CANONICAL_VERSION), **{name: version(name) for name in VERSIONED}}

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_TOOLS = 24
 INK, BAR, FAINT = "#1f2937", "#2f6f9f", "#d9e2ec"
 
 
@@ -33,14 +34,15 @@ def plot_calls(figures: Figures) -> bytes:
     """Draw how many golden calls tasks have, and how often each tool is called."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 0.24 * len(figures.tools) + 1.4), dpi=110, layout="constrained")
+    tools = dict(list(figures.tools.items())[:MOST_TOOLS])
+    figure = Figure(figsize=(10, 0.22 * len(tools) + 1.4), dpi=110, layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(2, 3))
     left.bar([str(calls) for calls in figures.calls], list(figures.calls.values()), color=BAR)
     left.set(xlabel="golden calls", ylabel="tasks")
-    bars = right.barh(list(figures.tools), list(figures.tools.values()), color=BAR, height=0.7)
+    bars = right.barh(list(tools), list(tools.values()), color=BAR, height=0.7)
     right.bar_label(bars, padding=3, fontsize=8, color=INK)
     right.invert_yaxis()
-    right.set(xlabel="golden calls to the tool")
+    right.set(xlabel="golden calls to the tool" if len(tools) == len(figures.tools) else f"golden calls to the {MOST_TOOLS} most used tools")
     right.margins(x=0.1)
     return _png(figure, left, right)
 

@@ -15,10 +15,12 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
-from toolscale.dataset.columns import REJECT_SCHEMA, TASK_SCHEMA, Row, candidate_of, task_of, verdict_of
+from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
+from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
 from toolscale.dataset.figures import SPLITS, DatasetRows, count_figures
-from toolscale.dataset.folder import MANIFEST, current_versions, derived_files, read_manifest, world_folder
+from toolscale.dataset.folder import derived_files
 from toolscale.dataset.judging import Place
+from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
 from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.recheck_rows import Chunk, Finding, recheck_chunk
 from toolscale.dataset.split import held_out_intents

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from types import NoneType
 
 from sqlglot import exp
 
@@ -211,6 +212,13 @@ def _check_tuple(node: exp.Expr, report: Report) -> None:
         report.add(f"{_shown(node)} compares several columns at once", "write a.x = b.x AND a.y = b.y")
 
 
+def _check_select(node: exp.Expr, report: Report) -> None:
+    if not isinstance(node.parent, (NoneType, exp.Subquery, exp.Exists, exp.CTE, exp.Union, exp.Insert, exp.In)):
+        report.add(f"{_shown(node)} stands where a value is wanted", "put the SELECT into parentheses of its own")
+    if not node.expressions:
+        report.add(f"{_shown(node)} selects nothing", "name the columns after SELECT")
+
+
 def _check_values(node: exp.Expr, report: Report) -> None:
     if not isinstance(node.parent, exp.Insert):
         report.add("VALUES may stand in INSERT only", "use SELECT ... UNION ALL SELECT ...")
@@ -242,5 +250,5 @@ def _check_placeholder(node: exp.Expr, report: Report) -> None:
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, Report], None]] = {
     exp.Identifier: _check_identifier, exp.Literal: _check_literal, exp.Anonymous: _check_function, exp.Cast: _check_cast, exp.Limit: _check_limit,
     exp.In: _check_in, exp.Join: _check_join, exp.If: _check_if, exp.Star: _check_star, exp.Tuple: _check_tuple, exp.Values: _check_values,
-    exp.Union: _check_union, exp.Distinct: _check_distinct, exp.Is: _check_is, exp.Placeholder: _check_placeholder, exp.Alias: _check_alias,
+    exp.Union: _check_union, exp.Distinct: _check_distinct, exp.Is: _check_is, exp.Placeholder: _check_placeholder, exp.Alias: _check_alias, exp.Select: _check_select,
 }  # fmt: skip

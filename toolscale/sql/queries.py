@@ -158,8 +158,8 @@ class QueryReader(ExpressionReader):
         for item in order.expressions if order is not None else ():
             target = item.this
             name = target.name if isinstance(target, exp.Column) and not target.text("table") else None
-            if isinstance(target, exp.Literal):
-                self.report.add(f"ORDER BY {target.this} counts columns", "name the column")
+            if isinstance(target.unnest(), (exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Neg)) and not target.find(exp.Column):
+                self.report.add(f"ORDER BY {self.show(target)} is the same for every row", "name the column")
                 continue
             if name is not None and name in names:
                 output = node.expressions[names.index(name)]

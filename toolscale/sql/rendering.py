@@ -144,6 +144,10 @@ class Renderer:
             return f"${name}"
         return f"CAST(${name} AS {'VARCHAR' if kind in TEXT_TYPES else 'BIGINT'})"
 
+    def _negative(self, node: exp.Expr) -> str:
+        inner = self.text(node.this)
+        return f"-({inner})" if inner.startswith("-") else f"-{inner}"  # two in a row would begin a comment
+
     def _not(self, node: exp.Expr) -> str:
         inner = node.this
         if isinstance(inner, exp.Is):
@@ -231,7 +235,7 @@ _METHODS: dict[type[exp.Expr], Callable[[Renderer, Any], str]] = {
     exp.Distinct: Renderer._distinct, exp.Window: Renderer._window, exp.Insert: Renderer._insert, exp.Values: Renderer._values,
     exp.Update: Renderer._update, exp.Delete: Renderer._delete,
     exp.Null: lambda self, node: "NULL", exp.Star: lambda self, node: "*",
-    exp.Paren: lambda self, node: f"({self.text(node.this)})", exp.Neg: lambda self, node: f"-{self.text(node.this)}",
+    exp.Paren: lambda self, node: f"({self.text(node.this)})", exp.Neg: Renderer._negative,
     exp.Exists: lambda self, node: f"EXISTS ({self.text(node.this)})",
     exp.Table: lambda self, node: self._aliased(node, str(node.this.this)),
     exp.Subquery: lambda self, node: self._aliased(node, f"({self.text(node.this)})"),

@@ -9,15 +9,16 @@ from toolscale.records import ColumnSpec, SchemaSpec
 from toolscale.sql.allowlist import IDENTIFIER
 
 _RESERVED = (
-    "add all alter analyze and any array as asc at both by case cast check collate column commit constraint create cross current_date "
-    "current_time current_timestamp default deferrable delete desc describe distinct drop else end escape except exists false fetch filter "
-    "for foreign from full glob grant group having if in index inner insert intersect into is isnull join lateral leading left like limit "
-    "match natural no not notnull null offset on only or order outer over partition pivot placing pragma primary qualify references regexp "
-    "returning right row rows select set show some symmetric table then to top trailing transaction true union unique unpivot update user "
-    "using values when where window with"
+    "add all alter analyse analyze and anti any array as asc asof asymmetric at authorization autoincrement between binary both by case cast "
+    "check collate collation column commit concurrently constraint create cross current_date current_time current_timestamp default "
+    "deferrable delete desc describe distinct do drop else end escape except exclude exists false fetch for foreign freeze from full glob "
+    "grant group having if ilike in index initially inner insert intersect into is isnull join lambda lateral leading left like limit "
+    "natural not nothing notnull null offset on only or order outer overlaps pivot pivot_longer pivot_wider placing positional primary "
+    "qualify raise references regexp returning revoke right rollback select semi set show similar some summarize symmetric table tablesample "
+    "then to trailing transaction true union unique unpack unpivot update using values variadic verbose when where window with"
 )  # fmt: skip
 RESERVED_WORDS = frozenset(_RESERVED.split())
-"""Words that one of the engines, or the parser, would not take for a name."""
+"""Words that SQLite, DuckDB or sqlglot does not take for the name of a table and of a column everywhere (tried, all three)."""
 
 
 def lint_schema(schema: SchemaSpec, *, file: str = "schema.yaml") -> list[SpecIssue]:

@@ -30,7 +30,7 @@ def equivalents(subject: Subject) -> Iterator[Trajectory]:
     doubled = tuple(
         ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in subject.recording.calls for _ in range(1 if r.mutates else 2)
     )
-    yield Trajectory("reads", "right", doubled)
+    yield Trajectory("reads", "right", doubled, with_reads=True)
     if any(isinstance(value, int) and not isinstance(value, bool) for call in writes for value in call.arguments.values()):
         yield Trajectory("float", "right", tuple(_as_float(call) for call in writes))
     if writes:

@@ -20,7 +20,7 @@ from toolscale.verify.equivalents import equivalents, idle_agents, superfluous
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
 from toolscale.verify.mutants import MutantMaker
-from toolscale.verify.replica import Replica, replayed
+from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject, allowed_values, golden_answer, observed_values
 from toolscale.verify.trajectories import Trajectory
@@ -106,10 +106,11 @@ class Judge:
 
     def _subject(self, plan: Plan, candidate: Candidate, inputs: Inputs, recording: Recording) -> Subject:
         today = self.environment.spec.world.today
-        self._net = self.world.net_changes()
-        self._touched = list(dict.fromkeys(self.world.touched()))
+        net, touched = self.world.net_changes(), tuple(self.world.touched())
         subject = Subject(
             self.environment, plan, candidate, inputs, recording, self.states,
+            net=net,
+            touched=touched,
             golden=self.states.of(tuple(self._writes(recording))), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
             observed=observed_values(self.environment, recording), allowed=allowed_values(self.environment, recording, candidate.request, today),
         )  # fmt: skip
@@ -165,7 +166,7 @@ class Judge:
         return Judged(candidate=subject.candidate, verdict=verdict, task=self._task(subject, verdict), actual_row_changes=actual, details=details)
 
     def _first_scoring(self, subject: Subject, trajectories: Iterable[Trajectory]) -> Trajectory | None:
-        return next((t for t in trajectories if subject.score(t.calls, t.answer)), None)
+        return next((t for t in trajectories if subject.score(t)), None)
 
     def _schema_finding(self, subject: Subject) -> str | None:
         for recorded in subject.recording.calls:
@@ -191,16 +192,18 @@ class Judge:
                 return f"call {position + 1}, {recorded.call.name}, fails: {result.error}"
             if result.value != recorded.call.result:
                 return f"call {position + 1}, {recorded.call.name}, gives another result than recorded"
-        return None if self.world.net_changes() == self._net else "the row changes differ from those recorded"
+        return None if self.world.net_changes() == subject.net else "the row changes differ from those recorded"
 
     def _deterministic(self, subject: Subject) -> tuple[Status, str]:
         if self._replica is None:
             return "not_run", "no second process was asked for"
         calls = [recorded.call for recorded in subject.recording.calls]
-        here = replayed(self.world, [(call.name, call.arguments) for call in calls])
-        if self._replica.replay(calls) == here:
+        if self._replica.replay(calls) == self._fingerprint(subject):
             return "pass", "another process in another time zone, with another hash seed, on rows populated anew, gives the same"
         return "fail", "another process gives other results or row changes"
+
+    def _fingerprint(self, subject: Subject) -> str:
+        return fingerprint(self.environment.schema, [recorded.call.result for recorded in subject.recording.calls], subject.net)
 
     def _engines_agree(self, subject: Subject) -> tuple[Status, str]:
         draw = stable_int("audit", canonical_json(subject.candidate.model_dump(mode="json"))) % 10_000
@@ -209,7 +212,7 @@ class Judge:
         if self._auditor is None:
             self._auditor = World(self.environment, self._rows, engine="duckdb")
         calls = [(recorded.call.name, recorded.call.arguments) for recorded in subject.recording.calls]
-        if replayed(self._auditor, calls) == replayed(self.world, calls):
+        if replayed(self._auditor, calls) == self._fingerprint(subject):
             return "pass", "DuckDB gives the same results and row changes"
         return "fail", "DuckDB gives other results or row changes than SQLite"
 
@@ -220,7 +223,7 @@ class Judge:
         for mutant in chain(self._mutants.make(subject, self.recorder, rng), extras):
             if mutant.operator == "extra" and killed >= AIM:
                 break
-            if subject.score(mutant.calls, mutant.answer) == 0:
+            if subject.score(mutant) == 0:
                 killed += 1
             elif mutant.label == "wrong":
                 survivor = survivor or mutant
@@ -230,7 +233,7 @@ class Judge:
         if finding is None and killed < LEAST_MUTANTS:
             finding = f"only {killed} live mutants; at least {LEAST_MUTANTS} are needed"
         gate("mutants_killed", finding, f"{killed} of {killed} wrong trajectories score 0")
-        refused = next((t for t in right if subject.score(t.calls, t.answer) == 0), None)
+        refused = next((t for t in right if subject.score(t) == 0), None)
         gate(
             "equivalents_accepted",
             refused and f"a right trajectory scores 0: {self._why_refused(subject, refused)}",
@@ -255,7 +258,7 @@ class Judge:
     def _task(self, subject: Subject, verdict: Verdict) -> Task:
         candidate, recording = subject.candidate, subject.recording
         calls = tuple(recorded.call for recorded in recording.calls)
-        changes = to_row_changes(self.environment.schema, self._net)
+        changes = to_row_changes(self.environment.schema, subject.net)
         content = {
             "domain": candidate.domain, "intent_id": candidate.intent_id, "request": candidate.request, "environment_hash": self.environment.hash,
             "golden_calls": [[call.name, call.arguments, call.result] for call in calls],
@@ -267,7 +270,7 @@ class Judge:
             id=content_hash(content)[:32], domain=candidate.domain, intent_id=candidate.intent_id, evolutions=candidate.evolutions,
             outcome=subject.plan.intent.outcome, request=candidate.request, interaction="single", scenario=_scenario(subject),
             golden_calls=calls, communicate=tuple(recording.facts), row_changes=changes,
-            touched=tuple((table, canonical_json(list(key))) for table, key in self._touched), difficulty=_difficulty(recording),
+            touched=tuple((table, canonical_json(list(key))) for table, key in subject.touched), difficulty=_difficulty(recording),
             environment_hash=self.environment.hash, initial_state_hash=self.initial_state_hash,
             verdict={gate.gate: f"{gate.status}: {gate.finding}" for gate in verdict.gates}, mutants_killed=verdict.mutants_killed,
             provenance=Provenance(

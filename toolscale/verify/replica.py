@@ -16,8 +16,8 @@ from typing import Any
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.environment import World, load_environment, populate
 from toolscale.errors import SandboxError
-from toolscale.records import GoldenCall
-from toolscale.sandbox import to_row_changes
+from toolscale.records import GoldenCall, SchemaSpec
+from toolscale.sandbox import NetChanges, to_row_changes
 
 START = "import sys; from toolscale.verify.replica import main; main(*sys.argv[1:4])"
 ZONES = ("Pacific/Kiritimati", "America/Adak")
@@ -62,10 +62,9 @@ class Replica:
             self._process = None
 
 
-def fingerprint(world: World, results: list[Any]) -> str:
+def fingerprint(schema: SchemaSpec, results: list[Any], net: NetChanges) -> str:
     """The hash of the results of an episode and its net row changes."""
-    changes = to_row_changes(world.environment.schema, world.net_changes())
-    return content_hash([results, [change.model_dump(mode="json") for change in changes]])
+    return content_hash([results, [change.model_dump(mode="json") for change in to_row_changes(schema, net)]])
 
 
 def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
@@ -75,7 +74,7 @@ def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
     for name, arguments in calls:
         result = world.call(name, arguments)
         results.append(result.value if result.error is None else {"error": result.error})
-    return fingerprint(world, results)
+    return fingerprint(world.environment.schema, results, world.net_changes())
 
 
 def main(folder: str, seed: str, scale: str) -> None:

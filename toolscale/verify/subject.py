@@ -10,11 +10,13 @@ from toolscale.environment import Environment
 from toolscale.language import mentions, state_facts
 from toolscale.language import grade_answer as grade_text
 from toolscale.records import Candidate, Fact, ToolCall
+from toolscale.sandbox import Key, NetChanges
 from toolscale.sql import CompiledReturn
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recording
 from toolscale.tasks.tools import output_type
 from toolscale.verify.states import Changes, EndState, EndStates
+from toolscale.verify.trajectories import Trajectory
 
 KINDS = {"cents": "money", "date": "date", "datetime": "date", "int": "number"}
 
@@ -29,6 +31,9 @@ class Subject:
     inputs: Inputs
     recording: Recording
     states: EndStates
+    net: NetChanges
+    """Net row changes of the recorded episode, volatile columns included."""
+    touched: tuple[tuple[str, Key], ...]
     golden: EndState
     accepted: set[Changes]
     answer: str
@@ -59,11 +64,12 @@ class Subject:
             self._texts[key] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
         return self._texts[key]
 
-    def score(self, calls: tuple[ToolCall, ...], answer: str | None = None) -> int:
+    def score(self, trajectory: Trajectory) -> int:
         """1 if the calls end in an accepted state and the answer (the golden one by default) states the facts, else 0. The state decides first."""
-        if self.states.of(self.states.writes(calls)).changes not in self.accepted:
+        calls = trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls)
+        if self.states.of(calls).changes not in self.accepted:
             return 0
-        return int(self.text_finding(self.answer if answer is None else answer) is None)
+        return int(self.text_finding(self.answer if trajectory.answer is None else trajectory.answer) is None)
 
 
 def observed_values(environment: Environment, recording: Recording) -> dict[str, frozenset[Any]]:

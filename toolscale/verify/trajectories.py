@@ -19,6 +19,8 @@ class Trajectory:
     label: Label
     calls: tuple[ToolCall, ...]
     answer: str | None = None
+    with_reads: bool = False
+    """Make the look-ups too, instead of trusting admission that they change nothing."""
 
     def describe(self) -> str:
         """The trajectory in one line."""

@@ -1,0 +1,47 @@
+"""Whatever is written, the answer is a compiled statement or a SpecError, and what compiles is what both engines take."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolscale.errors import SpecError
+from toolscale.records import ColumnType, SchemaSpec
+from toolscale.sql import bind_on_duckdb, compile_select, compile_write, memory_database, second_opinion
+
+HERE = Path(__file__).parent
+TEXTS = [*(HERE / "selects.txt").read_text().splitlines(), *(HERE / "writes.txt").read_text().splitlines()]
+PARAMS: dict[str, ColumnType] = {"id": "text", "name": "text", "amount": "cents", "day": "date", "flag": "bool", "nothing": "text", "zero": "int"}
+RELATIONS: dict[str, dict[str, ColumnType]] = {"ids": {"value": "text"}, "items": {"account_id": "text", "amount_cents": "cents"}}
+WORDS = sorted({word for text in TEXTS for word in re.findall(r"\w+|[^\w\s]", text)})
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> str:
+    """A statement in which a few words were dropped, doubled or exchanged."""
+    words = re.findall(r"'(?:[^']|'')*'|[:\w.]+|[^\w\s]", draw(st.sampled_from(TEXTS)))
+    for _ in range(draw(st.integers(1, 3))):
+        place = draw(st.integers(0, len(words) - 1))
+        words[place : place + 1] = draw(st.sampled_from([[], [words[place]] * 2, [draw(st.sampled_from(WORDS))]]))
+        words = words or ["SELECT"]
+    return " ".join(words)
+
+
+@given(mangled() | st.text(max_size=40) | st.text("SELECT()*,;':.-/ 1aFROM\n", max_size=60))
+@settings(max_examples=6000, deadline=None)
+def test_a_text_compiles_for_both_engines_or_is_refused(bank: SchemaSpec, text: str) -> None:
+    compile_text = compile_write if text.lstrip()[:6].upper() in ("UPDATE", "INSERT", "DELETE") else compile_select
+    try:
+        statement = compile_text(text, bank, params=PARAMS, lets={"src": {"balance_cents": "cents"}}, relations=RELATIONS)
+    except SpecError as error:
+        assert all(issue.problem and issue.remedy and "\n" not in str(issue) for issue in error.issues)
+        return
+    connection = memory_database(bank)
+    try:
+        assert second_opinion([("p", statement)], bank, connection) == []
+    finally:
+        connection.close()
+    assert bind_on_duckdb([("p", statement)], bank) == []

@@ -1,0 +1,59 @@
+"""What a dataset says about itself: the recipe that it was made from and its manifest, which is written last."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from toolscale.canonical import CANONICAL_VERSION
+from toolscale.config import VERSION
+from toolscale.dataset.judging import Audit
+from toolscale.dataset.storage import read_file
+from toolscale.errors import DatasetError
+from toolscale.records import Manifest
+
+MANIFEST = "manifest.json"
+VERSIONED = ("duckdb", "faker", "jinja2", "matplotlib", "pyarrow", "pydantic", "sqlglot")
+"""The libraries on which bytes or findings may depend."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a dataset was asked to be."""
+
+    domain: str
+    tasks: int
+    seed: int
+    audit: Audit
+    inputs: str
+    """Hash of environment, settings and code."""
+
+
+def world_folder(folder: Path, domain: str) -> Path:
+    """Return where the environment of a domain lies in a dataset."""
+    return folder / "environments" / domain
+
+
+def render_manifest(manifest: Manifest) -> bytes:
+    """Return the content of `manifest.json`."""
+    return (json.dumps(manifest.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a dataset. DatasetError says what is wrong with the folder."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise DatasetError(f"{folder} has no {MANIFEST}: it is no dataset, or was never finished; make it with `toolscale synthesize`")
+    try:
+        return Manifest.model_validate_json(read_file(path))
+    except ValidationError as error:
+        raise DatasetError(f"{path} is not a manifest: {error.errors()[0]['msg'].lower()}; make the dataset again") from error
+
+
+def current_versions() -> dict[str, str]:
+    """Return the versions of everything on which the bytes of a dataset may depend."""
+    return {"toolscale": VERSION, "canonical": str(CANONICAL_VERSION), **{name: version(name) for name in VERSIONED}}

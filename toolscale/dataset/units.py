@@ -1,0 +1,51 @@
+"""Units of judging: a range of candidate numbers whose outcome is one file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolscale.canonical import content_hash
+from toolscale.dataset.judging import Place, bench_at
+from toolscale.dataset.storage import read_file, write_file
+from toolscale.records import Judged
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Candidate numbers that are judged and written at once: `start` to `stop`, those of the intents at these places."""
+
+    at: Place
+    seed: int
+    start: int
+    stop: int
+    intents: tuple[int, ...]
+    out: Path
+
+    @property
+    def path(self) -> Path:
+        """The file of the judged candidates."""
+        return self.out / f"{self.start:08d}-{self.stop:08d}-{content_hash(self.intents)[:8]}.jsonl"
+
+
+def judge_unit(unit: Unit) -> Path:
+    """Judge a unit, unless its file is there, and return its file: a line with counts, then one judged candidate a line."""
+    if not unit.path.exists():
+        bench = bench_at(unit.at)
+        count = len(bench.source.intents)
+        candidates = [bench.source.draw(unit.seed, number) for number in range(unit.start, unit.stop) if number % count in unit.intents]
+        lines = [bench.judge.judge(candidate).model_dump_json() for candidate in candidates if candidate is not None]
+        head = json.dumps({"numbers": len(candidates), "no_case": candidates.count(None)})
+        write_file(unit.path, "\n".join([head, *lines, ""]).encode())
+    return unit.path
+
+
+def read_judged(folder: Path) -> tuple[int, list[Judged]]:
+    """Return how many numbers had no case, and all judged candidates."""
+    no_case, judged = 0, []
+    for path in sorted(folder.glob("*.jsonl")):
+        head, *lines = read_file(path).decode().splitlines()
+        no_case += json.loads(head)["no_case"]
+        judged += [Judged.model_validate_json(line) for line in lines]
+    return no_case, judged
