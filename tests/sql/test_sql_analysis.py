@@ -153,6 +153,13 @@ def test_a_limit_needs_a_fixed_order(bank: SchemaSpec, text: str, is_fixed: bool
     ("SELECT COALESCE(balance_cents, 'none') AS a FROM accounts", "COALESCE(balance_cents, 'none') mixes text and numbers; "
      "cast one of them: CAST(x AS TEXT)"),
     ("SELECT account_id FROM accounts WHERE status", "WHERE status is text, not a condition; compare it with something"),
+    ("SELECT COUNT(*) AS n FROM accounts HAVING status = 'active'",
+     "\"SELECT COUNT(*) AS n FROM accounts HAVING status = 'active'\" has HAVING without GROUP BY; use WHERE, or group"),
+    ("SELECT CASE WHEN status = 'active' THEN 1 END AS a, COUNT(*) AS n FROM accounts",
+     "column status is neither grouped nor aggregated; add it to GROUP BY, or use MIN or MAX"),
+    ("SELECT LENGTH(SELECT status FROM accounts) AS n",
+     "'SELECT status FROM accounts' stands where a value is wanted; put the SELECT into parentheses of its own"),
+    ("SELECT account_id FROM accounts ORDER BY NULL", "ORDER BY NULL is the same for every row; name the column"),
     ("SELECT account_id FROM accounts ORDER BY 1", "ORDER BY 1 is the same for every row; name the column"),
     ("SELECT ROW_NUMBER() OVER () AS n FROM accounts", "ROW_NUMBER() OVER () has no order; write OVER (ORDER BY ...)"),
     ("SELECT SUM(balance_cents, 1) AS n FROM accounts", "'SUM(balance_cents, 1)': SUM takes one value; write SUM(column)"),

@@ -198,7 +198,8 @@ def _check_if(node: exp.Expr, report: Report) -> None:
 
 
 def _check_star(node: exp.Expr, report: Report) -> None:
-    if not isinstance(node.parent, exp.Anonymous):
+    parent = node.parent
+    if not isinstance(parent, exp.Anonymous) or str(parent.this).upper() != "COUNT":
         report.add("* hides which columns are read", "name the columns (SELECT 1 inside EXISTS)")
 
 
@@ -215,6 +216,8 @@ def _check_tuple(node: exp.Expr, report: Report) -> None:
 def _check_select(node: exp.Expr, report: Report) -> None:
     if not isinstance(node.parent, (NoneType, exp.Subquery, exp.Exists, exp.CTE, exp.Union, exp.Insert, exp.In)):
         report.add(f"{_shown(node)} stands where a value is wanted", "put the SELECT into parentheses of its own")
+    if node.args.get("having") is not None and node.args.get("group") is None:
+        report.add(f"{_shown(node)} has HAVING without GROUP BY", "use WHERE, or group")
     if not node.expressions:
         report.add(f"{_shown(node)} selects nothing", "name the columns after SELECT")
 

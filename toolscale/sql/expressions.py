@@ -241,6 +241,8 @@ class ExpressionReader:
         if name in AGGREGATES:
             return Info(infos[0].type)
         self._want_text(node, infos[: 3 if name == "REPLACE" else 1])
+        if name in ("SUBSTR", "SUBSTRING") and any(info.type in TEXT_TYPES for info in infos[1:]):
+            self.report.add(f"{self.show(node)} takes a place and a length", "write SUBSTR(text, 1, 4)")
         return TEXT
 
     def _want_text(self, node: exp.Expr, infos: list[Info]) -> None:

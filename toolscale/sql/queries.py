@@ -267,7 +267,7 @@ class QueryReader(ExpressionReader):
                     self.report.add(f"column {self.show(column)} is neither grouped nor aggregated", "add it to GROUP BY, or use MIN or MAX")
 
     def _bare_columns(self, node: exp.Expr, grouped: set[str]) -> Iterator[exp.Expr]:
-        if self.key(node) in grouped or (_is_aggregate(node) and not isinstance(node.parent, exp.Window)):
+        if (not isinstance(node, exp.If) and self.key(node) in grouped) or (_is_aggregate(node) and not isinstance(node.parent, exp.Window)):
             return
         if isinstance(node, exp.Column):
             yield node
