@@ -17,12 +17,12 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.config import MAX_ROUNDS, MIN_ROUND, OVERSAMPLE, POPULATION_SEED, UNIT_NUMBERS
-from toolscale.dataset.judging import Audit, Place
+from toolscale.dataset.judging import Audit, Place, close_bench
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
 from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out
 from toolscale.dataset.storage import file_hash, make_folder, only_writer, remove_folder, replace_folder
 from toolscale.dataset.units import Unit, judge_unit, read_judged
-from toolscale.dataset.workers import map_in_workers
+from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
 from toolscale.environment.folder import find_folder
@@ -36,7 +36,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def synthesize(
-    domain: str | Path, out: Path, *, tasks: int, seed: int = 0, workers: int = 1, audit: Audit = "sample", cache: Path | None = None,
+    domain: str | Path, out: Path, *, tasks: int, seed: int = 0, workers: int | None = None, audit: Audit = "sample", cache: Path | None = None,
     progress: Progress = lambda act, done, total: None,
 ) -> Manifest:  # fmt: skip
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
@@ -58,9 +58,11 @@ def synthesize(
         staged = stage / "dataset"
         progress("admitting the environment", 0, 1)
         world = build_environment(environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted")
-        judge_enough(world, stage / "judged", tasks=tasks, seed=seed, audit=audit, workers=workers, progress=progress)
+        workers = workers or fitting_workers(tasks)
+        judged = judge_enough(world, stage / "judged", tasks=tasks, seed=seed, audit=audit, workers=workers, progress=progress)
+        close_bench()  # writing needs memory of its own
         progress("writing", 0, 1)
-        manifest = assemble(world, stage / "judged", staged, recipe)
+        manifest = assemble(world, judged, staged, recipe)
         replace_folder(staged, out.resolve(), stage / "replaced")
     remove_folder(work)
     return manifest
@@ -96,32 +98,36 @@ def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, int
     return judge_unit(Unit(_place(world, audit), seed, start, stop, places, out))
 
 
-def judge_enough(world: Path, out: Path, *, tasks: int, seed: int, audit: Audit, workers: int, progress: Progress) -> None:
-    """Judge candidates, round after round, until every intent has its even share of novel accepted ones or runs dry.
+def judge_enough(world: Path, out: Path, *, tasks: int, seed: int, audit: Audit, workers: int, progress: Progress) -> list[Path]:
+    """Judge candidates, round after round, until every intent has its even share of novel accepted ones or runs dry; return the files.
 
     The first round draws half as many again as are wanted. A later one draws only for intents that are short. An intent that brings nothing in a
-    whole round is dry, and the others take over its share.
+    whole round is dry, and the others take over its share. What a round draws follows from the rounds before it alone: files of later rounds, left by
+    a run that was killed, are not looked at before their turn.
     """
     names = _intent_ids(load_environment(world))
     at = _place(world, audit)
     wanted, dry, counts, turn = tuple(range(len(names))), set[str](), dict.fromkeys(names, 0), 0
     per_intent = -(-tasks * OVERSAMPLE[0] // (OVERSAMPLE[1] * len(names)))
+    judged: list[Path] = []
     for _ in range(MAX_ROUNDS):
         units = _cut(at, seed, wanted, len(names), turn, per_intent, out)
-        for done, _path in enumerate(map_in_workers(judge_unit, units, workers), 1):
+        for done, path in enumerate(map_in_workers(judge_unit, units, workers), 1):
+            judged.append(path)
             progress("judging candidates", done, len(units))
-        before, counts = counts, count_accepted(apply_novelty(read_judged(out)[1]), names)
+        before, counts = counts, count_accepted(apply_novelty(read_judged(judged)[1]), names)
         if per_intent >= MIN_ROUND:
             dry |= {names[place] for place in wanted if counts[names[place]] == before[names[place]]}
         shares = share_out(tasks, {name: counts[name] if name in dry else None for name in names})
         wanted = tuple(place for place, name in enumerate(names) if name not in dry and counts[name] < shares[name])
         if not wanted:
-            return
+            break
         turn, per_intent = turn + per_intent, max(per_intent, MIN_ROUND)
+    return judged
 
 
-def assemble(world: Path, judged: Path, out: Path, recipe: Recipe) -> Manifest:
-    """Apply novelty and quotas to all judged candidates and write the dataset `out`, whose environment is `world`; the manifest is written last."""
+def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:
+    """Apply novelty and quotas to the candidates in the files `judged` and write the dataset `out`, whose environment is `world`; the manifest is written last."""
     from toolscale.dataset.folder import write_dataset  # loads Arrow: only now that the workers are done
 
     environment = load_environment(world)

@@ -8,7 +8,6 @@ from typing import Literal
 import click
 
 from toolscale.cli.output import as_json, echo_json, progress_bar
-from toolscale.dataset.workers import default_workers
 from toolscale.errors import UsageError
 
 
@@ -54,10 +53,10 @@ def admit(domain: str, write: bool, json_: bool) -> None:
 @click.option("--tasks", default=396, show_default=True, type=click.IntRange(1), help="Accepted tasks wanted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1), help="Picks the cases and the words; the database stays.")
 @click.option("--out", type=click.Path(path_type=Path), help="The dataset folder.  [default: var/datasets/DOMAIN]")
-@click.option("--workers", default=default_workers, show_default="cores", type=click.IntRange(1), help="Processes; never changes a byte.")
+@click.option("--workers", type=click.IntRange(1), help="Processes; never changes a byte.  [default: as many as are worth their start]")
 @click.option("--audit", default="sample", show_default=True, type=click.Choice(["sample", "all"]), help="Tasks that the second engine replays too.")
 @as_json
-def synthesize(domain: str, tasks: int, seed: int, out: Path | None, workers: int, audit: Literal["sample", "all"], json_: bool) -> None:
+def synthesize(domain: str, tasks: int, seed: int, out: Path | None, workers: int | None, audit: Literal["sample", "all"], json_: bool) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder)."""
     from toolscale.pipeline import synthesize as make_dataset
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from toolscale.cli.output import as_json, echo_json, progress_bar
-from toolscale.dataset.workers import default_workers
 from toolscale.errors import UsageError
 from toolscale.records import GATES
 
@@ -23,10 +22,10 @@ dataset_argument = click.argument("dataset", type=click.Path(path_type=Path))
 
 @click.command()
 @dataset_argument
-@click.option("--workers", default=default_workers, show_default="cores", type=click.IntRange(1), help="Processes.")
+@click.option("--workers", type=click.IntRange(1), help="Processes.  [default: as many as are worth their start]")
 @as_json
 @click.pass_context
-def verify(context: click.Context, dataset: Path, workers: int, json_: bool) -> None:
+def verify(context: click.Context, dataset: Path, workers: int | None, json_: bool) -> None:
     """Judge every row of DATASET again, from its folder alone. Exits 1 and names each row or file that does not hold, with the gate."""
     from toolscale.dataset.recheck import verify_dataset
 

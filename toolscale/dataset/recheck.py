@@ -25,7 +25,7 @@ from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.recheck_rows import Chunk, Finding, recheck_chunk
 from toolscale.dataset.split import held_out_intents
 from toolscale.dataset.storage import file_hash, read_file
-from toolscale.dataset.workers import map_in_workers
+from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
 from toolscale.environment import Environment, load_environment
 from toolscale.errors import DatasetError, SandboxError, SpecError, UsageError
@@ -67,7 +67,7 @@ class _Contents:
         return [placed for part in self.splits.values() for placed in part]
 
 
-def verify_dataset(folder: Path, *, workers: int = 1, progress: Progress = lambda done, total: None) -> Verification:
+def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progress = lambda done, total: None) -> Verification:
     """Judge the whole folder again. DatasetError if it has no manifest; everything else that is wrong is a finding."""
     manifest = read_manifest(folder)
     domain = next(iter(manifest.environment_hash))
@@ -157,16 +157,17 @@ def _check_database(environment: Environment, database: Rows, manifest: Manifest
 
 
 def _check_rows(
-    contents: _Contents, environment: Environment, database: Rows, manifest: Manifest, workers: int, progress: Progress
+    contents: _Contents, environment: Environment, database: Rows, manifest: Manifest, workers: int | None, progress: Progress
 ) -> Iterator[Finding]:
     at = Place(environment.folder, content_hash([environment.files, table_hashes(database)]), manifest.audit)
     changed = environment.hash != manifest.environment_hash[environment.domain]
     parts = [part[start : start + CHUNK_ROWS] for part in (contents.tasks, contents.rejects) for start in range(0, len(part), CHUNK_ROWS)]
+    total = len(contents.tasks) + len(contents.rejects)
     chunks = [Chunk(at, tuple(part), changed) for part in parts]
     done = 0
-    for chunk, found in zip(chunks, map_in_workers(recheck_chunk, chunks, workers), strict=True):
+    for chunk, found in zip(chunks, map_in_workers(recheck_chunk, chunks, workers or fitting_workers(total)), strict=True):
         yield from found
-        progress(done := done + len(chunk.rows), len(contents.tasks) + len(contents.rejects))
+        progress(done := done + len(chunk.rows), total)
 
 
 def _check_together(environment: Environment, contents: _Contents) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +42,10 @@ def judge_unit(unit: Unit) -> Path:
     return unit.path
 
 
-def read_judged(folder: Path) -> tuple[int, list[Judged]]:
-    """Return how many numbers had no case, and all judged candidates."""
+def read_judged(paths: Iterable[Path]) -> tuple[int, list[Judged]]:
+    """Return how many numbers had no case, and the judged candidates of all files."""
     no_case, judged = 0, []
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in paths:
         head, *lines = read_file(path).decode().splitlines()
         no_case += json.loads(head)["no_case"]
         judged += [Judged.model_validate_json(line) for line in lines]

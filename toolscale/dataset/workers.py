@@ -12,6 +12,8 @@ from typing import TypeVar
 
 from toolscale.errors import ToolScaleError
 
+ROWS_PER_WORKER = 600
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -38,9 +40,12 @@ def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], wo
                 future.cancel()
 
 
-def default_workers() -> int:
-    """Return how many processes may run at once here."""
-    return len(os.sched_getaffinity(0))
+def fitting_workers(tasks: int) -> int:
+    """Return how many processes are worth their start for so many tasks, at most one a core.
+
+    A process loads an environment, and starts a replica of its own, for about as long as it judges ROWS_PER_WORKER tasks.
+    """
+    return min(len(os.sched_getaffinity(0)), -(-tasks // ROWS_PER_WORKER))
 
 
 def _end_with_parent() -> None:

@@ -123,7 +123,8 @@ class Other(Record):
 
 KINDS: dict[str, type[Record]] = {
     "value": Literally, "sequence": Sequence, "faker": Faker, "choice": Choice, "int": IntRange, "cents": CentsRange, "date": DateRange,
-    "datetime": DatetimeRange, "parent": Parent, "ref": Ref, "digits": Digits, "expr": Expr, "text": Template, "by": By, "null": Maybe, "other": Other,
+    "datetime": DatetimeRange, "parent": Parent, "ref": Ref, "digits": Digits, "expr": Expr, "text": Template, "by": By, "null": Maybe,
+    "other": Other,
 }  # fmt: skip
 
 

@@ -218,6 +218,8 @@ def _check_select(node: exp.Expr, report: Report) -> None:
         report.add(f"{_shown(node)} stands where a value is wanted", "put the SELECT into parentheses of its own")
     if node.args.get("having") is not None and node.args.get("group") is None:
         report.add(f"{_shown(node)} has HAVING without GROUP BY", "use WHERE, or group")
+    if node.args.get("joins") and node.args.get("from_") is None:
+        report.add(f"{_shown(node)} has a JOIN without FROM", "write FROM before JOIN")
     if not node.expressions:
         report.add(f"{_shown(node)} selects nothing", "name the columns after SELECT")
 
