@@ -17,7 +17,7 @@ import pytest
 from toolscale.dataset.folder import read_dataset
 from toolscale.dataset.manifest import read_manifest
 from toolscale.errors import StorageError, UsageError
-from toolscale.pipeline import build_environment, judge_range, synthesize
+from toolscale.pipeline import build_environment, judge_enough, judge_range, synthesize
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -92,6 +92,18 @@ def test_judging_a_range_again_redoes_nothing(tmp_path: Path) -> None:
     assert len(lines) == 8 - json.loads(head)["no_case"]
     before = path.stat().st_mtime_ns
     assert judge_range(world, 0, 0, 8, tmp_path / "judged").stat().st_mtime_ns == before
+
+
+def test_a_run_that_goes_on_draws_the_rounds_that_the_first_one_drew(tmp_path: Path) -> None:
+    world = build_environment("mock", tmp_path / "world" / "mock", tmp_path / "cache")
+
+    def judge() -> list[Path]:
+        return judge_enough(world, tmp_path / "judged", tasks=30, seed=0, audit="sample", workers=1, progress=lambda act, done, total: None)
+
+    first = judge()
+    assert len({path.name[:8] for path in first}) > 2
+    first[0].unlink()
+    assert judge() == first
 
 
 def test_unknown_domains_are_told_the_known_ones(tmp_path: Path) -> None:

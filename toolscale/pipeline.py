@@ -127,7 +127,7 @@ def judge_enough(world: Path, out: Path, *, tasks: int, seed: int, audit: Audit,
 
 
 def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:
-    """Apply novelty and quotas to the candidates in the files `judged` and write the dataset `out`, whose environment is `world`; the manifest is written last."""
+    """Apply novelty and quotas to the candidates in the files `judged` and write the dataset `out`, whose environment is `world`, manifest last."""
     from toolscale.dataset.folder import write_dataset  # loads Arrow: only now that the workers are done
 
     environment = load_environment(world)

@@ -175,3 +175,14 @@ def test_five_faults_in_five_files_are_all_told(spoil: Spoil) -> None:
         ("cases.yaml", "calls: none}", "calls: nothing}"),
     )
     assert issues(folder) == FIVE
+
+
+def test_a_tool_that_cannot_be_read_hides_no_fault_of_another(spoil: Spoil) -> None:
+    folder = spoil(
+        ("toolset.yaml", "description: Find members", "descripton: Find members"),
+        ("toolset.yaml", "FROM loans\n          WHERE member_id = :member_id ORDER BY", "FROM loans\n          WHERE membr_id = :member_id ORDER BY"),
+        ("toolset.yaml", "SELECT status FROM members", "SELECT statu FROM members"),
+    )
+    with pytest.raises(SpecError) as error:
+        load_environment(folder)
+    assert [str(issue) for issue in error.value.issues] == []

@@ -159,6 +159,8 @@ def test_a_limit_needs_a_fixed_order(bank: SchemaSpec, text: str, is_fixed: bool
      "column status is neither grouped nor aggregated; add it to GROUP BY, or use MIN or MAX"),
     ("SELECT LENGTH(SELECT status FROM accounts) AS n",
      "'SELECT status FROM accounts' stands where a value is wanted; put the SELECT into parentheses of its own"),
+    ("SELECT full_name FROM clients WHERE client_id IN (SELECT a.account_id AS email FROM accounts AS a WHERE a.status = email)",
+     "email could mean the output column or one further out; write table.column, or another name after AS"),
     ("SELECT account_id FROM accounts ORDER BY NULL", "ORDER BY NULL is the same for every row; name the column"),
     ("SELECT account_id FROM accounts ORDER BY 1", "ORDER BY 1 is the same for every row; name the column"),
     ("SELECT ROW_NUMBER() OVER () AS n FROM accounts", "ROW_NUMBER() OVER () has no order; write OVER (ORDER BY ...)"),

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from toolscale.canonical import content_hash
 from toolscale.environment.builtins import CALCULATE, calculate_tool, transfer_tool, with_handovers
-from toolscale.environment.folder import Folder, find_folder, read_folder
+from toolscale.environment.folder import Folder, dropped_names, find_folder, read_folder
 from toolscale.environment.population import Rows, make_rows
 from toolscale.environment.population_check import check_population
 from toolscale.environment.references import check_references
@@ -57,7 +57,8 @@ def load_environment(domain: str | Path) -> Environment:
     issues = [*folder.issues, *check_references(folder)]
     schema, tools, invariants = _compile(folder, issues)
     if issues:
-        raise SpecError(issues)
+        unparsed = dropped_names(folder.path, folder) if folder.issues else set()
+        raise SpecError(issue for issue in issues if not any(repr(name) in issue.problem for name in unparsed))
     assert schema is not None
     equalities = frozenset[Equality]().union(*(tool.equalities for tool in tools.values()), *(made.equalities for made in invariants.values()))
     return Environment(

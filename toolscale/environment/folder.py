@@ -113,4 +113,27 @@ def _parse(data: Any, model: type[Record], file: str) -> tuple[Record | None, li
     try:
         return model.model_validate(data), []
     except ValidationError as error:
-        return None, issues_of(error, model, data, file)
+        return _parse_rest(data, model, error), issues_of(error, model, data, file)
+
+
+def _parse_rest(data: dict[str, Any], model: type[Record], error: ValidationError) -> Record | None:
+    """Parse a list of tools or intents without the faulty ones, so that faults of the others are told too; None for other files."""
+    places = [fault["loc"] for fault in error.errors(include_url=False)]
+    if model not in (ToolsetSpec, IntentsSpec) or any(len(place) < 2 or not isinstance(data.get(str(place[0])), list) for place in places):
+        return None
+    faulty = {place[:2] for place in places}
+    return model.model_validate({name: [item for number, item in enumerate(items) if (name, number) not in faulty] for name, items in data.items()})
+
+
+def dropped_names(path: Path, folder: Folder) -> set[str]:
+    """Return the names of tools and intents that stand in the files but could not be parsed: what others say of them is no fault of theirs."""
+    found: set[str] = set()
+    for file, items, key, kept in (
+        ("toolset.yaml", "tools", "name", {tool.name for tool in (folder.part(ToolsetSpec) or ToolsetSpec(tools=())).tools}),
+        ("intents.yaml", "intents", "id", {intent.id for intent in (folder.part(IntentsSpec) or IntentsSpec(intents=())).intents}),
+    ):
+        data, _ = read_yaml(path / file)
+        listed = data.get(items) if isinstance(data, dict) else None
+        names = {str(item.get(key)) for item in listed if isinstance(item, dict)} if isinstance(listed, list) else set()
+        found |= names - kept
+    return found

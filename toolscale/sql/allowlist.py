@@ -255,5 +255,6 @@ def _check_placeholder(node: exp.Expr, report: Report) -> None:
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, Report], None]] = {
     exp.Identifier: _check_identifier, exp.Literal: _check_literal, exp.Anonymous: _check_function, exp.Cast: _check_cast, exp.Limit: _check_limit,
     exp.In: _check_in, exp.Join: _check_join, exp.If: _check_if, exp.Star: _check_star, exp.Tuple: _check_tuple, exp.Values: _check_values,
-    exp.Union: _check_union, exp.Distinct: _check_distinct, exp.Is: _check_is, exp.Placeholder: _check_placeholder, exp.Alias: _check_alias, exp.Select: _check_select,
+    exp.Union: _check_union, exp.Distinct: _check_distinct, exp.Is: _check_is, exp.Placeholder: _check_placeholder, exp.Alias: _check_alias,
+    exp.Select: _check_select,
 }  # fmt: skip

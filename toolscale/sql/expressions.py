@@ -67,6 +67,9 @@ class ExpressionReader:
                 return self._found(node, level, holders[0])
             if table in level.sources:
                 break
+            if not table and name in level.aliases:
+                # DuckDB would take the output column of this SELECT, SQLite that of the SELECT around it.
+                self.report.add(f"{name} could mean the output column or one further out", "write table.column, or another name after AS")
             level = level.outer
         self._report_unknown_column(name, table, scope)
         return UNKNOWN

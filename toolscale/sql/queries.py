@@ -8,7 +8,6 @@ from typing import Any
 from sqlglot import exp
 
 from toolscale.records import SchemaSpec
-from toolscale.sql.compiled import Column
 from toolscale.sql.expressions import ExpressionReader
 from toolscale.sql.macros import AGGREGATES
 from toolscale.sql.rendering import TEXT_TYPES, macro_name
@@ -81,7 +80,7 @@ class QueryReader(ExpressionReader):
         return one.type or two.type
 
     def _select(self, node: exp.Expr, outer: Scope | None, queries: Mapping[str, Query]) -> Query:
-        scope = Scope({}, outer, queries)
+        scope = Scope({}, outer, queries, frozenset(item.alias for item in node.expressions if isinstance(item, exp.Alias)))
         self._sources(node, scope)
         names, infos = self._outputs(node, scope)
         for part in ("where", "having"):
@@ -339,11 +338,6 @@ class _Anything(dict[str, Info]):
 
     def __missing__(self, name: str) -> Info:
         return UNKNOWN
-
-
-def base_of(query: Query) -> tuple[Column | None, ...]:
-    """Return the base column of each output."""
-    return tuple(info.base for info in query.infos)
 
 
 def _query_source(alias: str, query: Query) -> Source:

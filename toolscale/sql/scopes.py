@@ -66,6 +66,8 @@ class Scope:
     outer: Scope | None = None
     queries: Mapping[str, Query] = field(default_factory=dict)
     """WITH queries that can be read here."""
+    aliases: frozenset[str] = frozenset()
+    """Names given to output columns with AS."""
 
 
 @dataclass(frozen=True, slots=True)
