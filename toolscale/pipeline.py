@@ -86,6 +86,8 @@ def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
     """Admit a domain and write it, populated, into `out`. `admission.json` is written last: where it is right, nothing is done."""
     environment = load_environment(find_folder(domain))
     if not _is_built(environment, out):
+        if issues := check_intents(environment):
+            raise SpecError(issues)
         admission = ensure_admitted(environment, cache)
         write_world(environment, populate(environment, seed=POPULATION_SEED), admission, out)
     return out

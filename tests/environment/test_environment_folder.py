@@ -185,4 +185,7 @@ def test_a_tool_that_cannot_be_read_hides_no_fault_of_another(spoil: Spoil) -> N
     )
     with pytest.raises(SpecError) as error:
         load_environment(folder)
-    assert [str(issue) for issue in error.value.issues] == []
+    assert [issue.place for issue in error.value.issues] == [
+        "tools[find_member].descripton", "tools[list_loans].steps[0].sql", "tools[list_loans].returns.loans.rows",
+        "tools[list_loans].parameters.member_id",
+    ]  # fmt: skip

@@ -111,5 +111,5 @@ def test_a_skeleton_is_the_request_with_every_fact_masked() -> None:
     assert len(masked) == 4
     rest = candidate.request
     for part in filter(None, masked):
-        before, found, rest = rest.partition(part)
+        _, found, rest = rest.partition(part)
         assert found == part

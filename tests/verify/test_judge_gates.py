@@ -169,3 +169,11 @@ def test_a_verifier_that_looks_at_keys_alone_lets_mutants_live(plant: OpenCourt)
 def test_a_verifier_that_compares_calls_refuses_right_ways(plant: OpenCourt) -> None:
     strict = plant(states=CallsOnly)
     assert failures(strict, first(strict, "return_all"))["equivalents_accepted"].startswith("a right trajectory scores 0: order")
+
+
+def test_a_candidate_about_rows_that_are_not_there_is_rejected(court: Court) -> None:
+    candidate = first(court, "pay_some_fees")
+    nobody = candidate.model_copy(update={"bindings": {"member": (("mb_0",),)}})
+    assert failures(court, nobody) == {"schema": "member is bound to (('mb_0',),), which members does not have"}
+    unknown = candidate.model_copy(update={"intent_id": "pay_nothing"})
+    assert failures(court, unknown) == {"schema": "the environment has no intent 'pay_nothing' with the slots amount_cents"}

@@ -38,7 +38,7 @@ def render_card(
 
 
 def _header(environment: Environment, rows: DatasetRows) -> dict[str, Any]:
-    domain, rejects = environment.domain, f"{environment.domain}_rejects"
+    domain, rejects = environment.domain, "rejects"
     splits = [{"split": split, "path": f"{domain}/{split}-*.parquet"} for split in rows.splits]
     rejected = [{"split": "rejected", "path": f"rejects/{domain}/rejected-*.parquet"}]
     examples = [_split(split, part, TASK_SCHEMA) for split, part in rows.splits.items()]

@@ -66,22 +66,25 @@ class Judge:
                 world.close()
 
     def inputs(self, candidate: Candidate) -> Inputs:
-        """What the request of a candidate says: its slots, and the described columns of the rows that it is about."""
+        """What the request of a candidate says: its slots, and the described columns of the rows it is about. Rejection if those are not there."""
         plan = self.plans[candidate.intent_id]
         said = {}
         for name, role in plan.roles.items():
             if role.said:
-                row = self._row(role.table, tuple(candidate.bindings[name][0]))
+                bound = candidate.bindings.get(name)
+                row = self._row(role.table, tuple(bound[0])) if bound else None
+                if row is None:
+                    raise Rejection("schema", f"{name} is bound to {bound or 'no row'}, which {role.table} does not have")
                 said[name] = {column: row[column] for column in role.said}
         return Inputs(dict(candidate.say), said)
 
-    def _row(self, table: str, key: tuple[Any, ...]) -> dict[str, Any]:
+    def _row(self, table: str, key: tuple[Any, ...]) -> dict[str, Any] | None:
         if table not in self._index:
             spec = self.environment.schema.tables[table]
             names = list(spec.columns)
             places = [names.index(column) for column in spec.key]
             self._index[table] = {tuple(row[p] for p in places): dict(zip(names, row, strict=True)) for row in self._rows[table]}
-        return self._index[table][key]
+        return self._index[table].get(key)
 
     def judge(self, candidate: Candidate) -> Judged:
         """Record the candidate, run every gate, and return the verdict with all findings."""
@@ -92,7 +95,11 @@ class Judge:
 
     def subject(self, candidate: Candidate) -> Subject:
         """Record a candidate for grading rollouts of it. Raises Rejection if it cannot be recorded."""
-        plan, inputs = self.plans[candidate.intent_id], self.inputs(candidate)
+        plan = self.plans.get(candidate.intent_id)
+        if plan is None or set(candidate.say) != set(plan.intent.slots):
+            slots = ", ".join(sorted(candidate.say)) or "none"
+            raise Rejection("schema", f"the environment has no intent {candidate.intent_id!r} with the slots {slots}")
+        inputs = self.inputs(candidate)
         self.states.forget()
         self.world.reset()
         return self._subject(plan, candidate, inputs, self.recorder.record(plan, inputs))
