@@ -67,6 +67,12 @@ class Relatives:
         return [other for other in dict.fromkeys(drawn) if parents[other] != parents.get(key)][:count]
 
 
+    def any(self, table: str, rng: random.Random) -> list[Any]:
+        """Some rows of the table."""
+        keys = self._keys.get(table, [])
+        return [keys[rng.randrange(len(keys))] for _ in range(3)] if keys else []
+
+
 class MutantMaker:
     """Makes the mutants of a subject; the draw depends on the candidate alone."""
 
@@ -211,7 +217,7 @@ class MutantMaker:
             yield Trajectory("repeat", "open", (*subject.writes[: position + 1], call, *subject.writes[position + 1 :]))
 
     def extras(self, subject: Subject, rng: random.Random) -> Iterator[Trajectory]:
-        """Yield any write over ids that the agent saw, besides the golden ones; many have no effect."""
+        """Yield any write besides the golden ones, over ids that the agent saw or, of tables that it did not see, any; many have no effect."""
         pool: dict[str, list[Any]] = {}
         for name, rows in subject.recording.observed.items():
             role = subject.plan.roles[name]
@@ -224,7 +230,7 @@ class MutantMaker:
                 arguments = {}
                 for param, schema in self.environment.tools[name].spec.parameters.items():
                     table = self._table_of(name, param)
-                    options = pool.get(table, []) if table is not None else _plain_values(schema, subject.today)
+                    options = pool.get(table) or self.relatives.any(table, rng) if table is not None else _plain_values(schema, subject.today)
                     if "default" in schema:
                         continue
                     if not options:
