@@ -125,7 +125,8 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
 )
 def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit: Edit, issue: str) -> None:
     found = [str(one) for one in check_intents(load_environment(spoilt(tmp_path / "mock", "mock", edit)))]
-    assert found[:1] == [issue] and all(one.partition(": ")[2].partition("]")[2] == issue.partition(": ")[2].partition("]")[2] for one in found[2:])
+    print("STATIC", len(found), found[1:])
+    assert found == [issue]
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ class Judge:
         rule, invariant = self._laws.broken(subject, self.recorder)
         gate("lawful", rule, "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken")
         gate("integrity", invariant, "invariants hold after every call")
-        gate("necessary", superfluous(subject), f"each of {len(subject.writes)} writes is needed")
+        gate("necessary", superfluous(subject), "no golden write can be left out")
         gate("not_leaked", leaked(subject), "what must be told is not in the request")
         idle = self._first_scoring(subject, idle_agents(subject))
         lazy = f"an agent that does not do the task scores 1: {idle.describe()}" if idle else None
