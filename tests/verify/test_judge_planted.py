@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,6 +31,14 @@ NAMED = (
     (INTENTS, "      - {kind: text, is: loan.title}\n", ""),
 )
 """The loan is named by its title, which is then no news."""
+FROZEN = "      - frozen: {freeze_card: {card_id: card.card_id}}\n"
+ANY_OPEN = "where: loan.status = 'open'\n        take: any\n        same: [title]\n        text: any of my open loans\n        cues: [any, open]"
+MORE_OR_EQUAL = ("rules.yaml", "call.amount_cents > policy", "call.amount_cents >= policy")
+HIDES = ("toolset.yaml", "WHERE member_id = :member_id ORDER BY due_on", "WHERE member_id = :member_id AND renewals < 3 ORDER BY due_on")
+EXACTLY = "in a way that reads back as exactly that"
+NOT_SAID = {"grounded": "the request does not say amount_cents = 2999 in a way that reads back as exactly that"}
+NOT_NAMED = {"grounded": "the request does not say member.full_name = 'Patricia Andrews' in a way that reads back as exactly that"}
+NOT_BORN = {"grounded": "the request does not say member.date_of_birth = '2004-07-18' in a way that reads back as exactly that"}
 CONDITIONAL = (
     "      - if: member.fees_cents {test} say.amount_cents\n"
     "        then: [{{paid: " + PAID.replace("{", "{{").replace("}", "}}") + "}}]\n"
@@ -102,12 +111,12 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
             id="one alternative lacks a slot",
         ),
         pytest.param(
-            (INTENTS, "text: whichever of my open loans is due first", "text: whichever of my open loans is due next"),
+            (INTENTS, '"Renew {loan}, please. Which', '"Renew my open loan, please. Which'),
             "intents.yaml: intents[renew_due_first].requests[0]: the cue 'due first' of loan is not in it; say {loan}, or the cue itself",
             id="phrase lacks a superlative",
         ),
         pytest.param(
-            (INTENTS, "text: all my open loans", "text: my open loans"),
+            (INTENTS, "I am bringing back {loan}.", "I am bringing back my open loans."),
             "intents.yaml: intents[return_all].requests[0]: the cue 'all' of loan is not in it; say {loan}, or the cue itself",
             id="phrase lacks all",
         ),
@@ -125,7 +134,6 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
 )
 def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit: Edit, issue: str) -> None:
     found = [str(one) for one in check_intents(load_environment(spoilt(tmp_path / "mock", "mock", edit)))]
-    print("STATIC", len(found), found[1:])
     assert found == [issue]
 
 
@@ -155,34 +163,211 @@ def test_a_fault_of_the_world_is_not_loaded(tmp_path: Path, edit: Edit, issue: s
     ("edits", "intent", "found"),
     [
         pytest.param(
-            [(INTENTS, EACH_RETURNED, ""), (INTENTS, "    do:\n    tell:\n" + COUNTED, "    do: []\n    tell:\n" + COUNTED), (INTENTS, COUNTED, "      - {kind: bool, is: (SELECT COUNT(*) FROM loan) > 1}")],
-            "return_all", {}, id="pure yes or no",
+            [
+                (INTENTS, f"    do:\n{EACH_RETURNED}    tell:\n{COUNTED}", f"    do: []\n    tell:\n{COUNTED}"),
+                (INTENTS, COUNTED, "      - {kind: bool, is: (SELECT COUNT(*) FROM loan) > 1}"),
+            ],
+            "return_all",
+            {
+                "schema": "nothing changes and nothing but a yes or no is told",
+                "idle_fails": "an agent that does not do the task scores 1: idle: no write; says 'Yes, done.'",
+                "mutants_killed": "a wrong trajectory scores 1: unsaid: no write; says 'I have taken care of it.'",
+            },
+            id="pure yes or no",
         ),
         pytest.param(
             [(INTENTS, f"      - paid: {PAID}\n", CONDITIONAL.format(test="<", other="later", amount="say.amount_cents"))],
-            "pay_some_fees", {}, id="fact of the branch not taken",
+            "pay_some_fees",
+            {"schema": "paid has no value on the path taken"},
+            id="fact of the branch not taken",
         ),
         pytest.param(
-            [NAMED[0]], "renew_due_first", {}, id="leaked answer",
+            [NAMED[0]],
+            "renew_due_first",
+            {"not_leaked": "the request already says what must be told: text The Ninth Gate Keeper"},
+            id="leaked answer",
         ),
         pytest.param(
-            [("rules.yaml", "call.amount_cents > policy", "call.amount_cents >= policy"), (INTENTS, "[4500, 5000, 6250]", "[4000]")],
-            "pay_over_desk_limit", {}, id="a limit said by the user",
+            [MORE_OR_EQUAL, (INTENTS, "[4500, 5000, 6250]", "[4000]")],
+            "pay_over_desk_limit",
+            {"not_leaked": "the request already says what must be told: money 4000"},
+            id="the limit is in the request",
         ),
         pytest.param(
-            [("rules.yaml", "call.amount_cents > policy", "call.amount_cents >= policy"), (INTENTS, "[500, 1250, 2000, 2999]", "[4000]")],
-            "pay_some_fees", {}, id="rule broken by a hair",
+            [MORE_OR_EQUAL, (INTENTS, "[500, 1250, 2000, 2999]", "[4000]")],
+            "pay_some_fees",
+            {"lawful": "pay_fees breaks the rule desk_limit: Payments of more than $40 are taken at the desk only."},
+            id="rule broken by a cent",
         ),
         pytest.param(
             [(INTENTS, "[4500, 5000, 6250]", "[4000]")],
-            "pay_over_desk_limit", {}, id="refusal of what is just allowed",
+            "pay_over_desk_limit",
+            {"lawful": "what is asked does not break the rule desk_limit"},
+            id="refusal of what is just allowed",
         ),
         pytest.param(
-            [("toolset.yaml", "add_days(due_on, :days), renewals", "due_on, renewals"), ("toolset.yaml", "renewals = renewals + 1 WHERE", "renewals = renewals WHERE")],
-            "renew_due_first", {}, id="no-op write",
+            [("toolset.yaml", "add_days(due_on, :days), renewals = renewals + 1", "add_days(due_on, :days - :days)")],
+            "renew_due_first",
+            {
+                "necessary": "without renew_loan the end state is accepted all the same",
+                "mutants_killed": "a wrong trajectory scores 1: sibling: renew_loan(loan_id='ln_1055')",
+            },
+            id="no-op write",
         ),
     ],
 )
 def test_a_faulty_intent_yields_no_task(plant: OpenCourt, edits: list[Edit], intent: str, found: dict[str, str]) -> None:
     court = plant(*edits)
-    print("FOUND", failures(court, first(court, intent)))
+    assert failures(court, first(court, intent)) == found
+
+
+@pytest.mark.parametrize(
+    ("intent", "pattern", "instead", "found"),
+    [
+        pytest.param("renew_due_first", "open ", "", {"grounded": "the request lacks the cue 'open' of loan"}, id="lost adjective"),
+        pytest.param("return_all", "all my", "my", {"grounded": "the request lacks the cue 'all' of loan"}, id="lost all"),
+        pytest.param("pay_some_fees", "born July", "born June", NOT_BORN, id="another month of birth"),
+        pytest.param("pay_some_fees", "July 18, 2004", "July 19, 2004", NOT_BORN, id="off by one day"),
+        pytest.param("pay_some_fees", "Andrews", "Andrew", NOT_NAMED, id="misspelt name"),
+        pytest.param("pay_some_fees", r"\$29\.99", "$30.99", NOT_SAID, id="a dollar more"),
+        pytest.param("pay_some_fees", r"\$29\.99", "some money", NOT_SAID, id="lost amount"),
+        pytest.param("pay_some_fees", r"\Z", " Use pay_fees.", {"not_leaked": "the request names the tool pay_fees"}, id="named tool"),
+    ],
+)
+def test_a_request_that_lost_its_meaning_is_rejected(court: Court, intent: str, pattern: str, instead: str, found: dict[str, str]) -> None:
+    candidate = first(court, intent)
+    request = re.sub(pattern, instead, candidate.request, count=1)
+    assert request != candidate.request
+    assert failures(court, candidate.model_copy(update={"request": request})) == found
+
+
+def same_name_and_birthday(rows: Rows) -> Rows:
+    """Everybody has a double."""
+    return {**rows, "members": [*rows["members"], *((f"mbx{member[0][3:]}", *member[1:]) for member in rows["members"])]}
+
+
+def suspended_double(rows: Rows) -> Rows:
+    """Everybody has a double who is suspended."""
+    return {**rows, "members": [*rows["members"], *((f"mbx{m[0][3:]}", *m[1:3], "suspended", m[4]) for m in rows["members"])]}
+
+
+def second_copy(rows: Rows) -> Rows:
+    """Every open loan has a twin of the same title that is due later, and was renewed often."""
+    return {**rows, "loans": [*rows["loans"], *((f"{n[0]}9", n[1], n[2], "2026-04-24", 3, "open", None) for n in rows["loans"] if n[5] == "open")]}
+
+
+def returned_copy(rows: Rows) -> Rows:
+    """Every open loan has a twin of the same title that was returned."""
+    return {**rows, "loans": [*rows["loans"], *((f"{n[0]}9", *n[1:5], "returned", "2026-03-08") for n in rows["loans"] if n[5] == "open")]}
+
+
+@pytest.mark.parametrize(
+    ("edits", "twins", "intent", "found"),
+    [
+        pytest.param([], same_name_and_birthday, "pay_some_fees", {"unambiguous": "2 rows fit member equally well"}, id="name and birthday"),
+        pytest.param(
+            [(INTENTS, "{is: members, by: identity}", "{is: members, by: identity, where: member.status = 'active'}")],
+            suspended_double,
+            "pay_some_fees",
+            {"unambiguous": "member could be ('mbx1002',), which ends in another state"},
+            id="same description, other status",
+        ),
+        pytest.param([*NAMED], second_copy, "renew_due_first", {"unambiguous": "2 rows fit loan equally well"}, id="same description"),
+        pytest.param(
+            [*NAMED, (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= :today AND loan.due_on <> '2026-04-24'")],
+            second_copy,
+            "renew_due_first",
+            {"unambiguous": "2 rows fit loan equally well"},
+            id="a row that only fails `when`",
+        ),
+        pytest.param(
+            [*NAMED, HIDES, (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= :today AND loan.renewals < 3")],
+            second_copy,
+            "renew_due_first",
+            {"unambiguous": "loan could be ('ln_10529',), which no tool shows"},
+            id="a row hidden by the finder",
+        ),
+        pytest.param(
+            [HIDES],
+            second_copy,
+            "return_all",
+            {
+                "case_agrees": "loan: the case is about [('ln_1001',), ('ln_10019',), ('ln_1004',), ('ln_10049',), ('ln_1007',), ('ln_10079',), "
+                "('ln_1010',), ('ln_10109',)], the agent chose [('ln_1001',), ('ln_1004',), ('ln_1007',), ('ln_1010',)]"
+            },
+            id="a row of a set hidden by the finder",
+        ),
+        pytest.param(
+            [(INTENTS, DUE_FIRST, ANY_OPEN)],
+            second_copy,
+            "renew_due_first",
+            {"unambiguous": "rows that fit loan differ in title"},
+            id="any, of rows that differ",
+        ),
+        pytest.param([*NAMED], returned_copy, "renew_due_first", {}, id="a twin that the tool refuses does no harm"),
+    ],
+)
+def test_a_twin_is_ambiguous(plant: OpenCourt, edits: list[Edit], twins: Callable[[Rows], Rows], intent: str, found: dict[str, str]) -> None:
+    def with_twins(environment: Environment) -> Rows:
+        return twins(populate(environment))
+
+    court = plant(*edits, rows=with_twins)
+    assert failures(court, first(court, intent)) == found
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
+    """The domain finance with three faulty intents."""
+    edits = (
+        (INTENTS, FROZEN, f"{FROZEN}      - thawed: {{unfreeze_card: {{card_id: card.card_id}}}}\n"),
+        (INTENTS, "reason: \"'duplicate'\"", "reason: \"'wrong_amount'\""),
+        (INTENTS, "reserve.account_id, to_account_id: target.account_id", "target.account_id, to_account_id: reserve.account_id"),
+    )
+    environment = load_environment(spoilt(tmp_path_factory.mktemp("planted") / "finance", "finance", *edits))
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    yield CandidateSource(environment, World(environment, rows)), judge
+    judge.close()
+
+
+@pytest.mark.parametrize(
+    ("intent", "found"),
+    [
+        pytest.param(
+            "freeze_card",
+            {
+                "necessary": "without freeze_card the end state is accepted all the same",
+                "mutants_killed": "a wrong trajectory scores 1: stranger: freeze_card(card_id='cd_4266'), unfreeze_card(card_id='cd_4581')",
+            },
+            id="freeze and unfreeze",
+        ),
+        pytest.param(
+            "dispute_duplicate",
+            {"grounded": "open_dispute(reason='wrong_amount') has no cue in the request; one of wrong amount, overcharged, too much"},
+            id="wrong enum value",
+        ),
+        pytest.param(
+            "top_up_and_pay", {"replay": "pay_bill fails: Account ac_4483 has $199.32 available, the bill is $199.34"}, id="swapped accounts"
+        ),
+    ],
+)
+def test_a_faulty_intent_of_the_bank_yields_no_task(bank: Court, intent: str, found: dict[str, str]) -> None:
+    assert failures(bank, first(bank, intent)) == found
+
+
+@pytest.mark.parametrize(
+    ("intent", "old", "new", "finding"),
+    [
+        pytest.param("create_standing_order", "April 1, 2026", "next Friday", "does not say first_on = '2026-04-01' " + EXACTLY, id="two-reading date"),
+        pytest.param("create_standing_order", "April 1, 2026", "around April 1, 2026", "does not say first_on = '2026-04-01' " + EXACTLY, id="hedged date"),
+        pytest.param("create_standing_order", "monthly", "regular", "does not say frequency = 'monthly' " + EXACTLY, id="lost enum value"),
+        pytest.param("pay_bill_lowest_covering", "lowest", "smaller", "lacks the cue 'lowest' of source", id="lost superlative"),
+        pytest.param("pay_all_overdue_bills", "Clear all", "Clear", "lacks the cue 'all' of bill", id="lost all"),
+        pytest.param("pay_bill", "school account", "scool account", "does not say source.nickname = 'school account' " + EXACTLY, id="misspelt name"),
+    ],
+)
+def test_a_request_to_the_bank_that_lost_its_meaning_is_rejected(bank: Court, intent: str, old: str, new: str, finding: str) -> None:
+    candidate = first(bank, intent)
+    assert old in candidate.request
+    changed = candidate.model_copy(update={"request": candidate.request.replace(old, new)})
+    assert failures(bank, changed) == {"grounded": f"the request {finding}"}

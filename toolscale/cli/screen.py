@@ -26,7 +26,7 @@ def print_task(row: Row, split: str) -> None:
     console = _console()
     difficulty = row["difficulty"]
     console.rule(f"[bold]{row['id']}[/]  {row['intent_id']}", align="left")
-    counts = [f"{difficulty[name]} {name}" for name in ("reads", "writes", "hops")]
+    counts = [f"{difficulty[name]} {name[:-1] if difficulty[name] == 1 else name}" for name in ("reads", "writes", "hops")]
     console.print(" · ".join([split, row["outcome"], difficulty["tier"], *counts]), style="dim")
     console.print(Panel(Text(row["request"]), title="request", title_align="left", border_style="cyan"))
     for number, call in enumerate(row["golden_calls"], 1):
