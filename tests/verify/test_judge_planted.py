@@ -36,6 +36,7 @@ ANY_OPEN = "where: loan.status = 'open'\n        take: any\n        same: [title
 MORE_OR_EQUAL = ("rules.yaml", "call.amount_cents > policy", "call.amount_cents >= policy")
 HIDES = ("toolset.yaml", "WHERE member_id = :member_id ORDER BY due_on", "WHERE member_id = :member_id AND renewals < 3 ORDER BY due_on")
 EXACTLY = "in a way that reads back as exactly that"
+NO_DAY = f"does not say first_on = '2026-04-01' {EXACTLY}"
 NOT_SAID = {"grounded": "the request does not say amount_cents = 2999 in a way that reads back as exactly that"}
 NOT_NAMED = {"grounded": "the request does not say member.full_name = 'Patricia Andrews' in a way that reads back as exactly that"}
 NOT_BORN = {"grounded": "the request does not say member.date_of_birth = '2004-07-18' in a way that reads back as exactly that"}
@@ -243,12 +244,12 @@ def test_a_request_that_lost_its_meaning_is_rejected(court: Court, intent: str, 
 
 def same_name_and_birthday(rows: Rows) -> Rows:
     """Everybody has a double."""
-    return {**rows, "members": [*rows["members"], *((f"mbx{member[0][3:]}", *member[1:]) for member in rows["members"])]}
+    return {**rows, "members": [*rows["members"], *((f"mbx{str(member[0])[3:]}", *member[1:]) for member in rows["members"])]}
 
 
 def suspended_double(rows: Rows) -> Rows:
     """Everybody has a double who is suspended."""
-    return {**rows, "members": [*rows["members"], *((f"mbx{m[0][3:]}", *m[1:3], "suspended", m[4]) for m in rows["members"])]}
+    return {**rows, "members": [*rows["members"], *((f"mbx{str(m[0])[3:]}", *m[1:3], "suspended", m[4]) for m in rows["members"])]}
 
 
 def second_copy(rows: Rows) -> Rows:
@@ -284,7 +285,7 @@ def returned_copy(rows: Rows) -> Rows:
             [*NAMED, HIDES, (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= :today AND loan.renewals < 3")],
             second_copy,
             "renew_due_first",
-            {"unambiguous": "loan could be ('ln_10529',), which no tool shows"},
+            {"unambiguous": "loan could be ('ln_10499',), which no tool shows"},
             id="a row hidden by the finder",
         ),
         pytest.param(
@@ -358,11 +359,11 @@ def test_a_faulty_intent_of_the_bank_yields_no_task(bank: Court, intent: str, fo
 @pytest.mark.parametrize(
     ("intent", "old", "new", "finding"),
     [
-        pytest.param("create_standing_order", "April 1, 2026", "next Friday", "does not say first_on = '2026-04-01' " + EXACTLY, id="two-reading date"),
-        pytest.param("create_standing_order", "April 1, 2026", "around April 1, 2026", "does not say first_on = '2026-04-01' " + EXACTLY, id="hedged date"),
+        pytest.param("create_standing_order", "April 1, 2026", "next Friday", NO_DAY, id="two-reading date"),
+        pytest.param("create_standing_order", "April 1, 2026", "around April 1, 2026", NO_DAY, id="hedged date"),
         pytest.param("create_standing_order", "monthly", "regular", "does not say frequency = 'monthly' " + EXACTLY, id="lost enum value"),
         pytest.param("pay_bill_lowest_covering", "lowest", "smaller", "lacks the cue 'lowest' of source", id="lost superlative"),
-        pytest.param("pay_all_overdue_bills", "Clear all", "Clear", "lacks the cue 'all' of bill", id="lost all"),
+        pytest.param("pay_all_overdue_bills", "all", "the", "lacks the cue 'all' of bill", id="lost all"),
         pytest.param("pay_bill", "school account", "scool account", "does not say source.nickname = 'school account' " + EXACTLY, id="misspelt name"),
     ],
 )

@@ -83,4 +83,3 @@ def noun_phrase(role: RolePlan, row: Mapping[str, Any], environment: Environment
 
 def _names(template: str) -> list[str]:
     return [match.group(1) for match in PLACE.finditer(template)]
-

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.records import CallStep, ColumnType, Description, EachStep, IfStep, Intent, PlanStep, Role, Rule, Tell
+from toolscale.records import CallStep, ColumnType, Description, EachStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, Tell
 from toolscale.sql.compiled import CompiledTool, Statement
-from toolscale.tasks.names import Bind, Expression, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
+from toolscale.tasks.names import NO_TABLES, Bind, Expression, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
 from toolscale.tasks.tools import Finder, finders, parameter_types, step_columns
 
 
@@ -24,6 +24,8 @@ class RolePlan:
     ancestors: tuple[str, ...]
     """Parent first."""
     description: Description | None
+    first: str | None
+    """The superlative: rows are ordered by this expression, lowest first."""
     said: tuple[str, ...]
     """Columns that the request says, as `say_<role>.column`."""
     finder: Finder
@@ -117,15 +119,20 @@ SLOT_TYPES: dict[str, ColumnType] = {
 }  # fmt: skip
 
 
+def starting_scope(environment: Environment, intent: Intent | None = None, schema: SchemaSpec = NO_TABLES) -> Scope:
+    """The names that have a value before any call: the policy's constants and, for an intent, its slots."""
+    policy: dict[str, ColumnType] = {name: "int" if isinstance(value, int) else "text" for name, value in environment.spec.policy.constants.items()}
+    scope = Scope({"policy": policy}, schema=schema)
+    return scope if intent is None else scope.with_row("say", {name: SLOT_TYPES[slot.kind] for name, slot in intent.slots.items()})
+
+
 class PlanCompiler:
     """Compiles the intents and rules of one environment, collecting every issue."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.issues: list[SpecIssue] = []
-        self._policy: dict[str, ColumnType] = {
-            name: "int" if isinstance(value, int) else "text" for name, value in environment.spec.policy.constants.items()
-        }
+        self._scope = starting_scope(environment)
 
     def compile_rules(self) -> dict[str, RulePlan]:
         """Compile all rules of `rules.yaml`."""
@@ -142,7 +149,7 @@ class PlanCompiler:
         arguments: dict[str, ColumnType] = {}
         for tool in rule.guards:
             arguments |= parameter_types(self.environment.tools[tool])
-        scope = Scope({"call": arguments, "policy": self._policy})
+        scope = self._scope.with_row("call", arguments)
         applies = compile_expression(rule.applies, scope, file=file, place=f"{place}.applies") if rule.applies else None
         reads = []
         for read, call in rule.reads.items():
@@ -159,9 +166,7 @@ class PlanCompiler:
         file, place = "intents.yaml", f"intents[{intent.id}]"
         before = len(self.issues)
         try:
-            slots = {name: SLOT_TYPES[slot.kind] for name, slot in intent.slots.items()}
-            scope = Scope({"say": slots, "policy": self._policy})
-            roles, scope = self._roles(intent, scope, file, place)
+            roles, scope = self._roles(intent, starting_scope(self.environment, intent), file, place)
             steps, scope = self._steps(intent.do, scope, roles, file, f"{place}.do")
             tells = tuple(self._tell(tell, scope, file, f"{place}.tell[{i}]", roles) for i, tell in enumerate(intent.tell))
         except SpecError as error:
@@ -214,7 +219,18 @@ class PlanCompiler:
         relations = {bind for bind in statement.binds if bind in scope.relations}
         needs = (used | relations) - {f"say_{name}"}
         return RolePlan(
-            name, role, role.is_, table.key, tuple(ancestors), description, said, finder, statement, binds_of(statement, inner), frozenset(needs)
+            name,
+            role,
+            role.is_,
+            table.key,
+            tuple(ancestors),
+            description,
+            first,
+            said,
+            finder,
+            statement,
+            binds_of(statement, inner),
+            frozenset(needs),
         )
 
     def _needed(self, name: str, role: Role, description: Description | None, intent: Intent) -> set[str]:

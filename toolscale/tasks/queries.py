@@ -12,7 +12,7 @@ from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.names import Bind, Expression, Scope, bind_select, binds_of, compile_expression, compile_statement, conjuncts
-from toolscale.tasks.plan import SLOT_TYPES, Plan
+from toolscale.tasks.plan import Plan, starting_scope
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,7 @@ class RoleQuery:
 def compile_case(environment: Environment, plan: Plan) -> tuple[RoleQuery, ...]:
     """Compile the case queries of an intent. Raises SpecError."""
     intent, place = plan.intent, f"intents[{plan.intent.id}]"
-    slots: dict[str, ColumnType] = {name: SLOT_TYPES[slot.kind] for name, slot in intent.slots.items()}
-    policy: dict[str, ColumnType] = {
-        name: "int" if isinstance(value, int) else "text" for name, value in environment.spec.policy.constants.items()
-    }
-    scope = Scope({"say": slots, "policy": policy}, schema=environment.schema)
+    scope = starting_scope(environment, intent, environment.schema)
     drawn = {name for name, slot in intent.slots.items() if slot.sql is None}
     waiting = list(conjuncts(intent.when, "intents.yaml", f"{place}.when")) if intent.when else []
     undrawn = [name for name in intent.slots if name not in drawn]
@@ -90,8 +86,7 @@ def _role_query(environment: Environment, plan: Plan, name: str, scope: Scope, p
         conditions += [f"{name}.{column} = root.{column}" for column in key]
     if role.where:
         conditions.append(f"({role.where.replace('{all}', table)})")
-    description = plan.roles[name].description
-    first = role.first or (description.first.replace("{r}", name) if description and description.first else None)
+    first = plan.roles[name].first
     columns = ", ".join(f"{name}.{column}" for column in _columns(environment, table))
     order = ", ".join(f"{name}.{column}" for column in environment.schema.tables[table].key)
     sql = f"SELECT {columns}, ({first or '0'}) AS best FROM {table} AS {name} WHERE {' AND '.join(conditions) or '1 = 1'} ORDER BY best, {order}"

@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from toolscale.environment import Environment, World
 from toolscale.language import contains_words
-from toolscale.records import ColumnType, ToolCall
+from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
-from toolscale.tasks.names import Bind, Scope, bind_select, binds_of, bound_values, compile_statement, conjuncts, parse_expression, relation_key
-from toolscale.tasks.plan import SLOT_TYPES, Plan, RolePlan
+from toolscale.tasks.names import Bind, bind_select, binds_of, bound_values, compile_statement, conjuncts, parse_expression, relation_key
+from toolscale.tasks.plan import Plan, RolePlan, starting_scope
 from toolscale.tasks.record import Invisible, Recorder, Rejection
 from toolscale.verify.subject import Subject
 
@@ -71,7 +71,7 @@ class Ambiguity:
             self._statements[(*place, stated)] = self._compile(subject.plan, role, stated)
         statement, binds = self._statements[(*place, stated)]
         rows = self.reader.sandbox.query(statement, self._values(binds, subject, role))
-        if role.role.first or (role.description and role.description.first):
+        if role.first:
             rows = [row for row in rows if row[-1] == rows[0][-1]]
         chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[role.name]}
         chosen |= {tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())}
@@ -94,9 +94,8 @@ class Ambiguity:
     def _compile(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> tuple[Statement, tuple[Bind, ...]]:
         schema = self.environment.schema
         columns = {table: {name: column.type for name, column in spec.columns.items()} for table, spec in schema.tables.items()}
-        slots: dict[str, ColumnType] = {name: SLOT_TYPES[slot.kind] for name, slot in plan.intent.slots.items()}
-        policy: dict[str, ColumnType] = {n: "int" if isinstance(v, int) else "text" for n, v in self.environment.spec.policy.constants.items()}
-        scope = Scope({"say": slots, "policy": policy, f"say_{role.name}": {c: columns[role.table][c] for c in role.said}}, schema=schema)
+        scope = starting_scope(self.environment, plan.intent, schema)
+        scope = scope.with_row(f"say_{role.name}", {column: columns[role.table][column] for column in role.said})
         for other in plan.roles.values():
             if other.name != role.name:
                 if other.role.take == "all":
@@ -110,9 +109,9 @@ class Ambiguity:
             among = f"{role.name}.{child} IN (SELECT p.{above} FROM {parent.name} AS p)" if parent.role.take == "all" else None
             conditions.append(among or f"{role.name}.{child} = {parent.name}.{above}")
         conditions += [f"({text})" for text in stated]
-        first = role.role.first or (role.description.first.replace("{r}", role.name) if role.description and role.description.first else "0")
         key = ", ".join(f"{role.name}.{column}" for column in role.key)
-        sql = f"SELECT {key}, ({first}) AS best FROM {role.table} AS {role.name} WHERE {' AND '.join(conditions) or '1 = 1'} ORDER BY best, {key}"
+        where = " AND ".join(conditions) or "1 = 1"
+        sql = f"SELECT {key}, ({role.first or '0'}) AS best FROM {role.table} AS {role.name} WHERE {where} ORDER BY best, {key}"
         bound, _ = bind_select(sql, scope, "intents.yaml", role.name)
         statement = compile_statement(bound, scope, file="intents.yaml", place=f"intents[{plan.intent.id}].roles.{role.name}", source=sql)
         return statement, binds_of(statement, scope)

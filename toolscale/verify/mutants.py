@@ -66,7 +66,6 @@ class Relatives:
         drawn = [keys[rng.randrange(len(keys))] for _ in range(count * 2)]
         return [other for other in dict.fromkeys(drawn) if parents[other] != parents.get(key)][:count]
 
-
     def any(self, table: str, rng: random.Random) -> list[Any]:
         """Some rows of the table."""
         keys = self._keys.get(table, [])
