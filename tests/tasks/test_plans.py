@@ -11,10 +11,12 @@ from toolscale.environment.world import World
 from toolscale.errors import SpecError
 from toolscale.records import Intent
 from toolscale.tasks import CandidateSource
-from toolscale.tasks.plan import PlanCompiler, compile_plans
+from toolscale.tasks.compiler import PlanCompiler, compile_plans
 
 MEMBER = {"member": {"is": "members", "by": "identity"}}
 LOAN = {**MEMBER, "loan": {"is": "loans", "of": "member", "by": "title"}}
+
+RETURN = {"returned": {"return_loan": {"loan_id": "loan.loan_id"}}}
 
 
 def issues(**parts: object) -> list[str]:
@@ -38,7 +40,7 @@ def pay(amount: str) -> dict[str, object]:
             "intents.yaml: intents[x].do.paid.amount_cents: 700 is a literal that nobody said; use a slot, a role or policy.NAME",
         ),
         (
-            {"do": [{"if": "member.fees_cents > 5", "then": [pay("member.fees_cents")], "else": [pay("900")]}]},
+            {"do": [{"if": "member.fees_cents > 0", "then": [pay("member.fees_cents")], "else": [pay("900")]}]},
             "intents.yaml: intents[x].do.paid.amount_cents: 900 is a literal that nobody said; use a slot, a role or policy.NAME",
         ),
         (
@@ -58,8 +60,40 @@ def pay(amount: str) -> dict[str, object]:
             "intents.yaml: intents[x].do.seen: this look-up is never used; use its result or leave it out",
         ),
         (
-            {"do": [pay("member.fees_cents")], "tell": [{"kind": "money", "is": "paid.fees_cents"}, {"kind": "money", "is": "member.fees_cents"}]},
+            {"do": [pay("member.fees_cents")], "tell": [{"kind": "money", "is": "paid.fees_cents"}, {"kind": "money", "is": "paid.amount_cents"}]},
             "intents.yaml: intents[x].tell: two facts of kind money without `about`; say which is which with `about`",
+        ),
+        (
+            {"do": [pay("member.fees_cents - 100")]},
+            "intents.yaml: intents[x].do.paid.amount_cents: member.fees_cents - 100 is a literal that nobody said; use a slot",
+        ),
+        (
+            {"do": [pay("member.fees_cents")], "tell": [{"kind": "money", "is": "paid.fees_cents + 1"}]},
+            "intents.yaml: intents[x].tell[0]: paid.fees_cents + 1 holds a literal that nobody said; use a slot",
+        ),
+        (
+            {"do": [{"if": "member.fees_cents > 5000", "then": [pay("member.fees_cents")]}]},
+            "intents.yaml: intents[x].do.if: member.fees_cents > 5000 compares with a number that nobody said; use a slot or policy.NAME",
+        ),
+        (
+            {"do": [pay("member.fees_cents")], "tell": [{"kind": "money", "is": "member.fees_cents"}]},
+            "intents.yaml: intents[x].tell[0]: member.fees_cents is told as it was before a call changes it; tell the result of the call",
+        ),
+        (
+            {"do": [pay("member.fees_cents")], "slots": {"days": {"kind": "number", "from": [7, 14]}}},
+            "intents.yaml: intents[x].slots.days: the request says it and nothing depends on it; use it or leave it out",
+        ),
+        (
+            {"do": [pay("member.fees_cents"), pay("member.fees_cents")]},
+            "intents.yaml: intents[x].do: pay_fees is called 2 times with the same arguments; call it once",
+        ),
+        (
+            {"do": [RETURN], "roles": {**MEMBER, "loan": {"is": "loans", "of": "member", "first": "loan.due_on", "text": "one of my loans"}}},
+            "intents.yaml: intents[x].roles.loan: it is the first of an order, and no word of the request says so; give it cues",
+        ),
+        (
+            {"do": [{"each": "loan", "do": [RETURN]}], "roles": {**MEMBER, "loan": {"is": "loans", "of": "member", "take": "all", "text": "it"}}},
+            "intents.yaml: intents[x].roles.loan: it means several rows, and no word of the request says so; give it cues such as [all]",
         ),
         (
             {"do": [pay("member.fees_cents")], "outcome": "refuse", "rule": "no_such_rule"},

@@ -44,7 +44,7 @@ def test_a_told_fact_in_the_request_is_a_leak(court: Court) -> None:
     candidate = first(court, "pay_some_fees")
     told = court[1].subject(candidate).facts[0].value
     leaking = candidate.model_copy(update={"request": f"{candidate.request} I will owe ${int(told) / 100:.2f} then."})
-    assert failures(court, leaking) == {"not_leaked": f"the request already says what must be told: money {told}"}
+    assert failures(court, leaking)["not_leaked"] == f"the request already says what must be told: money {told}"
 
 
 def test_a_case_about_another_row_disagrees(court: Court) -> None:
@@ -82,6 +82,39 @@ def test_a_row_that_fits_all_that_is_said_is_ambiguous(court: Court, plant: Open
     changed = plant(*edits, rows=with_second_copy)
     found = failures(changed, first(changed, "renew_due_first"))
     assert found["unambiguous"].startswith("loan could be ('ln_") and found["unambiguous"].endswith("which ends in another state")
+
+
+def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) -> None:
+    """Cues speak for a superlative, not for a number that the author slipped into the predicate."""
+    edit = "where: loan.status = 'open'"
+    changed = plant(("intents.yaml", edit + "\n        first", edit + " AND loan.renewals = 0\n        first"))
+    place = [intent.id for intent in changed[0].intents].index("renew_due_first")
+    drawn = [changed[0].draw(0, turn * len(changed[0].intents) + place) for turn in range(20)]
+    found = [failures(changed, candidate).get("unambiguous", "") for candidate in drawn if candidate is not None]
+    assert any(finding.startswith("loan could be ('ln_") for finding in found)
+
+
+def test_a_set_that_is_narrower_than_its_words_is_ambiguous(plant: OpenCourt) -> None:
+    edit = "loan: {is: loans, of: member, where: loan.status = 'open'"
+    changed = plant(("intents.yaml", edit + ", take", edit + " AND loan.renewals = 0, take"))
+    place = [intent.id for intent in changed[0].intents].index("return_all")
+    drawn = [changed[0].draw(0, turn * len(changed[0].intents) + place) for turn in range(20)]
+    found = [failures(changed, candidate).get("unambiguous", "") for candidate in drawn if candidate is not None]
+    assert any(finding.endswith("rows, which ends in another state") for finding in found)
+
+
+def test_a_value_that_the_plan_ignores_is_not_grounded(court: Court) -> None:
+    candidate = first(court, "pay_some_fees")
+    more = candidate.model_copy(update={"request": f"{candidate.request} Actually, make it $7.77."})
+    assert failures(court, more) == {"grounded": "the request says '$7.77', which the plan knows nothing of"}
+
+
+def test_a_bound_is_no_amount(court: Court) -> None:
+    candidate = first(court, "pay_some_fees")
+    bound = candidate.model_copy(update={"request": candidate.request.replace("$", "less than $")})
+    assert failures(court, bound) == {
+        "grounded": f"the request gives amount_cents = {candidate.say['amount_cents']} as a bound, and a call takes it as it is"
+    }
 
 
 def test_a_write_that_changes_nothing_is_superfluous(plant: OpenCourt) -> None:

@@ -38,6 +38,11 @@ HIDES = ("toolset.yaml", "WHERE member_id = :member_id ORDER BY due_on", "WHERE 
 EXACTLY = "in a way that reads back as exactly that"
 NO_DAY = f"does not say first_on = '2026-04-01' {EXACTLY}"
 NOT_SAID = {"grounded": "the request does not say amount_cents = 2999 in a way that reads back as exactly that"}
+NOT_OPEN = {"grounded": "the request lacks the cue 'open' of loan", "unambiguous": "loan could be ('ln_1058',), which ends in another state"}
+TOOL_NAMED = {
+    "grounded": "the request says 'pay_fees', which the plan knows nothing of",
+    "not_leaked": "the request names the tool pay_fees",
+}
 NOT_NAMED = {"grounded": "the request does not say member.full_name = 'Patricia Andrews' in a way that reads back as exactly that"}
 NOT_BORN = {"grounded": "the request does not say member.date_of_birth = '2004-07-18' in a way that reads back as exactly that"}
 CONDITIONAL = (
@@ -62,7 +67,8 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
     [
         pytest.param(
             (INTENTS, "amount_cents: say.amount_cents}}", "amount_cents: '500'}}"),
-            "intents.yaml: intents[pay_some_fees].do.paid.amount_cents: 500 is a literal that nobody said; use a slot, a role or policy.NAME",
+            "intents.yaml: intents[pay_some_fees].do.paid.amount_cents: 500 is a literal that nobody said; use a slot, a role or policy.NAME\n"
+            "intents.yaml: intents[pay_some_fees].slots.amount_cents: the request says it and nothing depends on it; use it or leave it out",
             id="literal amount",
         ),
         pytest.param(
@@ -135,7 +141,7 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
 )
 def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit: Edit, issue: str) -> None:
     found = [str(one) for one in check_intents(load_environment(spoilt(tmp_path / "mock", "mock", edit)))]
-    assert found == [issue]
+    assert "\n".join(found) == issue
 
 
 @pytest.mark.parametrize(
@@ -225,14 +231,14 @@ def test_a_faulty_intent_yields_no_task(plant: OpenCourt, edits: list[Edit], int
 @pytest.mark.parametrize(
     ("intent", "pattern", "instead", "found"),
     [
-        pytest.param("renew_due_first", "open ", "", {"grounded": "the request lacks the cue 'open' of loan"}, id="lost adjective"),
+        pytest.param("renew_due_first", "open ", "", NOT_OPEN, id="lost adjective"),
         pytest.param("return_all", "all my", "my", {"grounded": "the request lacks the cue 'all' of loan"}, id="lost all"),
         pytest.param("pay_some_fees", "born July", "born June", NOT_BORN, id="another month of birth"),
         pytest.param("pay_some_fees", "July 18, 2004", "July 19, 2004", NOT_BORN, id="off by one day"),
         pytest.param("pay_some_fees", "Andrews", "Andrew", NOT_NAMED, id="misspelt name"),
         pytest.param("pay_some_fees", r"\$29\.99", "$30.99", NOT_SAID, id="a dollar more"),
         pytest.param("pay_some_fees", r"\$29\.99", "some money", NOT_SAID, id="lost amount"),
-        pytest.param("pay_some_fees", r"\Z", " Use pay_fees.", {"not_leaked": "the request names the tool pay_fees"}, id="named tool"),
+        pytest.param("pay_some_fees", r"\Z", " Use pay_fees.", TOOL_NAMED, id="named tool"),
     ],
 )
 def test_a_request_that_lost_its_meaning_is_rejected(court: Court, intent: str, pattern: str, instead: str, found: dict[str, str]) -> None:
@@ -294,7 +300,8 @@ def returned_copy(rows: Rows) -> Rows:
             "return_all",
             {
                 "case_agrees": "loan: the case is about [('ln_1001',), ('ln_10019',), ('ln_1004',), ('ln_10049',), ('ln_1007',), ('ln_10079',), "
-                "('ln_1010',), ('ln_10109',)], the agent chose [('ln_1001',), ('ln_1004',), ('ln_1007',), ('ln_1010',)]"
+                "('ln_1010',), ('ln_10109',)], the agent chose [('ln_1001',), ('ln_1004',), ('ln_1007',), ('ln_1010',)]",
+                "unambiguous": "loan could be 8 rows, which no tool shows",
             },
             id="a row of a set hidden by the finder",
         ),

@@ -28,6 +28,8 @@ class Tell(Record):
     """A role that means several rows: one fact for each of them."""
     when: str | None = None
     """Told only if this holds."""
+    before: bool = False
+    """It is told as it was before the calls of the plan, which change it."""
 
 
 class Rule(Record):

@@ -18,7 +18,7 @@ from toolscale.environment import Environment, World
 from toolscale.records import Candidate, Slot
 from toolscale.tasks.names import Expression, bound_values, relation_key
 from toolscale.tasks.phrase import put_into_words
-from toolscale.tasks.plan import compile_plans
+from toolscale.tasks.compiler import compile_plans
 from toolscale.tasks.queries import RoleQuery, compile_case
 
 PROBES = 600

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.language import contains_words, expand_choices
+from toolscale.language import contains_words, expand_choices, mentions, render
 from toolscale.records import Intent
 from toolscale.tasks.phrase import PLACE
-from toolscale.tasks.plan import Plan, PlanCompiler
+from toolscale.tasks.compiler import PlanCompiler
+from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import compile_case
 
 LONGEST_CHOICE = 64
@@ -26,7 +27,17 @@ def check_intents(environment: Environment) -> list[SpecIssue]:
         plan = compiler.compile_intent(intent, rules)
         if plan is not None:
             issues += _case_issues(environment, plan)
-    return [*compiler.issues, *issues]
+    return [*compiler.issues, *issues, *check_constants(environment)]
+
+
+def check_constants(environment: Environment) -> Iterator[SpecIssue]:
+    """Yield the amounts of `rules.yaml` that `policy.md` does not name: an agent can only obey what it reads."""
+    named = mentions(environment.spec.policy_text, environment.spec.world.today)
+    found = {reading for mention in named if mention.kind == "money" for reading in mention.readings}
+    for name, value in environment.spec.policy.constants.items():
+        if name.endswith("_cents") and value not in found:
+            amount = render(value, "money", environment.spec.world.today)
+            yield SpecIssue("rules.yaml", f"constants.{name}", f"policy.md does not say {amount}", "write the amount into the policy, or correct it")
 
 
 def _case_issues(environment: Environment, plan: Plan) -> tuple[SpecIssue, ...]:

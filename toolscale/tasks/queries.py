@@ -12,7 +12,8 @@ from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.names import Bind, Expression, Scope, bind_select, binds_of, compile_expression, compile_statement, conjuncts
-from toolscale.tasks.plan import Plan, starting_scope
+from toolscale.tasks.compiler import starting_scope
+from toolscale.tasks.plan import Plan
 
 
 @dataclass(frozen=True)

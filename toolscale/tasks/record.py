@@ -5,7 +5,7 @@ Its only inputs are what the request says, what earlier calls returned, the poli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,8 +75,8 @@ class Inputs:
 
     say: Mapping[str, Any]
     said: Mapping[str, Mapping[str, Any]]
-    forced: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Role -> key columns of the row to take instead of the best (for `unambiguous`)."""
+    forced: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Role -> key columns of the rows to take instead (for `unambiguous`): one, or all that a set then means."""
     flip: int | None = None
     """Take the other way at this branch (for the mutant `branch`)."""
 
@@ -195,11 +195,7 @@ class _Run:
         fitting = [(rows[int(position)], best) for position, best in self.scratch.rows(role.select, role.binds, env)] if rows else []
         take = role.role.take
         if role.name in self.inputs.forced:
-            wanted = self.inputs.forced[role.name]
-            fitting = [(row, 0) for row in rows if all(row[column] == value for column, value in wanted.items())]
-            if not fitting:
-                raise Invisible(role.name)
-            fitting = fitting[:1]
+            fitting = self._forced(role, rows)
         if not fitting:
             raise Rejection("case_agrees", f"the agent finds no row for {role.name} among the {len(rows)} it sees")
         best = [row for row, value in fitting if value == fitting[0][1]]
@@ -217,6 +213,13 @@ class _Run:
             self.recording.env[relation_key(role.name)] = best
         else:
             self.recording.env[role.name] = best[0]
+
+    def _forced(self, role: RolePlan, rows: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
+        wanted = self.inputs.forced[role.name]
+        found = [(row, 0) for row in rows if any(all(row[column] == value for column, value in key.items()) for key in wanted)]
+        if len(found) < len(wanted):
+            raise Invisible(role.name)
+        return found if role.role.take == "all" else found[:1]
 
     def steps(self, steps: tuple[StepPlan, ...]) -> None:
         for step in steps:

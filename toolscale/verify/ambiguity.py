@@ -13,7 +13,8 @@ from toolscale.language import contains_words
 from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.names import Bind, bind_select, binds_of, bound_values, compile_statement, conjuncts, parse_expression, relation_key
-from toolscale.tasks.plan import Plan, RolePlan, starting_scope
+from toolscale.tasks.compiler import starting_scope
+from toolscale.tasks.plan import Plan, RolePlan
 from toolscale.tasks.record import Invisible, Recorder, Rejection
 from toolscale.verify.subject import Subject
 
@@ -34,34 +35,41 @@ class Ambiguity:
     def find(self, subject: Subject, recorder: Recorder) -> str | None:
         """Return the role that could mean another row, and which, or None."""
         for name, role in subject.plan.roles.items():
-            if name not in subject.recording.chosen or role.role.take == "all":
+            if name not in subject.recording.chosen:
                 continue
-            for key in self._alternatives(subject, role):
-                finding = self._other_end(subject, recorder, role, key)
+            keys = self._fitting(subject, role)
+            if role.role.take == "all":
+                chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[name]}
+                readings = [keys] if set(keys) != chosen else []
+            else:
+                readings = [[key] for key in keys][:ALTERNATIVES]
+            for reading in readings:
+                finding = self._other_end(subject, recorder, role, reading)
                 if finding is not None:
                     return finding
         return None
 
-    def _other_end(self, subject: Subject, recorder: Recorder, role: RolePlan, key: tuple[Any, ...]) -> str | None:
-        forced = {role.name: dict(zip(role.key, key, strict=True))}
+    def _other_end(self, subject: Subject, recorder: Recorder, role: RolePlan, keys: list[tuple[Any, ...]]) -> str | None:
+        forced = {role.name: [dict(zip(role.key, key, strict=True)) for key in keys]}
+        meant = f"{role.name} could be {keys[0] if len(keys) == 1 else f'{len(keys)} rows' if keys else 'no row'}"
         recorder.world.reset()
         try:
             other = recorder.record(subject.plan, dataclasses.replace(subject.inputs, forced=forced))
         except Invisible:
-            return f"{role.name} could be {key}, which no tool shows"
+            return f"{meant}, which no tool shows"
         except Rejection as rejection:
             if rejection.gate == "lawful":
-                return f"{role.name} could be {key}, for which the request is allowed"
-            return None
+                return f"{meant}, for which the request is allowed"
+            return f"{meant}, for which {rejection.finding}" if rejection.gate == "unambiguous" else None
         writes = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in other.writes)
         if subject.states.of(writes).changes not in subject.accepted:
-            return f"{role.name} could be {key}, which ends in another state"
+            return f"{meant}, which ends in another state"
         if [(f.kind, f.value) for f in other.facts] != [(f.kind, f.value) for f in subject.facts]:
-            return f"{role.name} could be {key}, for which other facts are true"
+            return f"{meant}, for which other facts are true"
         return None
 
-    def _alternatives(self, subject: Subject, role: RolePlan) -> list[tuple[Any, ...]]:
-        """Keys of other rows under the bound parent that fit the stated part of the role, best first."""
+    def _fitting(self, subject: Subject, role: RolePlan) -> list[tuple[Any, ...]]:
+        """Keys of the rows under the bound parent that fit the stated part of the role, best first; of one row, all but those that are right."""
         place = (subject.plan.intent.id, role.name)
         if place not in self._conjuncts:
             where = role.role.where
@@ -71,11 +79,18 @@ class Ambiguity:
             self._statements[(*place, stated)] = self._compile(subject.plan, role, stated)
         statement, binds = self._statements[(*place, stated)]
         rows = self.reader.sandbox.query(statement, self._values(binds, subject, role))
-        if role.first:
+        if role.role.take == "all":
+            return [tuple(row[:-1]) for row in rows]
+        if role.first and self._has_cues(subject, role):
             rows = [row for row in rows if row[-1] == rows[0][-1]]
         chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[role.name]}
         chosen |= {tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())}
-        return [key for row in rows if (key := tuple(row[:-1])) not in chosen][:ALTERNATIVES]
+        return [key for row in rows if (key := tuple(row[:-1])) not in chosen]
+
+    def _has_cues(self, subject: Subject, role: RolePlan) -> bool:
+        """Whether the words of a superlative stand in the request."""
+        cues = (*role.role.cues, *(role.description.cues if role.description else ()))
+        return bool(cues) and all(contains_words(subject.candidate.request, cue) for cue in cues)
 
     def _is_stated(self, text: str, subject: Subject, role: RolePlan) -> bool:
         request = subject.candidate.request
@@ -84,12 +99,15 @@ class Ambiguity:
         if bare in adjectives:
             return contains_words(request, adjectives[bare])
         node = parse_expression(text, "intents.yaml", role.name)
-        literals = [literal.this for literal in node.find_all(exp.Literal) if literal.is_string]
-        if literals and not role.role.cues:
-            return all(contains_words(request, literal) for literal in literals)
+        if node.find(exp.Select) is None:
+            literals = list(node.find_all(exp.Literal))
+            if any(not literal.is_string for literal in literals):
+                return False  # a number in a predicate is said by its adjective or not at all
+            if literals:
+                return all(contains_words(request, literal.this) for literal in literals)
         if any(column.table == "say" for column in node.find_all(exp.Column)):
             return True
-        return bool(role.role.cues) and all(contains_words(request, cue) for cue in role.role.cues)
+        return self._has_cues(subject, role)
 
     def _compile(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> tuple[Statement, tuple[Bind, ...]]:
         schema = self.environment.schema

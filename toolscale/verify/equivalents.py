@@ -75,9 +75,14 @@ def superfluous(subject: Subject) -> str | None:
     writes = subject.writes
     singles = [(position,) for position in range(len(writes))]
     pairs = list(combinations(range(len(writes)), 2)) if len(writes) <= MOST_PAIRS_FROM else [(p, p + 1) for p in range(len(writes) - 1)]
+    moving = set[int]()
     for left_out in (*singles, *pairs):
-        rest = tuple(call for position, call in enumerate(writes) if position not in left_out)
-        if subject.states.of(rest).changes in subject.accepted:
-            names = " and ".join(writes[position].name for position in left_out)
+        rest = subject.states.of(tuple(call for position, call in enumerate(writes) if position not in left_out))
+        names = " and ".join(writes[position].name for position in left_out)
+        if rest.changes in subject.accepted:
             return f"without {names} the end state is accepted all the same"
+        if rest.standing != subject.golden.standing:
+            moving |= set(left_out) if len(left_out) == 1 else set()
+        elif len(left_out) == 2 and moving.issuperset(left_out):
+            return f"without {names} the rows that were there end the same: one undoes the other"
     return None

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from toolscale.language import contains_words, mentions, states
-from toolscale.records import FactKind
+from toolscale.records import FactKind, Tense
+from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import KIND_OF_TYPE
+from toolscale.tasks.plan import Plan
 from toolscale.verify.subject import Subject
+
+
+VALUES = ("money", "date", "digits", "id")
+"""Kinds of mentions that are values of the case, never words of the language."""
 
 
 def ungrounded(subject: Subject) -> str | None:
@@ -17,6 +23,8 @@ def ungrounded(subject: Subject) -> str | None:
         value = subject.candidate.say[name]
         if not states(request, slot.kind, value, today, slot.tense):
             return f"the request does not say {name} = {value!r} in a way that reads back as exactly that"
+        if slot.kind in VALUES and name in _argument_slots(subject.plan) and not _is_said_flatly(subject, slot.kind, value, slot.tense):
+            return f"the request gives {name} = {value!r} as a bound, and a call takes it as it is"
     for name, role in subject.plan.roles.items():
         if name not in subject.recording.chosen:
             continue
@@ -29,7 +37,31 @@ def ungrounded(subject: Subject) -> str | None:
         for cue in cues:
             if not contains_words(request, cue):
                 return f"the request lacks the cue {cue!r} of {name}"
-    return _enum_without_cue(subject)
+    return _enum_without_cue(subject) or _unaccounted(subject)
+
+
+def _argument_slots(plan: Plan) -> set[str]:
+    """Slots that are an argument of a call, and so more than a threshold."""
+    sources = [expression.source for call in plan.calls() for expression in call.arguments.values()]
+    return {column for source in sources for column in columns_of(source, "say", "intents.yaml", plan.intent.id)}
+
+
+def _is_said_flatly(subject: Subject, kind: str, value: Any, tense: Tense | None) -> bool:
+    found = mentions(subject.candidate.request, subject.today, tense)
+    return any(m.kind == kind and m.qualifier is None and m.readings == {value} for m in found)
+
+
+def _unaccounted(subject: Subject) -> str | None:
+    """Return an amount, date, card ending or id of the request that no slot and no described row has, or None."""
+    known: set[Any] = {str(value) for value in subject.candidate.say.values()} | {subject.today}
+    known |= {str(value) for columns in subject.inputs.said.values() for value in columns.values()}
+    request = subject.candidate.request
+    tenses: tuple[Tense | None, ...] = (None, "past", "future")
+    explained = {m.start for tense in tenses for m in mentions(request, subject.today, tense) if known & {str(reading) for reading in m.readings}}
+    for mention in mentions(request, subject.today, None):
+        if mention.kind in VALUES and mention.start not in explained:
+            return f"the request says {request[mention.start : mention.end]!r}, which the plan knows nothing of"
+    return None
 
 
 def kind_of(column_type: Any) -> FactKind:

@@ -13,7 +13,8 @@ from toolscale.environment import Environment, World
 from toolscale.records import GATES, Candidate, Difficulty, GateResult, Judged, Provenance, RowChange, Scenario, Status, Task, ToolCall, Verdict
 from toolscale.sandbox import Rows, to_row_changes
 from toolscale.sandbox import state_hash as hash_of
-from toolscale.tasks.plan import Plan, compile_plans
+from toolscale.tasks.compiler import compile_plans
+from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection
 from toolscale.verify.ambiguity import Ambiguity
 from toolscale.verify.equivalents import equivalents, idle_agents, superfluous
@@ -136,7 +137,7 @@ class Judge:
                 self.world.reset()
                 try:
                     other = self.recorder.record(
-                        subject.plan, dataclasses.replace(subject.inputs, forced={name: {column: row[column] for column in key}})
+                        subject.plan, dataclasses.replace(subject.inputs, forced={name: [{column: row[column] for column in key}]})
                     )
                 except Rejection:
                     continue

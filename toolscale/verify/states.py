@@ -25,6 +25,8 @@ class EndState:
     errors: tuple[str | None, ...]
     touched: frozenset[Any]
     """(table, key) of every row written, no-op writes included."""
+    standing: Changes = NOTHING
+    """The changes of rows that were there before: what a ledger of moves there and back adds up to."""
 
 
 class EndStates:
@@ -59,7 +61,8 @@ class EndStates:
         world = self.world
         world.reset()
         errors = tuple(world.call(call.name, call.arguments, returns=False).error for call in calls)
-        return EndState(self.comparable(world.net_changes()), errors, frozenset(world.touched()))
+        changes = self.comparable(world.net_changes())
+        return EndState(changes, errors, frozenset(world.touched()), frozenset(change for change in changes if change[2] is not None))
 
     def changed_by_call(self, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
         """Return, for each call made in order, the keys of the rows that it changed."""

@@ -1,0 +1,231 @@
+"""Compiles intents and rules against an environment: every expression of every branch is checked before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from toolscale.environment import Environment
+from toolscale.errors import SpecError, SpecIssue
+from toolscale.records import CallStep, ColumnType, Description, EachStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, Tell
+from toolscale.tasks.lint import lint_plan
+from toolscale.tasks.names import NO_TABLES, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
+from toolscale.tasks.plan import CallPlan, EachPlan, IfPlan, Plan, RolePlan, RulePlan, StepPlan, TellPlan
+from toolscale.tasks.tools import finders, parameter_types, step_columns
+
+SLOT_TYPES: dict[str, ColumnType] = {
+    "money": "cents", "date": "date", "number": "int", "text": "text", "bool": "bool", "digits": "text", "id": "text",
+}  # fmt: skip
+
+
+def starting_scope(environment: Environment, intent: Intent | None = None, schema: SchemaSpec = NO_TABLES) -> Scope:
+    """The names that have a value before any call: the policy's constants and, for an intent, its slots."""
+    policy: dict[str, ColumnType] = {name: "int" if isinstance(value, int) else "text" for name, value in environment.spec.policy.constants.items()}
+    scope = Scope({"policy": policy}, schema=schema)
+    return scope if intent is None else scope.with_row("say", {name: SLOT_TYPES[slot.kind] for name, slot in intent.slots.items()})
+
+
+class PlanCompiler:
+    """Compiles the intents and rules of one environment, collecting every issue."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.issues: list[SpecIssue] = []
+        self._scope = starting_scope(environment)
+
+    def compile_rules(self) -> dict[str, RulePlan]:
+        """Compile all rules of `rules.yaml`."""
+        found = {}
+        for name, rule in self.environment.spec.policy.rules.items():
+            try:
+                found[name] = self._rule(name, rule)
+            except SpecError as error:
+                self.issues.extend(error.issues)
+        return found
+
+    def _rule(self, name: str, rule: Rule) -> RulePlan:
+        place, file = f"rules.{name}", "rules.yaml"
+        arguments: dict[str, ColumnType] = {}
+        for tool in rule.guards:
+            arguments |= parameter_types(self.environment.tools[tool])
+        scope = self._scope.with_row("call", arguments)
+        applies = compile_expression(rule.applies, scope, file=file, place=f"{place}.applies") if rule.applies else None
+        reads = []
+        for read, call in rule.reads.items():
+            ((tool_name, params),) = call.items()
+            step = CallStep(name=read, tool=tool_name, arguments={key: str(value) for key, value in params.items()})
+            planned, scope = self._call(step, scope, file, f"{place}.reads.{read}")
+            reads.append(planned)
+        breaks = compile_expression(rule.breaks, scope, file=file, place=f"{place}.breaks")
+        tells = tuple(self._tell(tell, scope, file, f"{place}.tell[{i}]") for i, tell in enumerate(rule.tell))
+        return RulePlan(name, rule, applies, tuple(reads), breaks, tells)
+
+    def compile_intent(self, intent: Intent, rules: Mapping[str, RulePlan]) -> Plan | None:
+        """Compile one intent; None if it has issues (they are kept)."""
+        file, place = "intents.yaml", f"intents[{intent.id}]"
+        before = len(self.issues)
+        try:
+            roles, scope = self._roles(intent, starting_scope(self.environment, intent), file, place)
+            steps, scope = self._steps(intent.do, scope, roles, file, f"{place}.do")
+            tells = tuple(self._tell(tell, scope, file, f"{place}.tell[{i}]", roles) for i, tell in enumerate(intent.tell))
+        except SpecError as error:
+            self.issues.extend(error.issues)
+            return None
+        rule = rules.get(intent.rule or "")
+        if intent.outcome == "refuse" and rule is None:
+            self._issue(place, f"rule {intent.rule!r} is not in rules.yaml", f"name one of {', '.join(sorted(rules))}")
+        plan = Plan(intent, roles, steps, tells, rule)
+        self.issues += lint_plan(plan, self.environment)
+        return plan if len(self.issues) == before else None
+
+    def _issue(self, place: str, problem: str, remedy: str) -> None:
+        self.issues.append(SpecIssue("intents.yaml", place, problem, remedy))
+
+    def _roles(self, intent: Intent, scope: Scope, file: str, place: str) -> tuple[dict[str, RolePlan], Scope]:
+        roles: dict[str, RolePlan] = {}
+        for name, role in intent.roles.items():
+            planned = self._role(name, role, intent, roles, scope, file, f"{place}.roles.{name}")
+            roles[name] = planned
+            if role.take == "all":
+                scope = scope.with_relation(name, planned.finder.columns)
+            else:
+                scope = scope.with_row(name, planned.finder.columns)
+        return roles, scope
+
+    def _role(self, name: str, role: Role, intent: Intent, roles: Mapping[str, RolePlan], scope: Scope, file: str, place: str) -> RolePlan:
+        table = self.environment.schema.tables[role.is_]
+        ancestors: list[str] = []
+        if role.of is not None:
+            ancestors = [role.of, *roles[role.of].ancestors]
+        description = self.environment.spec.language.describe.get(role.is_, {}).get(role.by) if role.by else None
+        said = description.cols if description else ()
+        ways = finders(self.environment, role.is_, said, {ancestor: roles[ancestor].table for ancestor in ancestors})
+        needed = self._needed(name, role, description, intent) | set(table.key)
+        fitting = [way for way in ways if needed <= set(way.columns)]
+        if not fitting:
+            missing = sorted(needed - set(ways[0].columns)) if ways else []
+            problem = f"no read tool shows {role.is_}.{', '.join(missing)}" if ways else f"no read tool finds rows of {role.is_} from what is known"
+            raise SpecError([SpecIssue(file, place, problem, "let a read tool return it, or do not use it")])
+        finder = fitting[0]
+        first = role.first or (description.first.replace("{r}", name) if description and description.first else None)
+        inner = Scope({**scope.rows, f"say_{name}": {c: finder.columns[c] for c in said}}, {**scope.relations, name: finder.columns})
+        conditions = [f"({role.where.replace('{all}', name)})"] if role.where else []
+        conditions += [f"{name}.{column} = say_{name}.{column}" for column in said]
+        where = " AND ".join(conditions) or "1 = 1"
+        sql = f"SELECT {name}.ord AS ord, ({first or '0'}) AS best FROM {name} WHERE {where}"
+        bound, used = bind_select(sql, inner, file, place)
+        statement = compile_statement(f"{bound} ORDER BY best, ord", inner, file=file, place=place, source=where)
+        relations = {bind for bind in statement.binds if bind in scope.relations}
+        needs = (used | relations) - {f"say_{name}"}
+        return RolePlan(
+            name,
+            role,
+            role.is_,
+            table.key,
+            tuple(ancestors),
+            description,
+            first,
+            said,
+            finder,
+            statement,
+            binds_of(statement, inner),
+            frozenset(needs),
+        )
+
+    def _needed(self, name: str, role: Role, description: Description | None, intent: Intent) -> set[str]:
+        """Columns of the role that any expression of the intent names."""
+        texts = [role.where or "", role.first or "", *(t for other in intent.roles.values() for t in (other.where or "", other.first or ""))]
+        texts += [text for tell in intent.tell for text in (tell.is_, tell.about or "", tell.when or "")]
+        texts += list(_texts(intent.do))
+        needed = set(description.cols) | set(role.same) if description else set(role.same)
+        for text in texts:
+            if text:
+                needed |= columns_of(text.replace("{all}", name), name, "intents.yaml", f"intents[{intent.id}]")
+        return needed
+
+    def _steps(
+        self, steps: tuple[PlanStep, ...], scope: Scope, roles: Mapping[str, RolePlan], file: str, place: str
+    ) -> tuple[tuple[StepPlan, ...], Scope]:
+        planned: list[StepPlan] = []
+        for position, step in enumerate(steps):
+            where = f"{place}[{position}]"
+            if isinstance(step, CallStep):
+                call, scope = self._call(step, scope, file, f"{where}.{step.name}")
+                planned.append(call)
+            elif isinstance(step, IfStep):
+                test = compile_expression(step.if_, scope, file=file, place=f"{where}.if")
+                then, then_scope = self._steps(step.then, scope, roles, file, f"{where}.then")
+                otherwise, else_scope = self._steps(step.else_, scope, roles, file, f"{where}.else")
+                planned.append(IfPlan(test, then, otherwise))
+                scope = Scope({**else_scope.rows, **then_scope.rows}, {**else_scope.relations, **then_scope.relations})
+            else:
+                each, scope = self._each(step, scope, roles, file, where)
+                planned.append(each)
+        return tuple(planned), scope
+
+    def _each(self, step: EachStep, scope: Scope, roles: Mapping[str, RolePlan], file: str, place: str) -> tuple[EachPlan, Scope]:
+        if step.each not in roles or roles[step.each].role.take != "all":
+            raise SpecError([SpecIssue(file, place, f"each: {step.each!r} is not a role with `take: all`", "name such a role")])
+        do, inner = self._steps(step.do, scope.with_row(step.each, roles[step.each].finder.columns), roles, file, f"{place}.do")
+        for name, columns in inner.rows.items():
+            if name not in scope.rows and name != step.each:
+                scope = scope.with_relation(name, columns).with_row(name, columns)
+        return EachPlan(step.each, do), scope
+
+    def _call(self, step: CallStep, scope: Scope, file: str, place: str) -> tuple[CallPlan, Scope]:
+        tool = self.environment.tools.get(step.tool)
+        if tool is None:
+            raise SpecError([SpecIssue(file, place, f"unknown tool {step.tool!r}", f"use one of {', '.join(sorted(self.environment.tools))}")])
+        issues = []
+        for name in step.arguments:
+            if name not in tool.spec.parameters:
+                issues.append(SpecIssue(file, f"{place}.{name}", f"{step.tool} has no parameter {name!r}", f"use {', '.join(tool.spec.parameters)}"))
+        for name, schema in tool.spec.parameters.items():
+            if "default" not in schema and name not in step.arguments:
+                issues.append(SpecIssue(file, place, f"{step.tool} needs {name!r}", "give it"))
+        if issues:
+            raise SpecError(issues)
+        arguments = {name: compile_expression(text, scope, file=file, place=f"{place}.{name}") for name, text in step.arguments.items()}
+        flat, listed = step_columns(tool)
+        scope = scope.with_row(step.name, flat)
+        if listed is not None:
+            scope = scope.with_relation(step.name, listed)
+        return CallPlan(step.name, tool, arguments), scope
+
+    def _tell(self, tell: Tell, scope: Scope, file: str, place: str, roles: Mapping[str, RolePlan] | None = None) -> TellPlan:
+        if tell.each is not None:
+            if roles is None or tell.each not in roles:
+                raise SpecError([SpecIssue(file, place, f"each: {tell.each!r} is not a role", "name a role with `take: all`")])
+            scope = scope.with_row(tell.each, roles[tell.each].finder.columns)
+        return TellPlan(
+            tell,
+            compile_expression(tell.is_, scope, file=file, place=f"{place}.is"),
+            compile_expression(tell.about, scope, file=file, place=f"{place}.about") if tell.about else None,
+            compile_expression(tell.when, scope, file=file, place=f"{place}.when") if tell.when else None,
+        )
+
+
+def _texts(steps: tuple[PlanStep, ...]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, CallStep):
+            yield from step.arguments.values()
+        elif isinstance(step, IfStep):
+            yield step.if_
+            yield from _texts(step.then)
+            yield from _texts(step.else_)
+        else:
+            yield from _texts(step.do)
+
+
+def compile_plans(environment: Environment) -> tuple[dict[str, Plan], dict[str, RulePlan]]:
+    """Compile every intent and rule of an environment. Raises SpecError with all issues."""
+    compiler = PlanCompiler(environment)
+    rules = compiler.compile_rules()
+    plans = {}
+    for intent in environment.spec.intents.intents:
+        plan = compiler.compile_intent(intent, rules)
+        if plan is not None:
+            plans[intent.id] = plan
+    if compiler.issues:
+        raise SpecError(compiler.issues)
+    return plans, rules
+

@@ -1,0 +1,154 @@
+"""Static rules of plans, over every branch, taken or not: what nobody said, nobody uses, or nobody could tell apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from toolscale.environment import Environment
+from toolscale.errors import SpecIssue
+from toolscale.tasks.names import Expression, columns_of, parse_expression
+from toolscale.tasks.plan import EachPlan, IfPlan, Plan, StepPlan, TellPlan
+
+FILE = "intents.yaml"
+
+
+def lint_plan(plan: Plan, environment: Environment) -> list[SpecIssue]:
+    """Return every issue of a compiled intent."""
+    place = f"intents[{plan.intent.id}]"
+    rules = (_literals(plan, environment), _tests(plan), _unused(plan), _superlatives(plan), _labels(plan), _stale(plan), _twice(plan))
+    return [SpecIssue(FILE, f"{place}.{where}", problem, remedy) for rule in rules for where, problem, remedy in rule]
+
+
+Found = Iterator[tuple[str, str, str]]
+"""(place within the intent, problem, remedy)."""
+
+
+def _literals(plan: Plan, environment: Environment) -> Found:
+    """An argument or a fact may hold a literal only if it is an enum value, and that needs a cue."""
+    cues = environment.spec.language.enum_cues
+    for call in plan.calls():
+        for name, expression in call.arguments.items():
+            where = f"do.{call.name}.{name}"
+            if expression.is_literal and expression.literal in call.tool.spec.parameters[name].get("enum", ()):
+                if str(expression.literal) not in cues:
+                    yield where, f"{expression.source} has no cue", "list words for it in language.yaml enum_cues"
+            elif expression.literal is not None or _has_literal(expression):
+                yield where, f"{expression.source} is a literal that nobody said", "use a slot, a role or policy.NAME"
+    for number, tell in enumerate(plan.tells):
+        if tell.tell.kind != "bool" and _has_literal(tell.value):
+            yield f"tell[{number}]", f"{tell.value.source} holds a literal that nobody said", "use a slot, a role or policy.NAME"
+
+
+def _has_literal(expression: Expression, allowed: tuple[str, ...] = ()) -> bool:
+    return any(literal.this not in allowed for literal in parse_expression(expression.source, FILE, "").find_all(exp.Literal))
+
+
+def _tests(plan: Plan) -> Found:
+    """A condition compares what was said, seen or laid down in the policy; 0 and 1 may stand for none and one."""
+    for test in _conditions(plan.steps):
+        numbers = [literal for literal in parse_expression(test.source, FILE, "").find_all(exp.Literal) if not literal.is_string]
+        if any(literal.this not in ("0", "1") for literal in numbers):
+            yield "do.if", f"{test.source} compares with a number that nobody said", "use a slot or policy.NAME"
+
+
+def _conditions(steps: tuple[StepPlan, ...]) -> Iterator[Expression]:
+    for step in steps:
+        if isinstance(step, IfPlan):
+            yield step.test
+            yield from _conditions(step.then + step.otherwise)
+        elif isinstance(step, EachPlan):
+            yield from _conditions(step.do)
+
+
+def _unused(plan: Plan) -> Found:
+    """Every look-up, role and slot must serve something."""
+    used = used_names(plan)
+    for call in plan.calls():
+        if not call.tool.mutates_state and call.name not in used:
+            yield f"do.{call.name}", "this look-up is never used", "use its result or leave it out"
+    for name in plan.roles:
+        if name not in used:
+            yield f"roles.{name}", "this role is never used", "use it or leave it out"
+    texts = [expression.source for expression in _expressions(plan)]
+    texts += [text for role in plan.roles.values() for text in (role.role.where, role.first) if text]
+    said = {column for text in texts for column in columns_of(text.replace("{all}", "x"), "say", FILE, "")}
+    for name in plan.intent.slots:
+        if name not in said:
+            yield f"slots.{name}", "the request says it and nothing depends on it", "use it or leave it out"
+
+
+def _superlatives(plan: Plan) -> Found:
+    """A superlative, and a set, is in the words: it needs cues."""
+    parents = {ancestor for role in plan.roles.values() for ancestor in role.ancestors[:1]}
+    acted = {name for expression in _expressions(plan) for name in expression.names} | {tell.tell.each for tell in plan.tells}
+    acted |= set(_each_roles(plan.steps))
+    for name, role in plan.roles.items():
+        cues = role.role.cues or (role.description.cues if role.description else ())
+        if role.first and not cues:
+            yield f"roles.{name}", "it is the first of an order, and no word of the request says so", "give it cues"
+        if role.role.take == "all" and not cues and (name in acted or name not in parents):
+            yield f"roles.{name}", "it means several rows, and no word of the request says so", "give it cues such as [all]"
+
+
+def _each_roles(steps: tuple[StepPlan, ...]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, EachPlan):
+            yield step.role
+            yield from _each_roles(step.do)
+        elif isinstance(step, IfPlan):
+            yield from _each_roles(step.then + step.otherwise)
+
+
+def _labels(plan: Plan) -> Found:
+    """Two facts of one kind need different labels, or an answer could exchange them."""
+    tells: list[TellPlan] = [*(plan.rule.tells if plan.rule else ()), *plan.tells]
+    counts = Counter((tell.tell.kind, tell.tell.about) for tell in tells if tell.tell.kind != "bool" and not tell.tell.when)
+    for (kind, about), count in sorted(counts.items(), key=str):
+        if count > 1 and about is None:
+            yield "tell", f"two facts of kind {kind} without `about`", "say which is which with `about`"
+        elif count > 1:
+            yield "tell", f"two facts of kind {kind} about {about}", "give them different labels"
+
+
+def _stale(plan: Plan) -> Found:
+    """A told column that the plan writes must be read after the write, or be meant as it was before."""
+    written = {column for call in plan.calls() for column in call.tool.writes}
+    for number, tell in enumerate(plan.tells):
+        for name, role in plan.roles.items():
+            stale = sorted(column for column in columns_of(tell.value.source, name, FILE, "") if (role.table, column) in written)
+            if stale and not tell.tell.before:
+                where = f"tell[{number}]"
+                yield where, f"{name}.{stale[0]} is told as it was before a call changes it", "tell the result of the call, or write `before: true`"
+
+
+def _twice(plan: Plan) -> Found:
+    """The same write twice in one plan is a slip of the author."""
+    writes = [call for call in plan.calls() if call.tool.mutates_state]
+    made = Counter((call.tool.spec.name, tuple(sorted((name, e.source) for name, e in call.arguments.items()))) for call in writes)
+    for (tool, _), count in made.items():
+        if count > 1 and not _conditions_guard(plan.steps):
+            yield "do", f"{tool} is called {count} times with the same arguments", "call it once"
+
+
+def _conditions_guard(steps: tuple[StepPlan, ...]) -> bool:
+    """Whether the plan branches, so that equal calls may stand on different paths."""
+    return any(True for _ in _conditions(steps))
+
+
+def _expressions(plan: Plan) -> list[Expression]:
+    found = [expression for call in plan.calls() for expression in call.arguments.values()]
+    found += [e for tell in plan.tells for e in (tell.value, tell.about, tell.when) if e is not None]
+    return found + list(_conditions(plan.steps))
+
+
+def used_names(plan: Plan) -> set[str]:
+    """The roles and steps that some argument, condition or fact depends on."""
+    used = {name for expression in _expressions(plan) for name in expression.names} | set(_each_roles(plan.steps))
+    used |= {tell.tell.each for tell in plan.tells if tell.tell.each}
+    for role in reversed(list(plan.roles.values())):
+        if role.name in used:
+            used |= role.needs | set(role.ancestors)
+    return used
