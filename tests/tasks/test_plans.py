@@ -11,6 +11,7 @@ from toolscale.environment.world import World
 from toolscale.errors import SpecError
 from toolscale.records import Intent
 from toolscale.tasks import CandidateSource
+from toolscale.tasks.check import check_constants
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
 
 MEMBER = {"member": {"is": "members", "by": "identity"}}
@@ -147,3 +148,12 @@ def test_a_skeleton_is_the_request_with_every_fact_masked() -> None:
     for part in filter(None, masked):
         _, found, rest = rest.partition(part)
         assert found == part
+
+
+def test_an_amount_that_the_policy_does_not_say_is_an_issue() -> None:
+    environment = load_environment("mock")
+    policy = environment.spec.policy.model_copy(update={"constants": {"desk_limit_cents": 4400}})
+    changed = dataclasses.replace(environment, spec=environment.spec.model_copy(update={"policy": policy}))
+    assert [str(issue) for issue in check_constants(changed)] == [
+        "rules.yaml: constants.desk_limit_cents: policy.md does not say $44; write the amount into the policy, or correct it"
+    ]

@@ -210,3 +210,21 @@ def test_a_candidate_about_rows_that_are_not_there_is_rejected(court: Court) -> 
     assert failures(court, nobody) == {"schema": "member is bound to (('mb_0',),), which members does not have"}
     unknown = candidate.model_copy(update={"intent_id": "pay_nothing"})
     assert failures(court, unknown) == {"schema": "the environment has no intent 'pay_nothing' with the slots amount_cents"}
+
+
+def test_money_moved_there_and_back_is_superfluous(plant: OpenCourt) -> None:
+    """Each drop changes the end state, and so does the pair, since both leave a row in the ledger; but what was there ends as it began."""
+    charge = (
+        "  - name: charge_fee\n    description: Charge a fee.\n    parameters:\n      member_id: {type: string}\n"
+        "      amount_cents: {type: integer, minimum: 1, maximum: 100000}\n    steps:\n"
+        "      - let: member\n        sql: SELECT fees_cents FROM members WHERE member_id = :member_id\n        error: Nobody\n"
+        "      - check: :member.fees_cents < 1000000\n        error: Too much\n"
+        "      - new_id: payment_id\n        prefix: ch_\n        from: [member_id, amount_cents]\n"
+        "      - exec: UPDATE members SET fees_cents = fees_cents + :amount_cents WHERE member_id = :member_id\n"
+        "      - exec: INSERT INTO payments (payment_id, member_id, amount_cents, paid_at) VALUES (:payment_id, :member_id, :amount_cents, :now)\n"
+        "    returns:\n      fees_cents: {value: SELECT fees_cents FROM members WHERE member_id = :member_id}\n\n  - name: pay_fees"
+    )
+    back = "      - charged: {charge_fee: {member_id: member.member_id, amount_cents: say.amount_cents}}\n      - paid: {pay_fees:"
+    changed = plant(("toolset.yaml", "  - name: pay_fees", charge), ("intents.yaml", "      - paid: {pay_fees:", back))
+    found = failures(changed, first(changed, "pay_some_fees"))
+    assert found["necessary"] == "without charge_fee and pay_fees the rows that were there end the same: one undoes the other"
