@@ -84,22 +84,25 @@ def test_a_row_that_fits_all_that_is_said_is_ambiguous(court: Court, plant: Open
     assert found["unambiguous"].startswith("loan could be ('ln_") and found["unambiguous"].endswith("which ends in another state")
 
 
+def ambiguities(court: Court, intent_id: str) -> list[str]:
+    """The findings of `unambiguous` for twenty candidates of an intent; empty where it passes."""
+    place = [intent.id for intent in court[0].intents].index(intent_id)
+    drawn = [court[0].draw(0, turn * len(court[0].intents) + place) for turn in range(20)]
+    return [failures(court, candidate).get("unambiguous", "") for candidate in drawn if candidate is not None]
+
+
 def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) -> None:
     """Cues speak for a superlative, not for a number that the author slipped into the predicate."""
     edit = "where: loan.status = 'open'"
     changed = plant(("intents.yaml", edit + "\n        first", edit + " AND loan.renewals = 0\n        first"))
-    place = [intent.id for intent in changed[0].intents].index("renew_due_first")
-    drawn = [changed[0].draw(0, turn * len(changed[0].intents) + place) for turn in range(20)]
-    found = [failures(changed, candidate).get("unambiguous", "") for candidate in drawn if candidate is not None]
+    found = ambiguities(changed, "renew_due_first")
     assert any(finding.startswith("loan could be ('ln_") for finding in found)
 
 
 def test_a_set_that_is_narrower_than_its_words_is_ambiguous(plant: OpenCourt) -> None:
     edit = "loan: {is: loans, of: member, where: loan.status = 'open'"
     changed = plant(("intents.yaml", edit + ", take", edit + " AND loan.renewals = 0, take"))
-    place = [intent.id for intent in changed[0].intents].index("return_all")
-    drawn = [changed[0].draw(0, turn * len(changed[0].intents) + place) for turn in range(20)]
-    found = [failures(changed, candidate).get("unambiguous", "") for candidate in drawn if candidate is not None]
+    found = ambiguities(changed, "return_all")
     assert any(finding.endswith("rows, which ends in another state") for finding in found)
 
 

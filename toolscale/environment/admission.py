@@ -66,7 +66,7 @@ class _Admitting:
     def run(self) -> Admission:
         """Make all calls and return the admission."""
         with World(self.environment, self.rows, toolbox=self.toolbox) as fast:
-            self.invariants = Invariants(self.environment, fast)
+            self.invariants = Invariants(self.environment)
             self.issues += self.invariants.check_all(fast, "the populated rows", "population.yaml")
             found = self._search(fast)
             with World(self.environment, self.rows, "duckdb", toolbox=self.toolbox) as slow:

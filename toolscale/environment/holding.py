@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
 from toolscale.errors import SandboxLimitError, SpecError, SpecIssue
+from toolscale.sandbox import Key
 from toolscale.sql.compiled import CompiledTool, Statement
 
 
 class Invariants:
     """The invariants of an environment, ready to be checked in a world."""
 
-    def __init__(self, environment: Environment, world: World):
+    def __init__(self, environment: Environment):
         self.environment = environment
         self._of_one: dict[str, Statement] = {}
         for name, statement in environment.invariants.items():
@@ -46,14 +48,18 @@ class Invariants:
 
     def check_touched(self, world: World, after: str, tool: CompiledTool) -> list[SpecIssue]:
         """Return an issue for each invariant that a row which was written breaks."""
-        issues = []
+        issues: list[SpecIssue] = []
         for table, key in world.touched():
-            for name, statement in self._of_one.items():
-                if self.environment.spec.policy.invariants[name].table == table:
-                    rows = world.sandbox.query(statement, {f"key_{number}": part for number, part in enumerate(key)})
-                    if rows and not rows[0][-1]:
-                        issues.append(self._issue(name, ", ".join(map(str, key)), after, "toolset.yaml", tool))
+            issues += [self._issue(name, ", ".join(map(str, key)), after, "toolset.yaml", tool) for name in self.broken_by(world, table, key)]
         return issues
+
+    def broken_by(self, world: World, table: str, key: Key) -> Iterator[str]:
+        """Yield the invariants of a table that its row with this key breaks; a row that is not there breaks none."""
+        for name, statement in self._of_one.items():
+            if self.environment.spec.policy.invariants[name].table == table:
+                rows = world.sandbox.query(statement, {f"key_{number}": part for number, part in enumerate(key)})
+                if rows and not rows[0][-1]:
+                    yield name
 
     def _issue(self, name: str, key: str, after: str, file: str, tool: CompiledTool | None) -> SpecIssue:
         table = self.environment.spec.policy.invariants[name].table

@@ -22,7 +22,6 @@ class QueryReader(ExpressionReader):
     def __init__(self, schema: SchemaSpec, names: Names, report: Report):
         super().__init__(schema, names, report)
         self.equalities: set[tuple[str, tuple[str, ...]]] = set()
-        self._cte_uses: dict[int, tuple[str, bool]] = {}
 
     def query(self, node: exp.Expr, scope: Scope | None, queries: Mapping[str, Query]) -> Query:
         """Read a SELECT or a UNION ALL of them."""

@@ -132,12 +132,6 @@ def columns_of(text: str, name: str, file: str, place: str) -> set[str]:
     return {column.name for column in parse_expression(text, file, place).find_all(exp.Column) if column.table == name}
 
 
-def names_of(text: str, file: str = "", place: str = "") -> frozenset[str]:
-    """Every name that an expression could mean: qualifiers of columns and tables of its FROMs."""
-    node = parse_expression(text, file, place)
-    return frozenset({column.table for column in node.find_all(exp.Column) if column.table} | {table.name for table in node.find_all(exp.Table)})
-
-
 def _introduced(column: exp.Column) -> set[str]:
     found: set[str] = set()
     parent = column.parent

@@ -11,7 +11,7 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.environment import World
-from toolscale.records import Fact, GoldenCall
+from toolscale.records import Fact, GoldenCall, ToolCall
 from toolscale.tasks.names import Expression, Scratch, Unbound, relation_key
 from toolscale.tasks.plan import CallPlan, EachPlan, IfPlan, Plan, RolePlan, RulePlan, StepPlan, TellPlan, calls_of
 from toolscale.tasks.tools import flatten
@@ -44,6 +44,11 @@ class RecordedCall:
     rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The rows that roles had when the arguments were computed."""
 
+    @property
+    def as_made(self) -> ToolCall:
+        """The call without its result."""
+        return ToolCall.model_construct(name=self.call.name, arguments=self.call.arguments)
+
 
 @dataclass
 class Recording:
@@ -67,6 +72,11 @@ class Recording:
     def writes(self) -> list[RecordedCall]:
         """The golden calls that change the state."""
         return [recorded for recorded in self.calls if recorded.mutates]
+
+    @property
+    def write_calls(self) -> tuple[ToolCall, ...]:
+        """The golden calls that change the state, as an agent makes them."""
+        return tuple(recorded.as_made for recorded in self.writes)
 
 
 @dataclass(frozen=True)

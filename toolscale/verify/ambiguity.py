@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from toolscale.environment import Environment, World
 from toolscale.language import contains_words
-from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.names import Bind, bind_select, binds_of, bound_values, compile_statement, conjuncts, parse_expression, relation_key
 from toolscale.tasks.compiler import starting_scope
@@ -61,8 +60,7 @@ class Ambiguity:
             if rejection.gate == "lawful":
                 return f"{meant}, for which the request is allowed"
             return f"{meant}, for which {rejection.finding}" if rejection.gate == "unambiguous" else None
-        writes = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in other.writes)
-        if subject.states.of(writes).changes not in subject.accepted:
+        if subject.states.of(other.write_calls).changes not in subject.accepted:
             return f"{meant}, which ends in another state"
         if [(f.kind, f.value) for f in other.facts] != [(f.kind, f.value) for f in subject.facts]:
             return f"{meant}, for which other facts are true"

@@ -28,7 +28,7 @@ def equivalents(subject: Subject) -> Iterator[Trajectory]:
         if not any(subject.states.of(exchanged).errors):  # a tool that refuses the other order says that they do not commute
             yield Trajectory("order", "right", exchanged)
     doubled = tuple(
-        ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in subject.recording.calls for _ in range(1 if r.mutates else 2)
+        r.as_made for r in subject.recording.calls for _ in range(1 if r.mutates else 2)
     )
     yield Trajectory("reads", "right", doubled, with_reads=True)
     if any(isinstance(value, int) and not isinstance(value, bool) for call in writes for value in call.arguments.values()):
@@ -57,7 +57,7 @@ def _as_float(call: ToolCall) -> ToolCall:
 
 def idle_agents(subject: Subject) -> Iterator[Trajectory]:
     """Yield agents that do not do the task: each must score 0, refusals included."""
-    reads = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in subject.recording.calls if not r.mutates)
+    reads = tuple(r.as_made for r in subject.recording.calls if not r.mutates)
     for answer in ("", "Hello! How can I help you today?", "Yes, done.", "I am sorry, I cannot do that.", subject.candidate.request):
         yield Trajectory("idle", "wrong", (), answer)
     yield Trajectory("only_reads", "wrong", reads, "I have looked into it.")

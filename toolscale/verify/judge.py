@@ -10,7 +10,7 @@ from typing import Any
 
 from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash, stable_int
 from toolscale.environment import Environment, World
-from toolscale.records import GATES, Candidate, Difficulty, GateResult, Judged, Provenance, RowChange, Scenario, Status, Task, ToolCall, Verdict
+from toolscale.records import GATES, Candidate, Difficulty, GateResult, Judged, Provenance, RowChange, Scenario, Status, Task, Verdict
 from toolscale.sandbox import Rows, to_row_changes
 from toolscale.sandbox import state_hash as hash_of
 from toolscale.tasks.compiler import compile_plans
@@ -119,15 +119,12 @@ class Judge:
             self.environment, plan, candidate, inputs, recording, self.states,
             net=net,
             touched=touched,
-            golden=self.states.of(tuple(self._writes(recording))), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
+            golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
             observed=observed_values(self.environment, recording), allowed=allowed_values(self.environment, recording, candidate.request, today),
         )  # fmt: skip
         subject.accepted.add(subject.golden.changes)
         self._accept_interchangeable(subject)
         return subject
-
-    def _writes(self, recording: Recording) -> Iterable[ToolCall]:
-        return (ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in recording.writes)
 
     def _accept_interchangeable(self, subject: Subject) -> None:
         """Add the end state of every other row of a `take: any` role to the accepted set."""
@@ -141,7 +138,7 @@ class Judge:
                     )
                 except Rejection:
                     continue
-                subject.accepted.add(self.states.of(tuple(self._writes(other))).changes)
+                subject.accepted.add(self.states.of(other.write_calls).changes)
 
     def _try(self, subject: Subject) -> Judged:
         findings: dict[str, tuple[Status, str]] = {}

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolscale.environment import Environment, World
-from toolscale.records import Invariant
-from toolscale.sql import compile_select
-from toolscale.sql.compiled import Statement
+from toolscale.environment import Environment
+from toolscale.environment.holding import Invariants
 from toolscale.tasks.plan import CallPlan, RulePlan
 from toolscale.tasks.record import Recorder
 from toolscale.verify.subject import Subject
@@ -23,15 +21,7 @@ class Laws:
         for rule in rules.values():
             for tool in rule.rule.guards:
                 self._guards.setdefault(tool, []).append(rule)
-        self._invariants: dict[str, list[tuple[str, Statement]]] = {}
-        for name, invariant in environment.spec.policy.invariants.items():
-            self._invariants.setdefault(invariant.table, []).append((name, self._compile(name, invariant)))
-
-    def _compile(self, name: str, invariant: Invariant) -> Statement:
-        key = self.environment.schema.tables[invariant.table].key
-        where = " AND ".join(f"{invariant.table}.{column} = :{column}" for column in key)
-        sql = f"SELECT ({invariant.holds}) AS holds FROM {invariant.table} WHERE {where}"
-        return compile_select(sql, self.environment.schema, params=key, place=f"invariants.{name}.holds", file="rules.yaml")
+        self._invariants = Invariants(environment)
 
     def broken(self, subject: Subject, recorder: Recorder) -> tuple[str | None, str | None]:
         """Replay the golden writes; return (the first rule broken, the first invariant broken), each None if there is none."""
@@ -45,9 +35,8 @@ class Laws:
             if result.error is not None:
                 return None, f"{call.name} fails: {result.error}"
             for table, key in world.touched():
-                finding = self._broken_invariant(world, table, key)
-                if finding is not None:
-                    return None, f"after {call.name}, {finding}"
+                for name in self._invariants.broken_by(world, table, key):
+                    return None, f"after {call.name}, the invariant {name} does not hold for {table} {', '.join(map(str, key))}"
         return None, None
 
     def broken_rule(self, tool: str, arguments: Mapping[str, Any], recorder: Recorder) -> str | None:
@@ -68,12 +57,4 @@ class Laws:
             broken, _ = recorder.breaks(rule, full, read)
             if broken or failures:
                 return rule.name
-        return None
-
-    def _broken_invariant(self, world: World, table: str, key: tuple[Any, ...]) -> str | None:
-        names = self.environment.schema.tables[table].key
-        for name, statement in self._invariants.get(table, ()):
-            rows = world.sandbox.query(statement, dict(zip(names, key, strict=True)))
-            if rows and not rows[0][0]:
-                return f"the invariant {name} does not hold for {table} {', '.join(map(str, key))}"
         return None

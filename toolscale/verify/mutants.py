@@ -197,7 +197,7 @@ class MutantMaker:
                 other = recorder.record(subject.plan, dataclasses.replace(subject.inputs, flip=branch))
             except (Rejection, Invisible):
                 continue
-            writes = tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in other.writes)
+            writes = other.write_calls
             if writes != subject.writes or other.facts != subject.recording.facts:
                 yield Trajectory("branch", "wrong", writes, state_facts(tuple(other.facts), subject.today))
 

@@ -49,7 +49,7 @@ class Subject:
     @property
     def writes(self) -> tuple[ToolCall, ...]:
         """The golden writes."""
-        return tuple(ToolCall.model_construct(name=r.call.name, arguments=r.call.arguments) for r in self.recording.writes)
+        return self.recording.write_calls
 
     @property
     def today(self) -> str:
