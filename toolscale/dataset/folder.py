@@ -17,7 +17,7 @@ from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.plots import plot_calls, plot_gates
 from toolscale.dataset.selection import Selection
-from toolscale.dataset.split import held_out_intents
+from toolscale.tasks.split import held_out_intents
 from toolscale.dataset.storage import file_hash, remove_leftovers, write_file
 from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment import Environment

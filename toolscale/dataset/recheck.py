@@ -23,7 +23,7 @@ from toolscale.dataset.judging import Place
 from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
 from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.recheck_rows import Chunk, Finding, recheck_chunk
-from toolscale.dataset.split import held_out_intents
+from toolscale.tasks.split import held_out_intents
 from toolscale.dataset.storage import file_hash, read_file
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes

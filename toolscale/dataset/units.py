@@ -34,7 +34,7 @@ def judge_unit(unit: Unit) -> Path:
     """Judge a unit, unless its file is there, and return its file: a line with counts, then one judged candidate a line."""
     if not unit.path.exists():
         bench = bench_at(unit.at)
-        count = len(bench.source.intents)
+        count = len(bench.source.streams)
         candidates = [bench.source.draw(unit.seed, number) for number in range(unit.start, unit.stop) if number % count in unit.intents]
         lines = [bench.judge.judge(candidate).model_dump_json() for candidate in candidates if candidate is not None]
         head = json.dumps({"numbers": len(candidates), "no_case": candidates.count(None)})

@@ -259,10 +259,10 @@ def _plan(names: Names, intent: Intent, steps: tuple[PlanStep, ...], place: str)
 
 def _told(names: Names, intent: Intent, place: str) -> Iterator[SpecIssue]:
     """Yield what is wrong with the requests and facts of an intent."""
-    file, known = "intents.yaml", {*intent.roles, *intent.slots}
+    file, known = "intents.yaml", {*intent.roles, *intent.slots, "more"}
     for number, request in enumerate(intent.requests):
         yield from (
-            _unknown("role or slot", used, known, file, f"{place}.requests[{number}]") for used in _SLOT.findall(request) if used not in known
+            _unknown("role or slot", used, known, file, f"{place}.requests[{number}]") for used in _SLOT.findall(request.say) if used not in known
         )
     for number, tell in enumerate(intent.tell):
         if tell.each is not None and tell.each not in intent.roles:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_BAR = re.compile(r"\|(?![^{}]*\})")
+"""Between alternatives; the bar of a place, `{day|nth}`, is none."""
 _SPACES = re.compile(r" {2,}")
 _SPACE_BEFORE_MARK = re.compile(r" +(?=[,.;:!?](?:\s|$))")
 
@@ -20,7 +22,7 @@ def expand_choices(text: str, pick: Callable[[int], int]) -> str:
         return text
     begins = text.startswith("[")
     while found := _CHOICE.search(text):
-        alternatives = found[1].split("|")
+        alternatives = _BAR.split(found[1])
         text = text[: found.start()] + alternatives[pick(len(alternatives))] + text[found.end() :]
     text = _SPACE_BEFORE_MARK.sub("", _SPACES.sub(" ", text)).strip()
     return text[:1].upper() + text[1:] if begins else text

@@ -10,7 +10,7 @@ from toolscale.language.dates import MONTHS, WEEKDAYS, Tense, parse_day
 from toolscale.language.mentions import lower_keeping_length, mentions
 from toolscale.language.numerals import ordinal
 
-FORMS = ("money", "words", "date", "day", "nth", "number", "text", "digits", "lower", "plain", "bool")
+FORMS = ("money", "words", "dollars", "date", "ordinal", "dmy", "slash", "day", "nth", "number", "text", "digits", "lower", "plain", "bool")
 """All forms in which a value can be written."""
 
 _SIDES: tuple[Tense, ...] = ("past", "future")
@@ -27,8 +27,12 @@ def render(value: str | int, form: str, today: str, tense: Tense | None = None) 
         return money(int(value))
     if form == "words":
         return money_in_words(int(value))
+    if form == "dollars":
+        return money(int(value)).replace("$", "") + " dollars"
     if form == "date":
         return full_date(str(value))
+    if form in ("ordinal", "dmy", "slash"):
+        return _other_full_date(str(value), form)
     if form in ("day", "nth"):
         return _short_date(str(value), form, today, tense)
     if form == "number":
@@ -62,6 +66,15 @@ def full_date(day: str) -> str:
     """Return `March 20, 2026`."""
     made = parse_day(day[:10])
     return f"{MONTHS[made.month - 1].capitalize()} {made.day}, {made.year}"
+
+
+def _other_full_date(day: str, form: str) -> str:
+    """Return `March 20th, 2026`, `20 March 2026` or `3/20/2026`."""
+    made = parse_day(day[:10])
+    month = MONTHS[made.month - 1].capitalize()
+    if form == "slash":
+        return f"{made.month}/{made.day}/{made.year}"
+    return f"{month} {ordinal(made.day)}, {made.year}" if form == "ordinal" else f"{made.day} {month} {made.year}"
 
 
 def _short_date(day: str, form: Literal["day", "nth"] | str, today: str, tense: Tense | None) -> str:

@@ -4,9 +4,10 @@ from toolscale.records.base import Record
 from toolscale.records.dataset import FileEntry, Manifest
 from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
 from toolscale.records.intent import (
-    AdmissionCall, CallStep, CasesSpec, Description, EachStep, FactKind, IfStep, Intent, IntentsSpec, Invariant, LanguageSpec, PlanStep, PolicySpec,
-    Role, Rule, Slot, Tell, Tense, VerifierCase,
+    AdmissionCall, CallStep, CasesSpec, EachStep, FactKind, FindStep, IfStep, Intent, IntentsSpec, Invariant, PlanStep, PolicySpec, Refused,
+    Request, Role, Rule, Slot, Tell, Tense, VerifierCase,
 )  # fmt: skip
+from toolscale.records.language import Description, LanguageSpec, Persona, Private, Quantity, Total
 from toolscale.records.population import Plant, PopulationSpec, TableRows
 from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
 from toolscale.records.task import (
@@ -17,9 +18,9 @@ from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, 
 
 __all__ = [
     "GATES", "Admission", "AdmissionCall", "CallStep", "Candidate", "CasesSpec", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty",
-    "EachStep", "EnvironmentSpec", "Exec", "Fact", "FactKind", "FileEntry", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade",
-    "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Manifest", "NewId", "PlanStep", "Plant",
-    "PolicySpec", "PopulationSpec", "Provenance", "Record", "Return", "Role", "RowChange", "Rule", "Scenario", "SchemaSpec", "Slot", "Status",
-    "Step", "TableRows", "TableSpec", "Task", "Tell", "Tense", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Verdict",
-    "VerifierCase", "WorldSpec",
+    "EachStep", "EnvironmentSpec", "Exec", "Fact", "FactKind", "FileEntry", "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory",
+    "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Manifest", "NewId", "Persona", "PlanStep",
+    "Plant", "PolicySpec", "PopulationSpec", "Private", "Provenance", "Quantity", "Record", "Refused", "Request", "Return", "Role", "RowChange",
+    "Rule", "Scenario", "SchemaSpec", "Slot", "Status", "Step", "TableRows", "TableSpec", "Task", "Tell", "Tense", "ToolAdmission", "ToolCall",
+    "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "Verdict", "VerifierCase", "WorldSpec",
 ]  # fmt: skip

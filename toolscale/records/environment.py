@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import Field
 
 from toolscale.records.base import Record
-from toolscale.records.intent import CasesSpec, IntentsSpec, LanguageSpec, PolicySpec
+from toolscale.records.intent import CasesSpec, IntentsSpec, PolicySpec
+from toolscale.records.language import LanguageSpec
 from toolscale.records.population import PopulationSpec
 from toolscale.records.schema import SchemaSpec
 from toolscale.records.tool import ToolsetSpec

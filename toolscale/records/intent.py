@@ -1,4 +1,4 @@
-"""`rules.yaml`, `language.yaml` and `intents.yaml`: what is allowed, how people speak, and what they want.
+"""`rules.yaml` and `intents.yaml`: what is allowed, and what people want.
 
 Expressions (`where`, `when`, `first`, `is`, `if`, arguments) are SQL expressions over *names*: `role.column`, `step.column`, `say.slot`,
 `policy.constant`, `:now`, `:today`; a role that means several rows, and the `rows` of a step, are relations that a sub-select may read.
@@ -30,6 +30,8 @@ class Tell(Record):
     """Told only if this holds."""
     before: bool = False
     """It is told as it was before the calls of the plan, which change it."""
+    withheld: bool = False
+    """It is private: the final answer must not contain it."""
 
 
 class Rule(Record):
@@ -46,6 +48,13 @@ class Rule(Record):
     """True if the call would break the rule."""
     tell: tuple[Tell, ...] = ()
     """What a person who is refused must be told besides the no: the limit, the date, the status."""
+    case: str | None = None
+    """The same predicate on the database, over `call.argument`: it picks cases that break the rule for refusals, and cases that do not for all
+    others. Without it, no request is turned into a refusal by this rule."""
+    draws: dict[str, tuple[int | str, ...]] = Field(default_factory=dict)
+    """Argument -> values that a slot is drawn from where the rule is to be broken (cents, ISO dates, or whole days from today)."""
+    lifts: tuple[str, ...] = ()
+    """Conjuncts of roles (`status = 'active'`) that a request which breaks the rule does not keep."""
 
 
 class Invariant(Record):
@@ -66,51 +75,6 @@ class PolicySpec(Record):
     invariants: dict[str, Invariant] = Field(default_factory=dict)
 
 
-class Description(Record):
-    """A way to name one row of a table: by columns that are said, or by being first in an order (a superlative)."""
-
-    cols: tuple[str, ...] = ()
-    first: str | None = None
-    """Order by this, lowest first; `{r}` stands for the role."""
-    text: str
-    """With `{column}` or `{column|form}` of `cols`; a noun phrase that can stand as an object."""
-    cues: tuple[str, ...] = ()
-    """Words that must stand in the request (superlatives)."""
-    tense: Tense | None = None
-    """On which side of today dates in it lie."""
-
-
-class Quantity(Record):
-    """A quantity on which a request may put a condition."""
-
-    roles: dict[str, str]
-    reads: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
-    value: str
-    kind: FactKind
-    test: str
-    text: str
-    steps: tuple[int, ...]
-
-
-class LanguageSpec(Record):
-    """`language.yaml`: how people of this domain speak, once per domain."""
-
-    describe: dict[str, dict[str, Description]]
-    """Table -> name -> description, from exact to vague."""
-    adjectives: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """Table -> conjunct of a predicate (`status = 'active'`) -> the word that states it."""
-    quantities: dict[str, Quantity] = Field(default_factory=dict)
-    enum_cues: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Enum value -> words of which one must stand in the request that uses it."""
-    openings: tuple[str, ...]
-    """How a request begins; `{client}`-like names of roles whose description identifies the speaker."""
-    joins: tuple[str, ...] = ()
-    asides: tuple[str, ...] = ()
-    closings: tuple[str, ...] = ()
-    """How a request may end: a word of thanks, or nothing (an empty text)."""
-    personas: dict[str, str] = Field(default_factory=dict)
-
-
 class Slot(Record):
     """What the user invents: an amount, a date, a category."""
 
@@ -120,6 +84,8 @@ class Slot(Record):
     sql: str | None = None
     """Or a SELECT of one column on the database, which may use the roles bound so far."""
     tense: Tense | None = None
+    taken_back: bool = False
+    """Said first and then corrected: no call uses it."""
 
 
 class Role(Record):
@@ -141,6 +107,8 @@ class Role(Record):
     text: str | None = None
     """How it is said, if not by a description."""
     cues: tuple[str, ...] = ()
+    only_said: bool = False
+    """The request mentions it and no call is about it: left alone, taken back, or somebody else's."""
 
 
 class CallStep(Record):
@@ -166,15 +134,21 @@ class EachStep(Record):
     do: tuple[PlanStep, ...]
 
 
+class FindStep(Record):
+    """Look a role up now: what is asked about it is asked before the steps that follow."""
+
+    find: str
+
+
 def _plan_step_kind(value: Any) -> str:
     keys = value if isinstance(value, dict) else type(value).model_fields
-    return "if" if "if" in keys or "if_" in keys else "each" if "each" in keys else "call"
+    return "if" if "if" in keys or "if_" in keys else "each" if "each" in keys else "find" if "find" in keys else "call"
 
 
 def _call_step(value: Any) -> Any:
     """Read the short form `{name: {tool: {parameter: expression}}}`."""
     if isinstance(value, dict) and len(value) == 1:
-        (name, call), = value.items()
+        ((name, call),) = value.items()
         if isinstance(call, dict) and len(call) == 1:
             (tool, arguments), = call.items()
             return {"name": name, "tool": tool, "arguments": {key: str(item) for key, item in (arguments or {}).items()}}
@@ -182,9 +156,40 @@ def _call_step(value: Any) -> Any:
 
 
 PlanStep = Annotated[
-    Annotated[CallStep, BeforeValidator(_call_step), Tag("call")] | Annotated[IfStep, Tag("if")] | Annotated[EachStep, Tag("each")],
+    Annotated[CallStep, BeforeValidator(_call_step), Tag("call")] | Annotated[IfStep, Tag("if")] | Annotated[EachStep, Tag("each")]
+    | Annotated[FindStep, Tag("find")],
     Discriminator(_plan_step_kind),
 ]
+
+
+class Request(Record):
+    """A body of a request, without greeting.
+
+    `{role}`, `{role^}` (capitalised), `{role~it}` (pronoun), `{slot|form}`; `[Pay|Settle|]` picks one of the alternatives, an empty one included.
+    """
+
+    say: str
+    persona: str | None = None
+    """Who would say it like this (a name of `personas`); None: anybody."""
+
+
+def _request(value: Any) -> Any:
+    """Read the short forms `body` and `{persona: body}`."""
+    if isinstance(value, str):
+        return {"say": value}
+    if isinstance(value, dict) and len(value) == 1 and "say" not in value:
+        ((persona, say),) = value.items()
+        return {"say": say, "persona": persona}
+    return value
+
+
+class Refused(Record):
+    """A part of a request that a rule forbids: what it asks for, which is never executed."""
+
+    rule: str
+    do: tuple[PlanStep, ...]
+    about: str | None = None
+    """An expression whose value names this part where others are granted."""
 
 
 class Intent(Record):
@@ -202,9 +207,9 @@ class Intent(Record):
     """Why the case is interesting: a predicate over roles, slots and database tables; never part of the meaning."""
     do: tuple[PlanStep, ...] = ()
     tell: tuple[Tell, ...] = ()
-    requests: tuple[str, ...]
-    """Bodies without greeting. `{role}`, `{role^}` (capitalised), `{role~it}` (pronoun), `{slot|form}`; `[Pay|Settle|]` picks one of the
-    alternatives, an empty one included."""
+    refused: tuple[Refused, ...] = ()
+    """Parts of a composed request that are refused while the rest is done."""
+    requests: tuple[Annotated[Request, BeforeValidator(_request)], ...]
 
 
 class IntentsSpec(Record):
@@ -245,4 +250,5 @@ class CasesSpec(Record):
 
 IfStep.model_rebuild()
 EachStep.model_rebuild()
+Refused.model_rebuild()
 Intent.model_rebuild()

@@ -54,6 +54,8 @@ class Fact(Record):
     """Cents for money, ISO for dates, 0 or 1 for bool."""
     about: str | None = None
     others: tuple[str, ...] = ()
+    withheld: bool = False
+    """It is private: the final answer must not say it."""
 
 
 class Scenario(Record):
@@ -105,6 +107,8 @@ class Candidate(Record):
     skeleton: str
     """The request with every fact masked."""
     evolutions: tuple[str, ...] = ()
+    persona: str | None = None
+    """Who speaks: a name of the domain's personas."""
 
 
 class GoldenTrajectory(Record):

@@ -11,15 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from math import gcd
-from typing import Any
+from typing import Any, Literal
 
 from toolscale.canonical import stable_int
 from toolscale.environment import Environment, World
-from toolscale.records import Candidate, Slot
+from toolscale.records import Candidate, Intent, Slot
+from toolscale.tasks.catalogue import Catalogue
+from toolscale.tasks.evolution import Inapplicable, draw_chain
+from toolscale.tasks.evolution.refusals import refuse_options
 from toolscale.tasks.names import Expression, bound_values, relation_key
 from toolscale.tasks.phrase import put_into_words
-from toolscale.tasks.compiler import compile_plans
-from toolscale.tasks.queries import RoleQuery, compile_case
+from toolscale.tasks.queries import RoleQuery
+from toolscale.tasks.split import held_out_intents
 
 PROBES = 600
 """How many rows of the root table are tried before a number is given up as having no case."""
@@ -36,37 +39,83 @@ class Case:
     say: Mapping[str, Any]
 
 
-class CandidateSource:
-    """Draws candidates of one environment. Number n is the k-th of intent n mod I, with k = n div I; the draw depends on seed and number alone."""
+@dataclass(frozen=True)
+class Stream:
+    """A row of candidates: of an intent as it is written (`plain`), made harder (`evolved`), or turned into a refusal (`turned`)."""
 
-    def __init__(self, environment: Environment, world: World) -> None:
+    intent: Intent
+    kind: Literal["plain", "evolved", "turned"]
+
+    @property
+    def name(self) -> str:
+        """What it is called: `pay_bill`, `pay_bill+evolved`."""
+        return self.intent.id if self.kind == "plain" else f"{self.intent.id}+{self.kind}"
+
+    @property
+    def fulfils(self) -> bool:
+        """Whether what is asked for is done, at least in part."""
+        return self.intent.outcome == "fulfil" and self.kind != "turned"
+
+
+def streams_of(environment: Environment) -> tuple[Stream, ...]:
+    """Return the streams of an environment: the plain ones first, in the order of the intents."""
+    intents = environment.spec.intents.intents
+    turned = [intent for intent in intents if any(True for _ in refuse_options(environment, intent))]
+    return (
+        *(Stream(intent, "plain") for intent in intents), *(Stream(intent, "evolved") for intent in intents),
+        *(Stream(intent, "turned") for intent in turned),
+    )  # fmt: skip
+
+
+class CandidateSource:
+    """Draws candidates of one environment. Number n is the k-th of stream n mod S, with k = n div S; the draw depends on seed and number alone."""
+
+    def __init__(self, environment: Environment, world: World, catalogue: Catalogue | None = None) -> None:
         self.environment = environment
         self.world = world
-        self.plans, self.rules = compile_plans(environment)
-        self.intents = tuple(environment.spec.intents.intents)
+        self.catalogue = catalogue or Catalogue(environment)
+        self.streams = streams_of(environment)
         self._columns = {table: {name: column.type for name, column in spec.columns.items()} for table, spec in environment.schema.tables.items()}
-        self._queries = {intent.id: compile_case(environment, self.plans[intent.id]) for intent in self.intents}
         self._roots: dict[str, list[dict[str, Any]]] = {}
         spec = environment.spec
         self._clock = {"now": spec.world.now, "today": spec.world.today}
+        held_out = held_out_intents(spec.intents.intents)
+        self._partners = {
+            intent.id: tuple(other for other in spec.intents.intents if (other.id in held_out) == (intent.id in held_out))
+            for intent in spec.intents.intents
+        }
+
+    def number(self, stream: str, turn: int = 0) -> int:
+        """Return the number of the turn-th candidate of a stream."""
+        return turn * len(self.streams) + [stream.name for stream in self.streams].index(stream)
 
     def draw(self, seed: int, number: int) -> Candidate | None:
         """Return the candidate with this number, or None if no case is found for it."""
-        intent = self.intents[number % len(self.intents)]
-        turn = number // len(self.intents)
-        plan = self.plans[intent.id]
-        rng = random.Random(stable_int("candidate", seed, self.environment.domain, intent.id, turn))
-        say = {name: self._slot(slot, rng) for name, slot in intent.slots.items() if slot.sql is None}
-        queries = self._queries[intent.id]
+        stream, turn = self.streams[number % len(self.streams)], number // len(self.streams)
+        intent = stream.intent
+        rng = random.Random(stable_int("candidate", seed, self.environment.domain, stream.name, turn))
+        evolutions: tuple[str, ...] = ()
+        if stream.kind != "plain":
+            drawn = draw_chain(
+                self.environment, self.catalogue.intents, intent, self._partners[intent.id], turned=stream.kind == "turned", rng=rng
+            )
+            if drawn is None:
+                return None
+            evolutions = drawn[0]
+        try:
+            plan, queries = self.catalogue.plan(intent.id, evolutions), self.catalogue.queries(intent.id, evolutions)
+        except Inapplicable:
+            return None
+        say = {name: self._slot(slot, rng) for name, slot in plan.intent.slots.items() if slot.sql is None}
         env: dict[str, Any] = {"say": say, "policy": dict(self.environment.spec.policy.constants)}
         case = self._bind(queries, 0, env, {}, rng)
         if case is None:
             return None
-        request, skeleton = put_into_words(plan, self.environment, case.rows, case.say, turn, rng)
+        words = put_into_words(plan, self.environment, case.rows, case.say, turn, rng)
         bindings = {role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows) for role, rows in case.rows.items()}
         return Candidate(
             domain=self.environment.domain, number=number, seed=seed, intent_id=intent.id, bindings=bindings, say=dict(case.say),
-            request=request, skeleton=skeleton,
+            request=words.request, skeleton=words.skeleton, evolutions=evolutions, persona=words.persona,
         )  # fmt: skip
 
     def _slot(self, slot: Slot, rng: random.Random) -> Any:

@@ -8,7 +8,7 @@ from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.language import contains_words, expand_choices, mentions, render
 from toolscale.records import Intent
-from toolscale.tasks.phrase import PLACE
+from toolscale.tasks.phrase import MORE, PLACE
 from toolscale.tasks.compiler import PlanCompiler
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import compile_case
@@ -54,7 +54,7 @@ def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIs
     for number, request in enumerate(intent.requests):
         place = f"intents[{intent.id}].requests[{number}]"
         for turn in range(LONGEST_CHOICE):
-            text = expand_choices(request, lambda count, turn=turn: turn % count)  # type: ignore[misc]
+            text = expand_choices(request.say, lambda count, turn=turn: turn % count)  # type: ignore[misc]
             named = {match.group(1) for match in PLACE.finditer(text)}
             issue = _place_issue(intent, place, named)
             if issue is None:
@@ -67,7 +67,7 @@ def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIs
 
 
 def _place_issue(intent: Intent, place: str, named: set[str]) -> SpecIssue | None:
-    for name in sorted(named - set(intent.roles) - set(intent.slots)):
+    for name in sorted(named - set(intent.roles) - set(intent.slots) - {MORE}):
         return SpecIssue("intents.yaml", place, f"{{{name}}} is neither a role nor a slot", f"use {', '.join([*intent.roles, *intent.slots])}")
     for name in intent.slots:
         if name not in named:

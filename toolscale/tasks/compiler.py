@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.records import CallStep, ColumnType, Description, EachStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, Tell
+from toolscale.records import CallStep, ColumnType, Description, EachStep, FindStep, IfStep, Intent, PlanStep, Refused, Role, Rule, SchemaSpec, Tell
 from toolscale.tasks.lint import lint_plan
 from toolscale.tasks.names import NO_TABLES, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
-from toolscale.tasks.plan import CallPlan, EachPlan, IfPlan, Plan, RolePlan, RulePlan, StepPlan, TellPlan
+from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan
 from toolscale.tasks.tools import finders, parameter_types, step_columns
 
 SLOT_TYPES: dict[str, ColumnType] = {
@@ -67,18 +67,25 @@ class PlanCompiler:
             roles, scope = self._roles(intent, starting_scope(self.environment, intent), file, place)
             steps, scope = self._steps(intent.do, scope, roles, file, f"{place}.do")
             tells = tuple(self._tell(tell, scope, file, f"{place}.tell[{i}]", roles) for i, tell in enumerate(intent.tell))
+            refusals = tuple(self._refusal(part, scope, roles, rules, f"{place}.refused[{i}]") for i, part in enumerate(intent.refused))
+            if intent.outcome == "refuse":
+                refusals += (RefusalPlan(self._known_rule(intent.rule, rules, place), steps, None),)
         except SpecError as error:
             self.issues.extend(error.issues)
             return None
-        rule = rules.get(intent.rule or "")
-        if intent.outcome == "refuse" and rule is None:
-            self._issue(place, f"rule {intent.rule!r} is not in rules.yaml", f"name one of {', '.join(sorted(rules))}")
-        plan = Plan(intent, roles, steps, tells, rule)
+        plan = Plan(intent, roles, () if intent.outcome == "refuse" else steps, tells, refusals)
         self.issues += lint_plan(plan, self.environment)
         return plan if len(self.issues) == before else None
 
-    def _issue(self, place: str, problem: str, remedy: str) -> None:
-        self.issues.append(SpecIssue("intents.yaml", place, problem, remedy))
+    def _refusal(self, part: Refused, scope: Scope, roles: Mapping[str, RolePlan], rules: Mapping[str, RulePlan], place: str) -> RefusalPlan:
+        steps, scope = self._steps(part.do, scope, roles, "intents.yaml", f"{place}.do")
+        about = compile_expression(part.about, scope, file="intents.yaml", place=f"{place}.about") if part.about else None
+        return RefusalPlan(self._known_rule(part.rule, rules, place), steps, about)
+
+    def _known_rule(self, name: str | None, rules: Mapping[str, RulePlan], place: str) -> RulePlan:
+        if name is None or name not in rules:
+            raise SpecError([SpecIssue("intents.yaml", place, f"rule {name!r} is not in rules.yaml", f"name one of {', '.join(sorted(rules))}")])
+        return rules[name]
 
     def _roles(self, intent: Intent, scope: Scope, file: str, place: str) -> tuple[dict[str, RolePlan], Scope]:
         roles: dict[str, RolePlan] = {}
@@ -135,7 +142,8 @@ class PlanCompiler:
         """Columns of the role that any expression of the intent names."""
         texts = [role.where or "", role.first or "", *(t for other in intent.roles.values() for t in (other.where or "", other.first or ""))]
         texts += [text for tell in intent.tell for text in (tell.is_, tell.about or "", tell.when or "")]
-        texts += list(_texts(intent.do))
+        texts += [text for steps in (intent.do, *(part.do for part in intent.refused)) for text in _texts(steps)]
+        texts += [part.about for part in intent.refused if part.about]
         needed = set(description.cols) | set(role.same) if description else set(role.same)
         for text in texts:
             if text:
@@ -157,6 +165,10 @@ class PlanCompiler:
                 otherwise, else_scope = self._steps(step.else_, scope, roles, file, f"{where}.else")
                 planned.append(IfPlan(test, then, otherwise))
                 scope = Scope({**else_scope.rows, **then_scope.rows}, {**else_scope.relations, **then_scope.relations})
+            elif isinstance(step, FindStep):
+                if step.find not in roles:
+                    raise SpecError([SpecIssue(file, where, f"find: {step.find!r} is not a role", f"name one of {', '.join(roles)}")])
+                planned.append(FindPlan(step.find))
             else:
                 each, scope = self._each(step, scope, roles, file, where)
                 planned.append(each)
@@ -212,7 +224,7 @@ def _texts(steps: tuple[PlanStep, ...]) -> Iterator[str]:
             yield step.if_
             yield from _texts(step.then)
             yield from _texts(step.else_)
-        else:
+        elif isinstance(step, EachStep):
             yield from _texts(step.do)
 
 

@@ -48,7 +48,7 @@ def _has_literal(expression: Expression, allowed: tuple[str, ...] = ()) -> bool:
 
 def _tests(plan: Plan) -> Found:
     """A condition compares what was said, seen or laid down in the policy; 0 and 1 may stand for none and one."""
-    for test in _conditions(plan.steps):
+    for test in _conditions(plan.all_steps):
         numbers = [literal for literal in parse_expression(test.source, FILE, "").find_all(exp.Literal) if not literal.is_string]
         if any(literal.this not in ("0", "1") for literal in numbers):
             yield "do.if", f"{test.source} compares with a number that nobody said", "use a slot or policy.NAME"
@@ -70,13 +70,13 @@ def _unused(plan: Plan) -> Found:
         if not call.tool.mutates_state and call.name not in used:
             yield f"do.{call.name}", "this look-up is never used", "use its result or leave it out"
     for name in plan.roles:
-        if name not in used:
+        if name not in used and not plan.intent.roles[name].only_said:
             yield f"roles.{name}", "this role is never used", "use it or leave it out"
     texts = [expression.source for expression in _expressions(plan)]
     texts += [text for role in plan.roles.values() for text in (role.role.where, role.first) if text]
     said = {column for text in texts for column in columns_of(text.replace("{all}", "x"), "say", FILE, "")}
-    for name in plan.intent.slots:
-        if name not in said:
+    for name, slot in plan.intent.slots.items():
+        if name not in said and not slot.taken_back:
             yield f"slots.{name}", "the request says it and nothing depends on it", "use it or leave it out"
 
 
@@ -84,9 +84,11 @@ def _superlatives(plan: Plan) -> Found:
     """A superlative, and a set, is in the words: it needs cues."""
     parents = {ancestor for role in plan.roles.values() for ancestor in role.ancestors[:1]}
     acted = {name for expression in _expressions(plan) for name in expression.names} | {tell.tell.each for tell in plan.tells}
-    acted |= set(_each_roles(plan.steps))
+    acted |= set(_each_roles(plan.all_steps))
     for name, role in plan.roles.items():
         cues = role.role.cues or (role.description.cues if role.description else ())
+        if role.role.only_said:
+            continue
         if role.first and not cues:
             yield f"roles.{name}", "it is the first of an order, and no word of the request says so", "give it cues"
         if role.role.take == "all" and not cues and (name in acted or name not in parents):
@@ -104,8 +106,9 @@ def _each_roles(steps: tuple[StepPlan, ...]) -> Iterator[str]:
 
 def _labels(plan: Plan) -> Found:
     """Two facts of one kind need different labels, or an answer could exchange them."""
-    tells: list[TellPlan] = [*(plan.rule.tells if plan.rule else ()), *plan.tells]
-    counts = Counter((tell.tell.kind, tell.tell.about) for tell in tells if tell.tell.kind != "bool" and not tell.tell.when)
+    tells: list[TellPlan] = [*(tell for part in plan.refusals if part.about is None for tell in part.rule.tells), *plan.tells]
+    tells = [tell for tell in tells if tell.tell.kind != "bool" and not tell.tell.when and not tell.tell.withheld]
+    counts = Counter((tell.tell.kind, tell.tell.about) for tell in tells)
     for (kind, about), count in sorted(counts.items(), key=str):
         if count > 1 and about is None:
             yield "tell", f"two facts of kind {kind} without `about`", "say which is which with `about`"
@@ -129,7 +132,7 @@ def _twice(plan: Plan) -> Found:
     writes = [call for call in plan.calls() if call.tool.mutates_state]
     made = Counter((call.tool.spec.name, tuple(sorted((name, e.source) for name, e in call.arguments.items()))) for call in writes)
     for (tool, _), count in made.items():
-        if count > 1 and not _conditions_guard(plan.steps):
+        if count > 1 and not _conditions_guard(plan.all_steps):
             yield "do", f"{tool} is called {count} times with the same arguments", "call it once"
 
 
@@ -141,12 +144,13 @@ def _conditions_guard(steps: tuple[StepPlan, ...]) -> bool:
 def _expressions(plan: Plan) -> list[Expression]:
     found = [expression for call in plan.calls() for expression in call.arguments.values()]
     found += [e for tell in plan.tells for e in (tell.value, tell.about, tell.when) if e is not None]
-    return found + list(_conditions(plan.steps))
+    found += [part.about for part in plan.refusals if part.about is not None]
+    return found + list(_conditions(plan.all_steps))
 
 
 def used_names(plan: Plan) -> set[str]:
     """The roles and steps that some argument, condition or fact depends on."""
-    used = {name for expression in _expressions(plan) for name in expression.names} | set(_each_roles(plan.steps))
+    used = {name for expression in _expressions(plan) for name in expression.names} | set(_each_roles(plan.all_steps))
     used |= {tell.tell.each for tell in plan.tells if tell.tell.each}
     for role in reversed(list(plan.roles.values())):
         if role.name in used:

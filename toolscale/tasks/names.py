@@ -8,9 +8,11 @@ compile. That is what makes golden calls grounded by construction.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import sqlglot
@@ -22,6 +24,13 @@ from toolscale.sql import compile_select
 from toolscale.sql.compiled import Statement
 
 NO_TABLES = SchemaSpec(tables={})
+
+_WORD = re.compile(r"\w+")
+_ALL = "all_rows__"
+_SCHEMAS: dict[int, SchemaSpec] = {}
+"""Schemas by identity: their statements are kept as long as they are."""
+
+_Named = tuple[str, tuple[tuple[str, ColumnType], ...]]
 
 Columns = Mapping[str, ColumnType]
 Row = Mapping[str, Any]
@@ -72,9 +81,9 @@ class Expression:
 
 
 def parse_expression(text: str, file: str, place: str) -> exp.Expr:
-    """Parse an expression of the subset; a syntax error is a SpecError that names the place."""
+    """Parse an expression of the subset, to be read and not changed; a syntax error is a SpecError that names the place."""
     try:
-        node = sqlglot.parse_one(f"SELECT {text}", read="sqlite")
+        node = _parse(f"SELECT {text}")
     except sqlglot.errors.ParseError as error:
         raise SpecError([SpecIssue(file, place, f"{text!r} is no SQL expression", str(error).split("\n")[0])]) from error
     if not isinstance(node, exp.Select) or len(node.expressions) != 1:
@@ -83,9 +92,16 @@ def parse_expression(text: str, file: str, place: str) -> exp.Expr:
     return part
 
 
+@lru_cache(maxsize=8192)
+def _parse(sql: str) -> exp.Expr:
+    """Parse a SELECT once: evolved plans share most of their expressions."""
+    return sqlglot.parse_one(sql, read="sqlite")
+
+
+@lru_cache(maxsize=8192)
 def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
-    """Split a predicate at its top-level ANDs."""
-    node: exp.Expr = parse_expression(text, file, place)
+    """Split a predicate at its top-level ANDs. `{all}`, the rows that a role is chosen from, may stand in it for a relation."""
+    node: exp.Expr = parse_expression(text.replace("{all}", _ALL), file, place)
     found: list[str] = []
 
     def walk(part: exp.Expr) -> None:
@@ -95,7 +111,7 @@ def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
         elif isinstance(part, exp.Paren) and isinstance(part.this, exp.And):
             walk(part.this)
         else:
-            found.append(part.sql(dialect="sqlite"))
+            found.append(part.sql(dialect="sqlite").replace(_ALL, "{all}"))
 
     walk(node)
     return tuple(found)
@@ -120,7 +136,7 @@ def bind_names(node: exp.Expr, rows: Mapping[str, Columns]) -> tuple[exp.Expr, f
 def bind_select(sql: str, scope: Scope, file: str, place: str) -> tuple[str, frozenset[str]]:
     """Turn `name.column` of the scope's rows into placeholders in a whole SELECT; return it with the names used."""
     try:
-        node = sqlglot.parse_one(sql, read="sqlite")
+        node = _parse(sql)
     except sqlglot.errors.ParseError as error:
         raise SpecError([SpecIssue(file, place, f"{sql!r} does not parse", str(error).split("\n")[0])]) from error
     bound, used = bind_names(node, scope.rows)
@@ -161,13 +177,26 @@ def compile_expression(text: str, scope: Scope, *, file: str, place: str) -> Exp
 
 
 def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: str) -> Statement:
-    """Compile a SELECT whose placeholders `:name.column` are rows of the scope; issues show the expression as it was written."""
+    """Compile a SELECT whose placeholders `:name.column` are rows of the scope; issues show the expression as it was written.
+
+    A statement is compiled once for all scopes that agree in the names it uses: the plans of evolved intents share most of theirs.
+    """
+    words = set(_WORD.findall(sql))
+    rows = tuple((name, tuple(columns.items())) for name, columns in scope.rows.items() if name in words)
+    relations = tuple((name, tuple(columns.items())) for name, columns in scope.relations.items() if name in words)
+    _SCHEMAS.setdefault(id(scope.schema), scope.schema)
     try:
-        return compile_select(sql, scope.schema, lets=scope.rows, relations=scope.relations, place=place, file=file)
+        return _compiled(sql, id(scope.schema), rows, relations)
     except SpecError as error:
         raise SpecError(
-            SpecIssue(i.file, i.place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues
+            SpecIssue(file, place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues
         ) from error
+
+
+@lru_cache(maxsize=16384)
+def _compiled(sql: str, schema: int, rows: tuple[_Named, ...], relations: tuple[_Named, ...]) -> Statement:
+    lets = {name: dict(columns) for name, columns in rows}
+    return compile_select(sql, _SCHEMAS[schema], lets=lets, relations={name: dict(columns) for name, columns in relations})
 
 
 def binds_of(statement: Statement, scope: Scope) -> tuple[Bind, ...]:

@@ -4,81 +4,138 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.language import expand_choices, render
-from toolscale.records import ColumnType, FactKind
+from toolscale.records import ColumnType, FactKind, LanguageSpec, Persona, Tense
+from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
+from toolscale.tasks.slips import misspell
 
 MASK = "▢"
-PLACE = re.compile(r"\{(\w+)(\^)?(?:~(\w+))?(?:\|(\w+))?\}")
+PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?(\^)?(?:~(\w+))?(?:\|(\w+))?\}")
+MORE = "more"
+"""`{more}` in a body: where another sentence about the same matter fits. `{more_2}` is that of a second matter."""
+_MORE = re.compile(r"\s*\{more(?:_\d+)?\}")
+_MARK = re.compile("\ue000(\\d+)\ue001")
 _SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")
 
 KIND_OF_TYPE: dict[ColumnType, FactKind] = {"text": "text", "int": "number", "cents": "money", "bool": "bool", "date": "date", "datetime": "date"}
 _FORMS: dict[str, str] = {"money": "money", "date": "date", "number": "number", "text": "text", "digits": "digits", "id": "text", "bool": "bool"}
-_PRONOUNS = {"it": "them", "its": "their", "this": "these", "that": "those"}
+_PRONOUNS = {"it": "them", "its": "their", "this": "these", "that": "those", "is": "are", "was": "were"}
+
+
+@dataclass(frozen=True)
+class Words:
+    """A request, the same with every fact masked, and who speaks."""
+
+    request: str
+    skeleton: str
+    persona: str | None
 
 
 def put_into_words(
     plan: Plan, environment: Environment, rows: Mapping[str, list[dict[str, Any]]], say: Mapping[str, Any], turn: int, rng: random.Random
-) -> tuple[str, str]:
-    """Return the request and its skeleton. The turn picks the phrasing, so that all of an intent's are used evenly; the rest is drawn."""
+) -> Words:
+    """Return the request of a case. The turn picks the phrasing, so that all of an intent's are used evenly; the rest is drawn."""
     language = environment.spec.language
-    intent = plan.intent
-    openings = [text for text in language.openings if set(_names(text)) <= set(intent.roles)]
-    body = intent.requests[turn % len(intent.requests)]
-    parts = [rng.choice(openings)] if openings else []
-    parts.append(body)
-    if language.closings:
-        parts.append(rng.choice(language.closings))
-    template = expand_choices(" ".join(part for part in parts if part), rng.randrange)
-    request = fill(template, plan, environment, rows, say, mask=False)
-    skeleton = fill(template, plan, environment, rows, say, mask=True)
-    return request, skeleton
+    body = plan.intent.requests[turn % len(plan.intent.requests)]
+    name = body.persona or (rng.choice(sorted(language.personas)) if language.personas else None)
+    persona = language.personas[name] if name else Persona(text="")
+    template = expand_choices(_frame(body.say, plan, language, persona, rng), rng.randrange)
+    writer = _Writer(plan, environment, rows, say, persona, rng)
+    template = writer.inline(template)
+    if rng.randrange(100) < persona.typos:
+        template = misspell(template, rng, protected_words(plan, language))
+    return Words(writer.fill(template), writer.fill(template, mask=True), name)
 
 
-def fill(template: str, plan: Plan, environment: Environment, rows: Mapping[str, list[dict[str, Any]]], say: Mapping[str, Any], *, mask: bool) -> str:
-    """Put values in the places of a template; with `mask`, a box for each value."""
-    today = environment.spec.world.today
+def _frame(body: str, plan: Plan, language: LanguageSpec, persona: Persona, rng: random.Random) -> str:
+    """Put an opening before the body and a closing after it; who speaks is said in one of them."""
 
-    def place(match: re.Match[str]) -> str:
-        name, capital, pronoun, form = match.groups()
-        if name in plan.roles:
-            role = plan.roles[name]
-            many = role.role.take == "all"
-            if pronoun:
-                text = _PRONOUNS.get(pronoun, pronoun) if many else pronoun
-            else:
-                text = noun_phrase(role, rows[name][0], environment, mask=mask)
-        elif name in say:
-            kind = plan.intent.slots[name].kind
-            text = MASK if mask else render(say[name], form or _FORMS[kind], today, plan.intent.slots[name].tense)
+    def fitting(own: Sequence[str], general: Sequence[str]) -> list[str]:
+        return [text for text in own or general if set(_names(text)) <= set(plan.intent.roles)]
+
+    openings = fitting(persona.openings, language.openings)
+    opening = rng.choice(openings) if openings else ""
+    parts = [opening, body]
+    if openings and not _names(opening):
+        parts.append(rng.choice(fitting(persona.signatures, language.signatures)))
+    closings = fitting(persona.closings, language.closings)
+    if closings and (_names(opening) or not openings):
+        parts.append(rng.choice(closings))
+    return " ".join(part for part in parts if part)
+
+
+class _Writer:
+    def __init__(
+        self, plan: Plan, environment: Environment, rows: Mapping[str, list[dict[str, Any]]], say: Mapping[str, Any], persona: Persona,
+        rng: random.Random,
+    ) -> None:  # fmt: skip
+        self.plan, self.environment, self.rows, self.say, self.rng = plan, environment, rows, say, rng
+        self.forms: dict[str, str] = {kind: rng.choice(forms) for kind, forms in persona.forms.items()}
+        self.values: list[str] = []
+
+    def inline(self, template: str) -> str:
+        """Replace every place by words and marks, one mark for each value."""
+        text = PLACE.sub(self._place, _MORE.sub("", template))
+        return re.sub(r"\s+([,.!?;:])", r"\1", re.sub(r"\s+", " ", text).strip())
+
+    def fill(self, marked: str, *, mask: bool = False) -> str:
+        """Put the values in the places of their marks; with `mask`, a box for each."""
+        text = _MARK.sub(lambda match: MASK if mask else self.values[int(match[1])], marked)
+        return _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
+
+    def _place(self, match: re.Match[str]) -> str:
+        name, column, capital, pronoun, form = match.groups()
+        if name in self.plan.roles:
+            text = self._role(self.plan.roles[name], column, pronoun, form)
+        elif name in self.say:
+            slot = self.plan.intent.slots[name]
+            text = self._value(self.say[name], slot.kind, form, slot.tense)
         else:
-            raise KeyError(f"{plan.intent.id}: the request names {{{name}}}, which is neither a role nor a slot")
+            raise KeyError(f"{self.plan.intent.id}: the request names {{{name}}}, which is neither a role nor a slot")
         return text[:1].upper() + text[1:] if capital else text
 
-    text = re.sub(r"\s+", " ", PLACE.sub(place, template)).strip()
-    text = re.sub(r"\s+([,.!?;:])", r"\1", text)
-    return _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
+    def _role(self, role: RolePlan, column: str | None, pronoun: str | None, form: str | None) -> str:
+        if pronoun:
+            return _PRONOUNS.get(pronoun, pronoun) if role.role.take == "all" else pronoun
+        if column is not None:
+            return self._column(role, column, form)
+        if role.role.text is not None:
+            return expand_choices(role.role.text, self.rng.randrange)
+        if role.description is None:
+            return role.name
+        text = expand_choices(role.description.text.replace("{adj}", stated_adjectives(role, self.environment.spec.language)), self.rng.randrange)
+        return PLACE.sub(lambda match: self._column(role, match[1], match[5]), re.sub(r" +", " ", text))
+
+    def _column(self, role: RolePlan, column: str, form: str | None) -> str:
+        kind = KIND_OF_TYPE[self.environment.schema.tables[role.table].columns[column].type]
+        return self._value(self.rows[role.name][0][column], kind, form, role.description.tense if role.description else None)
+
+    def _value(self, value: Any, kind: FactKind, form: str | None, tense: Tense | None) -> str:
+        usual = _FORMS[kind]
+        chosen = self.forms.get(kind, usual) if form is None or form == usual else form
+        self.values.append(render(value, chosen, self.environment.spec.world.today, tense))
+        return f"\ue000{len(self.values) - 1}\ue001"
 
 
-def noun_phrase(role: RolePlan, row: Mapping[str, Any], environment: Environment, *, mask: bool) -> str:
-    """How the request names a role."""
-    if role.role.text is not None:
-        return role.role.text
-    if role.description is None:
-        return role.name
-    columns, tense = environment.schema.tables[role.table].columns, role.description.tense
+def stated_adjectives(role: RolePlan, language: LanguageSpec) -> str:
+    """The adjectives of the role's conditions, in the order of the conditions: `active`, `unpaid`."""
+    known = language.adjectives.get(role.table, {})
+    parts = [text.replace(f"{role.name}.", "") for text in conjuncts(role.role.where)] if role.role.where else []
+    return " ".join(known[part] for part in parts if part in known)
 
-    def place(match: re.Match[str]) -> str:
-        name, _, _, form = match.groups()
-        if mask:
-            return MASK
-        return render(row[name], form or _FORMS[KIND_OF_TYPE[columns[name].type]], environment.spec.world.today, tense)
 
-    return PLACE.sub(place, role.description.text)
+def protected_words(plan: Plan, language: LanguageSpec) -> frozenset[str]:
+    """Words that carry meaning which a gate looks for: cues and adjectives."""
+    texts = [cue for role in plan.roles.values() for cue in (*role.role.cues, *(role.description.cues if role.description else ()))]
+    texts += [word for words in language.adjectives.values() for word in words.values()]
+    texts += [cue for cues in language.enum_cues.values() for cue in cues]
+    return frozenset(word for text in texts for word in text.lower().split())
 
 
 def _names(template: str) -> list[str]:

@@ -60,7 +60,14 @@ class EachPlan:
     do: tuple[StepPlan, ...]
 
 
-StepPlan = CallPlan | IfPlan | EachPlan
+@dataclass(frozen=True)
+class FindPlan:
+    """Look a role up now."""
+
+    role: str
+
+
+StepPlan = CallPlan | IfPlan | EachPlan | FindPlan
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,16 @@ class RulePlan:
 
 
 @dataclass(frozen=True)
+class RefusalPlan:
+    """What is asked for and refused: steps that are never executed, and the rule that forbids them."""
+
+    rule: RulePlan
+    steps: tuple[StepPlan, ...]
+    about: Expression | None
+    """What names this part, where others are granted."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """A compiled intent."""
 
@@ -93,11 +110,16 @@ class Plan:
     roles: Mapping[str, RolePlan]
     steps: tuple[StepPlan, ...]
     tells: tuple[TellPlan, ...]
-    rule: RulePlan | None
+    refusals: tuple[RefusalPlan, ...] = ()
+
+    @property
+    def all_steps(self) -> tuple[StepPlan, ...]:
+        """The steps, those that are refused included."""
+        return (*self.steps, *(step for refusal in self.refusals for step in refusal.steps))
 
     def calls(self) -> Iterator[CallPlan]:
-        """Every call of every branch."""
-        yield from calls_of(self.steps)
+        """Every call of every branch, refused ones included."""
+        yield from calls_of(self.all_steps)
 
 
 def calls_of(steps: tuple[StepPlan, ...]) -> Iterator[CallPlan]:
@@ -108,5 +130,5 @@ def calls_of(steps: tuple[StepPlan, ...]) -> Iterator[CallPlan]:
         elif isinstance(step, IfPlan):
             yield from calls_of(step.then)
             yield from calls_of(step.otherwise)
-        else:
+        elif isinstance(step, EachPlan):
             yield from calls_of(step.do)

@@ -5,15 +5,16 @@ Its only inputs are what the request says, what earlier calls returned, the poli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.environment import World
 from toolscale.records import Fact, GoldenCall, ToolCall
+from toolscale.sql.compiled import Column
 from toolscale.tasks.names import Expression, Scratch, Unbound, relation_key
-from toolscale.tasks.plan import CallPlan, EachPlan, IfPlan, Plan, RolePlan, RulePlan, StepPlan, TellPlan, calls_of
+from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan, calls_of
 from toolscale.tasks.tools import flatten
 
 Env = dict[str, Any]
@@ -89,6 +90,8 @@ class Inputs:
     """Role -> key columns of the rows to take instead (for `unambiguous`): one, or all that a set then means."""
     flip: int | None = None
     """Take the other way at this branch (for the mutant `branch`)."""
+    hidden: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """Role -> rows that the agent must not look up: only the judge knows them, for facts that are withheld."""
 
 
 class Recorder:
@@ -103,11 +106,12 @@ class Recorder:
         """Run the plan. Raises Rejection, or Invisible if a forced row cannot be seen."""
         run = _Run(self, plan, inputs)
         try:
-            if plan.intent.outcome == "refuse":
-                run.refuse()
-            else:
-                run.steps(plan.steps)
+            run.steps(plan.steps)
+            if plan.intent.outcome != "refuse":
                 run.tell(plan.tells, run.recording.env)
+            for part in plan.refusals:
+                run.refuse(part)
+            run.finish()
         except Unbound as error:
             raise Rejection("schema", f"{error} has no value on the path taken") from error
         return run.recording
@@ -144,7 +148,7 @@ class _Run:
         self.inputs = inputs
         self.recording = Recording(env=recorder.start(inputs))
         self._seen: dict[tuple[str, str, int], Mapping[str, Any]] = {}
-        self._writes = 0
+        self._written: list[Collection[Column]] = []
 
     def need(self, names: Iterable[str]) -> None:
         """Find every role among the names that has not been found yet."""
@@ -158,19 +162,25 @@ class _Run:
 
     def call(self, name: str, arguments: dict[str, Any], mutates: bool, depth: int, plan: CallPlan | None = None) -> Mapping[str, Any]:
         """Make a call; a look-up made before with no write since is not repeated."""
-        key = (name, canonical_json(arguments), self._writes)
+        key = (name, canonical_json(arguments), self._written_before(name))
         if not mutates and key in self._seen:
             return self._seen[key]
         result = self.recorder.world.call(name, arguments)
         if result.error is not None:
             raise Rejection("replay", f"{name} fails: {result.error}")
         self._seen[key] = result.value
-        self._writes += mutates
+        if mutates:
+            self._written.append(self.recorder.world.environment.tools[name].writes)
         rows = {role: self.recording.env[role] for role in self.plan.roles if role in self.recording.env}
         golden = GoldenCall.model_construct(name=name, arguments=arguments, result=result.value)
         self.recording.calls.append(RecordedCall(golden, mutates, depth, plan, rows))
         value: Mapping[str, Any] = result.value
         return value
+
+    def _written_before(self, name: str) -> int:
+        """How many writes made so far could have changed what a look-up shows: only then is it made again."""
+        seen = self.recorder.world.environment.tools[name].reads
+        return sum(not seen.isdisjoint(columns) for columns in self._written)
 
     def depth(self, names: Iterable[str]) -> int:
         return 1 + max((self.recording.depths.get(name, 0) for name in names), default=0)
@@ -241,6 +251,8 @@ class _Run:
                     test = not test
                 self.recording.branches.append(test)
                 self.steps(step.then if test else step.otherwise)
+            elif isinstance(step, FindPlan):
+                self.need([step.role])
             else:
                 self._each(step)
 
@@ -266,12 +278,11 @@ class _Run:
         for name, rows in collected.items():
             env[relation_key(name)] = rows
 
-    def refuse(self) -> None:
+    def refuse(self, part: RefusalPlan) -> None:
         """Work out the calls that are not made, look up what the rule needs, and tell why it is broken."""
-        rule = self.plan.rule
-        assert rule is not None, "a refusal is compiled with its rule"
-        self.recording.forbidden = list(self._forbidden(self.plan.steps))
-        for step, arguments in self.recording.forbidden:
+        forbidden, rule = list(self._forbidden(part.steps)), part.rule
+        self.recording.forbidden += forbidden
+        for step, arguments in forbidden:
             if step.tool.spec.name not in rule.rule.guards:
                 continue
 
@@ -281,8 +292,10 @@ class _Run:
             full = with_defaults(step, arguments)
             broken, env = self.recorder.breaks(rule, full, read)
             if broken:
-                self.tell(rule.tells, env)
-                self.tell(self.plan.tells, {**self.recording.env})
+                about = None if part.about is None else str(self.value(part.about))
+                self.tell(rule.tells, env, about)
+                if self.plan.intent.outcome == "refuse":
+                    self.tell(self.plan.tells, {**self.recording.env})
                 return
         raise Rejection("lawful", f"what is asked does not break the rule {rule.name}")
 
@@ -292,20 +305,23 @@ class _Run:
                 yield step, {name: self.value(expression) for name, expression in step.arguments.items()}
             elif isinstance(step, IfPlan):
                 yield from self._forbidden(step.then if self.value(step.test) else step.otherwise)
-            else:
+            elif isinstance(step, EachPlan):
                 self.need([step.role])
                 for row in self.recording.chosen[step.role]:
                     self.recording.env[step.role] = row
                     yield from self._forbidden(step.do)
 
-    def tell(self, tells: tuple[TellPlan, ...], env: Env) -> None:
-        """Compute the facts of the final answer."""
+    def tell(self, tells: tuple[TellPlan, ...], env: Env, about: str | None = None) -> None:
+        """Compute the facts of the final answer, about a part of the request if one is named."""
         for tell in tells:
             expressions = [e for e in (tell.value, tell.about, tell.when) if e is not None]
+            if any(name in self.inputs.hidden for expression in expressions for name in expression.names):
+                self._of_hidden(tell)
+                continue
             for expression in expressions:
                 self.need(expression.names - ({tell.tell.each} if tell.tell.each else set()))
             if tell.tell.each is None:
-                self._fact(tell, {**self.recording.env, **env})
+                self._fact(tell, {**self.recording.env, **env}, about)
                 continue
             self.need([tell.tell.each])
             for position, row in enumerate(self.recording.chosen[tell.tell.each]):
@@ -316,20 +332,40 @@ class _Run:
                         scoped[name] = rows[position]
                 self._fact(tell, scoped)
 
-    def _fact(self, tell: TellPlan, env: Env) -> None:
+    def _of_hidden(self, tell: TellPlan) -> None:
+        """Compute a fact about rows that no look-up shows: what must not be told, and whose it is."""
+        hidden = self.inputs.hidden
+        env = {**self.recording.env, **{name: rows[0] for name, rows in hidden.items()}}
+        for row in hidden.get(tell.tell.each or "", [{}]):
+            self._fact(tell, {**env, tell.tell.each or "": row})
+
+    def finish(self) -> None:
+        """Give every labelled fact the labels of the others: in one answer they are rivals."""
+        facts = self.recording.facts
+        labels = dict.fromkeys(fact.about for fact in facts if fact.about is not None)
+        if len(labels) > 1:
+            self.recording.facts = [
+                fact if fact.about is None else fact.model_copy(update={"others": _united(fact.others, labels, fact.about)}) for fact in facts
+            ]
+
+    def _fact(self, tell: TellPlan, env: Env, part: str | None = None) -> None:
         if tell.when is not None and not self.scratch.evaluate(tell.when, env):
             return
         value = self.scratch.evaluate(tell.value, env)
         if value is None:
             raise Rejection("schema", f"the fact {tell.value.source} has no value")
-        about = None if tell.about is None else str(self.scratch.evaluate(tell.about, env))
+        about = part if tell.about is None else str(self.scratch.evaluate(tell.about, env))
         others: tuple[str, ...] = ()
         if tell.about is not None and tell.about.direct is not None and tell.about.direct[0] in self.recording.observed:
             name, column = tell.about.direct
             others = tuple(dict.fromkeys(str(row[column]) for row in self.recording.observed[name] if str(row[column]) != about))
         kind = tell.tell.kind
         typed = int(value) if kind in ("money", "number", "bool") else str(value)[:10] if kind == "date" else str(value)
-        self.recording.facts.append(Fact(kind=kind, value=typed, about=about, others=others))
+        self.recording.facts.append(Fact(kind=kind, value=typed, about=about, others=others, withheld=tell.tell.withheld))
+
+
+def _united(others: tuple[str, ...], labels: Iterable[str | None], own: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*others, *(label for label in labels if label is not None and label != own)]))
 
 
 def with_defaults(step: CallPlan, arguments: Mapping[str, Any]) -> dict[str, Any]:

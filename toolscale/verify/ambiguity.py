@@ -17,6 +17,9 @@ from toolscale.tasks.plan import Plan, RolePlan
 from toolscale.tasks.record import Invisible, Recorder, Rejection
 from toolscale.verify.subject import Subject
 
+KEPT = 4_096
+"""Roles of evolved intents whose statements are kept."""
+
 ALTERNATIVES = 12
 """How many other rows are tried per role, in the order of the superlative."""
 
@@ -68,8 +71,11 @@ class Ambiguity:
 
     def _fitting(self, subject: Subject, role: RolePlan) -> list[tuple[Any, ...]]:
         """Keys of the rows under the bound parent that fit the stated part of the role, best first; of one row, all but those that are right."""
-        place = (subject.plan.intent.id, role.name)
+        place = (" + ".join([subject.candidate.intent_id, *subject.candidate.evolutions]), role.name)
         if place not in self._conjuncts:
+            if len(self._conjuncts) > KEPT:
+                self._conjuncts.clear()
+                self._statements.clear()
             where = role.role.where
             self._conjuncts[place] = conjuncts(where.replace("{all}", role.table), "intents.yaml", ".".join(place)) if where else ()
         stated = tuple(text for text in self._conjuncts[place] if self._is_stated(text, subject, role))

@@ -13,13 +13,15 @@ from toolscale.environment import Environment, World
 from toolscale.records import GATES, Candidate, Difficulty, GateResult, Judged, Provenance, RowChange, Scenario, Status, Task, Verdict
 from toolscale.sandbox import Rows, to_row_changes
 from toolscale.sandbox import state_hash as hash_of
-from toolscale.tasks.compiler import compile_plans
+from toolscale.tasks.catalogue import Catalogue
+from toolscale.tasks.evolution import Inapplicable
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection
 from toolscale.verify.ambiguity import Ambiguity
 from toolscale.verify.equivalents import equivalents, idle_agents, superfluous
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
+from toolscale.verify.outdated import outdated
 from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.states import EndStates
@@ -40,15 +42,15 @@ class Judge:
 
     def __init__(
         self, environment: Environment, rows: Rows, *, seed: int = 0, scale: int = 1, audit_share: float = 0.05, replica: bool = True,
-        states: type[EndStates] = EndStates,
+        states: type[EndStates] = EndStates, catalogue: Catalogue | None = None,
     ) -> None:  # fmt: skip
         self.environment = environment
         self.world = World(environment, rows)
         self._reader = World(environment, rows)
-        self.plans, rules = compile_plans(environment)
+        self.catalogue = catalogue or Catalogue(environment)
         self.recorder = Recorder(self.world, environment.spec.policy.constants)
         self.states = states(self.world)
-        self._laws = Laws(environment, rules)
+        self._laws = Laws(environment, self.catalogue.rules)
         self._mutants = MutantMaker(environment, rows)
         self._ambiguity = Ambiguity(environment, self._reader)
         self._audit_share = audit_share
@@ -68,16 +70,32 @@ class Judge:
 
     def inputs(self, candidate: Candidate) -> Inputs:
         """What the request of a candidate says: its slots, and the described columns of the rows it is about. Rejection if those are not there."""
-        plan = self.plans[candidate.intent_id]
-        said = {}
+        plan = self.plan_of(candidate)
+        said: dict[str, dict[str, Any]] = {}
+        hidden: dict[str, list[dict[str, Any]]] = {}
         for name, role in plan.roles.items():
+            if role.role.only_said:
+                rows = [self._row(role.table, tuple(key)) for key in candidate.bindings.get(name, ())]
+                hidden[name] = [row for row in rows if row is not None]
             if role.said:
                 bound = candidate.bindings.get(name)
                 row = self._row(role.table, tuple(bound[0])) if bound else None
                 if row is None:
                     raise Rejection("schema", f"{name} is bound to {bound or 'no row'}, which {role.table} does not have")
                 said[name] = {column: row[column] for column in role.said}
-        return Inputs(dict(candidate.say), said)
+        return Inputs(dict(candidate.say), said, hidden=hidden)
+
+    def plan_of(self, candidate: Candidate) -> Plan:
+        """Return the plan of a candidate. Rejection if the environment has none for it."""
+        try:
+            plan = self.catalogue.plan_of(candidate)
+        except (KeyError, Inapplicable) as error:
+            chain = " + ".join([candidate.intent_id, *candidate.evolutions])
+            raise Rejection("schema", f"the environment has no intent {chain!r}: {error}") from error
+        if set(candidate.say) != set(plan.intent.slots):
+            slots = ", ".join(sorted(candidate.say)) or "none"
+            raise Rejection("schema", f"the environment has no intent {candidate.intent_id!r} with the slots {slots}")
+        return plan
 
     def _row(self, table: str, key: tuple[Any, ...]) -> dict[str, Any] | None:
         if table not in self._index:
@@ -96,10 +114,7 @@ class Judge:
 
     def subject(self, candidate: Candidate) -> Subject:
         """Record a candidate for grading rollouts of it. Raises Rejection if it cannot be recorded."""
-        plan = self.plans.get(candidate.intent_id)
-        if plan is None or set(candidate.say) != set(plan.intent.slots):
-            slots = ", ".join(sorted(candidate.say)) or "none"
-            raise Rejection("schema", f"the environment has no intent {candidate.intent_id!r} with the slots {slots}")
+        plan = self.plan_of(candidate)
         inputs = self.inputs(candidate)
         self.states.forget()
         self.world.reset()
@@ -153,7 +168,7 @@ class Judge:
         findings["deterministic"] = self._deterministic(subject)
         findings["engines_agree"] = self._engines_agree(subject)
         gate("grounded", ungrounded(subject), "every said value reads back as itself")
-        gate("unambiguous", self._ambiguity.find(subject, self.recorder), "no other row fits what is said")
+        gate("unambiguous", outdated(subject) or self._ambiguity.find(subject, self.recorder), "no other row fits what is said")
         rule, invariant = self._laws.broken(subject, self.recorder)
         gate("lawful", rule, "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken")
         gate("integrity", invariant, "invariants hold after every call")
@@ -180,12 +195,15 @@ class Judge:
                 return f"{recorded.call.name}: {problem}"
         if not subject.recording.writes and not any(fact.kind != "bool" for fact in subject.facts):
             return "nothing changes and nothing but a yes or no is told"
-        told = [(fact.kind, fact.value, fact.about) for fact in subject.facts]
+        told = [(fact.kind, fact.value, fact.about) for fact in subject.facts if not fact.withheld]
         if len(set(told)) < len(told):
             return "the same fact is to be told twice"
-        pairs = [(fact.kind, fact.value) for fact in subject.facts if fact.about is None]
+        pairs = [(fact.kind, fact.value) for fact in subject.facts if fact.about is None and not fact.withheld]
         if len(set(pairs)) < len(pairs):
             return "two facts of one kind and value cannot be told apart"
+        labels = [(fact.kind, fact.about) for fact in subject.facts if fact.about is not None and not fact.withheld]
+        if len(set(labels)) < len(labels):
+            return "two facts of one kind about the same cannot be told apart"
         return None
 
     def _replay_finding(self, subject: Subject) -> str | None:
@@ -294,7 +312,9 @@ def _scenario(subject: Subject) -> Scenario:
     for role, rows in subject.recording.chosen.items():
         keys: list[Any] = [row[column] for row in rows for column in subject.plan.roles[role].key]
         unknown[role] = keys if subject.plan.roles[role].role.take == "all" else keys[0] if len(keys) == 1 else keys
-    return Scenario(known=known, unknown=unknown)
+    persona = subject.candidate.persona
+    text = subject.environment.spec.language.personas[persona].text if persona else None
+    return Scenario(known=known, unknown=unknown, persona=text)
 
 
 def _difficulty(recording: Recording) -> Difficulty:

@@ -1,0 +1,135 @@
+"""`language.yaml`: how people of a domain speak, once per domain. Evolution puts its words together from here, never from an intent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from toolscale.records.base import Record
+from toolscale.records.intent import FactKind, Role, Tell, Tense
+
+
+class Description(Record):
+    """A way to name one row of a table: by columns that are said, or by being first in an order (a superlative)."""
+
+    cols: tuple[str, ...] = ()
+    first: str | None = None
+    """Order by this, lowest first; `{r}` stands for the role."""
+    text: str
+    """With `{column}` or `{column|form}` of `cols`, and `{adj}` for the adjectives of the role's conditions; a noun phrase that can stand as an
+    object. `[a|b]` picks one of the alternatives."""
+    cues: tuple[str, ...] = ()
+    """Words that must stand in the request (superlatives)."""
+    tense: Tense | None = None
+    """On which side of today dates in it lie."""
+    why: tuple[str, ...] = ()
+    """Sentences that say why somebody means this one: a superlative without a reason reads like a query."""
+
+
+class Quantity(Record):
+    """A quantity on which a request may put a condition."""
+
+    roles: dict[str, str]
+    """Name -> table: the roles that it is about, which the texts name as `{name}`."""
+    reads: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
+    """Look-ups `{name: {tool: {parameter: expression}}}` made first; `{argument}` stands for what the plan's call gives as that argument."""
+    value: str
+    kind: FactKind
+    test: str
+    """Over `say.limit`."""
+    text: str
+    """The condition in words, with `{limit|money}`: a clause that can follow *if*."""
+    noun: str
+    """What is told either way: an object of *tell me*."""
+    steps: tuple[int, ...]
+    """What the limit is drawn from."""
+    why: tuple[str, ...] = ()
+    """Clauses that say why somebody puts the condition: *Money is tight this month*."""
+    backup: str | None = None
+    """A role of `roles` for which another row may be named, to be used where the condition does not hold."""
+    about: str | None = None
+    """An expression that labels the value."""
+
+
+class Total(Record):
+    """What a set of rows comes to."""
+
+    column: str
+    ask: str
+    """An object of *tell me*: *what they come to in total*."""
+
+
+class Private(Record):
+    """Something of somebody else's that a person asks for and must not be told."""
+
+    roles: dict[str, Role]
+    """Roles that only the request names, or that only the judge knows."""
+    when: str | None = None
+    asks: tuple[str, ...]
+    withhold: tuple[Tell, ...]
+    about: str
+    """An expression that names this part of the request."""
+
+
+class Persona(Record):
+    """A kind of person: what a request of theirs begins and ends with, and how they write. What is not given is as anybody's."""
+
+    text: str
+    """Who that is: register, verbosity, mood, competence."""
+    openings: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()
+    closings: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    forms: dict[FactKind, tuple[str, ...]] = Field(default_factory=dict)
+    """Kind -> forms, one of which is drawn where a text leaves the form open."""
+    typos: int = Field(default=0, ge=0, le=100)
+    """So many of a hundred requests have a slip or two in free words."""
+
+
+class LanguageSpec(Record):
+    """`language.yaml`."""
+
+    describe: dict[str, dict[str, Description]]
+    """Table -> name -> description, from exact to vague."""
+    adjectives: dict[str, dict[str, str]] = Field(default_factory=dict)
+    """Table -> conjunct of a predicate (`status = 'active'`) -> the word that states it."""
+    plurals: dict[str, str] = Field(default_factory=dict)
+    """Table -> the noun for several of its rows, where the table's own name is not it."""
+    nouns: dict[str, str] = Field(default_factory=dict)
+    """Table -> the noun for one of its rows, where the table's own name without its s is not it."""
+    quantities: dict[str, Quantity] = Field(default_factory=dict)
+    totals: dict[str, Total] = Field(default_factory=dict)
+    """Table -> what several of its rows come to."""
+    private: dict[str, Private] = Field(default_factory=dict)
+    shared: tuple[str, ...] = ()
+    """Tables of which two matters of one request may be about the same row: accounts, not bills."""
+    acts: dict[str, str] = Field(default_factory=dict)
+    """Tool -> how a person asks for a call of it: an imperative clause over `{parameter}`."""
+    enum_cues: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Enum value -> words of which one must stand in the request that uses it."""
+    openings: tuple[str, ...]
+    """How a request begins; `{client}`-like names of roles whose description identifies the speaker."""
+    signatures: tuple[str, ...] = ()
+    """How a request ends that did not begin with who is speaking."""
+    joins: tuple[str, ...] = ()
+    """Whole sentences between two matters of one request."""
+    asides: tuple[str, ...] = ()
+    """Sentences about `{noise}`, with which nothing is to be done."""
+    corrections: tuple[str, ...] = ()
+    """Sentences that take `{old}` back for `{new}`."""
+    conditions: tuple[str, ...] = ()
+    """Sentences that put a condition, over `{why}`, `{condition}` and `{noun}`: nothing is done where it does not hold."""
+    fallbacks: tuple[str, ...] = ()
+    """The same, with `{backup}` to be used where it does not hold."""
+    counts: tuple[str, ...] = ()
+    """Sentences that ask how many there were, over `{total}` where the table has one."""
+    closings: tuple[str, ...] = ()
+    """How a request may end: a word of thanks, or nothing (an empty text)."""
+    personas: dict[str, Persona] = Field(default_factory=dict)
+
+    @field_validator("personas", mode="before")
+    @classmethod
+    def _short_personas(cls, value: Any) -> Any:
+        """Read the short form `name: text`."""
+        return {name: {"text": item} if isinstance(item, str) else item for name, item in value.items()} if isinstance(value, dict) else value

@@ -1,0 +1,59 @@
+"""Plans by intent and evolutions: compiled when they are first asked for, and kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import lru_cache
+
+from toolscale.environment import Environment
+from toolscale.errors import SpecError
+from toolscale.records import Candidate, Intent
+from toolscale.tasks.compiler import PlanCompiler, compile_plans
+from toolscale.tasks.evolution import Inapplicable, evolve
+from toolscale.tasks.evolution.refusals import lawful_case
+from toolscale.tasks.plan import Plan
+from toolscale.tasks.queries import RoleQuery, compile_case
+
+KEPT = 2_048
+"""Plans of evolved intents that are kept: most are used once or twice."""
+
+
+class Catalogue:
+    """The plans of one environment. Raises SpecError if an intent of the environment does not compile."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.intents: dict[str, Intent] = {intent.id: intent for intent in environment.spec.intents.intents}
+        self.plans, self.rules = compile_plans(environment)
+        self._evolved = lru_cache(KEPT)(self._compile)
+        self._queries = lru_cache(KEPT)(self._compile_case)
+
+    def plan(self, intent_id: str, evolutions: Sequence[str] = ()) -> Plan:
+        """Return a plan. Raises Inapplicable if the evolutions do not apply, KeyError if there is no such intent."""
+        return self._evolved(intent_id, tuple(evolutions)) if evolutions else self.plans[intent_id]
+
+    def plan_of(self, candidate: Candidate) -> Plan:
+        """Return the plan of a candidate."""
+        return self.plan(candidate.intent_id, candidate.evolutions)
+
+    def queries(self, intent_id: str, evolutions: Sequence[str] = ()) -> tuple[RoleQuery, ...]:
+        """Return the case queries of a plan. They pick cases that break no rule, but the one that a refusal is about."""
+        return self._queries(intent_id, tuple(evolutions))
+
+    def _compile(self, intent_id: str, evolutions: tuple[str, ...]) -> Plan:
+        intent = evolve(self.environment, self.intents, intent_id, evolutions)
+        compiler = PlanCompiler(self.environment)
+        plan = compiler.compile_intent(intent, self.rules)
+        if plan is None:
+            raise Inapplicable("; ".join(str(issue) for issue in compiler.issues))
+        return plan
+
+    def _compile_case(self, intent_id: str, evolutions: tuple[str, ...]) -> tuple[RoleQuery, ...]:
+        plan = self.plan(intent_id, evolutions)
+        try:
+            return compile_case(self.environment, dataclasses.replace(plan, intent=lawful_case(self.environment, plan.intent)))
+        except SpecError as error:
+            if not evolutions:
+                raise
+            raise Inapplicable(str(error)) from error

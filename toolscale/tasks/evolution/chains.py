@@ -1,0 +1,91 @@
+"""Which chains of evolutions are drawn for an intent."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+
+from toolscale.environment import Environment
+from toolscale.records import Intent
+from toolscale.tasks.evolution.evolve import OPERATORS, evolve_once
+from toolscale.tasks.evolution.inapplicable import Inapplicable
+
+ALONE = ("obscure", "constrain", "batch", "distract", "correct", "pry")
+"""Operators that make one matter harder."""
+
+SOFT = ("obscure", "distract", "correct")
+"""Those that leave what is done as it is, and so can follow a composition or a refusal."""
+
+SHAPES: Mapping[tuple[tuple[str, ...], ...], int] = {
+    (ALONE,): 18,
+    (("compose",),): 14,
+    (ALONE, ("compose",)): 18,
+    (("compose",), SOFT): 10,
+    (("compose",), ("compose",)): 18,
+    (ALONE, ("compose",), ("compose",)): 12,
+    (ALONE, ("compose",), (*SOFT, "pry")): 6,
+    (("batch",), ("compose",)): 4,
+}
+"""Shapes of chains of a request that is fulfilled, with weights: each place names the operators of which one is drawn."""
+
+REFUSED: Mapping[tuple[tuple[str, ...], ...], int] = {(SOFT,): 1}
+"""Shapes for a request that is refused or handed over."""
+
+TURNED: Mapping[tuple[tuple[str, ...], ...], int] = {(("refuse",),): 2, (("refuse",), SOFT): 3}
+"""Shapes that turn a request that is fulfilled into one that is refused."""
+
+WEIGHTS = {"constrain": 5, "batch": 4, "obscure": 2, "pry": 0.5}
+"""How much sooner an operator is tried than `distract` and `correct`, which nearly always apply."""
+
+PARTNERS = {"fulfil": 86, "refuse": 10, "transfer": 4}
+"""Weights of the outcomes of what is composed."""
+
+TRIES = 8
+"""Shapes that are tried before a number is given up."""
+
+
+def draw_chain(
+    environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], *, turned: bool, rng: random.Random
+) -> tuple[tuple[str, ...], Intent] | None:
+    """Draw a chain of evolutions that applies to an intent; return it with the intent that it gives, or None. `partners` are what may be composed."""
+    shapes = TURNED if turned else SHAPES if intent.outcome == "fulfil" else REFUSED
+    for _ in range(TRIES):
+        (shape,) = rng.choices(list(shapes), list(shapes.values()))
+        chain, evolved = _draw(environment, intents, intent, partners, shape, rng)
+        if chain:
+            return chain, evolved
+    return None
+
+
+def _draw(
+    environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], shape: Sequence[Sequence[str]],
+    rng: random.Random,
+) -> tuple[tuple[str, ...], Intent]:  # fmt: skip
+    chain: list[str] = []
+    for operators in shape:
+        for line in _lines(environment, intent, partners, operators, chain, rng):
+            try:
+                intent = evolve_once(environment, intents, intent, line)
+            except Inapplicable:
+                continue
+            chain.append(line)
+            break
+        else:
+            return (), intent
+    return tuple(chain), intent
+
+
+def _lines(
+    environment: Environment, intent: Intent, partners: Sequence[Intent], operators: Sequence[str], chain: Sequence[str], rng: random.Random
+) -> Iterator[str]:
+    """Lines of the operators, in an order that is drawn: an operator first, then one of its lines."""
+    for operator in sorted(operators, key=lambda name: -(rng.random() ** (1 / WEIGHTS.get(name, 1)))):
+        options = OPERATORS[operator][1]
+        if options is not None:
+            lines = list(options(environment, intent))
+            yield from rng.sample(lines, len(lines))[:3]
+            continue
+        taken = {intent.id, *(line.split()[1] for line in chain if line.startswith("compose"))}
+        (outcome,) = rng.choices(list(PARTNERS), list(PARTNERS.values()))
+        names = [partner.id for partner in partners if partner.outcome == outcome and partner.id not in taken]
+        yield from (f"compose {name}" for name in rng.sample(names, min(3, len(names))))

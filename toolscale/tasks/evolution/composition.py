@@ -1,0 +1,133 @@
+"""`compose`: two matters in one request, the second done after the first; one of them may be refused."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+
+from toolscale.environment import Environment
+from toolscale.records import FindStep, Intent, Refused, Request, Tell
+from toolscale.tasks.evolution.descriptions import conjoined
+from toolscale.tasks.evolution.inapplicable import Inapplicable
+from toolscale.tasks.evolution.renaming import rename_intent
+from toolscale.tasks.evolution.words import alternatives
+
+MOST_BODIES = 12
+"""Pairs of phrasings that are kept of all that go together."""
+
+
+def compose_options(intents: dict[str, Intent], intent: Intent) -> Iterator[str]:
+    """Every other intent of the domain with the same person."""
+    for other in intents.values():
+        if other.id != intent.id and intent.outcome == "fulfil" and not intent.refused and _shared(intent, other):
+            yield f"compose {other.id}"
+
+
+def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
+    """Ask for two things. What the second needs is looked up after the first was done; a second that is refused is refused in part."""
+    shared = _shared(intent, other)
+    if not shared or intent.outcome != "fulfil":
+        raise Inapplicable(f"{intent.id} and {other.id} are not one person's")
+    second = rename_intent(other, f"_{_parts(intent) + 1}", shared)
+    tells = (*intent.tell, *second.tell) if second.outcome != "refuse" else intent.tell
+    refused = (*intent.refused, *second.refused)
+    if second.outcome == "refuse":
+        about = _label(environment, second)
+        if about is None or second.rule is None:
+            raise Inapplicable(f"{other.id} has nothing to name its part by")
+        refused = (*refused, Refused.model_construct(rule=second.rule, do=second.do, about=about))
+    composed = intent.model_copy(
+        update={
+            "outcome": "transfer" if second.outcome == "transfer" else intent.outcome,
+            "object": None,
+            "slots": {**intent.slots, **second.slots},
+            "roles": {**intent.roles, **second.roles},
+            "when": conjoined(intent.when, second.when, *_apart(environment, intent, second)),
+            "do": intent.do if second.outcome == "refuse" else (*intent.do, *_asked_first(intent), *second.do),
+            "refused": refused,
+            "tell": tells,
+            "requests": _bodies(environment, intent, second),
+        }
+    )
+    return _labelled(environment, composed, intent, second)
+
+
+def _shared(intent: Intent, other: Intent) -> frozenset[str]:
+    """The person that both are about."""
+    return frozenset(name for name, role in intent.roles.items() if role.of is None and other.roles.get(name) == role)
+
+
+def _asked_first(intent: Intent) -> Iterator[FindStep]:
+    """Look up what the first matter asks about before the second changes it."""
+    found = {step.find for step in intent.do if isinstance(step, FindStep)}
+    for name, role in intent.roles.items():
+        told = any(re.search(rf"\b{name}\b", text) for tell in intent.tell if not tell.when for text in (tell.is_, tell.about or "", tell.each or ""))
+        if told and not role.only_said and role.of is not None and name not in found:
+            yield FindStep.model_construct(find=name)
+
+
+def _parts(intent: Intent) -> int:
+    suffixes = [name.rpartition("_")[2] for name in intent.roles]
+    return max([1, *(int(text) for text in suffixes if text.isdigit())])
+
+
+def _apart(environment: Environment, intent: Intent, second: Intent) -> Iterator[str]:
+    """Two matters are about different rows, but of tables whose rows people use again and again."""
+    for (name, role), (other, second_role) in product(intent.roles.items(), second.roles.items()):
+        alike = name != other and role.is_ == second_role.is_ and role.take == second_role.take == "one"
+        if alike and role.is_ not in environment.spec.language.shared:
+            yield " AND ".join(f"{name}.{column} <> {other}.{column}" for column in environment.schema.tables[role.is_].key)
+
+
+def _bodies(environment: Environment, intent: Intent, second: Intent) -> tuple[Request, ...]:
+    """Phrasings of one kind of person, one after the other."""
+    language = environment.spec.language
+    found = []
+    for number, (one, two) in enumerate(product(intent.requests, second.requests)):
+        if one.persona is not None and two.persona is not None and one.persona != two.persona:
+            continue
+        persona = one.persona or two.persona
+        joins = (language.personas[persona].joins if persona else ()) or language.joins
+        found.append((number * 7919 % 101, Request.model_construct(say=f"{one.say} {alternatives(joins)} {two.say}", persona=persona)))
+    if not found or not language.joins:
+        raise Inapplicable("no two phrasings of one kind of person, or no joins")
+    return tuple(request for _, request in sorted(found, key=lambda item: item[0])[:MOST_BODIES])
+
+
+def _label(environment: Environment, part: Intent) -> str | None:
+    """An expression that names what a part is about.
+
+    A text with which its object, or its last role that has one, is described and which is not told itself; else the noun of a row.
+    """
+    language, tables = environment.spec.language, environment.schema.tables
+    told = {tell.is_ for tell in part.tell}
+    named: str | None = None
+    for name in [*([part.object] if part.object else []), *reversed(part.roles)]:
+        role = part.roles[name]
+        if role.of is None or role.only_said:
+            continue
+        named = named or f"'{language.nouns.get(role.is_, role.is_.replace('_', ' ').removesuffix('s'))}'"
+        described = [language.describe[role.is_][role.by]] if role.by else []
+        for description in (*described, *language.describe.get(role.is_, {}).values()) if role.take == "one" else ():
+            texts = [f"{name}.{column}" for column in description.cols if tables[role.is_].columns[column].type == "text"]
+            if texts and texts[0] not in told:
+                return texts[0]
+    return named
+
+
+def _labelled(environment: Environment, composed: Intent, *parts: Intent) -> Intent:
+    """Give facts of one kind labels where they have none, so that one cannot be taken for another."""
+    kinds = Counter(tell.kind for tell in composed.tell)
+    if kinds["bool"] + len(composed.refused) > 1:
+        raise Inapplicable("two answers of yes or no, which nobody could tell apart")
+    labels = {id(tell): _label(environment, part) for part in parts for tell in part.tell}
+    tells: list[Tell] = []
+    for tell in composed.tell:
+        if tell.about is None and tell.each is None and (kinds[tell.kind] > 1 or (tell.kind == "bool")) and not tell.withheld:
+            if labels.get(id(tell)) is None:
+                raise Inapplicable(f"two facts of kind {tell.kind}, and nothing to name one of them by")
+            tell = tell.model_copy(update={"about": labels[id(tell)]})
+        tells.append(tell)
+    return composed.model_copy(update={"tell": tuple(tells)})

@@ -1,0 +1,108 @@
+"""Evolutions that change what the request says of rows, not what is done: `obscure`, `distract`, `correct`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from toolscale.environment import Environment
+from toolscale.records import Intent, Request, Role
+from toolscale.tasks.evolution.inapplicable import Inapplicable
+from toolscale.tasks.evolution.renaming import rename_places, rename_role
+from toolscale.tasks.evolution.words import alternatives, appended, free_name
+
+NOISE = "noise"
+
+
+def obscure_options(environment: Environment, intent: Intent) -> Iterator[str]:
+    """Every role with a description, and every later description of its table."""
+    for name, role in intent.roles.items():
+        if role.by is not None and role.first is None and role.take == "one" and not role.only_said and role.of is not None:
+            known = list(environment.spec.language.describe[role.is_])
+            for other in known[known.index(role.by) + 1 :]:
+                yield f"obscure {name}:{other}"
+
+
+def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
+    """Name a role by another description of its table, vaguer or by a superlative; a superlative comes with a reason."""
+    name, _, by = target.partition(":")
+    role = intent.roles.get(name)
+    description = environment.spec.language.describe[role.is_].get(by) if role else None
+    if role is None or description is None or role.by is None:
+        raise Inapplicable(f"{target}: no such role with a description")
+    if any("{" + f"{name}." in request.say for request in intent.requests):
+        raise Inapplicable(f"{name} is named by its columns")
+    requests = appended(intent.requests, alternatives(description.why), name) if description.why else intent.requests
+    return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}, "requests": requests})
+
+
+def lookalike(environment: Environment, intent: Intent, name: str, other: str) -> tuple[Role, str]:
+    """Return a role that is another row of the same table, described by columns, and the condition that nobody takes one for the other."""
+    role = intent.roles[name]
+    descriptions = environment.spec.language.describe.get(role.is_, {})
+    by = role.by if role.by and descriptions[role.by].cols else next((key for key, item in descriptions.items() if item.cols), None)
+    if role.take != "one" or role.of is None or by is None or intent.roles[role.of].take == "all":
+        raise Inapplicable(f"{name} has no second row that could be named")
+    made = rename_role(role, {name: other}).model_copy(update={"by": by, "text": None, "first": None, "cues": (), "only_said": True})
+    differing = (*environment.schema.tables[role.is_].key, *descriptions[by].cols)
+    return made, " AND ".join(f"{other}.{column} <> {name}.{column}" for column in differing)
+
+
+def distract_options(environment: Environment, intent: Intent) -> Iterator[str]:
+    """Every role whose table has another row that can be named."""
+    for name, role in intent.roles.items():
+        if role.take == "one" and role.of is not None and not role.only_said and not role.first:
+            yield f"distract {name}"
+
+
+def distract(environment: Environment, intent: Intent, name: str) -> Intent:
+    """Mention a second row of a table that the plan uses, with which nothing is to be done."""
+    asides = environment.spec.language.asides
+    if name not in intent.roles or not asides:
+        raise Inapplicable("no role of that name, or no asides")
+    noise = free_name(intent, NOISE)
+    role, apart = lookalike(environment, intent, name, noise)
+    return intent.model_copy(
+        update={
+            "roles": {**intent.roles, noise: role},
+            "when": conjoined(intent.when, apart),
+            "requests": appended(intent.requests, rename_places(alternatives(asides), {NOISE: noise}), name),
+        }
+    )
+
+
+def correct_options(environment: Environment, intent: Intent) -> Iterator[str]:
+    """Every slot that is drawn, and every role at the end of a line, that a request names once."""
+    parents = {role.of for role in intent.roles.values()}
+    for name, slot in intent.slots.items():
+        if slot.kind in ("money", "date") and not slot.taken_back and (len(slot.from_) > 1 or slot.sql):
+            yield f"correct {name}"
+    for name, role in intent.roles.items():
+        if role.by and role.take == "one" and role.of and name not in parents and not role.only_said and not role.first:
+            yield f"correct {name}"
+
+
+def correct(environment: Environment, intent: Intent, name: str) -> Intent:
+    """Say another value or row first and take it back: the last word counts."""
+    corrections = environment.spec.language.corrections
+    once = re.compile(r"\{" + name + r"[\^|}]")
+    usable = [request for request in intent.requests if len(once.findall(request.say)) == 1 and f"{{{name}." not in request.say]
+    if not corrections or not usable:
+        raise Inapplicable(f"{name} is not named exactly once")
+    was = free_name(intent, f"was_{name}")
+    words = rename_places(alternatives(corrections), {"new": name, "old": was})
+    said = tuple(Request.model_construct(say=once.sub(lambda m: m[0].replace(name, was), r.say), persona=r.persona) for r in usable)
+    update: dict[str, object] = {"requests": appended(said, words, name)}
+    if name in intent.slots:
+        update["slots"] = {**intent.slots, was: intent.slots[name].model_copy(update={"taken_back": True})}
+        apart = f"say.{was} <> say.{name}"
+    else:
+        role, apart = lookalike(environment, intent, name, was)
+        update["roles"] = {**intent.roles, was: role}
+    return intent.model_copy(update={**update, "when": conjoined(intent.when, apart)})
+
+
+def conjoined(*conditions: str | None) -> str | None:
+    """Join conditions with AND."""
+    given = [f"({text})" for text in conditions if text]
+    return " AND ".join(given) or None

@@ -1,0 +1,118 @@
+"""Evolutions after which something is refused: `refuse` by a rule of the policy, `pry` into somebody else's affairs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from toolscale.environment import Environment
+from toolscale.records import CallStep, IfStep, Intent, PlanStep, Role, Rule, Tell
+from toolscale.tasks.evolution.descriptions import conjoined
+from toolscale.tasks.evolution.inapplicable import Inapplicable
+from toolscale.tasks.evolution.renaming import rename_places
+from toolscale.tasks.evolution.words import alternatives, appended
+from toolscale.tasks.names import conjuncts
+
+_CALL = re.compile(r"\bcall\.(\w+)")
+_OWNER = re.compile(r"\b([a-z_]\w*)\.[a-z_]")
+
+
+def broken_case(rule: Rule, step: CallStep, intent: Intent) -> str | None:
+    """The database predicate that a call of the plan breaks a rule, or None where it cannot be known before calls are made."""
+    if rule.case is None or step.tool not in rule.guards:
+        return None
+    for name in set(_CALL.findall(rule.case)):
+        text = step.arguments.get(name)
+        if text is None or not set(_OWNER.findall(text)) <= {*intent.roles, "say", "policy"}:
+            return None
+        if any(intent.roles[owner].take == "all" for owner in _OWNER.findall(text) if owner in intent.roles):
+            return None
+    return _CALL.sub(lambda match: f"({step.arguments[match[1]]})", rule.case)
+
+
+def lawful_case(environment: Environment, intent: Intent) -> Intent:
+    """Return the intent with the condition that its case breaks no rule, but the one that it is refused by."""
+    rules = environment.spec.policy.rules
+    broken, kept = [], []
+    parts: list[tuple[str | None, tuple[PlanStep, ...]]] = [(intent.rule if intent.outcome == "refuse" else None, intent.do)]
+    parts += [(part.rule, part.do) for part in intent.refused]
+    for against, steps in parts:
+        own = []
+        for step in _calls(steps):
+            for name, rule in rules.items():
+                case = broken_case(rule, step, intent)
+                if case is not None and name == against:
+                    own.append(f"({case})")
+                elif case is not None:
+                    kept.append(f"NOT ({case})")
+        broken += [f"({' OR '.join(own)})"] if own else []
+    return intent.model_copy(update={"when": conjoined(intent.when, *dict.fromkeys([*broken, *kept]))}) if broken or kept else intent
+
+
+def _calls(steps: tuple[PlanStep, ...]) -> Iterator[CallStep]:
+    for step in steps:
+        if isinstance(step, CallStep):
+            yield step
+        elif isinstance(step, IfStep):
+            yield from _calls(step.then + step.else_)
+
+
+def refuse_options(environment: Environment, intent: Intent) -> Iterator[str]:
+    """Every rule that a call of the plan can be made to break."""
+    if intent.outcome != "fulfil" or not all(isinstance(step, CallStep) for step in intent.do):
+        return
+    for name, rule in environment.spec.policy.rules.items():
+        for step in _calls(intent.do):
+            if broken_case(rule, step, intent) is not None:
+                yield f"refuse {name}"
+                break
+
+
+def refuse(environment: Environment, intent: Intent, name: str) -> Intent:
+    """Ask for what a rule forbids: the case, and the values that the person says, break it."""
+    rule = environment.spec.policy.rules.get(name)
+    step = next((step for step in _calls(intent.do) if rule and broken_case(rule, step, intent) is not None), None)
+    if rule is None or step is None:
+        raise Inapplicable(f"no call can be made to break {name}")
+    slots = dict(intent.slots)
+    for argument, values in rule.draws.items():
+        owner, _, slot = step.arguments.get(argument, "").partition(".")
+        if owner == "say" and slot in slots and slots[slot].sql is None:
+            slots[slot] = slots[slot].model_copy(update={"from_": values})
+    roles = {key: _lifted(key, role, rule) if any(text.startswith(f"{key}.") for text in step.arguments.values()) else role
+             for key, role in intent.roles.items()}  # fmt: skip
+    return intent.model_copy(update={"outcome": "refuse", "rule": name, "slots": slots, "roles": roles, "tell": ()})
+
+
+def _lifted(name: str, role: Role, rule: Rule) -> Role:
+    if not rule.lifts or role.where is None:
+        return role
+    kept = [text for text in conjuncts(role.where) if text.replace(f"{name}.", "") not in rule.lifts]
+    return role.model_copy(update={"where": " AND ".join(kept) or None})
+
+
+def pry_options(environment: Environment, intent: Intent) -> Iterator[str]:
+    """Every private thing that somebody may ask for besides."""
+    if intent.outcome == "fulfil" and intent.do:
+        for name in environment.spec.language.private:
+            yield f"pry {name}"
+
+
+def pry(environment: Environment, intent: Intent, name: str) -> Intent:
+    """Ask besides for something of somebody else's, which must neither be looked up nor told."""
+    private = environment.spec.language.private.get(name)
+    if private is None or set(private.roles) & set(intent.roles):
+        raise Inapplicable(f"{name}: nothing private of that name, or its roles are taken")
+    root = next(key for key, role in intent.roles.items() if role.of is None)
+    first = next(iter(private.roles))
+    key = environment.schema.tables[private.roles[first].is_].key
+    apart = [f"{first}.{column} <> {root}.{column}" for column in key] if private.roles[first].is_ == intent.roles[root].is_ else []
+    no = Tell.model_construct(kind="bool", is_="0", about=private.about)
+    return intent.model_copy(
+        update={
+            "roles": {**intent.roles, **private.roles},
+            "when": conjoined(intent.when, *apart, private.when),
+            "tell": (*intent.tell, no, *private.withhold),
+            "requests": appended(intent.requests, rename_places(alternatives(private.asks), {})),
+        }
+    )
