@@ -85,6 +85,7 @@ def rename_intent(intent: Intent, suffix: str, shared: frozenset[str]) -> Intent
     """Return an intent all of whose names but the shared ones end in `suffix`."""
     names = {name: f"{name}{suffix}" for name in (*intent.roles, *step_names(intent.do)) if name not in shared}
     slots = {name: f"{name}{suffix}" for name in intent.slots}
+    places = {**names, **slots, "more": f"more{suffix}"}
     sql = {name: slot.sql and rename_expression(slot.sql, names, slots) for name, slot in intent.slots.items()}
     return intent.model_copy(
         update={
@@ -96,7 +97,7 @@ def rename_intent(intent: Intent, suffix: str, shared: frozenset[str]) -> Intent
             "tell": tuple(rename_tell(tell, names, slots) for tell in intent.tell),
             "refused": tuple(_rename_refused(part, names, slots) for part in intent.refused),
             "requests": tuple(
-                request.model_copy(update={"say": rename_places(request.say, {**names, **slots, "more": f"more{suffix}"})}) for request in intent.requests
+                request.model_copy(update={"say": rename_places(request.say, places)}) for request in intent.requests
             ),
         }
     )
