@@ -1,6 +1,6 @@
 """Values in text: find them, write them, and grade an answer by them."""
 
-from toolscale.language.answers import STYLES, state_facts
+from toolscale.language.answers import STYLES, state_facts, written
 from toolscale.language.facts import grade_answer
 from toolscale.language.mentions import Mention, mentions
 from toolscale.language.phrasing import expand_choices
@@ -9,4 +9,5 @@ from toolscale.language.render import FORMS, contains_words, render, states
 
 __all__ = [
     "FORMS", "STYLES", "Mention", "contains_words", "expand_choices", "grade_answer", "mentions", "polarity", "render", "state_facts", "states",
+    "written",
 ]  # fmt: skip

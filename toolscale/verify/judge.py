@@ -251,8 +251,7 @@ class Judge:
         return killed, len(right)
 
     def _why_refused(self, subject: Subject, trajectory: Trajectory) -> str:
-        answer = subject.answer if trajectory.answer is None else trajectory.answer
-        return f"{trajectory.describe()} ({subject.text_finding(answer) or 'other end state'})"
+        return f"{trajectory.describe()} ({subject.text_finding(subject.answer_of(trajectory)) or 'other end state'})"
 
     def _changes_of(self, trajectory: Trajectory) -> tuple[RowChange, ...]:
         self.world.reset()
