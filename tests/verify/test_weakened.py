@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
-from courts import Court, first
+from courts import Court, OpenCourt, failures, first
 
 from bench.weakened import BEGIN, END, PAGE, percent, replace_section, section
 from toolscale.environment import load_environment, populate
 from toolscale.errors import UsageError
+from toolscale.records import Candidate
+from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory, swap_argument
 from toolscale.verify.weakened import VERIFIERS, Trial, WeakenedResult, measure
@@ -95,6 +98,37 @@ def changed(subject: Subject, change: str) -> Trajectory:
     if change == "a cent more":
         return Trajectory(change, "wrong", swap_argument(writes, 0, amount_cents=writes[0].arguments["amount_cents"] + 1))
     return Trajectory(change, "open", (*writes, writes[0]))
+
+
+COUNTED = '      - {kind: number, is: "(SELECT COUNT(*) FROM loan)"}'
+RENEWED = "      - {kind: text, is: loan.title}\n      - {kind: date, is: renewed.due_on}"
+
+
+def exchanged(court: Court, candidate: Candidate) -> list[tuple[str | None, int]]:
+    """What is said by the mutants that exchange facts, and what it scores."""
+    subject = court[1].subject(candidate)
+    mutants = MutantMaker(court[1].environment, populate(court[1].environment)).make(subject, court[1].recorder, random.Random(0))
+    return [(mutant.answer, subject.score(mutant)) for mutant in mutants if mutant.operator == "exchanged"]
+
+
+def test_facts_are_exchanged_between_labels(plant: OpenCourt) -> None:
+    court = plant(("intents.yaml", COUNTED, "      - {each: loan, kind: date, is: loan.due_on, about: loan.title}"))
+    candidate = first(court, "return_all", 1)
+    assert court[1].subject(candidate).answer == "For Winter Harbour, the date is March 28, 2026. For your Salt Road, the date is April 5, 2026."
+    assert exchanged(court, candidate) == [("For Winter Harbour, the date is April 5, 2026. For your Salt Road, the date is March 28, 2026.", 0)]
+    assert failures(court, candidate) == {}
+
+
+def test_one_label_for_two_facts_leaves_them_to_be_exchanged(plant: OpenCourt) -> None:
+    told = "      - {kind: date, is: loan.due_on, before: true}\n      - {kind: date, is: renewed.due_on, about: loan.title}"
+    court = plant(("intents.yaml", RENEWED, told))
+    found = failures(court, first(court, "renew_due_first"))
+    assert list(found) == ["mutants_killed"]
+    assert found["mutants_killed"].startswith("a wrong trajectory scores 1: exchanged:")
+
+
+def test_facts_without_labels_are_not_exchanged(court: Court) -> None:
+    assert [exchanged(court, first(court, intent.id)) for intent in court[0].intents] == [[]] * 4
 
 
 def test_the_committed_table_is_about_these_verifiers() -> None:

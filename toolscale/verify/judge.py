@@ -26,7 +26,7 @@ from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject, allowed_values, golden_answer, observed_values
 from toolscale.verify.trajectories import Trajectory
 
-JUDGE_VERSION = "1"
+JUDGE_VERSION = "2"
 """Raised when a change of grading could change a verdict; stored in every row."""
 
 LEAST_MUTANTS = 5
