@@ -5,10 +5,10 @@ from __future__ import annotations
 VERSION = "0.1.0"
 """The version of ToolScale, stored in every dataset."""
 
-SKELETON_LIMIT = 4
-"""So many tasks at most may share a phrase skeleton (the request with its facts masked)."""
+SKELETON_LIMIT = 3
+"""So many tasks at most may share a phrase skeleton (the request with its facts masked) and the names of its calls."""
 
-SHARED_RUN_WORDS = 20
+SHARED_RUN_WORDS = 12
 """No two requests share a run of so many words outside their facts."""
 
 BENCHMARK_GRAM_WORDS = 8
@@ -17,11 +17,17 @@ BENCHMARK_GRAM_WORDS = 8
 AUDIT_SHARE = {"sample": 0.05, "all": 1.0}
 """The share of candidates that the second engine replays."""
 
-OVERSAMPLE = (3, 2)
-"""Numerator and denominator: candidates that the first block draws for each task that is wanted."""
+EVOLVED_SHARE = 2 / 3
+"""The share of tasks that are evolved: plain ones teach the single tools, evolved ones teach to keep several matters apart."""
 
-MIN_ROUND = 16
-"""Candidates that a later block draws for each intent that is still short; an intent that yields nothing in a whole one of them is dry."""
+REFUSAL_SHARE = 0.08
+"""The share of tasks in which nothing is done as asked: refusals and hand-overs. Compositions that end in a hand-over add one or two in a hundred."""
+
+OVERSAMPLE = 1.6
+"""Candidates that the first block draws for each task that is wanted."""
+
+MIN_ROUND = 12
+"""Candidates at least that a later block draws for each stream that is still short; one that yields nothing in a whole such block is dry."""
 
 MAX_ROUNDS = 12
 """Blocks after which what is there is taken."""

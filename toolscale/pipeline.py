@@ -5,21 +5,24 @@
 Each is a transaction: what it writes is written under a temporary name and renamed, and what says that it is complete is written last. Run again
 after a crash, a stage redoes only what is missing. `synthesize` runs them all on this machine; a scheduler may run the same functions elsewhere.
 
-Candidates are numbered: number n is the (n // I)-th try of intent n % I of I. What becomes of a number depends on the environment, the seed and the
-number alone; novelty and quotas are applied afterwards, in the order of numbers. So how the numbers were divided among workers never changes a byte.
+Candidates are numbered: number n is the (n // S)-th try of stream n % S of S, an intent as it is written, evolved, or turned into a refusal. What
+becomes of a number depends on the environment, the seed and the number alone; novelty and quotas are applied afterwards, in the order of numbers. So
+how the numbers were divided among workers never changes a byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
 
 from toolscale.canonical import content_hash
-from toolscale.config import MAX_ROUNDS, MIN_ROUND, OVERSAMPLE, POPULATION_SEED, UNIT_NUMBERS
+from toolscale.config import EVOLVED_SHARE, MAX_ROUNDS, MIN_ROUND, OVERSAMPLE, POPULATION_SEED, UNIT_NUMBERS
 from toolscale.dataset.judging import Audit, Place, close_bench
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
-from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out
+from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out, weights_of
 from toolscale.dataset.storage import file_hash, make_folder, only_writer, remove_folder, replace_folder
 from toolscale.dataset.units import Unit, judge_unit, read_judged
 from toolscale.dataset.workers import fitting_workers, map_in_workers
@@ -27,7 +30,8 @@ from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
 from toolscale.environment.folder import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
-from toolscale.records import Admission, Manifest
+from toolscale.records import Admission, Judged, Manifest
+from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents
 from toolscale.verify.cases import check_cases
 
@@ -36,8 +40,8 @@ Progress = Callable[[str, int, int], None]
 
 
 def synthesize(
-    domain: str | Path, out: Path, *, tasks: int, seed: int = 0, workers: int | None = None, audit: Audit = "sample", cache: Path | None = None,
-    progress: Progress = lambda act, done, total: None,
+    domain: str | Path, out: Path, *, tasks: int, seed: int = 0, workers: int | None = None, audit: Audit = "sample", evolved: float = EVOLVED_SHARE,
+    cache: Path | None = None, progress: Progress = lambda act, done, total: None,
 ) -> Manifest:  # fmt: skip
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
 
@@ -45,8 +49,10 @@ def synthesize(
     """
     if tasks < 1:
         raise UsageError(f"--tasks is {tasks}; ask for at least 1")
+    if not 0 <= evolved <= 1:
+        raise UsageError(f"--evolved is {evolved}; it is a share, from 0 to 1")
     environment = load_environment(find_folder(domain))
-    recipe = Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit))
+    recipe = Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit, evolved), evolved)
     work = out.resolve().parent / f".{out.resolve().name}.work"
     if _is_complete(out, recipe):
         remove_folder(work)  # of a run that was killed between its last two steps
@@ -59,7 +65,7 @@ def synthesize(
         progress("admitting the environment", 0, 1)
         world = build_environment(environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted")
         workers = workers or fitting_workers(tasks)
-        judged = judge_enough(world, stage / "judged", tasks=tasks, seed=seed, audit=audit, workers=workers, progress=progress)
+        judged = judge_enough(world, stage / "judged", recipe=recipe, workers=workers, progress=progress)
         close_bench()  # writing needs memory of its own
         progress("writing", 0, 1)
         manifest = assemble(world, judged, staged, recipe)
@@ -93,39 +99,40 @@ def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
     return out
 
 
-def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, intents: Collection[str] | None = None, audit: Audit = "sample") -> Path:
-    """Judge the candidates numbered `start` to `stop` (of some intents only) and write them into the folder `out`; return the file."""
-    names = _intent_ids(load_environment(world))
-    places = tuple(place for place, name in enumerate(names) if intents is None or name in intents)
-    return judge_unit(Unit(_place(world, audit), seed, start, stop, places, out))
+def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, audit: Audit = "sample") -> Path:
+    """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
+    return judge_unit(Unit(_place(world, audit), seed, tuple(range(start, stop)), out))
 
 
-def judge_enough(world: Path, out: Path, *, tasks: int, seed: int, audit: Audit, workers: int, progress: Progress) -> list[Path]:
-    """Judge candidates, round after round, until every intent has its even share of novel accepted ones or runs dry; return the files.
+def judge_enough(world: Path, out: Path, *, recipe: Recipe, workers: int, progress: Progress) -> list[Path]:
+    """Judge candidates, round after round, until every stream has its share of novel accepted ones or runs dry; return the files.
 
-    The first round draws half as many again as are wanted. A later one draws only for intents that are short. An intent that brings nothing in a
-    whole round is dry, and the others take over its share. What a round draws follows from the rounds before it alone: files of later rounds, left by
-    a run that was killed, are not looked at before their turn.
+    The first round draws more than are wanted. A later one draws only for streams that are short. A stream that brings nothing in a whole round is
+    dry, and the others take over its share. What a round draws follows from the rounds before it alone: files of later rounds, left by a run that
+    was killed, are not looked at before their turn.
     """
-    names = _intent_ids(load_environment(world))
-    at = _place(world, audit)
-    wanted, dry, counts, turn = tuple(range(len(names))), set[str](), dict.fromkeys(names, 0), 0
-    per_intent = -(-tasks * OVERSAMPLE[0] // (OVERSAMPLE[1] * len(names)))
-    judged: list[Path] = []
-    for _ in range(MAX_ROUNDS):
-        units = _cut(at, seed, wanted, len(names), turn, per_intent, out)
-        for done, path in enumerate(map_in_workers(judge_unit, units, workers), 1):
-            judged.append(path)
-            progress("judging candidates", done, len(units))
-        before, counts = counts, count_accepted(apply_novelty(read_judged(judged)[1]), names)
-        if per_intent >= MIN_ROUND:
-            dry |= {names[place] for place in wanted if counts[names[place]] == before[names[place]]}
-        shares = share_out(tasks, {name: counts[name] if name in dry else None for name in names})
-        wanted = tuple(place for place, name in enumerate(names) if name not in dry and counts[name] < shares[name])
-        if not wanted:
+    streams, at = streams_of(load_environment(world)), _place(world, recipe.audit)
+    weights = weights_of(streams, recipe.evolved)
+    places = {stream.name: place for place, stream in enumerate(streams)}
+    turns, dry, counts = dict.fromkeys(weights, 0), set[str](), Counter[str]()
+    paths: list[Path] = []
+    judged: list[Judged] = []
+    for number in range(MAX_ROUNDS):
+        shares = share_out(recipe.tasks, weights, {name: counts[name] if name in dry else None for name in weights})
+        short = {name: shares[name] - counts[name] for name in weights if name not in dry and counts[name] < shares[name]}
+        if not short:
             break
-        turn, per_intent = turn + per_intent, max(per_intent, MIN_ROUND)
-    return judged
+        draws = {name: ceil(missing * OVERSAMPLE) if number == 0 else max(MIN_ROUND, 2 * missing) for name, missing in short.items()}
+        drawn = sorted(turn * len(streams) + places[name] for name, more in draws.items() for turn in range(turns[name], turns[name] + more))
+        units = [Unit(at, recipe.seed, tuple(drawn[start : start + UNIT_NUMBERS]), out) for start in range(0, len(drawn), UNIT_NUMBERS)]
+        for done, path in enumerate(map_in_workers(judge_unit, units, workers), 1):
+            paths.append(path)
+            progress("judging candidates", done, len(units))
+        judged += read_judged(paths[-len(units) :])[1]
+        before, counts = counts, count_accepted(apply_novelty(judged))
+        dry |= {name for name, more in draws.items() if more >= MIN_ROUND and counts[name] <= before[name]}
+        turns = {name: turns[name] + draws.get(name, 0) for name in turns}
+    return paths
 
 
 def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:
@@ -134,18 +141,8 @@ def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> 
 
     environment = load_environment(world)
     no_case, candidates = read_judged(judged)
-    selection = select(apply_novelty(candidates), _intent_ids(environment), recipe.tasks)
+    selection = select(apply_novelty(candidates), weights_of(streams_of(environment), recipe.evolved), recipe.tasks)
     return write_dataset(out, environment, selection, recipe, no_case)
-
-
-def _cut(at: Place, seed: int, wanted: Sequence[int], intents: int, turn: int, turns: int, out: Path) -> list[Unit]:
-    step = max(1, UNIT_NUMBERS // len(wanted))
-    starts = range(turn, turn + turns, step)
-    return [Unit(at, seed, first * intents, min(first + step, turn + turns) * intents, tuple(wanted), out) for first in starts]
-
-
-def _intent_ids(environment: Environment) -> list[str]:
-    return [intent.id for intent in environment.spec.intents.intents]
 
 
 def _place(world: Path, audit: Audit) -> Place:
@@ -174,9 +171,9 @@ def _is_complete(out: Path, recipe: Recipe) -> bool:
     )
 
 
-def _inputs(environment: Environment, tasks: int, seed: int, audit: Audit) -> str:
+def _inputs(environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float) -> str:
     """Hash everything on which the bytes of a dataset depend: environment, settings, libraries, and the code of this package."""
-    return content_hash([environment.hash, tasks, seed, audit, current_versions(), list(_code_hashes())])
+    return content_hash([environment.hash, tasks, seed, audit, str(evolved), current_versions(), list(_code_hashes())])
 
 
 def _code_hashes() -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import Literal
 import click
 
 from toolscale.cli.output import as_json, echo_json, progress_bar
+from toolscale.config import EVOLVED_SHARE
 from toolscale.errors import UsageError
 
 
@@ -53,16 +54,19 @@ def admit(domain: str, write: bool, json_: bool) -> None:
 @click.option("--tasks", default=396, show_default=True, type=click.IntRange(1), help="Accepted tasks wanted.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1), help="Picks the cases and the words; the database stays.")
 @click.option("--out", type=click.Path(path_type=Path), help="The dataset folder.  [default: var/datasets/DOMAIN]")
+@click.option("--evolved", default=EVOLVED_SHARE, show_default="2/3", type=click.FloatRange(0, 1), help="Share of the tasks that are evolved.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; never changes a byte.  [default: as many as are worth their start]")
 @click.option("--audit", default="sample", show_default=True, type=click.Choice(["sample", "all"]), help="Tasks that the second engine replays too.")
 @as_json
-def synthesize(domain: str, tasks: int, seed: int, out: Path | None, workers: int | None, audit: Literal["sample", "all"], json_: bool) -> None:
+def synthesize(
+    domain: str, tasks: int, seed: int, out: Path | None, evolved: float, workers: int | None, audit: Literal["sample", "all"], json_: bool
+) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder)."""
     from toolscale.pipeline import synthesize as make_dataset
 
     folder = out or Path("var/datasets") / Path(domain).name
     with progress_bar() as progress:
-        manifest = make_dataset(domain, folder, tasks=tasks, seed=seed, workers=workers, audit=audit, progress=progress)
+        manifest = make_dataset(domain, folder, tasks=tasks, seed=seed, evolved=evolved, workers=workers, audit=audit, progress=progress)
     counts = manifest.counts
     if json_:
         return echo_json({"dataset": str(folder), "counts": counts, "gates": manifest.gates})

@@ -34,7 +34,7 @@ class Bench:
         self.rows = read_rows(self.environment, place.folder)
         self.world = World(self.environment, self.rows)
         self.source = CandidateSource(self.environment, World(self.environment, self.rows))
-        self.judge = Judge(self.environment, self.rows, audit_share=AUDIT_SHARE[place.audit])
+        self.judge = Judge(self.environment, self.rows, audit_share=AUDIT_SHARE[place.audit], catalogue=self.source.catalogue)
 
     def close(self) -> None:
         """End the processes and connections of the judge and the world."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from toolscale.canonical import CANONICAL_VERSION
-from toolscale.config import VERSION
+from toolscale.config import EVOLVED_SHARE, VERSION
 from toolscale.dataset.judging import Audit
 from toolscale.dataset.storage import read_file
 from toolscale.errors import DatasetError
@@ -31,6 +31,8 @@ class Recipe:
     audit: Audit
     inputs: str
     """Hash of environment, settings and code."""
+    evolved: float = EVOLVED_SHARE
+    """The share of tasks that are evolved."""
 
 
 def world_folder(folder: Path, domain: str) -> Path:

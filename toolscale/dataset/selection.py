@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from toolscale.config import REFUSAL_SHARE
 from toolscale.records import GateResult, Judged
+from toolscale.tasks.binding import Stream
 from toolscale.verify.novel import Novelty
 
 
@@ -16,7 +20,7 @@ class Selection:
     accepted: tuple[Judged, ...]
     rejected: tuple[Judged, ...]
     over_quota: int
-    """Candidates up to the cut that passed every gate, but whose intent had its share."""
+    """Candidates up to the cut that passed every gate, but whose stream had its share."""
     cut: int
     """One more than the number of the last accepted task: candidates from here on are not counted."""
 
@@ -38,33 +42,51 @@ def with_gate(judged: Judged, result: GateResult) -> Judged:
     return judged.model_copy(update={"verdict": judged.verdict.model_copy(update={"gates": gates}), "task": task})
 
 
-def share_out(tasks: int, available: Mapping[str, int | None]) -> dict[str, int]:
-    """Share tasks out over intents, evenly in the order given; an intent that has fewer (None: no end) passes the rest on to the others."""
-    shares = dict.fromkeys(available, 0)
-    open_intents = [intent for intent, most in available.items() if most is None or most > 0]
-    while tasks and open_intents:
-        for intent in open_intents[:tasks]:
-            shares[intent] += 1
-        tasks -= min(tasks, len(open_intents))
-        open_intents = [intent for intent in open_intents if (most := available[intent]) is None or most > shares[intent]]
+def weights_of(streams: Sequence[Stream], evolved: float) -> dict[str, float]:
+    """Return stream -> the share of the tasks that it should give: `evolved` of them are evolved, REFUSAL_SHARE are refused or handed over."""
+    groups: dict[tuple[bool, bool], list[str]] = {}
+    for stream in streams:
+        groups.setdefault((stream.kind != "plain", stream.fulfils), []).append(stream.name)
+    weights: dict[str, float] = {}
+    for (is_evolved, fulfils), names in groups.items():
+        share = (evolved if is_evolved else 1 - evolved) * (1 - REFUSAL_SHARE if fulfils else REFUSAL_SHARE)
+        weights |= dict.fromkeys(names, share / len(names))
+    return weights
+
+
+def share_out(tasks: int, weights: Mapping[str, float], available: Mapping[str, int | None]) -> dict[str, int]:
+    """Share tasks out over streams by their weights; one that has fewer (`available`; None: no end) passes the rest on to the others.
+
+    Seats are given as in Sainte-Laguë's method: the next to the stream with the greatest weight / (2 * seats + 1), the first of equal ones.
+    """
+    shares = dict.fromkeys(weights, 0)
+    heap = [(-weight, place, name) for place, (name, weight) in enumerate(weights.items()) if weight > 0]
+    heapq.heapify(heap)
+    while tasks and heap:
+        _, place, name = heapq.heappop(heap)
+        most = available.get(name)
+        if most is not None and shares[name] >= most:
+            continue
+        shares[name] += 1
+        tasks -= 1
+        heapq.heappush(heap, (-weights[name] / (2 * shares[name] + 1), place, name))
     return shares
 
 
-def count_accepted(judged: Iterable[Judged], intents: Sequence[str]) -> dict[str, int]:
-    """Return intent -> how many of its candidates passed every gate."""
-    counts = dict.fromkeys(intents, 0)
-    for candidate in judged:
-        counts[candidate.candidate.intent_id] += candidate.verdict.accepted
-    return counts
+def count_accepted(judged: Iterable[Judged]) -> Counter[str]:
+    """Return stream -> how many of its candidates passed every gate."""
+    return Counter(item.candidate.stream for item in judged if item.verdict.accepted)
 
 
-def select(judged: Sequence[Judged], intents: Sequence[str], tasks: int) -> Selection:
-    """Choose `tasks` of the candidates (novelty already judged), evenly over the intents, lowest numbers first."""
-    left = share_out(tasks, count_accepted(judged, intents))
+def select(judged: Sequence[Judged], weights: Mapping[str, float], tasks: int) -> Selection:
+    """Choose `tasks` of the candidates (novelty already judged) by the weights of their streams, lowest numbers first."""
+    counts = count_accepted(judged)
+    left = share_out(tasks, weights, {name: counts[name] for name in weights})
     accepted: list[Judged] = []
     for candidate in judged:
-        if candidate.verdict.accepted and left[candidate.candidate.intent_id]:
-            left[candidate.candidate.intent_id] -= 1
+        stream = candidate.candidate.stream
+        if candidate.verdict.accepted and left.get(stream):
+            left[stream] -= 1
             accepted.append(candidate)
     cut = 1 + accepted[-1].candidate.number if accepted else 1 + max((item.candidate.number for item in judged), default=-1)
     before = [candidate for candidate in judged if candidate.candidate.number < cut]

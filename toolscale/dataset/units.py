@@ -15,27 +15,25 @@ from toolscale.records import Judged
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Candidate numbers that are judged and written at once: `start` to `stop`, those of the intents at these places."""
+    """Candidate numbers that are judged and written at once."""
 
     at: Place
     seed: int
-    start: int
-    stop: int
-    intents: tuple[int, ...]
+    numbers: tuple[int, ...]
     out: Path
 
     @property
     def path(self) -> Path:
         """The file of the judged candidates."""
-        return self.out / f"{self.start:08d}-{self.stop:08d}-{content_hash(self.intents)[:8]}.jsonl"
+        first, last = (self.numbers[0], self.numbers[-1]) if self.numbers else (0, 0)
+        return self.out / f"{first:08d}-{last:08d}-{content_hash(self.numbers)[:8]}.jsonl"
 
 
 def judge_unit(unit: Unit) -> Path:
     """Judge a unit, unless its file is there, and return its file: a line with counts, then one judged candidate a line."""
     if not unit.path.exists():
         bench = bench_at(unit.at)
-        count = len(bench.source.streams)
-        candidates = [bench.source.draw(unit.seed, number) for number in range(unit.start, unit.stop) if number % count in unit.intents]
+        candidates = [bench.source.draw(unit.seed, number) for number in unit.numbers]
         lines = [bench.judge.judge(candidate).model_dump_json() for candidate in candidates if candidate is not None]
         head = json.dumps({"numbers": len(candidates), "no_case": candidates.count(None)})
         write_file(unit.path, "\n".join([head, *lines, ""]).encode())

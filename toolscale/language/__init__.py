@@ -1,6 +1,6 @@
 """Values in text: find them, write them, and grade an answer by them."""
 
-from toolscale.language.answers import STYLES, state_facts
+from toolscale.language.answers import STYLES, state_facts, written
 from toolscale.language.facts import grade_answer
 from toolscale.language.mentions import Mention, mentions
 from toolscale.language.phrasing import expand_choices
@@ -10,5 +10,5 @@ from toolscale.language.value_words import is_value_word
 
 __all__ = [
     "FORMS", "STYLES", "Mention", "contains_words", "expand_choices", "grade_answer", "is_value_word", "mentions", "polarity", "render",
-    "state_facts", "states",
+    "state_facts", "states", "written",
 ]  # fmt: skip

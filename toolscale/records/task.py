@@ -110,6 +110,13 @@ class Candidate(Record):
     persona: str | None = None
     """Who speaks: a name of the domain's personas."""
 
+    @property
+    def stream(self) -> str:
+        """The row of candidates to which it belongs: its intent as written, evolved, or turned into a refusal."""
+        if not self.evolutions:
+            return self.intent_id
+        return f"{self.intent_id}+{'turned' if self.evolutions[0].startswith('refuse ') else 'evolved'}"
+
 
 class GoldenTrajectory(Record):
     """What the recorder, an agent that cannot see the database, did for a candidate."""

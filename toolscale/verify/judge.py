@@ -28,7 +28,7 @@ from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject, allowed_values, golden_answer, observed_values
 from toolscale.verify.trajectories import Trajectory
 
-JUDGE_VERSION = "1"
+JUDGE_VERSION = "2"
 """Raised when a change of grading could change a verdict; stored in every row."""
 
 LEAST_MUTANTS = 5
@@ -269,8 +269,7 @@ class Judge:
         return killed, len(right)
 
     def _why_refused(self, subject: Subject, trajectory: Trajectory) -> str:
-        answer = subject.answer if trajectory.answer is None else trajectory.answer
-        return f"{trajectory.describe()} ({subject.text_finding(answer) or 'other end state'})"
+        return f"{trajectory.describe()} ({subject.text_finding(subject.answer_of(trajectory)) or 'other end state'})"
 
     def _changes_of(self, trajectory: Trajectory) -> tuple[RowChange, ...]:
         self.world.reset()

@@ -2,7 +2,7 @@
 
 Operators and labels follow the definitions in `docs/grading.md`. Every argument is mutated by what it is: the key of a row (sibling, stranger), an
 amount, a date, an enum value; calls are dropped, repeated, replaced by another tool or added; branches are taken the other way; facts are falsified,
-left out or buried among others.
+exchanged, left out or buried among others.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import dataclasses
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.language import state_facts
+from toolscale.language.clauses import bare_label
 from toolscale.records import Fact, ToolCall
 from toolscale.sandbox import Rows
 from toolscale.tasks.names import Expression
@@ -85,7 +86,7 @@ class MutantMaker:
         operators = (
             self._siblings(subject), self._strangers(subject, rng), self._amounts(subject), self._dates(subject), self._enums(subject),
             self._swaps(subject), self._tools(subject), self._drops(subject), self._branches(subject, recorder), self._forbidden(subject),
-            self._repeats(subject), self._false_facts(subject), self._unsaid(subject), self._shotguns(subject),
+            self._repeats(subject), self._false_facts(subject), self._exchanged(subject), self._unsaid(subject), self._shotguns(subject),
         )  # fmt: skip
         seen: set[str] = set()
         found: list[Trajectory] = []
@@ -262,6 +263,18 @@ class MutantMaker:
         for value in (*seen[:1], *near, *seen[1:6]):
             if (fact.kind, value) not in told:
                 yield value
+
+    def _exchanged(self, subject: Subject) -> Iterator[Trajectory]:
+        """Tell two facts of one kind under each other's label. Two facts without labels are told in another order by that, which is right."""
+        facts = subject.facts
+        for first, second in combinations(range(len(facts)), 2):
+            one, other = facts[first], facts[second]
+            labels = {bare_label(fact.about) for fact in (one, other) if fact.about is not None}
+            if one.kind == other.kind and one.value != other.value and labels and (len(labels) == 2 or None in (one.about, other.about)):
+                changed = list(facts)
+                changed[first] = one.model_copy(update={"value": other.value})
+                changed[second] = other.model_copy(update={"value": one.value})
+                yield Trajectory("exchanged", "wrong", subject.writes, state_facts(changed, subject.today))
 
     def _unsaid(self, subject: Subject) -> Iterator[Trajectory]:
         for position in range(len(subject.facts)):

@@ -34,7 +34,7 @@ class Novelty:
     """What was accepted so far. `check` answers for the next candidate and remembers it if it is novel."""
 
     _tasks: dict[str, int] = field(default_factory=dict)
-    _skeletons: Counter[str] = field(default_factory=Counter)
+    _forms: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)
     _runs: dict[int, int] = field(default_factory=dict)
 
     def check(self, judged: Judged) -> GateResult:
@@ -44,21 +44,22 @@ class Novelty:
             return GateResult(gate="novel", status="not_run", finding="nothing was recorded")
         number = judged.candidate.number
         key, skeleton = _deed(task), judged.candidate.skeleton
+        form = (skeleton, tuple(call.name for call in task.golden_calls))
         runs = {hash_run(run) for run in _runs(skeleton, SHARED_RUN_WORDS)}
-        found = self._objection(task.request, key, skeleton, runs)
+        found = self._objection(task.request, key, form, runs)
         if found:
             return GateResult(gate="novel", status="fail", finding=found)
         if judged.verdict.accepted:
             self._tasks[key] = number
-            self._skeletons[skeleton] += 1
+            self._forms[form] += 1
             self._runs.update(dict.fromkeys(runs, number))
         return GateResult(gate="novel", status="pass", finding="unlike every task before it")
 
-    def _objection(self, request: str, key: str, skeleton: str, runs: set[int]) -> str | None:
+    def _objection(self, request: str, key: str, form: tuple[str, tuple[str, ...]], runs: set[int]) -> str | None:
         if key in self._tasks:
             return f"same calls, row changes and facts as candidate {self._tasks[key]}"
-        if self._skeletons[skeleton] >= SKELETON_LIMIT:
-            return f"{SKELETON_LIMIT} tasks before it have the same words around other facts"
+        if self._forms[form] >= SKELETON_LIMIT:
+            return f"{SKELETON_LIMIT} tasks before it have the same words around other facts, and the same calls"
         if shared := runs & self._runs.keys():
             return f"shares a run of {SHARED_RUN_WORDS} words with candidate {min(self._runs[run] for run in shared)}"
         if overlap := benchmark_overlap(request):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.environment import World
 from toolscale.records import ToolCall
-from toolscale.sandbox import NetChanges
+from toolscale.sandbox import Key, NetChanges, Row
 
 Changes = frozenset[Any]
-"""Net row changes in the form in which they are compared."""
+"""Net row changes in the form in which they are compared: a set of (table, key, row before, row after)."""
 
 NOTHING: Changes = frozenset()
 
@@ -77,15 +77,20 @@ class EndStates:
 
     def comparable(self, net: NetChanges) -> Changes:
         """Mask volatile columns; a row in which nothing else changed is no change."""
-        found = set()
-        for (table, key), (before, after) in net.items():
-            hidden = self._volatile[table]
-            if hidden:
-                before, after = _mask(before, hidden), _mask(after, hidden)
-            if before != after:
-                found.add((table, key, before, after))
-        return frozenset(found)
+        return masked(((table, key, before, after) for (table, key), (before, after) in net.items()), self._volatile)
 
 
-def _mask(row: tuple[Any, ...] | None, hidden: frozenset[int]) -> tuple[Any, ...] | None:
+def masked(changes: Iterable[tuple[str, Key, Row | None, Row | None]], hidden: Mapping[str, frozenset[int]]) -> Changes:
+    """Return changes without the hidden columns (table -> positions); a row in which nothing else changed is no change."""
+    found = set()
+    for table, key, before, after in changes:
+        positions = hidden[table]
+        if positions:
+            before, after = _mask(before, positions), _mask(after, positions)
+        if before != after:
+            found.add((table, key, before, after))
+    return frozenset(found)
+
+
+def _mask(row: Row | None, hidden: frozenset[int]) -> Row | None:
     return None if row is None else tuple(None if position in hidden else value for position, value in enumerate(row))

@@ -64,12 +64,19 @@ class Subject:
             self._texts[key] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
         return self._texts[key]
 
+    def end_state(self, trajectory: Trajectory) -> EndState:
+        """What the calls of a trajectory leave behind; look-ups are made only where the trajectory asks for it."""
+        return self.states.of(trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls))
+
+    def answer_of(self, trajectory: Trajectory) -> str:
+        """The final message of a trajectory: its own, else the golden one."""
+        return self.answer if trajectory.answer is None else trajectory.answer
+
     def score(self, trajectory: Trajectory) -> int:
         """1 if the calls end in an accepted state and the answer (the golden one by default) states the facts, else 0. The state decides first."""
-        calls = trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls)
-        if self.states.of(calls).changes not in self.accepted:
+        if self.end_state(trajectory).changes not in self.accepted:
             return 0
-        return int(self.text_finding(self.answer if trajectory.answer is None else trajectory.answer) is None)
+        return int(self.text_finding(self.answer_of(trajectory)) is None)
 
 
 def observed_values(environment: Environment, recording: Recording) -> dict[str, frozenset[Any]]:

@@ -1,0 +1,151 @@
+"""The judge's own mutation test: the verifier without one of its checks is visibly worse, so the checks are not decoration."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+from courts import Court, OpenCourt, failures, first
+
+from bench.weakened import BEGIN, END, PAGE, percent, replace_section, section
+from toolscale.environment import load_environment, populate
+from toolscale.errors import UsageError
+from toolscale.records import Candidate
+from toolscale.verify.mutants import MutantMaker
+from toolscale.verify.subject import Subject
+from toolscale.verify.trajectories import Trajectory, swap_argument
+from toolscale.verify.weakened import VERIFIERS, Trial, WeakenedResult, measure
+
+NAMES = [verifier.name for verifier in VERIFIERS]
+
+UNREAD = ["state only", "names of calls", "golden calls contained"]
+"""Who does not read the message."""
+
+
+@pytest.fixture(scope="module")
+def finance() -> dict[str, WeakenedResult]:
+    environment = load_environment("finance")
+    return {result.name: result for result in measure(environment, populate(environment), tasks=60, seed=5)}
+
+
+@pytest.fixture(scope="module")
+def mock() -> dict[str, WeakenedResult]:
+    environment = load_environment("mock")
+    return {result.name: result for result in measure(environment, populate(environment), tasks=40, seed=5)}
+
+
+def test_the_full_verifier_is_right_about_every_trajectory(finance: dict[str, WeakenedResult], mock: dict[str, WeakenedResult]) -> None:
+    for full in (finance["full"], mock["full"]):
+        assert (full.wrong_killed, full.right_accepted, full.idle_killed) == (1, 1, 1)
+        assert full.wrong > full.idle > 0 and full.right > 0
+
+
+def test_every_weakened_verifier_is_visibly_weaker(finance: dict[str, WeakenedResult]) -> None:
+    assert [name for name, result in finance.items() if not result.visibly_weaker] == ["full"]
+
+
+def test_money_hides_in_the_key_of_a_payment_of_mock(mock: dict[str, WeakenedResult]) -> None:
+    """Its only tool that moves money makes the key of a row from the amount, so another amount is another row."""
+    assert [name for name, result in mock.items() if not result.visibly_weaker] == ["full", "money volatile"]
+
+
+def test_idle_agents_live_by_what_is_not_looked_at(mock: dict[str, WeakenedResult]) -> None:
+    assert [name for name, result in mock.items() if result.idle_killed < 1] == [*UNREAD, "no idle gate"]
+
+
+def test_the_draw_is_decided_by_its_seed() -> None:
+    environment = load_environment("mock")
+    rows = populate(environment)
+    assert measure(environment, rows, tasks=8, seed=3) == measure(environment, rows, tasks=8, seed=3)
+
+
+def test_an_environment_without_cases_is_said_to_yield_none() -> None:
+    environment = load_environment("mock")
+    with pytest.raises(UsageError, match="mock: 0 of 15 candidates of seed 1 are accepted; ask for fewer tasks"):
+        measure(environment, {table: [] for table in environment.schema.tables}, tasks=3, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("intent", "change", "accepted_by"),
+    [
+        ("pay_some_fees", "nothing", NAMES),
+        ("pay_some_fees", "silent", UNREAD),
+        ("pay_some_fees", "buried", ["state only", "substring facts", "names of calls", "golden calls contained"]),
+        ("pay_some_fees", "a cent more", ["row counts", "names of calls"]),
+        ("pay_some_fees", "paid again", ["golden calls contained"]),
+        ("pay_some_fees", "idle", []),
+        ("renew_due_first", "renewed again", ["touched keys", "row counts", "golden calls contained"]),
+        ("pay_over_desk_limit", "idle", [*UNREAD, "no idle gate"]),
+    ],
+)
+def test_each_verifier_misses_what_it_does_not_compare(court: Court, intent: str, change: str, accepted_by: list[str]) -> None:
+    subject = court[1].subject(first(court, intent))
+    made = changed(subject, change)
+    trial = Trial(subject, made, subject.end_state(made), right=made.label == "right", idle=False)
+    assert [verifier.name for verifier in VERIFIERS if verifier.accepts(trial)] == accepted_by
+
+
+def changed(subject: Subject, change: str) -> Trajectory:
+    """The golden trajectory of a subject with something changed."""
+    writes = subject.writes
+    if change in ("nothing", "silent"):
+        return Trajectory(change, "right" if change == "nothing" else "wrong", writes, None if change == "nothing" else "")
+    if change == "idle":
+        return Trajectory(change, "wrong", (), "")
+    if change == "buried":
+        return Trajectory(change, "wrong", writes, f"I am not sure. {subject.answer} It may also be $1.01, $2.02, $3.03 or $4.04.")
+    if change == "a cent more":
+        return Trajectory(change, "wrong", swap_argument(writes, 0, amount_cents=writes[0].arguments["amount_cents"] + 1))
+    return Trajectory(change, "open", (*writes, writes[0]))
+
+
+COUNTED = '      - {kind: number, is: "(SELECT COUNT(*) FROM loan)"}'
+RENEWED = "      - {kind: text, is: loan.title}\n      - {kind: date, is: renewed.due_on}"
+
+
+def exchanged(court: Court, candidate: Candidate) -> list[tuple[str | None, int]]:
+    """What is said by the mutants that exchange facts, and what it scores."""
+    subject = court[1].subject(candidate)
+    mutants = MutantMaker(court[1].environment, populate(court[1].environment)).make(subject, court[1].recorder, random.Random(0))
+    return [(mutant.answer, subject.score(mutant)) for mutant in mutants if mutant.operator == "exchanged"]
+
+
+def test_facts_are_exchanged_between_labels(plant: OpenCourt) -> None:
+    court = plant(("intents.yaml", COUNTED, "      - {each: loan, kind: date, is: loan.due_on, about: loan.title}"))
+    candidate = first(court, "return_all", 1)
+    assert court[1].subject(candidate).answer == "For Winter Harbour, the date is March 28, 2026. For your Salt Road, the date is April 5, 2026."
+    assert exchanged(court, candidate) == [("For Winter Harbour, the date is April 5, 2026. For your Salt Road, the date is March 28, 2026.", 0)]
+    assert failures(court, candidate) == {}
+
+
+def test_one_label_for_two_facts_leaves_them_to_be_exchanged(plant: OpenCourt) -> None:
+    told = "      - {kind: date, is: loan.due_on, before: true}\n      - {kind: date, is: renewed.due_on, about: loan.title}"
+    court = plant(("intents.yaml", RENEWED, told))
+    found = failures(court, first(court, "renew_due_first"))
+    assert list(found) == ["mutants_killed"]
+    assert found["mutants_killed"].startswith("a wrong trajectory scores 1: exchanged:")
+
+
+def test_facts_without_labels_are_not_exchanged(court: Court) -> None:
+    assert [exchanged(court, first(court, intent.id)) for intent in court[0].intents] == [[]] * 4
+
+
+def test_the_committed_table_is_about_these_verifiers() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    rows = [re.split(r" *\| *", line)[1:-1] for line in page.partition(BEGIN)[2].partition(END)[0].splitlines() if line.startswith("| ")]
+    assert [(name, what) for name, what, *_ in rows[1:]] == [(verifier.name, verifier.what) for verifier in VERIFIERS]
+    assert rows[1][2:] == ["100 %", "100 %", "100 %"]
+
+
+def test_a_table_replaces_the_one_before(finance: dict[str, WeakenedResult]) -> None:
+    made = section("finance", 60, 5, tuple(finance.values()))
+    page = replace_section(f"above\n{BEGIN}\nold\n{END}\nbelow\n", made)
+    assert page == f"above\n{BEGIN}\n{made}\n{END}\nbelow\n"
+    assert replace_section(page, made) == page
+    with pytest.raises(ValueError, match="once each"):
+        replace_section("a page without markers", made)
+
+
+def test_only_all_is_a_hundred_percent() -> None:
+    assert [percent(share) for share in (1, 0.99999, 0.8175, 0)] == ["100 %", "99.9 %", "81.7 %", "0.0 %"]
