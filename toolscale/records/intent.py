@@ -203,8 +203,8 @@ class Intent(Record):
     object: str | None = None
     slots: dict[str, Slot] = Field(default_factory=dict)
     roles: dict[str, Role]
-    when: str | None = None
-    """Why the case is interesting: a predicate over roles, slots and database tables; never part of the meaning."""
+    when: Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)] = ()
+    """Why the case is interesting: predicates over roles, slots and database tables, all of which hold; never part of the meaning."""
     do: tuple[PlanStep, ...] = ()
     tell: tuple[Tell, ...] = ()
     refused: tuple[Refused, ...] = ()

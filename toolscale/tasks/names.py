@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -117,13 +117,13 @@ def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
     return tuple(found)
 
 
-def bind_names(node: exp.Expr, rows: Mapping[str, Columns]) -> tuple[exp.Expr, frozenset[str]]:
+def bind_names(node: exp.Expr, names: Collection[str]) -> tuple[exp.Expr, frozenset[str]]:
     """Turn `name.column` of bound rows into placeholders; a name that a FROM inside the expression introduces stays a column."""
     used: set[str] = set()
     node = node.copy()
     for column in list(node.find_all(exp.Column)):
         name = column.table
-        if not name or name not in rows or name in _introduced(column):
+        if not name or name not in names or name in _introduced(column):
             continue
         used.add(name)
         placeholder = exp.Placeholder(this=f"{name}.{column.name}")
@@ -136,16 +136,25 @@ def bind_names(node: exp.Expr, rows: Mapping[str, Columns]) -> tuple[exp.Expr, f
 def bind_select(sql: str, scope: Scope, file: str, place: str) -> tuple[str, frozenset[str]]:
     """Turn `name.column` of the scope's rows into placeholders in a whole SELECT; return it with the names used."""
     try:
-        node = _parse(sql)
+        return _bound_select(sql, frozenset(_WORD.findall(sql)).intersection(scope.rows))
     except sqlglot.errors.ParseError as error:
         raise SpecError([SpecIssue(file, place, f"{sql!r} does not parse", str(error).split("\n")[0])]) from error
-    bound, used = bind_names(node, scope.rows)
+
+
+@lru_cache(maxsize=16384)
+def _bound_select(sql: str, names: frozenset[str]) -> tuple[str, frozenset[str]]:
+    bound, used = bind_names(_parse(sql), names)
     return bound.sql(dialect="sqlite"), used
 
 
-def columns_of(text: str, name: str, file: str, place: str) -> set[str]:
+def columns_of(text: str, name: str, file: str, place: str) -> frozenset[str]:
     """The columns of one name that an expression uses."""
-    return {column.name for column in parse_expression(text, file, place).find_all(exp.Column) if column.table == name}
+    return frozenset(column for owner, column in _columns(text, file, place) if owner == name)
+
+
+@lru_cache(maxsize=16384)
+def _columns(text: str, file: str, place: str) -> frozenset[tuple[str, str]]:
+    return frozenset((column.table, column.name) for column in parse_expression(text, file, place).find_all(exp.Column))
 
 
 def _introduced(column: exp.Column) -> set[str]:
@@ -170,10 +179,34 @@ def compile_expression(text: str, scope: Scope, *, file: str, place: str) -> Exp
         return Expression(text, frozenset(), None, literal=-int(node.this.this))
     if isinstance(node, exp.Null):
         return Expression(text, frozenset(), None, literal=None)
-    bound, used = bind_names(node, scope.rows)
-    statement = compile_statement(f"SELECT {bound.sql(dialect='sqlite')} AS value", scope, file=file, place=place, source=text)
-    relations = {bind for bind in statement.binds if bind in scope.relations}
-    return Expression(text, used | relations, statement, binds_of(statement, scope))
+    signature = _signature(text, scope)
+    try:
+        return _expression(text, *signature)
+    except SpecError as error:
+        raise _placed(error, file, place, text) from error
+
+
+@lru_cache(maxsize=16384)
+def _expression(text: str, schema: int, rows: tuple[_Named, ...], relations: tuple[_Named, ...]) -> Expression:
+    scope = Scope({name: dict(columns) for name, columns in rows}, {name: dict(columns) for name, columns in relations}, _SCHEMAS[schema])
+    bound, used = bind_names(parse_expression(text, "", ""), scope.rows)
+    statement = compile_statement(f"SELECT {bound.sql(dialect='sqlite')} AS value", scope, file="", place="", source=text)
+    return Expression(text, used | {bind for bind in statement.binds if bind in scope.relations}, statement, binds_of(statement, scope))
+
+
+def _signature(text: str, scope: Scope) -> tuple[int, tuple[_Named, ...], tuple[_Named, ...]]:
+    """What of a scope a text can depend on: the names in it, of rows the columns in it, and the schema."""
+    words = set(_WORD.findall(text))
+    rows = tuple(
+        (name, tuple((column, kind) for column, kind in columns.items() if column in words)) for name, columns in scope.rows.items() if name in words
+    )
+    relations = tuple((name, tuple(columns.items())) for name, columns in scope.relations.items() if name in words)
+    _SCHEMAS.setdefault(id(scope.schema), scope.schema)
+    return id(scope.schema), rows, relations
+
+
+def _placed(error: SpecError, file: str, place: str, source: str) -> SpecError:
+    return SpecError(SpecIssue(file, place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues)
 
 
 def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: str) -> Statement:
@@ -181,16 +214,10 @@ def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: 
 
     A statement is compiled once for all scopes that agree in the names it uses: the plans of evolved intents share most of theirs.
     """
-    words = set(_WORD.findall(sql))
-    rows = tuple((name, tuple(columns.items())) for name, columns in scope.rows.items() if name in words)
-    relations = tuple((name, tuple(columns.items())) for name, columns in scope.relations.items() if name in words)
-    _SCHEMAS.setdefault(id(scope.schema), scope.schema)
     try:
-        return _compiled(sql, id(scope.schema), rows, relations)
+        return _compiled(sql, *_signature(sql, scope))
     except SpecError as error:
-        raise SpecError(
-            SpecIssue(file, place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues
-        ) from error
+        raise _placed(error, file, place, source) from error
 
 
 @lru_cache(maxsize=16384)

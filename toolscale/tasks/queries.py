@@ -39,7 +39,7 @@ def compile_case(environment: Environment, plan: Plan) -> tuple[RoleQuery, ...]:
     intent, place = plan.intent, f"intents[{plan.intent.id}]"
     scope = starting_scope(environment, intent, environment.schema)
     drawn = {name for name, slot in intent.slots.items() if slot.sql is None}
-    waiting = list(conjuncts(intent.when, "intents.yaml", f"{place}.when")) if intent.when else []
+    waiting = [part for text in intent.when for part in conjuncts(text, "intents.yaml", f"{place}.when")]
     undrawn = [name for name in intent.slots if name not in drawn]
     queries, bound = [], set[str]()
     for name, role in intent.roles.items():

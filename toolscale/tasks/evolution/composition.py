@@ -9,7 +9,6 @@ from itertools import product
 
 from toolscale.environment import Environment
 from toolscale.records import FindStep, Intent, Refused, Request, Tell
-from toolscale.tasks.evolution.descriptions import conjoined
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.renaming import rename_intent
 from toolscale.tasks.evolution.words import alternatives
@@ -44,7 +43,7 @@ def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
             "object": None,
             "slots": {**intent.slots, **second.slots},
             "roles": {**intent.roles, **second.roles},
-            "when": conjoined(intent.when, second.when, *_apart(environment, intent, second)),
+            "when": (*intent.when, *second.when, *_apart(environment, intent, second)),
             "do": intent.do if second.outcome == "refuse" else (*intent.do, *_asked_first(intent), *second.do),
             "refused": refused,
             "tell": tells,
@@ -78,7 +77,7 @@ def _apart(environment: Environment, intent: Intent, second: Intent) -> Iterator
     for (name, role), (other, second_role) in product(intent.roles.items(), second.roles.items()):
         alike = name != other and role.is_ == second_role.is_ and role.take == second_role.take == "one"
         if alike and role.is_ not in environment.spec.language.shared:
-            yield " AND ".join(f"{name}.{column} <> {other}.{column}" for column in environment.schema.tables[role.is_].key)
+            yield " OR ".join(f"{name}.{column} <> {other}.{column}" for column in environment.schema.tables[role.is_].key)
 
 
 def _bodies(environment: Environment, intent: Intent, second: Intent) -> tuple[Request, ...]:

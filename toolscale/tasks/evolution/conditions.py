@@ -73,7 +73,7 @@ def _or_backup(environment: Environment, intent: Intent, reads: tuple[CallStep, 
         raise Inapplicable(f"{name} cannot be replaced by another row")
     role, apart = lookalike(environment, intent, name, backup)
     other = {name: backup}
-    fitting = [rename_expression(text, other) for text in conjuncts(intent.when)] if intent.when else []
+    fitting = [rename_expression(text, other) for when in intent.when for text in conjuncts(when)]
     tells: list[Tell] = []
     for tell in intent.tell:
         moved = rename_tell(tell, other)
@@ -84,7 +84,7 @@ def _or_backup(environment: Environment, intent: Intent, reads: tuple[CallStep, 
     return intent.model_copy(
         update={
             "roles": {**intent.roles, backup: role.model_copy(update={"only_said": False})},
-            "when": conjoined(intent.when, apart, *(text for text in fitting if re.search(rf"\b{backup}\.", text))),
+            "when": (*intent.when, *apart, *(text for text in fitting if re.search(rf"\b{backup}\.", text))),
             "do": (*reads, IfStep.model_construct(if_=test, then=intent.do, else_=rename_steps(intent.do, other))),
             "tell": (*tells, told),
         }

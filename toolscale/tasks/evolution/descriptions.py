@@ -36,8 +36,8 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
     return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}, "requests": requests})
 
 
-def lookalike(environment: Environment, intent: Intent, name: str, other: str) -> tuple[Role, str]:
-    """Return a role that is another row of the same table, described by columns, and the condition that nobody takes one for the other."""
+def lookalike(environment: Environment, intent: Intent, name: str, other: str) -> tuple[Role, tuple[str, ...]]:
+    """Return a role that is another row of the same table, described by columns, and the conditions that nobody takes one for the other."""
     role = intent.roles[name]
     descriptions = environment.spec.language.describe.get(role.is_, {})
     by = role.by if role.by and descriptions[role.by].cols else next((key for key, item in descriptions.items() if item.cols), None)
@@ -45,7 +45,7 @@ def lookalike(environment: Environment, intent: Intent, name: str, other: str) -
         raise Inapplicable(f"{name} has no second row that could be named")
     made = rename_role(role, {name: other}).model_copy(update={"by": by, "text": None, "first": None, "cues": (), "only_said": True})
     differing = (*environment.schema.tables[role.is_].key, *descriptions[by].cols)
-    return made, " AND ".join(f"{other}.{column} <> {name}.{column}" for column in differing)
+    return made, tuple(f"{other}.{column} <> {name}.{column}" for column in differing)
 
 
 def distract_options(environment: Environment, intent: Intent) -> Iterator[str]:
@@ -65,7 +65,7 @@ def distract(environment: Environment, intent: Intent, name: str) -> Intent:
     return intent.model_copy(
         update={
             "roles": {**intent.roles, noise: role},
-            "when": conjoined(intent.when, apart),
+            "when": (*intent.when, *apart),
             "requests": appended(intent.requests, rename_places(alternatives(asides), {NOISE: noise}), name),
         }
     )
@@ -95,11 +95,11 @@ def correct(environment: Environment, intent: Intent, name: str) -> Intent:
     update: dict[str, object] = {"requests": appended(said, words, name)}
     if name in intent.slots:
         update["slots"] = {**intent.slots, was: intent.slots[name].model_copy(update={"taken_back": True})}
-        apart = f"say.{was} <> say.{name}"
+        apart: tuple[str, ...] = (f"say.{was} <> say.{name}",)
     else:
         role, apart = lookalike(environment, intent, name, was)
         update["roles"] = {**intent.roles, was: role}
-    return intent.model_copy(update={**update, "when": conjoined(intent.when, apart)})
+    return intent.model_copy(update={**update, "when": (*intent.when, *apart)})
 
 
 def conjoined(*conditions: str | None) -> str | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from toolscale.environment import Environment
 from toolscale.records import CallStep, IfStep, Intent, PlanStep, Role, Rule, Tell
-from toolscale.tasks.evolution.descriptions import conjoined
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.renaming import rename_places
 from toolscale.tasks.evolution.words import alternatives, appended
@@ -46,7 +45,7 @@ def lawful_case(environment: Environment, intent: Intent) -> Intent:
                 elif case is not None:
                     kept.append(f"NOT ({case})")
         broken += [f"({' OR '.join(own)})"] if own else []
-    return intent.model_copy(update={"when": conjoined(intent.when, *dict.fromkeys([*broken, *kept]))}) if broken or kept else intent
+    return intent.model_copy(update={"when": (*intent.when, *dict.fromkeys([*broken, *kept]))})
 
 
 def _calls(steps: tuple[PlanStep, ...]) -> Iterator[CallStep]:
@@ -111,7 +110,7 @@ def pry(environment: Environment, intent: Intent, name: str) -> Intent:
     return intent.model_copy(
         update={
             "roles": {**intent.roles, **private.roles},
-            "when": conjoined(intent.when, *apart, private.when),
+            "when": (*intent.when, *apart, *([private.when] if private.when else [])),
             "tell": (*intent.tell, no, *private.withhold),
             "requests": appended(intent.requests, rename_places(alternatives(private.asks), {})),
         }

@@ -92,7 +92,7 @@ def rename_intent(intent: Intent, suffix: str, shared: frozenset[str]) -> Intent
             "object": names.get(intent.object, intent.object) if intent.object else None,
             "slots": {slots[name]: slot.model_copy(update={"sql": sql[name]}) for name, slot in intent.slots.items()},
             "roles": {names.get(name, name): rename_role(role, names, slots) for name, role in intent.roles.items()},
-            "when": intent.when and rename_expression(intent.when, names, slots),
+            "when": tuple(rename_expression(text, names, slots) for text in intent.when),
             "do": rename_steps(intent.do, names, slots),
             "tell": tuple(rename_tell(tell, names, slots) for tell in intent.tell),
             "refused": tuple(_rename_refused(part, names, slots) for part in intent.refused),

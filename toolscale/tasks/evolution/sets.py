@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from toolscale.environment import Environment
 from toolscale.records import CallStep, EachStep, Intent, Request, Tell
-from toolscale.tasks.evolution.descriptions import conjoined
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.words import alternatives
 from toolscale.tasks.names import conjuncts
@@ -50,7 +49,7 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
         update={
             "object": None,
             "roles": {**intent.roles, name: several},
-            "when": conjoined(*_conditions(intent, name), f"(SELECT COUNT(*) FROM {name}) >= 2"),
+            "when": (*_conditions(intent, name), f"(SELECT COUNT(*) FROM {name}) >= 2"),
             "do": (EachStep(each=name, do=intent.do),),
             "tell": tuple(tells),
             "requests": tuple(Request.model_construct(say=body, persona=None) for body in bodies),
@@ -60,7 +59,7 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
 
 def _conditions(intent: Intent, name: str) -> Iterator[str]:
     """The conditions of the case, over the sum of the rows instead of the one."""
-    for text in conjuncts(intent.when) if intent.when else ():
+    for text in (part for when in intent.when for part in conjuncts(when)):
         yield re.sub(rf"\b{name}\.(\w+_cents)\b", rf"(SELECT SUM({name}.\1) FROM {name})", text)
 
 
