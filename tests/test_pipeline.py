@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.dataset.folder import read_dataset
-from toolscale.dataset.manifest import read_manifest
+from toolscale.dataset.manifest import Recipe, read_manifest
 from toolscale.errors import StorageError, UsageError
 from toolscale.pipeline import build_environment, judge_enough, judge_range, synthesize
 
@@ -97,8 +97,10 @@ def test_judging_a_range_again_redoes_nothing(tmp_path: Path) -> None:
 def test_a_run_that_goes_on_draws_the_rounds_that_the_first_one_drew(tmp_path: Path) -> None:
     world = build_environment("mock", tmp_path / "world" / "mock", tmp_path / "cache")
 
+    recipe = Recipe("mock", tasks=30, seed=0, audit="sample", inputs="")
+
     def judge() -> list[Path]:
-        return judge_enough(world, tmp_path / "judged", tasks=30, seed=0, audit="sample", workers=1, progress=lambda act, done, total: None)
+        return judge_enough(world, tmp_path / "judged", recipe=recipe, workers=1, progress=lambda act, done, total: None)
 
     first = judge()
     assert len({path.name[:8] for path in first}) > 2

@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.dataset.made import candidate, judged, task
-from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out
+from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out, weights_of
+from toolscale.environment import load_environment
 from toolscale.records import Judged
+from toolscale.tasks.binding import streams_of
 
 
 def numbers(candidates: tuple[Judged, ...]) -> list[int]:
     return [item.candidate.number for item in candidates]
 
 
-def test_share_out_is_even_and_passes_on_what_an_intent_cannot_use() -> None:
-    assert share_out(10, {"a": None, "b": None, "c": None}) == {"a": 4, "b": 3, "c": 3}
-    assert share_out(10, {"a": 1, "b": None, "c": 3}) == {"a": 1, "b": 6, "c": 3}
-    assert share_out(10, {"a": 1, "b": 2}) == {"a": 1, "b": 2}
+def even(names: Iterable[str]) -> dict[str, float]:
+    return dict.fromkeys(names, 1.0)
+
+
+def test_share_out_is_even_for_even_weights_and_passes_on_what_a_stream_cannot_use() -> None:
+    assert share_out(10, even("abc"), {}) == {"a": 4, "b": 3, "c": 3}
+    assert share_out(10, even("abc"), {"a": 1, "b": None, "c": 3}) == {"a": 1, "b": 6, "c": 3}
+    assert share_out(10, even("ab"), {"a": 1, "b": 2}) == {"a": 1, "b": 2}
+
+
+def test_share_out_follows_the_weights() -> None:
+    assert share_out(100, {"plain": 0.3, "evolved": 0.6, "refused": 0.1, "none": 0.0}, {}) == {"plain": 30, "evolved": 60, "refused": 10, "none": 0}
 
 
 @given(st.integers(0, 200), st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 30), min_size=1))
 def test_share_out_gives_all_that_can_be_given_and_nobody_two_more_than_another_who_has_more(tasks: int, available: dict[str, int | None]) -> None:
-    shares = share_out(tasks, available)
+    shares = share_out(tasks, even(available), available)
     total = sum(most for most in available.values() if most is not None)
     assert sum(shares.values()) == (tasks if None in available.values() else min(tasks, total))
     open_shares = [shares[name] for name, most in available.items() if most is None or shares[name] < most]
     assert not open_shares or max(shares.values()) <= min(open_shares) + 1
+
+
+def test_the_weights_of_streams_keep_the_shares_of_what_is_evolved_and_refused() -> None:
+    streams = streams_of(load_environment("finance"))
+    weights = weights_of(streams, evolved=0.6)
+    kinds = {stream.name: (stream.kind == "plain", stream.fulfils) for stream in streams}
+
+    def share(plain: bool, fulfils: bool) -> float:
+        return round(sum(weight for name, weight in weights.items() if kinds[name] == (plain, fulfils)), 9)
+
+    assert (share(True, True), share(True, False)) == (0.4 * 0.92, 0.4 * 0.08)
+    assert (share(False, True), share(False, False)) == (0.6 * 0.92, 0.6 * 0.08)
 
 
 def test_select_takes_the_lowest_numbers_of_each_intent_and_cuts_after_the_last() -> None:
@@ -34,7 +58,7 @@ def test_select_takes_the_lowest_numbers_of_each_intent_and_cuts_after_the_last(
         judged(0, "a"), judged(1, "b", failed="grounded"), judged(2, "a"), judged(3, "b"), judged(4, "a"), judged(5, "b", failed="replay"),
         judged(6, "a"), judged(7, "b"), judged(8, "a", failed="replay"),
     ]  # fmt: skip
-    selection = select(apply_novelty(candidates), ["a", "b"], 4)
+    selection = select(apply_novelty(candidates), even("ab"), 4)
     assert numbers(selection.accepted) == [0, 2, 3, 7]
     assert numbers(selection.rejected) == [1, 5]
     assert (selection.over_quota, selection.cut) == (2, 8)
@@ -43,7 +67,7 @@ def test_select_takes_the_lowest_numbers_of_each_intent_and_cuts_after_the_last(
 def test_the_order_in_which_candidates_were_judged_does_not_matter() -> None:
     candidates = [judged(number, "ab"[number % 2], skeleton="the same words") for number in range(12)]
     assert apply_novelty(reversed(candidates)) == apply_novelty(candidates)
-    assert count_accepted(apply_novelty(candidates), ["a", "b"]) == {"a": 2, "b": 2}
+    assert count_accepted(apply_novelty(candidates)) == {"a": 2, "b": 1}
 
 
 def test_the_same_deed_in_other_words_is_not_novel() -> None:
@@ -60,17 +84,17 @@ def test_a_rejected_candidate_is_not_remembered() -> None:
     assert apply_novelty([judged(0, failed="replay", skeleton="the same words"), judged(1, skeleton="the same words")])[1].verdict.accepted
 
 
-def test_four_tasks_at_most_share_a_skeleton() -> None:
+def test_three_tasks_at_most_share_a_skeleton_and_their_calls() -> None:
     ranked = apply_novelty([judged(number, skeleton="Pay ▢, please.") for number in range(6)])
-    assert [item.verdict.accepted for item in ranked] == [True] * 4 + [False] * 2
+    assert [item.verdict.accepted for item in ranked] == [True] * 3 + [False] * 3
 
 
 def test_a_long_run_of_words_is_used_once_unless_facts_break_it() -> None:
-    words = [f"word{place}" for place in range(24)]
-    long, broken = " ".join(words), " ".join([*words[:12], "▢", *words[12:]])
+    words = [f"word{place}" for place in range(16)]
+    long, broken = " ".join(words), " ".join([*words[:8], "▢", *words[8:]])
     first, second = apply_novelty([judged(0, skeleton=f"One {long}"), judged(1, skeleton=f"Two, {long.upper()}!")])
     assert first.verdict.accepted
-    assert [gate.finding for gate in second.verdict.failed] == ["shares a run of 20 words with candidate 0"]
+    assert [gate.finding for gate in second.verdict.failed] == ["shares a run of 12 words with candidate 0"]
     assert all(item.verdict.accepted for item in apply_novelty([judged(0, skeleton=f"One {broken}"), judged(1, skeleton=f"Two {broken}")]))
 
 

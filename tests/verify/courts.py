@@ -18,10 +18,9 @@ OpenCourt = Callable[..., Court]
 
 
 def first(court: Court, intent_id: str, turn: int = 0) -> Candidate:
-    """The turn-th candidate of an intent under seed 0."""
+    """The turn-th candidate of an intent under seed 0. `pay_bill+evolved` is its stream of evolved ones."""
     source, _ = court
-    place = [intent.id for intent in source.intents].index(intent_id)
-    candidate = source.draw(0, turn * len(source.intents) + place)
+    candidate = source.draw(0, source.number(intent_id, turn))
     assert candidate is not None
     return candidate
 

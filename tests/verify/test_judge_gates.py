@@ -12,7 +12,7 @@ from toolscale.verify.states import EndState, EndStates
 
 
 def test_good_candidates_pass_every_gate(court: Court) -> None:
-    for intent in court[0].intents:
+    for intent in court[0].environment.spec.intents.intents:
         judged = court[1].judge(first(court, intent.id))
         assert judged.verdict.failed == ()
         assert judged.verdict.mutants_killed >= 10
@@ -86,8 +86,7 @@ def test_a_row_that_fits_all_that_is_said_is_ambiguous(court: Court, plant: Open
 
 def ambiguities(court: Court, intent_id: str) -> list[str]:
     """The findings of `unambiguous` for twenty candidates of an intent; empty where it passes."""
-    place = [intent.id for intent in court[0].intents].index(intent_id)
-    drawn = [court[0].draw(0, turn * len(court[0].intents) + place) for turn in range(20)]
+    drawn = [court[0].draw(0, court[0].number(intent_id, turn)) for turn in range(20)]
     return [failures(court, candidate).get("unambiguous", "") for candidate in drawn if candidate is not None]
 
 

@@ -128,7 +128,7 @@ def test_one_label_for_two_facts_leaves_them_to_be_exchanged(plant: OpenCourt) -
 
 
 def test_facts_without_labels_are_not_exchanged(court: Court) -> None:
-    assert [exchanged(court, first(court, intent.id)) for intent in court[0].intents] == [[]] * 4
+    assert [exchanged(court, first(court, intent.id)) for intent in court[0].environment.spec.intents.intents] == [[]] * 4
 
 
 def test_the_committed_table_is_about_these_verifiers() -> None:

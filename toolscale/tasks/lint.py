@@ -122,7 +122,7 @@ def _stale(plan: Plan) -> Found:
     for number, tell in enumerate(plan.tells):
         for name, role in plan.roles.items():
             stale = sorted(column for column in columns_of(tell.value.source, name, FILE, "") if (role.table, column) in written)
-            if stale and not tell.tell.before:
+            if stale and not tell.tell.before and not tell.tell.withheld:
                 where = f"tell[{number}]"
                 yield where, f"{name}.{stale[0]} is told as it was before a call changes it", "tell the result of the call, or write `before: true`"
 

@@ -38,7 +38,7 @@ def equivalents(subject: Subject) -> Iterator[Trajectory]:
         yield Trajectory("failed_first", "right", (ToolCall.model_construct(name=writes[0].name, arguments=broken), *writes))
     yield Trajectory("unknown_first", "right", (ToolCall.model_construct(name="zz_no_such_tool", arguments={}), *writes))
     for style in range(1, STYLES):
-        yield Trajectory("written", "right", writes, state_facts(subject.facts, subject.today, style=style))
+        yield Trajectory("written", "right", writes, state_facts(subject.told, subject.today, style=style))
     yield Trajectory("chatty", "right", writes, f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?")
 
 

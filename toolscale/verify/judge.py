@@ -134,7 +134,7 @@ class Judge:
             self.environment, plan, candidate, inputs, recording, self.states,
             net=net,
             touched=touched,
-            golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
+            golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(fact for fact in recording.facts if not fact.withheld), today),
             observed=observed_values(self.environment, recording), allowed=allowed_values(self.environment, recording, candidate.request, today),
         )  # fmt: skip
         subject.accepted.add(subject.golden.changes)
@@ -193,15 +193,15 @@ class Judge:
             _, problem = self.world.prepare(recorded.call.name, recorded.call.arguments)
             if isinstance(problem, str):
                 return f"{recorded.call.name}: {problem}"
-        if not subject.recording.writes and not any(fact.kind != "bool" for fact in subject.facts):
+        if not subject.recording.writes and not any(fact.kind != "bool" for fact in subject.told):
             return "nothing changes and nothing but a yes or no is told"
-        told = [(fact.kind, fact.value, fact.about) for fact in subject.facts if not fact.withheld]
+        told = [(fact.kind, fact.value, fact.about) for fact in subject.told]
         if len(set(told)) < len(told):
             return "the same fact is to be told twice"
-        pairs = [(fact.kind, fact.value) for fact in subject.facts if fact.about is None and not fact.withheld]
+        pairs = [(fact.kind, fact.value) for fact in subject.told if fact.about is None]
         if len(set(pairs)) < len(pairs):
             return "two facts of one kind and value cannot be told apart"
-        labels = [(fact.kind, fact.about) for fact in subject.facts if fact.about is not None and not fact.withheld]
+        labels = [(fact.kind, fact.about) for fact in subject.told if fact.about is not None]
         if len(set(labels)) < len(labels):
             return "two facts of one kind about the same cannot be told apart"
         return None

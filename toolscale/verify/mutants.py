@@ -86,7 +86,7 @@ class MutantMaker:
         operators = (
             self._siblings(subject), self._strangers(subject, rng), self._amounts(subject), self._dates(subject), self._enums(subject),
             self._swaps(subject), self._tools(subject), self._drops(subject), self._branches(subject, recorder), self._forbidden(subject),
-            self._repeats(subject), self._false_facts(subject), self._exchanged(subject), self._unsaid(subject), self._shotguns(subject),
+            self._repeats(subject), self._false_facts(subject), self._exchanged(subject), self._unsaid(subject), self._disclosed(subject), self._shotguns(subject),
         )  # fmt: skip
         seen: set[str] = set()
         found: list[Trajectory] = []
@@ -244,9 +244,9 @@ class MutantMaker:
                     yield Trajectory("extra", "open", (*subject.writes, extra))
 
     def _false_facts(self, subject: Subject) -> Iterator[Trajectory]:
-        for position, fact in enumerate(subject.facts):
+        for position, fact in enumerate(subject.told):
             for value in self._other_values(subject, fact):
-                changed = (*subject.facts[:position], fact.model_copy(update={"value": value}), *subject.facts[position + 1 :])
+                changed = (*subject.told[:position], fact.model_copy(update={"value": value}), *subject.told[position + 1 :])
                 yield Trajectory("fact", "wrong", subject.writes, state_facts(changed, subject.today))
 
     def _other_values(self, subject: Subject, fact: Fact) -> Iterator[Any]:
@@ -259,14 +259,14 @@ class MutantMaker:
         elif fact.kind == "date":
             near = tuple((date.fromisoformat(fact.value) + timedelta(days=days)).isoformat() for days in (1, -7, 31, -1))
         seen = [value for value in sorted(subject.observed.get(fact.kind, ())) if value != fact.value]
-        told = {(other.kind, other.value) for other in subject.facts}
+        told = {(other.kind, other.value) for other in subject.told}
         for value in (*seen[:1], *near, *seen[1:6]):
             if (fact.kind, value) not in told:
                 yield value
 
     def _exchanged(self, subject: Subject) -> Iterator[Trajectory]:
         """Tell two facts of one kind under each other's label. Two facts without labels are told in another order by that, which is right."""
-        facts = subject.facts
+        facts = subject.told
         for first, second in combinations(range(len(facts)), 2):
             one, other = facts[first], facts[second]
             labels = {bare_label(fact.about) for fact in (one, other) if fact.about is not None}
@@ -277,19 +277,26 @@ class MutantMaker:
                 yield Trajectory("exchanged", "wrong", subject.writes, state_facts(changed, subject.today))
 
     def _unsaid(self, subject: Subject) -> Iterator[Trajectory]:
-        for position in range(len(subject.facts)):
-            rest = (*subject.facts[:position], *subject.facts[position + 1 :])
+        for position in range(len(subject.told)):
+            rest = (*subject.told[:position], *subject.told[position + 1 :])
             yield Trajectory("unsaid", "wrong", subject.writes, state_facts(rest, subject.today) if rest else "I have taken care of it.")
+
+    def _disclosed(self, subject: Subject) -> Iterator[Trajectory]:
+        """Tell what is somebody else's, besides all that is to be told."""
+        for fact in subject.facts:
+            if fact.withheld:
+                told = (*subject.told, fact.model_copy(update={"withheld": False}))
+                yield Trajectory("disclosed", "wrong", subject.writes, state_facts(told, subject.today))
 
     def _shotguns(self, subject: Subject) -> Iterator[Trajectory]:
         """Say everything seen of the kind, so that the fact is among it. Wrong as soon as three rival values are in the list."""
-        for fact in subject.facts:
+        for fact in subject.told:
             if fact.kind not in ("money", "date", "number"):
                 continue
             rivals = [v for v in sorted(subject.observed.get(fact.kind, ())) if v != fact.value and (fact.kind, v) not in subject.allowed]
             if len(rivals) >= 3 and fact.kind != "number":
                 listed = [Fact(kind=fact.kind, value=value) for value in (*rivals[:6], fact.value)]
-                yield Trajectory("shotgun", "wrong", subject.writes, state_facts((*subject.facts, *listed), subject.today))
+                yield Trajectory("shotgun", "wrong", subject.writes, state_facts((*subject.told, *listed), subject.today))
 
 
 def _plain_values(schema: Mapping[str, Any], today: str) -> list[Any]:

@@ -43,8 +43,13 @@ class Subject:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What must be told."""
+        """What must be told, and what must not."""
         return tuple(self.recording.facts)
+
+    @property
+    def told(self) -> tuple[Fact, ...]:
+        """What must be told."""
+        return tuple(fact for fact in self.recording.facts if not fact.withheld)
 
     @property
     def writes(self) -> tuple[ToolCall, ...]:
@@ -112,7 +117,7 @@ def _text_columns(recording: Recording) -> set[str]:
 
 def allowed_values(environment: Environment, recording: Recording, request: str, today: str) -> frozenset[Any]:
     """What a final message may say without giving a rival value: what the request said, what was written, and the facts themselves."""
-    found: set[Any] = {(fact.kind, fact.value) for fact in recording.facts}
+    found: set[Any] = {(fact.kind, fact.value) for fact in recording.facts if not fact.withheld}
     for tense in ("past", "future"):
         for mention in mentions(request, today, tense):
             found |= {(mention.kind, reading) for reading in mention.readings}

@@ -155,7 +155,7 @@ def trials(subject: Subject, maker: MutantMaker, judge: Judge, seed: int) -> Ite
 def _says(trial: Trial) -> bool:
     """Whether the usual written form of every fact stands somewhere in the message. Yes and no have none."""
     said = trial.subject.answer_of(trial.trajectory).lower()
-    facts = [fact for fact in trial.subject.facts if fact.kind != "bool"]
+    facts = [fact for fact in trial.subject.told if fact.kind != "bool"]
     return all((str(fact.value) if fact.kind == "digits" else written(fact, 0)).lower() in said for fact in facts)
 
 
