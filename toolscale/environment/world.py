@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -63,10 +64,13 @@ class Toolbox:
 class World:
     """One episode after another on the same rows. `reset` begins the next one; nothing else is remembered between them."""
 
-    def __init__(self, environment: Environment, rows: Rows, engine: Engine = "sqlite", limits: Limits | None = None, toolbox: Toolbox | None = None):
+    def __init__(
+        self, environment: Environment, rows: Rows, engine: Engine = "sqlite", limits: Limits | None = None, toolbox: Toolbox | None = None,
+        connection: type[sqlite3.Connection] = sqlite3.Connection,
+    ):  # fmt: skip
         self.environment = environment
         self.toolbox = toolbox or Toolbox(environment.tools)
-        self.sandbox = _sandbox(environment, rows, engine, limits or Limits())
+        self.sandbox = _sandbox(environment, rows, engine, limits or Limits(), connection)
         self.prepare = self.toolbox.prepare
         self.sandbox.begin()
 
@@ -107,13 +111,13 @@ class World:
         self.close()
 
 
-def _sandbox(environment: Environment, rows: Rows, engine: Engine, limits: Limits) -> Sandbox:
+def _sandbox(environment: Environment, rows: Rows, engine: Engine, limits: Limits, connection: type[sqlite3.Connection]) -> Sandbox:
     schema, now, equalities = environment.schema, environment.spec.world.now, sorted(environment.equalities)
     if engine == "duckdb":
         from toolscale.sandbox.duckdb import DuckdbSandbox  # starts a process and loads the auditor: only where one is wanted
 
         return DuckdbSandbox(schema, rows, now=now, equalities=equalities, limits=limits)
-    return SqliteSandbox(schema, rows, now=now, equalities=equalities, limits=limits)
+    return SqliteSandbox(schema, rows, now=now, equalities=equalities, limits=limits, connection=connection)
 
 
 def _defaults(spec: ToolSpec) -> dict[str, Any]:

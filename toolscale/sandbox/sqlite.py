@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,10 +29,13 @@ class Mark:
 class SqliteSandbox:
     """A Sandbox on SQLite."""
 
-    def __init__(self, schema: SchemaSpec, rows: Rows, *, now: str, equalities: Iterable[Equality] = (), limits: Limits = DEFAULT_LIMITS):
-        """Load `rows` and lock the engine. Raises SandboxError if the schema refuses them."""
+    def __init__(
+        self, schema: SchemaSpec, rows: Rows, *, now: str, equalities: Iterable[Equality] = (), limits: Limits = DEFAULT_LIMITS,
+        connection: type[sqlite3.Connection] = sqlite3.Connection,
+    ):  # fmt: skip
+        """Load `rows` and lock the engine; a class of `connection` may watch what runs. Raises SandboxError if the schema refuses the rows."""
         self.schema = schema
-        self._engine = SqliteEngine(schema, rows, equalities, limits)
+        self._engine = SqliteEngine(schema, rows, equalities, limits, connection)
         self._interpreter = Interpreter(self._engine, now)
         self._log = TriggerLog(schema, self._engine.control)
         self._marks: list[Mark] = []

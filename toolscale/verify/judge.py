@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import sqlite3
 from collections.abc import Iterable
 from itertools import chain, islice
 from typing import Any
@@ -40,17 +41,17 @@ class Judge:
 
     def __init__(
         self, environment: Environment, rows: Rows, *, seed: int = 0, scale: int = 1, audit_share: float = 0.05, replica: bool = True,
-        states: type[EndStates] = EndStates,
+        states: type[EndStates] = EndStates, connection: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> None:  # fmt: skip
         self.environment = environment
-        self.world = World(environment, rows)
-        self._reader = World(environment, rows)
+        self.world = World(environment, rows, connection=connection)
+        self.reader = World(environment, rows, connection=connection)
         self.plans, rules = compile_plans(environment)
         self.recorder = Recorder(self.world, environment.spec.policy.constants)
         self.states = states(self.world)
         self._laws = Laws(environment, rules)
         self._mutants = MutantMaker(environment, rows)
-        self._ambiguity = Ambiguity(environment, self._reader)
+        self._ambiguity = Ambiguity(environment, self.reader)
         self._audit_share = audit_share
         self._auditor: World | None = None
         self._rows = rows
@@ -62,7 +63,7 @@ class Judge:
         """End the worlds and the helper processes."""
         if self._replica is not None:
             self._replica.close()
-        for world in (self.world, self._reader, self._auditor):
+        for world in (self.world, self.reader, self._auditor):
             if world is not None:
                 world.close()
 
