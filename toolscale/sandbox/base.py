@@ -57,6 +57,9 @@ class Sandbox(Protocol):
     A limit that is hit raises SandboxLimitError and ends the episode.
     """
 
+    episode: int
+    """Another number after each begin and rollback: whether marks are of the present episode."""
+
     def begin(self) -> None:
         """Begin an episode, rolling back the one in progress."""
 

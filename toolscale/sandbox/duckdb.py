@@ -25,6 +25,7 @@ class DuckdbSandbox:
         self._engine = DuckdbEngine(schema, rows, limits)
         self._interpreter = Interpreter(self._engine, now)
         self._marks: list[tuple[int, Occurrences]] = []
+        self.episode = 0
         self._engine.start()
 
     def begin(self) -> None:
@@ -34,6 +35,7 @@ class DuckdbSandbox:
 
     def rollback(self) -> None:
         """End the episode, if there is one."""
+        self.episode += 1
         self._engine.rollback()
         self._marks.clear()
         self._interpreter.occurrences = {}

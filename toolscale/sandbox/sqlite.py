@@ -39,6 +39,7 @@ class SqliteSandbox:
         self._interpreter = Interpreter(self._engine, now)
         self._log = TriggerLog(schema, self._engine.control)
         self._marks: list[Mark] = []
+        self.episode = 0
         self._readable: set[str] = set()
 
     def begin(self) -> None:
@@ -48,6 +49,7 @@ class SqliteSandbox:
 
     def rollback(self) -> None:
         """End the episode, if there is one."""
+        self.episode += 1
         self._engine.rollback()
         self._log.forget()
         self._marks.clear()
@@ -56,6 +58,7 @@ class SqliteSandbox:
     def savepoint(self) -> int:
         """Mark this moment of the episode and return the mark."""
         self._require_episode()
+        self._log.read()  # once, not again for each way that leads on from here
         mark = len(self._marks)
         self._engine.control(f"SAVEPOINT mark_{mark}")
         self._marks.append(Mark(self._interpreter.occurrences, self._log.length))
@@ -77,6 +80,7 @@ class SqliteSandbox:
         if not engine.is_in_episode:
             raise SandboxError("no episode; begin one before a call (a limit that was hit ends it)")
         engine.refill()
+        self._log.is_behind = True
         try:
             return self._interpreter.call(tool, arguments, returns=returns)
         except SandboxLimitError:

@@ -21,12 +21,15 @@ def equivalents(subject: Subject) -> Iterator[Trajectory]:
     """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a chatty answer."""
     writes = subject.writes
     touched = subject.states.changed_by_call(writes) if len(writes) > 1 else []
-    for position in range(len(writes) - 1):
-        exchanged = (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
-        if touched[position] & touched[position + 1] or _feeds(subject, position):
-            continue
-        if not any(subject.states.of(exchanged).errors):  # a tool that refuses the other order says that they do not commute
-            yield Trajectory("order", "right", exchanged)
+    exchanged = [
+        (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
+        for position in range(len(writes) - 1)
+        if not touched[position] & touched[position + 1] and not _feeds(subject, position)
+    ]
+    subject.states.run_ahead(exchanged)
+    for calls in exchanged:
+        if not any(subject.states.of(calls).errors):  # a tool that refuses the other order says that they do not commute
+            yield Trajectory("order", "right", calls)
     doubled = tuple(
         r.as_made for r in subject.recording.calls for _ in range(1 if r.mutates else 2)
     )
@@ -76,8 +79,10 @@ def superfluous(subject: Subject) -> str | None:
     singles = [(position,) for position in range(len(writes))]
     pairs = list(combinations(range(len(writes)), 2)) if len(writes) <= MOST_PAIRS_FROM else [(p, p + 1) for p in range(len(writes) - 1)]
     moving = set[int]()
-    for left_out in (*singles, *pairs):
-        rest = subject.states.of(tuple(call for position, call in enumerate(writes) if position not in left_out))
+    rests = {out: tuple([call for position, call in enumerate(writes) if position not in out]) for out in (*singles, *pairs)}
+    subject.states.run_ahead(rests.values())
+    for left_out, calls in rests.items():
+        rest = subject.states.of(calls)
         names = " and ".join(writes[position].name for position in left_out)
         if rest.changes in subject.accepted:
             return f"without {names} the end state is accepted all the same"

@@ -6,7 +6,7 @@ import dataclasses
 import random
 import sqlite3
 from collections.abc import Iterable
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash, stable_int
@@ -226,15 +226,18 @@ class Judge:
         rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
         killed, right, survivor = 0, list(equivalents(subject)), None
         extras = islice(self._mutants.extras(subject, rng), MOST_EXTRAS)
-        for mutant in chain(self._mutants.make(subject, self.recorder, rng), extras):
-            if mutant.operator == "extra" and killed >= AIM:
-                break
-            if subject.score(mutant) == 0:
-                killed += 1
-            elif mutant.label == "wrong":
-                survivor = survivor or mutant
-            else:
-                right.append(mutant)
+        mutants = self._mutants.make(subject, self.recorder, rng)
+        subject.run_ahead([*mutants, *right])
+        while mutants:
+            for mutant in mutants:
+                if subject.score(mutant) == 0:
+                    killed += 1
+                elif mutant.label == "wrong":
+                    survivor = survivor or mutant
+                else:
+                    right.append(mutant)
+            mutants = list(islice(extras, max(AIM - killed, 0)))  # so many are needed at least
+            subject.run_ahead(mutants)
         finding = survivor and f"a wrong trajectory scores 1: {survivor.describe()}"
         if finding is None and killed < LEAST_MUTANTS:
             finding = f"only {killed} live mutants; at least {LEAST_MUTANTS} are needed"

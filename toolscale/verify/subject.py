@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,7 @@ class Subject:
     answer: str
     observed: Mapping[str, frozenset[Any]]
     allowed: frozenset[Any]
-    _texts: dict[tuple[str, tuple[Fact, ...]], str | None] = field(default_factory=dict)
+    _texts: dict[str, str | None] = field(default_factory=dict)
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -58,18 +58,23 @@ class Subject:
 
     def text_finding(self, answer: str) -> str | None:
         """What is wrong with a final message; None if it states every fact."""
-        key = (answer, self.facts)
-        if key not in self._texts:
+        if answer not in self._texts:
             budget = 1 if self.recording.writes else 0
-            self._texts[key] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
-        return self._texts[key]
+            self._texts[answer] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
+        return self._texts[answer]
 
     def score(self, trajectory: Trajectory) -> int:
         """1 if the calls end in an accepted state and the answer (the golden one by default) states the facts, else 0. The state decides first."""
-        calls = trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls)
-        if self.states.of(calls).changes not in self.accepted:
+        if self.states.of(self._graded(trajectory)).changes not in self.accepted:
             return 0
         return int(self.text_finding(self.answer if trajectory.answer is None else trajectory.answer) is None)
+
+    def run_ahead(self, trajectories: Iterable[Trajectory]) -> None:
+        """Run trajectories that will all be scored together, since they share most of their calls."""
+        self.states.run_ahead([self._graded(trajectory) for trajectory in trajectories])
+
+    def _graded(self, trajectory: Trajectory) -> tuple[ToolCall, ...]:
+        return trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls)
 
 
 def observed_values(environment: Environment, recording: Recording) -> dict[str, frozenset[Any]]:
