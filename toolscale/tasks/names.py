@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import sqlglot
@@ -127,9 +128,10 @@ def bind_select(sql: str, scope: Scope, file: str, place: str) -> tuple[str, fro
     return bound.sql(dialect="sqlite"), used
 
 
-def columns_of(text: str, name: str, file: str, place: str) -> set[str]:
-    """The columns of one name that an expression uses."""
-    return {column.name for column in parse_expression(text, file, place).find_all(exp.Column) if column.table == name}
+@lru_cache(maxsize=4096)
+def columns_of(text: str, name: str, file: str, place: str) -> frozenset[str]:
+    """The columns of one name that an expression uses. Kept, because the judge asks it of every candidate of an intent."""
+    return frozenset(column.name for column in parse_expression(text, file, place).find_all(exp.Column) if column.table == name)
 
 
 def _introduced(column: exp.Column) -> set[str]:

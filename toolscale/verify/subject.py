@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from toolscale.environment import Environment
@@ -41,12 +42,12 @@ class Subject:
     allowed: frozenset[Any]
     _texts: dict[str, str | None] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def facts(self) -> tuple[Fact, ...]:
         """What must be told."""
         return tuple(self.recording.facts)
 
-    @property
+    @cached_property
     def writes(self) -> tuple[ToolCall, ...]:
         """The golden writes."""
         return self.recording.write_calls
@@ -59,7 +60,7 @@ class Subject:
     def text_finding(self, answer: str) -> str | None:
         """What is wrong with a final message; None if it states every fact."""
         if answer not in self._texts:
-            budget = 1 if self.recording.writes else 0
+            budget = 1 if self.writes else 0
             self._texts[answer] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
         return self._texts[answer]
 
