@@ -148,10 +148,10 @@ class Judge:
         def gate(name: str, finding: str | None, passed: str) -> None:
             findings[name] = ("pass", passed) if finding is None else ("fail", finding)
 
+        asked = self._ask_replica(subject)
         gate("schema", self._schema_finding(subject), "records and arguments validate")
         gate("replay", self._replay_finding(subject), f"{len(subject.recording.calls)} calls give the recorded results")
         gate("case_agrees", disagreement(subject), "the agent found the rows of the case")
-        findings["deterministic"] = self._deterministic(subject)
         findings["engines_agree"] = self._engines_agree(subject)
         gate("grounded", ungrounded(subject), "every said value reads back as itself")
         gate("unambiguous", self._ambiguity.find(subject, self.recorder), "no other row fits what is said")
@@ -164,6 +164,7 @@ class Judge:
         lazy = f"an agent that does not do the task scores 1: {idle.describe()}" if idle else None
         gate("idle_fails", lazy, "lazy agents score 0")
         killed, accepted = self._mutate(subject, gate, details)
+        findings["deterministic"] = self._deterministic(subject, asked)
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
         findings["solvable"] = ("not_run", "no model is configured")
         results = tuple(GateResult(gate=name, status=findings[name][0], finding=findings[name][1]) for name in GATES)
@@ -200,16 +201,19 @@ class Judge:
                 return f"call {position + 1}, {recorded.call.name}, gives another result than recorded"
         return None if self.world.net_changes() == subject.net else "the row changes differ from those recorded"
 
-    def _deterministic(self, subject: Subject) -> tuple[Status, str]:
+    def _ask_replica(self, subject: Subject) -> int:
+        """Let the other process replay while this one judges."""
+        return self._replica.ask([recorded.call for recorded in subject.recording.calls]) if self._replica is not None else 0
+
+    def _deterministic(self, subject: Subject, asked: int) -> tuple[Status, str]:
         if self._replica is None:
             return "not_run", "no second process was asked for"
-        calls = [recorded.call for recorded in subject.recording.calls]
-        if self._replica.replay(calls) == self._fingerprint(subject):
+        if self._replica.answer(asked) == self._fingerprint(subject):
             return "pass", "another process in another time zone, with another hash seed, on rows populated anew, gives the same"
         return "fail", "another process gives other results or row changes"
 
     def _fingerprint(self, subject: Subject) -> str:
-        return fingerprint(self.environment.schema, [recorded.call.result for recorded in subject.recording.calls], subject.net)
+        return fingerprint([recorded.call.result for recorded in subject.recording.calls], subject.net)
 
     def _engines_agree(self, subject: Subject) -> tuple[Status, str]:
         draw = stable_int("audit", canonical_json(subject.candidate.model_dump(mode="json"))) % 10_000
