@@ -54,11 +54,15 @@ class Toolbox:
         if not isinstance(arguments, dict):
             return None, "invalid arguments: not an object"
         given = {key: _whole(value) for key, value in arguments.items()}
+        complete = {**self._defaults[name], **given}
+        parameters = tool.spec.parameters
+        if complete.keys() == parameters.keys() and all([_surely_fits(value, parameters[param]) for param, value in given.items()]):
+            return tool, complete
         faults = sorted((_place(error.absolute_path), error.message) for error in self._validators[name].iter_errors(given))
         if faults:
             place, message = faults[0]
             return None, f"invalid arguments: {place}: {message}" if place else f"invalid arguments: {message}"
-        return tool, {**self._defaults[name], **given}
+        return tool, complete
 
 
 class World:
@@ -133,6 +137,22 @@ def _whole(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _whole(item) for key, item in value.items()}
     return value
+
+
+_BOUNDS = frozenset(("type", "description", "default", "enum", "format", "minimum", "maximum", "minLength", "maxLength"))
+
+
+def _surely_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value fits a schema so plain that no validator is needed to say so; where this says no, the validator decides."""
+    kind = schema.get("type")
+    if not schema.keys() <= _BOUNDS:
+        return False
+    if kind == "integer" and type(value) is int:
+        return "enum" not in schema and schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    if kind == "string" and type(value) is str:
+        fits_format = "format" not in schema or (schema["format"] == "date" and is_date(value))
+        return fits_format and value in schema.get("enum", (value,)) and schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+    return kind == "boolean" and type(value) is bool and "enum" not in schema
 
 
 def _place(path: Any) -> str:

@@ -99,12 +99,12 @@ class SqliteEngine:
         """Whether a transaction is open."""
         return self._connection.in_transaction
 
-    def control(self, text: str) -> list[Row]:
+    def control(self, text: str, values: tuple[int, ...] = ()) -> list[Row]:
         """Run a statement of the sandbox itself: one that a tool may neither run nor find in the cache."""
         self._left = UNLIMITED
         self._authorizer.in_control = True
         try:
-            return self._connection.execute(self._secret + text).fetchall()
+            return self._connection.execute(self._secret + text, values).fetchall()
         finally:
             self._authorizer.in_control = False
 

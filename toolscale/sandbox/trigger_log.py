@@ -28,15 +28,18 @@ def create_log(schema: SchemaSpec) -> list[str]:
             )
     return texts
 
+Folded = tuple[dict[tuple[str, Key], Row | None], dict[tuple[str, Key], Row | None]]
+
 
 class TriggerLog:
     """Reads the log as it grows. Its numbers have no gaps, so what was read is always the first part of it."""
 
-    def __init__(self, schema: SchemaSpec, control: Callable[[str], list[Row]]):
+    def __init__(self, schema: SchemaSpec, control: Callable[[str, tuple[int, ...]], list[Row]]):
         self._control = control
         self._tables = [(name, key_positions(schema, name)) for name in schema.tables]
         self._entries: list[Entry] = []
         self._parsed: dict[str, Entry] = {}
+        self._folded: Folded | None = None
         self.is_behind = False
         """Whether the log may hold what was not read."""
 
@@ -48,11 +51,23 @@ class TriggerLog:
     def forget(self, length: int = 0) -> None:
         """The log was rolled back to its first `length` entries, all of which have been read."""
         del self._entries[length:]
+        self._folded = None
         self.is_behind = False
 
     def net_changes(self) -> NetChanges:
         """Return first and last state of every row that was written, where they differ."""
+        before, after = self._fold()
+        return {place: (row, after[place]) for place, row in before.items() if row != after[place]}
+
+    def touched(self) -> list[tuple[str, Key]]:
+        """Return every row that was written, also to what it was, in order of first touch."""
+        return list(self._fold()[0])
+
+    def _fold(self) -> Folded:
+        """Return (first, last) state of every row that was written, in order of first touch."""
         self.read()
+        if self._folded is not None:
+            return self._folded
         before: dict[tuple[str, Key], Row | None] = {}
         after: dict[tuple[str, Key], Row | None] = {}
         for table, old_key, old, new_key, new in self._entries:
@@ -64,25 +79,16 @@ class TriggerLog:
                 place = (table, new_key)
                 before.setdefault(place, None)
                 after[place] = new
-        return {place: (row, after[place]) for place, row in before.items() if row != after[place]}
-
-    def touched(self) -> list[tuple[str, Key]]:
-        """Return every row that was written, also to what it was, in order of first touch."""
-        self.read()
-        places: dict[tuple[str, Key], None] = {}
-        for table, old_key, _, new_key, _ in self._entries:
-            if old_key is not None:
-                places[table, old_key] = None
-            if new_key is not None:
-                places[table, new_key] = None
-        return list(places)
+        self._folded = (before, after)
+        return self._folded
 
     def read(self) -> None:
         """Read what was added to the log since the last time."""
         if not self.is_behind:
             return
-        for (text,) in self._control(f"SELECT change FROM {LOG_TABLE} WHERE seq > {len(self._entries)} ORDER BY seq"):
+        for (text,) in self._control(f"SELECT change FROM {LOG_TABLE} WHERE seq > ? ORDER BY seq", (len(self._entries),)):
             self._entries.append(self._parsed.get(text) or self._parse(text))
+            self._folded = None
         self.is_behind = False
 
     def _parse(self, text: str) -> Entry:

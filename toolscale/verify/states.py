@@ -104,6 +104,7 @@ class EndStates:
         self._by_identity: dict[int, _Known] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._runnable: list[Runnable] = []
+        self._paths: dict[int, tuple[Sequence[ToolCall], Path, Sequence[str | None]]] = {}
         self._memo: dict[Path, EndState] = {}
         self._nets: dict[Path, NetChanges] = {}
         self._volatile = {
@@ -114,18 +115,19 @@ class EndStates:
 
     def forget(self) -> None:
         """Drop what was kept: the next candidate begins."""
-        for kept in (self._known, self._by_identity, self._numbers, self._runnable, self._memo, self._nets):
+        for kept in (self._known, self._by_identity, self._numbers, self._runnable, self._paths, self._memo, self._nets):
             kept.clear()
         self._run.forget()
 
     def writes(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """The calls that may change the state. Admission has shown that the others do not."""
-        return tuple([call for call in calls if call.name in self._mutating])
+        writes = tuple([call for call in calls if call.name in self._mutating])
+        return calls if isinstance(calls, tuple) and len(calls) == len(writes) else writes
 
     def run_ahead(self, lists: Iterable[Sequence[ToolCall]]) -> None:
         """Run lists that `of` will be asked for, in the order that shares most. It changes no answer, only what the answers take."""
         # Longest shared beginnings next to each other; the first calls met, the golden ones, come last and are left standing for what follows.
-        paths = sorted({path for calls in lists if (path := self._path(calls)) not in self._memo}, reverse=True)
+        paths = sorted({path for calls in lists if (path := self._path(calls)[0]) not in self._memo}, reverse=True)
         parted = [_shared(path, after) for path, after in zip(paths, paths[1:], strict=False)]
         needed: list[set[int]] = [{len(paths[-1]) - 1, len(paths[-1])}] if paths else []
         for depth in reversed(parted):
@@ -135,21 +137,20 @@ class EndStates:
 
     def of(self, calls: Sequence[ToolCall]) -> EndState:
         """Return the end state of calls made one after the other from a fresh reset."""
-        known = [self._find(call) for call in calls]
-        path = tuple([one.number for one in known if one.error is None])
+        path, refused = self._path(calls)
         state = self._memo.get(path)
         if state is None:
             state = self._end(path, range(len(path) + 1))
-        if len(path) == len(known):
+        if len(path) == len(calls):
             return state
         errors = iter(state.errors)
-        return EndState(state.changes, tuple([one.error or next(errors) for one in known]), state.touched, state.standing)
+        return EndState(state.changes, tuple([error or next(errors) for error in refused]), state.touched, state.standing)
 
     def changed_by_call(self, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
         """Return, for each call made in order, the keys of the rows that it changed."""
         nets = []
         for length in range(len(calls) + 1):
-            path = self._path(calls[:length])
+            path, _ = self._path(calls[:length])
             if path not in self._nets:
                 self._end(path, range(len(path) + 1))
             nets.append(self._nets[path])
@@ -158,8 +159,16 @@ class EndStates:
             for before, after in zip(nets, nets[1:], strict=False)
         ]
 
-    def _path(self, calls: Sequence[ToolCall]) -> Path:
-        return tuple([one.number for one in map(self._find, calls) if one.error is None])
+    def _path(self, calls: Sequence[ToolCall]) -> tuple[Path, Sequence[str | None]]:
+        """Return the numbers of the calls that reach a tool, and for each call what is wrong with it, None if it does reach one."""
+        found = self._paths.get(id(calls))
+        if found is None:
+            known = [self._find(call) for call in calls]
+            path = tuple([one.number for one in known if one.error is None])
+            found = calls, path, [one.error for one in known]
+            if isinstance(calls, tuple):  # held, so that its id() stays its own
+                self._paths[id(calls)] = found
+        return found[1:]
 
     def _find(self, call: ToolCall) -> _Known:
         """Number a call by the tool and the complete arguments that it comes to: `25.0` is `25`, and a default left out is the default."""
