@@ -11,6 +11,7 @@ import sqlite3
 import statistics
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -48,7 +49,7 @@ class WatchedCursor(sqlite3.Cursor):
         """Execute a statement and write it down."""
         connection = self.connection
         assert isinstance(connection, WatchedConnection)
-        WatchedConnection.executed.append((connection.number, sql, dict(parameters) if parameters else ()))
+        WatchedConnection.executed.append((connection.number, sql, copy(parameters)))
         super().execute(sql, parameters)
         return self
 

@@ -20,14 +20,7 @@ MOST_PAIRS_FROM = 6
 def equivalents(subject: Subject) -> Iterator[Trajectory]:
     """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a chatty answer."""
     writes = subject.writes
-    touched = subject.states.changed_by_call(writes) if len(writes) > 1 else []
-    exchanged = [
-        (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
-        for position in range(len(writes) - 1)
-        if not touched[position] & touched[position + 1] and not _feeds(subject, position)
-    ]
-    subject.states.run_ahead(exchanged)
-    for calls in exchanged:
+    for calls in exchanged(subject):
         if not any(subject.states.of(calls).errors):  # a tool that refuses the other order says that they do not commute
             yield Trajectory("order", "right", calls)
     doubled = tuple(
@@ -43,6 +36,17 @@ def equivalents(subject: Subject) -> Iterator[Trajectory]:
     for style in range(1, STYLES):
         yield Trajectory("written", "right", writes, state_facts(subject.facts, subject.today, style=style))
     yield Trajectory("chatty", "right", writes, f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?")
+
+
+def exchanged(subject: Subject) -> list[tuple[ToolCall, ...]]:
+    """The golden writes with two neighbours exchanged that change different rows, one pair at a time."""
+    writes = subject.writes
+    touched = subject.states.changed_by_call(writes) if len(writes) > 1 else []
+    return [
+        (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
+        for position in range(len(writes) - 1)
+        if not touched[position] & touched[position + 1] and not _feeds(subject, position)
+    ]
 
 
 def _feeds(subject: Subject, position: int) -> bool:
@@ -73,15 +77,19 @@ def idle_agents(subject: Subject) -> Iterator[Trajectory]:
             yield Trajectory("transfer", "wrong", calls, "I am handing you over to a colleague.")
 
 
-def superfluous(subject: Subject) -> str | None:
-    """Return the golden write, or pair of writes, without which the end state is accepted all the same, or None."""
+def rests(subject: Subject) -> dict[tuple[int, ...], tuple[ToolCall, ...]]:
+    """Positions of one golden write, or of two -> the others."""
     writes = subject.writes
     singles = [(position,) for position in range(len(writes))]
     pairs = list(combinations(range(len(writes)), 2)) if len(writes) <= MOST_PAIRS_FROM else [(p, p + 1) for p in range(len(writes) - 1)]
+    return {out: tuple([call for position, call in enumerate(writes) if position not in out]) for out in (*singles, *pairs)}
+
+
+def superfluous(subject: Subject) -> str | None:
+    """Return the golden write, or pair of writes, without which the end state is accepted all the same, or None."""
+    writes = subject.writes
     moving = set[int]()
-    rests = {out: tuple([call for position, call in enumerate(writes) if position not in out]) for out in (*singles, *pairs)}
-    subject.states.run_ahead(rests.values())
-    for left_out, calls in rests.items():
+    for left_out, calls in rests(subject).items():
         rest = subject.states.of(calls)
         names = " and ".join(writes[position].name for position in left_out)
         if rest.changes in subject.accepted:

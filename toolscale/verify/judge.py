@@ -18,7 +18,7 @@ from toolscale.tasks.compiler import compile_plans
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection
 from toolscale.verify.ambiguity import Ambiguity
-from toolscale.verify.equivalents import equivalents, idle_agents, superfluous
+from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, rests, superfluous
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
 from toolscale.verify.mutants import MutantMaker
@@ -158,12 +158,15 @@ class Judge:
         rule, invariant = self._laws.broken(subject, self.recorder)
         gate("lawful", rule, "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken")
         gate("integrity", invariant, "invariants hold after every call")
+        rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
+        mutants, lazy_ones = self._mutants.make(subject, self.recorder, rng), list(idle_agents(subject))
+        subject.run_ahead([*mutants, *lazy_ones], [*rests(subject).values(), *exchanged(subject)])
         gate("necessary", superfluous(subject), "no golden write can be left out")
         gate("not_leaked", leaked(subject), "what must be told is not in the request")
-        idle = self._first_scoring(subject, idle_agents(subject))
+        idle = self._first_scoring(subject, lazy_ones)
         lazy = f"an agent that does not do the task scores 1: {idle.describe()}" if idle else None
         gate("idle_fails", lazy, "lazy agents score 0")
-        killed, accepted = self._mutate(subject, gate, details)
+        killed, accepted = self._mutate(subject, mutants, rng, gate, details)
         findings["deterministic"] = self._deterministic(subject, asked)
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
         findings["solvable"] = ("not_run", "no model is configured")
@@ -226,12 +229,13 @@ class Judge:
             return "pass", "DuckDB gives the same results and row changes"
         return "fail", "DuckDB gives other results or row changes than SQLite"
 
-    def _mutate(self, subject: Subject, gate: Any, details: dict[str, Any]) -> tuple[int, int]:
-        rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
+    def _mutate(
+        self, subject: Subject, mutants: list[Trajectory], rng: random.Random, gate: Any, details: dict[str, Any]
+    ) -> tuple[int, int]:
+        """Score mutants, extra writes besides, and equivalents; return how many were killed and how many accepted."""
         killed, right, survivor = 0, list(equivalents(subject)), None
         extras = islice(self._mutants.extras(subject, rng), MOST_EXTRAS)
-        mutants = self._mutants.make(subject, self.recorder, rng)
-        subject.run_ahead([*mutants, *right])
+        subject.run_ahead(right)
         while mutants:
             for mutant in mutants:
                 if subject.score(mutant) == 0:

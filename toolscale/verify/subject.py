@@ -70,9 +70,9 @@ class Subject:
             return 0
         return int(self.text_finding(self.answer if trajectory.answer is None else trajectory.answer) is None)
 
-    def run_ahead(self, trajectories: Iterable[Trajectory]) -> None:
-        """Run trajectories that will all be scored together, since they share most of their calls."""
-        self.states.run_ahead([self._graded(trajectory) for trajectory in trajectories])
+    def run_ahead(self, trajectories: Iterable[Trajectory], others: Iterable[tuple[ToolCall, ...]] = ()) -> None:
+        """Run trajectories that will be scored, and other lists that will be asked for, together: they share most of their calls."""
+        self.states.run_ahead([*[self._graded(trajectory) for trajectory in trajectories], *others])
 
     def _graded(self, trajectory: Trajectory) -> tuple[ToolCall, ...]:
         return trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls)
