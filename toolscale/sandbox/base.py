@@ -60,6 +60,10 @@ class Sandbox(Protocol):
     episode: int
     """Another number after each begin and rollback: whether marks are of the present episode."""
 
+    @property
+    def written(self) -> int:
+        """How many writes of this episode stand: of rows on SQLite, of statements on DuckDB. Equal before and after, nothing was written."""
+
     def begin(self) -> None:
         """Begin an episode, rolling back the one in progress."""
 

@@ -28,6 +28,11 @@ class DuckdbSandbox:
         self.episode = 0
         self._engine.start()
 
+    @property
+    def written(self) -> int:
+        """How many statements wrote in this episode."""
+        return len(self._engine.journal)
+
     def begin(self) -> None:
         """Begin an episode, rolling back the one in progress; start the process again if it was killed."""
         self.rollback()

@@ -42,6 +42,12 @@ class SqliteSandbox:
         self.episode = 0
         self._readable: set[str] = set()
 
+    @property
+    def written(self) -> int:
+        """How many rows were written in this episode, again included."""
+        self._log.read()
+        return self._log.length
+
     def begin(self) -> None:
         """Begin an episode, rolling back the one in progress."""
         self.rollback()

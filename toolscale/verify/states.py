@@ -1,16 +1,18 @@
 """End states: what a list of calls leaves behind, compared as net row changes without volatile columns.
 
-Lists of one candidate share long beginnings: a mutant changes one call of the golden list. So a list is run from where it parts from the one before,
-from a savepoint, and lists that are known ahead are run in the order in which they share most. What a list leaves behind depends on its calls alone.
+Lists of one candidate share long beginnings: a mutant changes one call of the golden list. So they are kept as a tree of states with calls as edges, each
+call is made once where lists agree, and a savepoint leads back to where they part. A call that fails leads to the state it was made in. What a list
+leaves behind depends on its calls alone, never on what was run before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from toolscale.environment import World
+from toolscale.errors import SandboxError
 from toolscale.records import ToolCall
 from toolscale.sandbox import NetChanges
 from toolscale.sql.compiled import CompiledTool
@@ -34,79 +36,95 @@ class EndState:
 
 
 Runnable = tuple[CompiledTool, dict[str, Any]]
-Path = tuple[int, ...]
-"""The numbers of calls made one after the other."""
+
+
+@dataclass(slots=True, eq=False)
+class _State:
+    """A state that was reached: the successful calls that lead to it, by number, and what the calls made in it led to."""
+
+    path: tuple[int, ...]
+    edges: dict[int, tuple[_State, str | None]] = field(default_factory=dict)
+    """Number of a call -> (the state after it, its error)."""
+    net: NetChanges | None = None
+    end: EndState | None = None
+    """What a list without errors left behind that ends here; None until it was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A call of this candidate: its number and how it is run, or what is wrong with it; then it reaches no tool and the state is not asked."""
+class _List:
+    """A list of calls in numbers; `refused` has for each call what is wrong with it if it reaches no tool, and so no state."""
 
-    call: ToolCall
-    number: int
-    error: str | None = None
+    calls: Sequence[ToolCall]
+    numbers: tuple[int, ...]
+    refused: tuple[str | None, ...]
 
 
-class _Run:
-    """The calls that were made in the current episode of a world, and the marks to go back to. Any other use of the world in between is seen."""
+class _Position:
+    """Where a world stands in the tree, and the marks to go back to. Any other use of the world in between is seen, or undone."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._episode = -1
         self._made: list[int] = []
-        self._errors: list[str | None] = []
-        self._marks: dict[int, int] = {}
-        """How many calls had been made -> mark."""
+        self._marks: dict[int, tuple[int, int]] = {}
+        """How many calls had been made -> (mark, how many writes stood there)."""
 
     def forget(self) -> None:
         """Begin with a new episode next time: the numbers of calls will mean others."""
         self._episode = -1
 
-    def make(self, path: Path, runnable: Sequence[Runnable], marked: Collection[int]) -> tuple[str | None, ...]:
-        """Make the calls of a path from the last mark that it shares with what was made; set marks after so many calls as `marked` says."""
-        sandbox = self._world.sandbox
-        start = self._go_back(path)
-        for position in range(start, len(path)):
-            if position in marked and position not in self._marks:
-                self._marks[position] = sandbox.savepoint()
-            tool, arguments = runnable[path[position]]
-            error = self._world.call_prepared(tool, arguments, returns=False).error
-            self._made.append(path[position])
-            self._errors.append(error)
-        if len(path) in marked and len(path) not in self._marks:
-            self._marks[len(path)] = sandbox.savepoint()
-        return tuple(self._errors)
+    def distrust(self) -> None:
+        """Others may have made calls in the present episode: go back to a mark before the next one."""
+        if self._marks:
+            self._return_to(max(self._marks))
 
-    def _go_back(self, path: Path) -> int:
-        """Go to the last mark before which the path and what was made are the same; return how many calls that is."""
-        sandbox = self._world.sandbox
-        if sandbox.episode != self._episode:  # somebody began another one, or a limit ended ours
+    def mark(self) -> None:
+        """Make it possible to come back to here."""
+        if len(self._made) not in self._marks:
+            self._marks[len(self._made)] = self._world.sandbox.savepoint(), self._world.sandbox.written
+
+    def go_to(self, path: tuple[int, ...], runnable: Sequence[Runnable]) -> None:
+        """Go to the state that successful calls led to, from the last mark on the way."""
+        if self._world.sandbox.episode != self._episode:  # somebody began another one, or a limit ended ours
             self._world.reset()
-            self._episode = sandbox.episode
-            self._made, self._errors, self._marks = [], [], {0: sandbox.savepoint()}
-            return 0
+            self._episode = self._world.sandbox.episode
+            self._made, self._marks = [], {}
+            self.mark()
         shared = _shared(self._made, path)
-        start = max(made for made in self._marks if made <= shared)
-        # Also where nothing has to be undone: what others did since in this episode has to be.
-        sandbox.rollback_to(self._marks[start])
-        self._marks = {made: mark for made, mark in self._marks.items() if made <= start}
-        del self._made[start:], self._errors[start:]
-        return start
+        if shared < len(self._made):
+            self._return_to(max(made for made in self._marks if made <= shared))
+        for number in path[len(self._made) :]:
+            error = self.make(number, runnable[number])
+            if error is not None:
+                raise SandboxError(f"{runnable[number][0].spec.name} succeeded in this state before and fails now: {error}")
+
+    def make(self, number: int, runnable: Runnable) -> str | None:
+        """Make a call and return its error. Raises SandboxError if it fails at a mark and writes all the same."""
+        error = self._world.call_prepared(*runnable, returns=False).error
+        if error is None:
+            self._made.append(number)
+        elif len(self._made) in self._marks and self._world.sandbox.written != self._marks[len(self._made)][1]:
+            raise SandboxError(f"{runnable[0].spec.name} fails and writes all the same: {error}")
+        return error
+
+    def _return_to(self, made: int) -> None:
+        if self._world.sandbox.episode == self._episode:
+            self._world.sandbox.rollback_to(self._marks[made][0])
+        self._marks = {other: mark for other, mark in self._marks.items() if other <= made}
+        del self._made[made:]
 
 
 class EndStates:
-    """Runs lists of calls on a world; the result of a list is kept until `forget`, since mutants, equivalents and idle agents share many."""
+    """Runs lists of calls on a world; what they lead to is kept until `forget`, since mutants, equivalents and idle agents share many."""
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self._run = _Run(world)
-        self._known: dict[tuple[str, str], _Known] = {}
-        self._by_identity: dict[int, _Known] = {}
+        self._position = _Position(world)
+        self._root = _State(())
+        self._lists: dict[int, _List] = {}
+        self._known: dict[tuple[str, str], tuple[int, str | None]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._runnable: list[Runnable] = []
-        self._paths: dict[int, tuple[Sequence[ToolCall], Path, Sequence[str | None]]] = {}
-        self._memo: dict[Path, EndState] = {}
-        self._nets: dict[Path, NetChanges] = {}
         self._volatile = {
             table: frozenset(position for position, column in enumerate(spec.columns.values()) if column.volatile)
             for table, spec in world.environment.schema.tables.items()
@@ -115,9 +133,10 @@ class EndStates:
 
     def forget(self) -> None:
         """Drop what was kept: the next candidate begins."""
-        for kept in (self._known, self._by_identity, self._numbers, self._runnable, self._paths, self._memo, self._nets):
+        self._root = _State(())
+        for kept in (self._lists, self._known, self._numbers, self._runnable):
             kept.clear()
-        self._run.forget()
+        self._position.forget()
 
     def writes(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """The calls that may change the state. Admission has shown that the others do not."""
@@ -125,78 +144,117 @@ class EndStates:
         return calls if isinstance(calls, tuple) and len(calls) == len(writes) else writes
 
     def run_ahead(self, lists: Iterable[Sequence[ToolCall]]) -> None:
-        """Run lists that `of` will be asked for, in the order that shares most. It changes no answer, only what the answers take."""
-        # Longest shared beginnings next to each other; the first calls met, the golden ones, come last and are left standing for what follows.
-        paths = sorted({path for calls in lists if (path := self._path(calls)[0]) not in self._memo}, reverse=True)
-        parted = [_shared(path, after) for path, after in zip(paths, paths[1:], strict=False)]
-        needed: list[set[int]] = [{len(paths[-1]) - 1, len(paths[-1])}] if paths else []
-        for depth in reversed(parted):
-            needed.append({depth, *(other for other in needed[-1] if other < depth)})
-        for path, marked in zip(paths, reversed(needed), strict=True):
-            self._end(path, marked)
+        """Run lists that `of` will be asked for together. It changes no answer, only what the answers take."""
+        missing: dict[tuple[int, ...], None] = {}
+        for calls in lists:
+            numbers = self._numbered(calls).numbers
+            if self._follow(numbers)[0] is None:
+                missing[numbers] = None
+        self._run(list(missing))
 
     def of(self, calls: Sequence[ToolCall]) -> EndState:
         """Return the end state of calls made one after the other from a fresh reset."""
-        path, refused = self._path(calls)
-        state = self._memo.get(path)
-        if state is None:
-            state = self._end(path, range(len(path) + 1))
-        if len(path) == len(calls):
-            return state
-        errors = iter(state.errors)
-        return EndState(state.changes, tuple([error or next(errors) for error in refused]), state.touched, state.standing)
+        state, listed = self._reach(calls)
+        assert state.end is not None
+        if len(listed.numbers) == len(calls) == len(state.path):
+            return state.end
+        errors = iter(self._follow(listed.numbers)[1])
+        made = tuple([error or next(errors) for error in listed.refused])
+        return EndState(state.end.changes, made, state.end.touched, state.end.standing)
 
     def changed_by_call(self, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
         """Return, for each call made in order, the keys of the rows that it changed."""
-        nets = []
-        for length in range(len(calls) + 1):
-            path, _ = self._path(calls[:length])
-            if path not in self._nets:
-                self._end(path, range(len(path) + 1))
-            nets.append(self._nets[path])
+        nets = [self._reach(calls[:length])[0].net or {} for length in range(len(calls) + 1)]
         return [
             frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)])
             for before, after in zip(nets, nets[1:], strict=False)
         ]
 
-    def _path(self, calls: Sequence[ToolCall]) -> tuple[Path, Sequence[str | None]]:
-        """Return the numbers of the calls that reach a tool, and for each call what is wrong with it, None if it does reach one."""
-        found = self._paths.get(id(calls))
-        if found is None:
-            known = [self._find(call) for call in calls]
-            path = tuple([one.number for one in known if one.error is None])
-            found = calls, path, [one.error for one in known]
-            if isinstance(calls, tuple):  # held, so that its id() stays its own
-                self._paths[id(calls)] = found
-        return found[1:]
+    def _reach(self, calls: Sequence[ToolCall]) -> tuple[_State, _List]:
+        listed = self._numbered(calls)
+        state, _ = self._follow(listed.numbers)
+        if state is None:
+            self._run([listed.numbers])
+            state, _ = self._follow(listed.numbers)
+        assert state is not None, "it was just run"
+        return state, listed
 
-    def _find(self, call: ToolCall) -> _Known:
-        """Number a call by the tool and the complete arguments that it comes to: `25.0` is `25`, and a default left out is the default."""
-        found = self._by_identity.get(id(call))
-        if found is None:
-            place = (call.name, repr(call.arguments))
-            found = self._known.get(place) or self._known.setdefault(place, self._prepare(call))
-            self._by_identity[id(call)] = _Known(call, found.number, found.error)  # holds the call, so that its id() stays its own
-        return found
+    def _follow(self, numbers: tuple[int, ...]) -> tuple[_State | None, list[str | None]]:
+        """Return the state that a list leads to and the errors on the way; None if that is not known yet."""
+        state, errors = self._root, list[str | None]()
+        for number in numbers:
+            edge = state.edges.get(number)
+            if edge is None:
+                return None, errors
+            state, error = edge
+            errors.append(error)
+        return (state if state.end is not None else None), errors
 
-    def _prepare(self, call: ToolCall) -> _Known:
-        tool, prepared = self.world.prepare(call.name, call.arguments)
-        if tool is None:
-            return _Known(call, -1, str(prepared))
-        assert isinstance(prepared, dict)
-        place = (call.name, repr(sorted(prepared.items())))
-        number = self._numbers.setdefault(place, len(self._runnable))
-        if number == len(self._runnable):
-            self._runnable.append((tool, prepared))
-        return _Known(call, number)
+    def _run(self, lists: list[tuple[int, ...]]) -> None:
+        """Make what is missing of the tree."""
+        if lists:
+            self._position.distrust()
+            self._explore(self._root, [(numbers, 0) for numbers in lists])
 
-    def _end(self, path: Path, marked: Collection[int]) -> EndState:
-        errors = self._run.make(path, self._runnable, marked)
-        net = self._nets[path] = self.world.net_changes()
+    def _explore(self, state: _State, arrived: list[tuple[tuple[int, ...], int]]) -> None:
+        """Run lists on from a state; each is given with how many of its calls led here."""
+        waiting: dict[int, list[tuple[tuple[int, ...], int]]] = {}
+        while True:
+            for numbers, made in arrived:
+                if made < len(numbers):
+                    waiting.setdefault(numbers[made], []).append((numbers, made + 1))
+                elif state.end is None:
+                    self._position.go_to(state.path, self._runnable)
+                    self._look(state)
+            if not waiting:
+                return
+            # Calls met first are the golden ones and come last: what failed before them goes on with them, and extra writes follow them.
+            number = max(waiting)
+            group = waiting.pop(number)
+            if number not in state.edges:
+                self._position.go_to(state.path, self._runnable)
+                if waiting:
+                    self._position.mark()
+                error = self._position.make(number, self._runnable[number])
+                state.edges[number] = (state if error is not None else _State((*state.path, number))), error
+            after, _ = state.edges[number]
+            arrived = group if after is state else []
+            if after is not state:
+                self._explore(after, group)
+
+    def _look(self, state: _State) -> None:
+        """Read what the calls to a state left behind, where the world stands."""
+        net = state.net = self.world.net_changes()
         changes = self.comparable(net)
         standing = frozenset([change for change in changes if change[2] is not None])
-        state = self._memo[path] = EndState(changes, errors, frozenset(self.world.touched()), standing)
-        return state
+        state.end = EndState(changes, (None,) * len(state.path), frozenset(self.world.touched()), standing)
+
+    def _numbered(self, calls: Sequence[ToolCall]) -> _List:
+        found = self._lists.get(id(calls))
+        if found is None:
+            known = [self._find(call) for call in calls]
+            numbers = tuple([number for number, error in known if error is None])
+            found = _List(calls, numbers, tuple([error for _, error in known]))
+            if isinstance(calls, tuple):  # the list holds it, so that its id() stays its own
+                self._lists[id(calls)] = found
+        return found
+
+    def _find(self, call: ToolCall) -> tuple[int, str | None]:
+        """Number a call by the tool and the complete arguments that it comes to: `25.0` is `25`, and a default left out is the default."""
+        place = (call.name, repr(call.arguments))
+        found = self._known.get(place)
+        if found is None:
+            tool, prepared = self.world.prepare(call.name, call.arguments)
+            if tool is None:
+                found = -1, str(prepared)
+            else:
+                assert isinstance(prepared, dict)
+                number = self._numbers.setdefault((call.name, repr(sorted(prepared.items()))), len(self._runnable))
+                if number == len(self._runnable):
+                    self._runnable.append((tool, prepared))
+                found = number, None
+            self._known[place] = found
+        return found
 
     def comparable(self, net: NetChanges) -> Changes:
         """Mask volatile columns; a row in which nothing else changed is no change."""
