@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,9 @@ class NaiveStates(EndStates):
         connection.close()
         self._engine = FileEngine()
         self._interpreter = Interpreter(self._engine, environment.spec.world.now)
+
+    def run_ahead(self, lists: Iterable[Sequence[ToolCall]]) -> None:
+        """Nothing: every list is run when it is asked for."""
 
     def writes(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """All calls: nobody has shown that reads change nothing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 from typing import Any
@@ -11,12 +10,20 @@ CANONICAL_VERSION = 1
 """Stored beside hashes; raised when the same value would hash differently than before."""
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+_PAIRS = [first + second for first in "abcdefghijklmnopqrstuvwxyz234567" for second in "abcdefghijklmnopqrstuvwxyz234567"]
+"""Ten bits -> two characters of base 32."""
+
+
 def canonical_json(value: Any) -> str:
     """Return the one JSON text of `value`: sorted keys, no spaces, UTF-8 as it is, integral floats as integers.
 
     Raises ValueError for NaN and infinities, TypeError for what JSON cannot hold.
     """
-    return json.dumps(_normal(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _encode(value)
+    # An integral float is written `25.0`, or `1e+16` and larger; a text may hold that too, and then nothing is lost but time.
+    return _encode(_normal(value)) if ".0" in text or "e+" in text else text
 
 
 def content_hash(value: Any) -> str:
@@ -27,7 +34,8 @@ def content_hash(value: Any) -> str:
 def short_id(prefix: str, *parts: Any) -> str:
     """Return `prefix` and 10 letters or digits that depend on `parts` alone (50 bits of BLAKE2b)."""
     digest = hashlib.blake2b(canonical_json(parts).encode(), digest_size=8).digest()
-    return prefix + base64.b32encode(digest).decode().lower()[:10]
+    bits = int.from_bytes(digest, "big") >> 14
+    return prefix + _PAIRS[bits >> 40] + _PAIRS[bits >> 30 & 1023] + _PAIRS[bits >> 20 & 1023] + _PAIRS[bits >> 10 & 1023] + _PAIRS[bits & 1023]
 
 
 def stable_int(*parts: Any) -> int:

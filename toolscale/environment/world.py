@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -53,20 +54,27 @@ class Toolbox:
         if not isinstance(arguments, dict):
             return None, "invalid arguments: not an object"
         given = {key: _whole(value) for key, value in arguments.items()}
+        complete = {**self._defaults[name], **given}
+        parameters = tool.spec.parameters
+        if complete.keys() == parameters.keys() and all([_surely_fits(value, parameters[param]) for param, value in given.items()]):
+            return tool, complete
         faults = sorted((_place(error.absolute_path), error.message) for error in self._validators[name].iter_errors(given))
         if faults:
             place, message = faults[0]
             return None, f"invalid arguments: {place}: {message}" if place else f"invalid arguments: {message}"
-        return tool, {**self._defaults[name], **given}
+        return tool, complete
 
 
 class World:
     """One episode after another on the same rows. `reset` begins the next one; nothing else is remembered between them."""
 
-    def __init__(self, environment: Environment, rows: Rows, engine: Engine = "sqlite", limits: Limits | None = None, toolbox: Toolbox | None = None):
+    def __init__(
+        self, environment: Environment, rows: Rows, engine: Engine = "sqlite", limits: Limits | None = None, toolbox: Toolbox | None = None,
+        connection: type[sqlite3.Connection] = sqlite3.Connection,
+    ):  # fmt: skip
         self.environment = environment
         self.toolbox = toolbox or Toolbox(environment.tools)
-        self.sandbox = _sandbox(environment, rows, engine, limits or Limits())
+        self.sandbox = _sandbox(environment, rows, engine, limits or Limits(), connection)
         self.prepare = self.toolbox.prepare
         self.sandbox.begin()
 
@@ -107,13 +115,13 @@ class World:
         self.close()
 
 
-def _sandbox(environment: Environment, rows: Rows, engine: Engine, limits: Limits) -> Sandbox:
+def _sandbox(environment: Environment, rows: Rows, engine: Engine, limits: Limits, connection: type[sqlite3.Connection]) -> Sandbox:
     schema, now, equalities = environment.schema, environment.spec.world.now, sorted(environment.equalities)
     if engine == "duckdb":
         from toolscale.sandbox.duckdb import DuckdbSandbox  # starts a process and loads the auditor: only where one is wanted
 
         return DuckdbSandbox(schema, rows, now=now, equalities=equalities, limits=limits)
-    return SqliteSandbox(schema, rows, now=now, equalities=equalities, limits=limits)
+    return SqliteSandbox(schema, rows, now=now, equalities=equalities, limits=limits, connection=connection)
 
 
 def _defaults(spec: ToolSpec) -> dict[str, Any]:
@@ -129,6 +137,22 @@ def _whole(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _whole(item) for key, item in value.items()}
     return value
+
+
+_BOUNDS = frozenset(("type", "description", "default", "enum", "format", "minimum", "maximum", "minLength", "maxLength"))
+
+
+def _surely_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value fits a schema so plain that no validator is needed to say so; where this says no, the validator decides."""
+    kind = schema.get("type")
+    if not schema.keys() <= _BOUNDS:
+        return False
+    if kind == "integer" and type(value) is int:
+        return "enum" not in schema and schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    if kind == "string" and type(value) is str:
+        fits_format = "format" not in schema or (schema["format"] == "date" and is_date(value))
+        return fits_format and value in schema.get("enum", (value,)) and schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+    return kind == "boolean" and type(value) is bool and "enum" not in schema
 
 
 def _place(path: Any) -> str:

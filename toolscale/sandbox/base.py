@@ -57,6 +57,13 @@ class Sandbox(Protocol):
     A limit that is hit raises SandboxLimitError and ends the episode.
     """
 
+    episode: int
+    """Another number after each begin and rollback: whether marks are of the present episode."""
+
+    @property
+    def written(self) -> int:
+        """How many writes of this episode stand: of rows on SQLite, of statements on DuckDB. Equal before and after, nothing was written."""
+
     def begin(self) -> None:
         """Begin an episode, rolling back the one in progress."""
 

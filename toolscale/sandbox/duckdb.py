@@ -25,7 +25,13 @@ class DuckdbSandbox:
         self._engine = DuckdbEngine(schema, rows, limits)
         self._interpreter = Interpreter(self._engine, now)
         self._marks: list[tuple[int, Occurrences]] = []
+        self.episode = 0
         self._engine.start()
+
+    @property
+    def written(self) -> int:
+        """How many statements wrote in this episode."""
+        return len(self._engine.journal)
 
     def begin(self) -> None:
         """Begin an episode, rolling back the one in progress; start the process again if it was killed."""
@@ -34,6 +40,7 @@ class DuckdbSandbox:
 
     def rollback(self) -> None:
         """End the episode, if there is one."""
+        self.episode += 1
         self._engine.rollback()
         self._marks.clear()
         self._interpreter.occurrences = {}

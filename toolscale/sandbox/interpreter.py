@@ -24,6 +24,11 @@ VALUE: Final = 6
 ROW: Final = 7
 ROWS: Final = 8
 
+DONE: Final = ToolResult()
+"""What a call gives that succeeds and of which nothing is asked."""
+REMEMBERED: Final = 10_000
+"""Ids kept: what follows a changed call draws the ids of the golden list again."""
+
 CODES = {"check": CHECK, "let": LET, "forbid": FORBID, "exec": EXEC, "new_id": NEW_ID, "let_rows": LET_ROWS, "value": VALUE, "row": ROW, "rows": ROWS}
 
 
@@ -71,6 +76,8 @@ class Plan:
     name: str
     steps: tuple[Action, ...]
     returns: tuple[Action, ...]
+    is_one_write: bool
+    """It writes with its last step alone, which SQLite undoes by itself if it fails."""
 
 
 Occurrences = dict[tuple[Any, ...], int]
@@ -84,6 +91,7 @@ class Interpreter:
         self._clock = {"now": now, "today": now[:10]}
         self._plans: dict[int, Plan] = {}
         self._drawn: Occurrences = {}
+        self._ids: dict[tuple[tuple[Any, ...], int], str] = {}
         self.occurrences: Occurrences = {}
         """(tool, prefix, values) -> how many such ids successful calls of this episode have drawn."""
 
@@ -99,7 +107,7 @@ class Interpreter:
         engine = self._engine
         try:
             binds = self.binds(arguments)
-            refusal = self._run_steps(plan, binds)
+            refusal = self._run_steps(plan, binds, is_safe=plan.is_one_write and not returns)
             if refusal is not None:
                 engine.restore()
                 return ToolResult(error=refusal)
@@ -118,15 +126,16 @@ class Interpreter:
         finally:
             if self._drawn:
                 self._drawn = {}
-        return ToolResult(value=value)
+        return ToolResult(value=value) if returns else DONE
 
-    def _run_steps(self, plan: Plan, binds: dict[str, Any]) -> str | None:
+    def _run_steps(self, plan: Plan, binds: dict[str, Any], *, is_safe: bool) -> str | None:
         """Run all steps; return the error of the guard that fails, or None."""
         read = self._engine.read
         for step in plan.steps:
             code = step.code
             if code == EXEC:
-                self._engine.protect()
+                if not is_safe:
+                    self._engine.protect()
                 self._engine.write(step.prepared, binds)
                 continue
             if code == NEW_ID:
@@ -159,7 +168,13 @@ class Interpreter:
         place = (plan.name, step.prefix, *values)
         drawn = self._drawn.get(place, 0)
         self._drawn[place] = drawn + 1
-        binds[step.name] = short_id(step.prefix, plan.name, values, self.occurrences.get(place, 0) + drawn)
+        number = self.occurrences.get(place, 0) + drawn
+        found = self._ids.get((place, number))
+        if found is None:
+            if len(self._ids) >= REMEMBERED:
+                self._ids.clear()
+            found = self._ids[place, number] = short_id(step.prefix, plan.name, values, number)
+        binds[step.name] = found
 
     def _count_drawn(self) -> None:
         # A new dict, so that a mark may hold on to the old one.
@@ -184,7 +199,8 @@ class Interpreter:
         known = set(self._clock) | set(tool.spec.parameters)
         steps = tuple(_step_action(step, self._engine.prepare, known) for step in tool.steps)
         returns = tuple(_return_action(tool.spec.name, part, self._engine.prepare) for part in tool.returns)
-        plan = Plan(tool, tool.spec.name, steps, returns)
+        codes = [step.code for step in steps]
+        plan = Plan(tool, tool.spec.name, steps, returns, is_one_write=EXEC not in codes[:-1])
         self._plans[id(tool)] = plan
         return plan
 

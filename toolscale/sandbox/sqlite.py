@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,14 +29,24 @@ class Mark:
 class SqliteSandbox:
     """A Sandbox on SQLite."""
 
-    def __init__(self, schema: SchemaSpec, rows: Rows, *, now: str, equalities: Iterable[Equality] = (), limits: Limits = DEFAULT_LIMITS):
-        """Load `rows` and lock the engine. Raises SandboxError if the schema refuses them."""
+    def __init__(
+        self, schema: SchemaSpec, rows: Rows, *, now: str, equalities: Iterable[Equality] = (), limits: Limits = DEFAULT_LIMITS,
+        connection: type[sqlite3.Connection] = sqlite3.Connection,
+    ):  # fmt: skip
+        """Load `rows` and lock the engine; a class of `connection` may watch what runs. Raises SandboxError if the schema refuses the rows."""
         self.schema = schema
-        self._engine = SqliteEngine(schema, rows, equalities, limits)
+        self._engine = SqliteEngine(schema, rows, equalities, limits, connection)
         self._interpreter = Interpreter(self._engine, now)
         self._log = TriggerLog(schema, self._engine.control)
         self._marks: list[Mark] = []
+        self.episode = 0
         self._readable: set[str] = set()
+
+    @property
+    def written(self) -> int:
+        """How many rows were written in this episode, again included."""
+        self._log.read()
+        return self._log.length
 
     def begin(self) -> None:
         """Begin an episode, rolling back the one in progress."""
@@ -44,6 +55,7 @@ class SqliteSandbox:
 
     def rollback(self) -> None:
         """End the episode, if there is one."""
+        self.episode += 1
         self._engine.rollback()
         self._log.forget()
         self._marks.clear()
@@ -52,6 +64,7 @@ class SqliteSandbox:
     def savepoint(self) -> int:
         """Mark this moment of the episode and return the mark."""
         self._require_episode()
+        self._log.read()  # once, not again for each way that leads on from here
         mark = len(self._marks)
         self._engine.control(f"SAVEPOINT mark_{mark}")
         self._marks.append(Mark(self._interpreter.occurrences, self._log.length))
@@ -73,6 +86,7 @@ class SqliteSandbox:
         if not engine.is_in_episode:
             raise SandboxError("no episode; begin one before a call (a limit that was hit ends it)")
         engine.refill()
+        self._log.is_behind = True
         try:
             return self._interpreter.call(tool, arguments, returns=returns)
         except SandboxLimitError:

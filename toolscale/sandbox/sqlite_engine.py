@@ -33,12 +33,14 @@ FAILURES = (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, UnicodeE
 class SqliteEngine:
     """One connection with the schema, its rows and the trigger log."""
 
-    def __init__(self, schema: SchemaSpec, rows: Rows, equalities: Iterable[Equality], limits: Limits):
+    def __init__(
+        self, schema: SchemaSpec, rows: Rows, equalities: Iterable[Equality], limits: Limits, connection: type[sqlite3.Connection] = sqlite3.Connection
+    ):
         self._limits = limits
         self._budget = limits.vm_operations // STEP
         self._left = self._budget
         self._is_protected = False
-        self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=1000, check_same_thread=False)
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=1000, check_same_thread=False, factory=connection)
         self._authorizer = Authorizer(schema.tables)
         # A tool that spells COMMIT would find a cached one past the authorizer; it cannot spell this.
         self._secret = f"/*{secrets.token_hex(8)}*/"
@@ -97,12 +99,12 @@ class SqliteEngine:
         """Whether a transaction is open."""
         return self._connection.in_transaction
 
-    def control(self, text: str) -> list[Row]:
+    def control(self, text: str, values: tuple[int, ...] = ()) -> list[Row]:
         """Run a statement of the sandbox itself: one that a tool may neither run nor find in the cache."""
         self._left = UNLIMITED
         self._authorizer.in_control = True
         try:
-            return self._connection.execute(self._secret + text).fetchall()
+            return self._connection.execute(self._secret + text, values).fetchall()
         finally:
             self._authorizer.in_control = False
 

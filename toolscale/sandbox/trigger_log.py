@@ -12,6 +12,9 @@ from toolscale.sandbox.base import Key, NetChanges, Row, key_positions
 Entry = tuple[str, Key | None, Row | None, Key | None, Row | None]
 """(table, key before, row before, key after, row after)."""
 
+REMEMBERED = 2_000
+"""Entries kept parsed: one golden write is logged alike in most trajectories of a candidate."""
+
 
 def create_log(schema: SchemaSpec) -> list[str]:
     """Return the DDL of the log table and of three TEMP triggers a table."""
@@ -25,14 +28,20 @@ def create_log(schema: SchemaSpec) -> list[str]:
             )
     return texts
 
+Folded = tuple[dict[tuple[str, Key], Row | None], dict[tuple[str, Key], Row | None]]
+
 
 class TriggerLog:
     """Reads the log as it grows. Its numbers have no gaps, so what was read is always the first part of it."""
 
-    def __init__(self, schema: SchemaSpec, control: Callable[[str], list[Row]]):
+    def __init__(self, schema: SchemaSpec, control: Callable[[str, tuple[int, ...]], list[Row]]):
         self._control = control
         self._tables = [(name, key_positions(schema, name)) for name in schema.tables]
         self._entries: list[Entry] = []
+        self._parsed: dict[str, Entry] = {}
+        self._folded: Folded | None = None
+        self.is_behind = False
+        """Whether the log may hold what was not read."""
 
     @property
     def length(self) -> int:
@@ -40,12 +49,25 @@ class TriggerLog:
         return len(self._entries)
 
     def forget(self, length: int = 0) -> None:
-        """Keep the first `length` entries; what is still in the log beyond them is read again."""
+        """The log was rolled back to its first `length` entries, all of which have been read."""
         del self._entries[length:]
+        self._folded = None
+        self.is_behind = False
 
     def net_changes(self) -> NetChanges:
         """Return first and last state of every row that was written, where they differ."""
-        self._read()
+        before, after = self._fold()
+        return {place: (row, after[place]) for place, row in before.items() if row != after[place]}
+
+    def touched(self) -> list[tuple[str, Key]]:
+        """Return every row that was written, also to what it was, in order of first touch."""
+        return list(self._fold()[0])
+
+    def _fold(self) -> Folded:
+        """Return (first, last) state of every row that was written, in order of first touch."""
+        self.read()
+        if self._folded is not None:
+            return self._folded
         before: dict[tuple[str, Key], Row | None] = {}
         after: dict[tuple[str, Key], Row | None] = {}
         for table, old_key, old, new_key, new in self._entries:
@@ -57,26 +79,25 @@ class TriggerLog:
                 place = (table, new_key)
                 before.setdefault(place, None)
                 after[place] = new
-        return {place: (row, after[place]) for place, row in before.items() if row != after[place]}
+        self._folded = (before, after)
+        return self._folded
 
-    def touched(self) -> list[tuple[str, Key]]:
-        """Return every row that was written, also to what it was, in order of first touch."""
-        self._read()
-        places: dict[tuple[str, Key], None] = {}
-        for table, old_key, _, new_key, _ in self._entries:
-            if old_key is not None:
-                places[table, old_key] = None
-            if new_key is not None:
-                places[table, new_key] = None
-        return list(places)
-
-    def _read(self) -> None:
-        found = self._control(f"SELECT change FROM {LOG_TABLE} WHERE seq > {len(self._entries)} ORDER BY seq")
-        if not found:
+    def read(self) -> None:
+        """Read what was added to the log since the last time."""
+        if not self.is_behind:
             return
-        for number, old, new in json.loads(f"[{','.join([row[0] for row in found])}]"):
-            name, place = self._tables[number]
-            self._entries.append((
-                name, None if old is None else tuple([old[i] for i in place]), None if old is None else tuple(old),
-                None if new is None else tuple([new[i] for i in place]), None if new is None else tuple(new),
-            ))  # fmt: skip
+        for (text,) in self._control(f"SELECT change FROM {LOG_TABLE} WHERE seq > ? ORDER BY seq", (len(self._entries),)):
+            self._entries.append(self._parsed.get(text) or self._parse(text))
+            self._folded = None
+        self.is_behind = False
+
+    def _parse(self, text: str) -> Entry:
+        number, old, new = json.loads(text)
+        name, place = self._tables[number]
+        if len(self._parsed) >= REMEMBERED:
+            self._parsed.clear()
+        entry = self._parsed[text] = (
+            name, None if old is None else tuple([old[i] for i in place]), None if old is None else tuple(old),
+            None if new is None else tuple([new[i] for i in place]), None if new is None else tuple(new),
+        )  # fmt: skip
+        return entry

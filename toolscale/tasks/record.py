@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from toolscale.canonical import canonical_json
@@ -45,7 +46,7 @@ class RecordedCall:
     rows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The rows that roles had when the arguments were computed."""
 
-    @property
+    @cached_property
     def as_made(self) -> ToolCall:
         """The call without its result."""
         return ToolCall.model_construct(name=self.call.name, arguments=self.call.arguments)

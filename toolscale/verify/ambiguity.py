@@ -33,6 +33,7 @@ class Ambiguity:
         """A world that nobody writes to."""
         self._statements: dict[tuple[str, str, tuple[str, ...]], tuple[Statement, tuple[Bind, ...]]] = {}
         self._conjuncts: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._words: dict[str, tuple[tuple[str | None, ...], bool]] = {}
 
     def find(self, subject: Subject, recorder: Recorder) -> str | None:
         """Return the role that could mean another row, and which, or None."""
@@ -102,16 +103,14 @@ class Ambiguity:
         bare = text.replace(f"{role.name}.", "")
         if bare in adjectives:
             return contains_words(request, adjectives[bare])
-        node = parse_expression(text, "intents.yaml", role.name)
-        if node.find(exp.Select) is None:
-            literals = list(node.find_all(exp.Literal))
-            if any(not literal.is_string for literal in literals):
-                return False  # a number in a predicate is said by its adjective or not at all
-            if literals:
-                return all(contains_words(request, literal.this) for literal in literals)
-        if any(column.table == "say" for column in node.find_all(exp.Column)):
-            return True
-        return self._has_cues(subject, role)
+        if text not in self._words:
+            self._words[text] = _words_of(parse_expression(text, "intents.yaml", role.name))
+        literals, names_slot = self._words[text]
+        if None in literals:
+            return False  # a number in a predicate is said by its adjective or not at all
+        if literals:
+            return all(contains_words(request, literal) for literal in literals if literal is not None)
+        return names_slot or self._has_cues(subject, role)
 
     def _compile(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> tuple[Statement, tuple[Bind, ...]]:
         schema = self.environment.schema
@@ -145,3 +144,10 @@ class Ambiguity:
             env[relation_key(name)] = rows
         world = self.environment.spec.world
         return bound_values(binds, env, {"now": world.now, "today": world.today})
+
+
+def _words_of(node: exp.Expr) -> tuple[tuple[str | None, ...], bool]:
+    """The constants of a predicate without a sub-select (None for a number), and whether it names a slot."""
+    constants = [] if node.find(exp.Select) is not None else list(node.find_all(exp.Literal))
+    names_slot = any(column.table == "say" for column in node.find_all(exp.Column))
+    return tuple(constant.this if constant.is_string else None for constant in constants), names_slot

@@ -20,13 +20,9 @@ MOST_PAIRS_FROM = 6
 def equivalents(subject: Subject) -> Iterator[Trajectory]:
     """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a chatty answer."""
     writes = subject.writes
-    touched = subject.states.changed_by_call(writes) if len(writes) > 1 else []
-    for position in range(len(writes) - 1):
-        exchanged = (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
-        if touched[position] & touched[position + 1] or _feeds(subject, position):
-            continue
-        if not any(subject.states.of(exchanged).errors):  # a tool that refuses the other order says that they do not commute
-            yield Trajectory("order", "right", exchanged)
+    for calls in exchanged(subject):
+        if not any(subject.states.of(calls).errors):  # a tool that refuses the other order says that they do not commute
+            yield Trajectory("order", "right", calls)
     doubled = tuple(
         r.as_made for r in subject.recording.calls for _ in range(1 if r.mutates else 2)
     )
@@ -40,6 +36,17 @@ def equivalents(subject: Subject) -> Iterator[Trajectory]:
     for style in range(1, STYLES):
         yield Trajectory("written", "right", writes, state_facts(subject.told, subject.today, style=style))
     yield Trajectory("chatty", "right", writes, f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?")
+
+
+def exchanged(subject: Subject) -> list[tuple[ToolCall, ...]]:
+    """The golden writes with two neighbours exchanged that change different rows, one pair at a time."""
+    writes = subject.writes
+    touched = subject.states.changed_by_call(writes) if len(writes) > 1 else []
+    return [
+        (*writes[:position], writes[position + 1], writes[position], *writes[position + 2 :])
+        for position in range(len(writes) - 1)
+        if not touched[position] & touched[position + 1] and not _feeds(subject, position)
+    ]
 
 
 def _feeds(subject: Subject, position: int) -> bool:
@@ -70,14 +77,20 @@ def idle_agents(subject: Subject) -> Iterator[Trajectory]:
             yield Trajectory("transfer", "wrong", calls, "I am handing you over to a colleague.")
 
 
-def superfluous(subject: Subject) -> str | None:
-    """Return the golden write, or pair of writes, without which the end state is accepted all the same, or None."""
+def rests(subject: Subject) -> dict[tuple[int, ...], tuple[ToolCall, ...]]:
+    """Positions of one golden write, or of two -> the others."""
     writes = subject.writes
     singles = [(position,) for position in range(len(writes))]
     pairs = list(combinations(range(len(writes)), 2)) if len(writes) <= MOST_PAIRS_FROM else [(p, p + 1) for p in range(len(writes) - 1)]
+    return {out: tuple([call for position, call in enumerate(writes) if position not in out]) for out in (*singles, *pairs)}
+
+
+def superfluous(subject: Subject) -> str | None:
+    """Return the golden write, or pair of writes, without which the end state is accepted all the same, or None."""
+    writes = subject.writes
     moving = set[int]()
-    for left_out in (*singles, *pairs):
-        rest = subject.states.of(tuple(call for position, call in enumerate(writes) if position not in left_out))
+    for left_out, calls in rests(subject).items():
+        rest = subject.states.of(calls)
         names = " and ".join(writes[position].name for position in left_out)
         if rest.changes in subject.accepted:
             return f"without {names} the end state is accepted all the same"

@@ -86,7 +86,7 @@ def _enum_without_cue(subject: Subject) -> str | None:
 def leaked(subject: Subject) -> str | None:
     """Return the fact or tool name that the request gives away, or None."""
     request, today = subject.candidate.request, subject.today
-    for tool in subject.environment.tools:
+    for tool in subject.environment.tools if "_" in request else ():
         if "_" in tool and contains_words(request, tool):
             return f"the request names the tool {tool}"
     said = {(m.kind, reading) for tense in ("past", "future") for m in mentions(request, today, tense) for reading in m.readings}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import sqlite3
 from collections.abc import Iterable
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash, stable_int
@@ -18,7 +19,7 @@ from toolscale.tasks.evolution import Inapplicable
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection
 from toolscale.verify.ambiguity import Ambiguity
-from toolscale.verify.equivalents import equivalents, idle_agents, superfluous
+from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, rests, superfluous
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
 from toolscale.verify.outdated import outdated
@@ -42,17 +43,17 @@ class Judge:
 
     def __init__(
         self, environment: Environment, rows: Rows, *, seed: int = 0, scale: int = 1, audit_share: float = 0.05, replica: bool = True,
-        states: type[EndStates] = EndStates, catalogue: Catalogue | None = None,
+        states: type[EndStates] = EndStates, catalogue: Catalogue | None = None, connection: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> None:  # fmt: skip
         self.environment = environment
-        self.world = World(environment, rows)
-        self._reader = World(environment, rows)
+        self.world = World(environment, rows, connection=connection)
+        self.reader = World(environment, rows, connection=connection)
         self.catalogue = catalogue or Catalogue(environment)
         self.recorder = Recorder(self.world, environment.spec.policy.constants)
         self.states = states(self.world)
         self._laws = Laws(environment, self.catalogue.rules)
         self._mutants = MutantMaker(environment, rows)
-        self._ambiguity = Ambiguity(environment, self._reader)
+        self._ambiguity = Ambiguity(environment, self.reader)
         self._audit_share = audit_share
         self._auditor: World | None = None
         self._rows = rows
@@ -64,7 +65,7 @@ class Judge:
         """End the worlds and the helper processes."""
         if self._replica is not None:
             self._replica.close()
-        for world in (self.world, self._reader, self._auditor):
+        for world in (self.world, self.reader, self._auditor):
             if world is not None:
                 world.close()
 
@@ -134,7 +135,7 @@ class Judge:
             self.environment, plan, candidate, inputs, recording, self.states,
             net=net,
             touched=touched,
-            golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(fact for fact in recording.facts if not fact.withheld), today),
+            golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
             observed=observed_values(self.environment, recording), allowed=allowed_values(self.environment, recording, candidate.request, today),
         )  # fmt: skip
         subject.accepted.add(subject.golden.changes)
@@ -162,22 +163,26 @@ class Judge:
         def gate(name: str, finding: str | None, passed: str) -> None:
             findings[name] = ("pass", passed) if finding is None else ("fail", finding)
 
+        asked = self._ask_replica(subject)
         gate("schema", self._schema_finding(subject), "records and arguments validate")
         gate("replay", self._replay_finding(subject), f"{len(subject.recording.calls)} calls give the recorded results")
         gate("case_agrees", disagreement(subject), "the agent found the rows of the case")
-        findings["deterministic"] = self._deterministic(subject)
         findings["engines_agree"] = self._engines_agree(subject)
         gate("grounded", ungrounded(subject), "every said value reads back as itself")
         gate("unambiguous", outdated(subject) or self._ambiguity.find(subject, self.recorder), "no other row fits what is said")
         rule, invariant = self._laws.broken(subject, self.recorder)
         gate("lawful", rule, "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken")
         gate("integrity", invariant, "invariants hold after every call")
+        rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
+        mutants, lazy_ones = self._mutants.make(subject, self.recorder, rng), list(idle_agents(subject))
+        subject.run_ahead([*mutants, *lazy_ones], [*rests(subject).values(), *exchanged(subject)])
         gate("necessary", superfluous(subject), "no golden write can be left out")
         gate("not_leaked", leaked(subject), "what must be told is not in the request")
-        idle = self._first_scoring(subject, idle_agents(subject))
+        idle = self._first_scoring(subject, lazy_ones)
         lazy = f"an agent that does not do the task scores 1: {idle.describe()}" if idle else None
         gate("idle_fails", lazy, "lazy agents score 0")
-        killed, accepted = self._mutate(subject, gate, details)
+        killed, accepted = self._mutate(subject, mutants, rng, gate, details)
+        findings["deterministic"] = self._deterministic(subject, asked)
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
         findings["solvable"] = ("not_run", "no model is configured")
         results = tuple(GateResult(gate=name, status=findings[name][0], finding=findings[name][1]) for name in GATES)
@@ -217,16 +222,19 @@ class Judge:
                 return f"call {position + 1}, {recorded.call.name}, gives another result than recorded"
         return None if self.world.net_changes() == subject.net else "the row changes differ from those recorded"
 
-    def _deterministic(self, subject: Subject) -> tuple[Status, str]:
+    def _ask_replica(self, subject: Subject) -> int:
+        """Let the other process replay while this one judges."""
+        return self._replica.ask([recorded.call for recorded in subject.recording.calls]) if self._replica is not None else 0
+
+    def _deterministic(self, subject: Subject, asked: int) -> tuple[Status, str]:
         if self._replica is None:
             return "not_run", "no second process was asked for"
-        calls = [recorded.call for recorded in subject.recording.calls]
-        if self._replica.replay(calls) == self._fingerprint(subject):
+        if self._replica.answer(asked) == self._fingerprint(subject):
             return "pass", "another process in another time zone, with another hash seed, on rows populated anew, gives the same"
         return "fail", "another process gives other results or row changes"
 
     def _fingerprint(self, subject: Subject) -> str:
-        return fingerprint(self.environment.schema, [recorded.call.result for recorded in subject.recording.calls], subject.net)
+        return fingerprint([recorded.call.result for recorded in subject.recording.calls], subject.net)
 
     def _engines_agree(self, subject: Subject) -> tuple[Status, str]:
         draw = stable_int("audit", canonical_json(subject.candidate.model_dump(mode="json"))) % 10_000
@@ -239,19 +247,23 @@ class Judge:
             return "pass", "DuckDB gives the same results and row changes"
         return "fail", "DuckDB gives other results or row changes than SQLite"
 
-    def _mutate(self, subject: Subject, gate: Any, details: dict[str, Any]) -> tuple[int, int]:
-        rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
+    def _mutate(
+        self, subject: Subject, mutants: list[Trajectory], rng: random.Random, gate: Any, details: dict[str, Any]
+    ) -> tuple[int, int]:
+        """Score mutants, extra writes besides, and equivalents; return how many were killed and how many accepted."""
         killed, right, survivor = 0, list(equivalents(subject)), None
         extras = islice(self._mutants.extras(subject, rng), MOST_EXTRAS)
-        for mutant in chain(self._mutants.make(subject, self.recorder, rng), extras):
-            if mutant.operator == "extra" and killed >= AIM:
-                break
-            if subject.score(mutant) == 0:
-                killed += 1
-            elif mutant.label == "wrong":
-                survivor = survivor or mutant
-            else:
-                right.append(mutant)
+        subject.run_ahead(right)
+        while mutants:
+            for mutant in mutants:
+                if subject.score(mutant) == 0:
+                    killed += 1
+                elif mutant.label == "wrong":
+                    survivor = survivor or mutant
+                else:
+                    right.append(mutant)
+            mutants = list(islice(extras, max(AIM - killed, 0)))  # so many are needed at least
+            subject.run_ahead(mutants)
         finding = survivor and f"a wrong trajectory scores 1: {survivor.describe()}"
         if finding is None and killed < LEAST_MUTANTS:
             finding = f"only {killed} live mutants; at least {LEAST_MUTANTS} are needed"

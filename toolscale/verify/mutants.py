@@ -83,12 +83,15 @@ class MutantMaker:
 
     def make(self, subject: Subject, recorder: Recorder, rng: random.Random) -> list[Trajectory]:
         """Return the mutants but the extra writes, at most PER_OPERATOR of each operator, without repetition."""
+        # Drawn to the end before anything else: how far the generator of numbers has come must not depend on what was found.
+        strangers = list(islice(self._strangers(subject, rng), PER_OPERATOR * 4))
         operators = (
-            self._siblings(subject), self._strangers(subject, rng), self._amounts(subject), self._dates(subject), self._enums(subject),
+            self._siblings(subject), iter(strangers), self._amounts(subject), self._dates(subject), self._enums(subject),
             self._swaps(subject), self._tools(subject), self._drops(subject), self._branches(subject, recorder), self._forbidden(subject),
-            self._repeats(subject), self._false_facts(subject), self._exchanged(subject), self._unsaid(subject), self._disclosed(subject), self._shotguns(subject),
+            self._repeats(subject), self._false_facts(subject), self._exchanged(subject),
+            self._unsaid(subject), self._disclosed(subject), self._shotguns(subject),
         )  # fmt: skip
-        seen: set[str] = set()
+        seen: set[object] = set()
         found: list[Trajectory] = []
         for operator in operators:
             self._add(found, seen, islice(operator, PER_OPERATOR * 4), PER_OPERATOR)
@@ -97,14 +100,16 @@ class MutantMaker:
             self._add(found, seen, self._false_facts(subject), FEW)
         return found
 
-    def _add(self, found: list[Trajectory], seen: set[str], made: Iterator[Trajectory], most: int) -> None:
+    def _add(self, found: list[Trajectory], seen: set[object], made: Iterator[Trajectory], most: int) -> None:
         added = 0
         for trajectory in made:
-            text = trajectory.describe().partition(": ")[2]
-            if text not in seen and added < most:
-                seen.add(text)
+            what = (trajectory.answer, *[(call.name, repr(call.arguments)) for call in trajectory.calls])
+            if what not in seen:
+                seen.add(what)
                 found.append(trajectory)
                 added += 1
+                if added == most:
+                    return
 
     def _arguments(self, subject: Subject) -> Iterator[tuple[int, str, Any, Expression]]:
         """Every argument of every golden write: (position, parameter, value, expression)."""

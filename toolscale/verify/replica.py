@@ -1,6 +1,7 @@
 """A second process that replays golden calls: started anew, in another time zone and with another hash seed, on rows populated again from the spec.
 
-It reads one JSON list of calls a line and answers with the fingerprint of their results and row changes.
+It reads one numbered list of calls a line and answers with the number and the fingerprint of their results and row changes. The judge asks before it
+runs the other gates and reads the answer after them, so that both work at the same time.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.environment import World, load_environment, populate
 from toolscale.errors import SandboxError
-from toolscale.records import GoldenCall, SchemaSpec
-from toolscale.sandbox import NetChanges, to_row_changes
+from toolscale.records import GoldenCall
+from toolscale.sandbox import NetChanges
 
 START = "import sys; from toolscale.verify.replica import main; main(*sys.argv[1:4])"
 ZONES = ("Pacific/Kiritimati", "America/Adak")
@@ -29,18 +30,32 @@ class Replica:
     def __init__(self, folder: Path, seed: int, scale: int = 1) -> None:
         self._command = [sys.executable, "-c", START, str(folder), str(seed), str(scale)]
         self._process: subprocess.Popen[str] | None = None
+        self._asked = 0
 
-    def replay(self, calls: Sequence[GoldenCall]) -> str:
-        """Return the fingerprint of what the other process got. Raises SandboxError if it broke."""
+    def ask(self, calls: Sequence[GoldenCall]) -> int:
+        """Begin to replay calls; return the number of the question. Raises SandboxError if the other process broke."""
         process = self._process = self._process or self._start()
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps([[call.name, call.arguments] for call in calls]) + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-        if not line:
-            raise SandboxError(f"the replica process ended with status {process.wait()}; run `{' '.join(self._command)}` to see why")
-        answer: dict[str, str] = json.loads(line)
-        return answer["fingerprint"]
+        assert process.stdin is not None
+        self._asked += 1
+        try:
+            process.stdin.write(json.dumps([self._asked, [[call.name, call.arguments] for call in calls]]) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError as error:
+            raise self._ended(process) from error
+        return self._asked
+
+    def answer(self, number: int) -> str:
+        """Return the fingerprint of what the other process got, passing over earlier questions that nobody waited for. Raises SandboxError."""
+        process = self._process
+        assert process is not None and process.stdout is not None, "nothing was asked"
+        for line in process.stdout:
+            answer: dict[str, Any] = json.loads(line)
+            if answer["number"] == number:
+                return str(answer["fingerprint"])
+        raise self._ended(process)
+
+    def _ended(self, process: subprocess.Popen[str]) -> SandboxError:
+        return SandboxError(f"the replica process ended with status {process.wait()}; run `{' '.join(self._command)}` to see why")
 
     def _start(self) -> subprocess.Popen[str]:
         here = os.environ.get("TZ", "UTC")
@@ -62,9 +77,9 @@ class Replica:
             self._process = None
 
 
-def fingerprint(schema: SchemaSpec, results: list[Any], net: NetChanges) -> str:
+def fingerprint(results: list[Any], net: NetChanges) -> str:
     """The hash of the results of an episode and its net row changes."""
-    return content_hash([results, [change.model_dump(mode="json") for change in to_row_changes(schema, net)]])
+    return content_hash([results, sorted([canonical_json([place, before, after]) for place, (before, after) in net.items()])])
 
 
 def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
@@ -74,7 +89,7 @@ def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
     for name, arguments in calls:
         result = world.call(name, arguments)
         results.append(result.value if result.error is None else {"error": result.error})
-    return fingerprint(world.environment.schema, results, world.net_changes())
+    return fingerprint(results, world.net_changes())
 
 
 def main(folder: str, seed: str, scale: str) -> None:
@@ -82,5 +97,5 @@ def main(folder: str, seed: str, scale: str) -> None:
     environment = load_environment(Path(folder))
     world = World(environment, populate(environment, int(seed), int(scale)))
     for line in sys.stdin:
-        calls = [(name, arguments) for name, arguments in json.loads(line)]
-        print(canonical_json({"fingerprint": replayed(world, calls)}), flush=True)
+        number, calls = json.loads(line)
+        print(canonical_json({"number": number, "fingerprint": replayed(world, calls)}), flush=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from toolscale.environment import Environment
@@ -39,19 +40,19 @@ class Subject:
     answer: str
     observed: Mapping[str, frozenset[Any]]
     allowed: frozenset[Any]
-    _texts: dict[tuple[str, tuple[Fact, ...]], str | None] = field(default_factory=dict)
+    _texts: dict[str, str | None] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def facts(self) -> tuple[Fact, ...]:
         """What must be told, and what must not."""
         return tuple(self.recording.facts)
 
-    @property
+    @cached_property
     def told(self) -> tuple[Fact, ...]:
         """What must be told."""
         return tuple(fact for fact in self.recording.facts if not fact.withheld)
 
-    @property
+    @cached_property
     def writes(self) -> tuple[ToolCall, ...]:
         """The golden writes."""
         return self.recording.write_calls
@@ -63,15 +64,14 @@ class Subject:
 
     def text_finding(self, answer: str) -> str | None:
         """What is wrong with a final message; None if it states every fact."""
-        key = (answer, self.facts)
-        if key not in self._texts:
-            budget = 1 if self.recording.writes else 0
-            self._texts[key] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
-        return self._texts[key]
+        if answer not in self._texts:
+            budget = 1 if self.writes else 0
+            self._texts[answer] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
+        return self._texts[answer]
 
     def end_state(self, trajectory: Trajectory) -> EndState:
         """What the calls of a trajectory leave behind; look-ups are made only where the trajectory asks for it."""
-        return self.states.of(trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls))
+        return self.states.of(self._graded(trajectory))
 
     def answer_of(self, trajectory: Trajectory) -> str:
         """The final message of a trajectory: its own, else the golden one."""
@@ -82,6 +82,13 @@ class Subject:
         if self.end_state(trajectory).changes not in self.accepted:
             return 0
         return int(self.text_finding(self.answer_of(trajectory)) is None)
+
+    def run_ahead(self, trajectories: Iterable[Trajectory], others: Iterable[tuple[ToolCall, ...]] = ()) -> None:
+        """Run trajectories that will be scored, and other lists that will be asked for, together: they share most of their calls."""
+        self.states.run_ahead([*[self._graded(trajectory) for trajectory in trajectories], *others])
+
+    def _graded(self, trajectory: Trajectory) -> tuple[ToolCall, ...]:
+        return trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls)
 
 
 def observed_values(environment: Environment, recording: Recording) -> dict[str, frozenset[Any]]:
@@ -137,4 +144,4 @@ def _scalars(value: Any) -> list[Any]:
 
 def golden_answer(facts: tuple[Fact, ...], today: str) -> str:
     """The final message of the golden trajectory."""
-    return state_facts(facts, today)
+    return state_facts([fact for fact in facts if not fact.withheld], today)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 
 from toolscale.environment import Environment
-from toolscale.records import FindStep, Intent, Refused, Request, Tell
+from toolscale.records import FindStep, Intent, Refused, Request
 from toolscale.tasks.evolution.inapplicable import Inapplicable
+from toolscale.tasks.evolution.labels import label_of, labelled
 from toolscale.tasks.evolution.renaming import rename_intent
 from toolscale.tasks.evolution.words import alternatives
 
@@ -33,7 +33,7 @@ def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
     tells = (*intent.tell, *second.tell) if second.outcome != "refuse" else intent.tell
     refused = (*intent.refused, *second.refused)
     if second.outcome == "refuse":
-        about = _label(environment, second)
+        about = label_of(environment, second)
         if about is None or second.rule is None:
             raise Inapplicable(f"{other.id} has nothing to name its part by")
         refused = (*refused, Refused.model_construct(rule=second.rule, do=second.do, about=about))
@@ -50,7 +50,7 @@ def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
             "requests": _bodies(environment, intent, second),
         }
     )
-    return _labelled(environment, composed, intent, second)
+    return labelled(environment, composed, intent, second)
 
 
 def _shared(intent: Intent, other: Intent) -> frozenset[str]:
@@ -93,40 +93,3 @@ def _bodies(environment: Environment, intent: Intent, second: Intent) -> tuple[R
     if not found or not language.joins:
         raise Inapplicable("no two phrasings of one kind of person, or no joins")
     return tuple(request for _, request in sorted(found, key=lambda item: item[0])[:MOST_BODIES])
-
-
-def _label(environment: Environment, part: Intent) -> str | None:
-    """An expression that names what a part is about.
-
-    A text with which its object, or its last role that has one, is described and which is not told itself; else the noun of a row.
-    """
-    language, tables = environment.spec.language, environment.schema.tables
-    told = {tell.is_ for tell in part.tell}
-    named: str | None = None
-    for name in [*([part.object] if part.object else []), *reversed(part.roles)]:
-        role = part.roles[name]
-        if role.of is None or role.only_said:
-            continue
-        named = named or f"'{language.nouns.get(role.is_, role.is_.replace('_', ' ').removesuffix('s'))}'"
-        described = [language.describe[role.is_][role.by]] if role.by else []
-        for description in (*described, *language.describe.get(role.is_, {}).values()) if role.take == "one" else ():
-            texts = [f"{name}.{column}" for column in description.cols if tables[role.is_].columns[column].type == "text"]
-            if texts and texts[0] not in told:
-                return texts[0]
-    return named
-
-
-def _labelled(environment: Environment, composed: Intent, *parts: Intent) -> Intent:
-    """Give facts of one kind labels where they have none, so that one cannot be taken for another."""
-    kinds = Counter(tell.kind for tell in composed.tell)
-    if kinds["bool"] + len(composed.refused) > 1:
-        raise Inapplicable("two answers of yes or no, which nobody could tell apart")
-    labels = {id(tell): _label(environment, part) for part in parts for tell in part.tell}
-    tells: list[Tell] = []
-    for tell in composed.tell:
-        if tell.about is None and tell.each is None and (kinds[tell.kind] > 1 or (tell.kind == "bool")) and not tell.withheld:
-            if labels.get(id(tell)) is None:
-                raise Inapplicable(f"two facts of kind {tell.kind}, and nothing to name one of them by")
-            tell = tell.model_copy(update={"about": labels[id(tell)]})
-        tells.append(tell)
-    return composed.model_copy(update={"tell": tuple(tells)})

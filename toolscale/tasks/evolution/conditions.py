@@ -9,6 +9,7 @@ from toolscale.environment import Environment
 from toolscale.records import CallStep, IfStep, Intent, Quantity, Slot, Tell
 from toolscale.tasks.evolution.descriptions import conjoined, lookalike
 from toolscale.tasks.evolution.inapplicable import Inapplicable
+from toolscale.tasks.evolution.labels import label_of, labelled
 from toolscale.tasks.evolution.renaming import rename_expression, rename_places, rename_steps, rename_tell
 from toolscale.tasks.evolution.words import alternatives, appended, free_name
 from toolscale.tasks.names import conjuncts
@@ -54,6 +55,10 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
         CallStep(name=step, tool=tool, arguments={key: _filled(text, places) for key, text in arguments.items()})
         for step, call in quantity.reads.items() for tool, arguments in call.items()
     )  # fmt: skip
+    if told.about is None:
+        told = told.model_copy(update={"about": label_of(environment, intent)})
+    several = labelled(environment, evolved.model_copy(update={"tell": (*evolved.tell, told)}), intent)
+    evolved = evolved.model_copy(update={"tell": several.tell[:-1]})
     return _or_nothing(evolved, reads, test, told) if not otherwise else _or_backup(environment, evolved, reads, test, told, quantity)
 
 

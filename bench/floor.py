@@ -1,0 +1,150 @@
+"""The floor of judging: the SQLite statements that it executes, and nothing else.
+
+Candidates are judged once on connections that write down every statement with its bound values, begin, rollback and savepoints included. Then exactly
+these run again on bare connections to the same rows: no authorizer, no limits, no Python in between but a loop. What an expression of a plan computes
+on a connection without tables is no statement of the sandbox, and not in the floor.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import time
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from toolscale.environment import Environment, Rows, populate
+from toolscale.records import Candidate
+from toolscale.sandbox import create_indexes, create_tables
+from toolscale.sandbox.trigger_log import create_log
+from toolscale.verify import Judge
+from toolscale.verify.states import EndStates
+
+ROUNDS = 3
+
+Executed = tuple[int, str, Any]
+"""(number of the connection, text, bound values)."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Median seconds for all candidates: of the statements alone, and of judging."""
+
+    statements: int
+    seconds: float
+    judged: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times the floor judging takes."""
+        return self.judged / self.seconds
+
+
+class WatchedCursor(sqlite3.Cursor):
+    """Writes down what it executes."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> WatchedCursor:
+        """Execute a statement and write it down."""
+        connection = self.connection
+        assert isinstance(connection, WatchedConnection)
+        WatchedConnection.executed.append((connection.number, sql, copy(parameters)))
+        super().execute(sql, parameters)
+        return self
+
+
+class WatchedConnection(sqlite3.Connection):
+    """A connection all of whose statements are written down; those of all connections in one list, so that their order is kept."""
+
+    opened: ClassVar[list[WatchedConnection]] = []
+    executed: ClassVar[list[Executed]] = []
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.number = len(WatchedConnection.opened)
+        WatchedConnection.opened.append(self)
+
+    def cursor(self, factory: Any = WatchedCursor) -> Any:
+        """Return a cursor that writes down."""
+        return super().cursor(factory)
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Execute a statement and write it down."""
+        cursor: sqlite3.Cursor = self.cursor().execute(sql, parameters)
+        return cursor
+
+
+def measure_floor(environment: Environment, scale: int, candidates: list[Candidate], states: type[EndStates] = EndStates) -> Floor:
+    """Judge the candidates, without the sampled auditor, and run their statements alone. Raises RuntimeError if the two write different rows."""
+    rows = populate(environment, 0, scale)
+    executed, written = _watch(environment, rows, scale, candidates, states)
+    judge = Judge(environment, rows, scale=scale, audit_share=0, states=states)
+    judged = _median_of_rounds(lambda: [judge.judge(candidate) for candidate in candidates])
+    judge.close()
+
+    bare = [_open_bare(environment, rows) for _ in written]
+    before = [connection.total_changes for connection in bare]
+    cursors = [connection.cursor() for connection in bare]
+    run = [(cursors[number], text, values) for number, text, values in executed]
+    _execute(run)
+    found = [connection.total_changes - start for connection, start in zip(bare, before, strict=True)]
+    if found != written:
+        raise RuntimeError(f"the bare connections wrote {found} rows, the judge's {written}: these are not its statements")
+    seconds = _median_of_rounds(lambda: _execute(run))
+    for connection in bare:
+        connection.close()
+    return Floor(len(executed), seconds, judged)
+
+
+def _watch(
+    environment: Environment, rows: Rows, scale: int, candidates: list[Candidate], states: type[EndStates]
+) -> tuple[list[Executed], list[int]]:
+    """Return what judging the candidates executes once all is prepared, and how many rows it writes on each connection."""
+    WatchedConnection.opened.clear()
+    judge = Judge(environment, rows, scale=scale, audit_share=0, replica=False, states=states, connection=WatchedConnection)
+    for candidate in candidates:  # tools are prepared when they are first called
+        judge.judge(candidate)
+    for world in (judge.world, judge.reader):
+        world.reset()
+    before = [connection.total_changes for connection in WatchedConnection.opened]
+    WatchedConnection.executed.clear()
+    for candidate in candidates:
+        judge.judge(candidate)
+    executed = list(WatchedConnection.executed)
+    written = [connection.total_changes - start for connection, start in zip(WatchedConnection.opened, before, strict=True)]
+    judge.close()
+    return executed, written
+
+
+def _open_bare(environment: Environment, rows: Rows) -> sqlite3.Connection:
+    """Open the same rows, indexes and triggers, inside a transaction as the sandbox is between two candidates."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=1000)
+    schema = environment.schema
+    for text in ("PRAGMA temp_store = MEMORY", *create_tables(schema, "sqlite"), *create_indexes(schema, sorted(environment.equalities))):
+        connection.execute(text)
+    connection.execute("BEGIN")
+    for table, spec in schema.tables.items():
+        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(spec.columns))})", rows.get(table, ()))
+    connection.execute("COMMIT")
+    for text in ("PRAGMA foreign_keys = ON", *create_log(schema), "BEGIN"):
+        connection.execute(text)
+    return connection
+
+
+def _execute(run: list[tuple[sqlite3.Cursor, str, Any]]) -> None:
+    for cursor, text, values in run:
+        try:
+            cursor.execute(text, values).fetchall()
+        except sqlite3.IntegrityError:  # a call that a constraint refused, there and here
+            pass
+
+
+def _median_of_rounds(work: Callable[[], object]) -> float:
+    work()
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
