@@ -5,29 +5,37 @@ from __future__ import annotations
 from collections import Counter
 
 from toolscale.environment import Environment
-from toolscale.records import Intent, Tell
+from toolscale.records import Intent, Role, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 
 
 def label_of(environment: Environment, part: Intent) -> str | None:
-    """An expression that names what a part is about.
+    """An expression that names what a part of a request is about.
 
-    A text with which its object, or its last role that has one, is described and which is not told itself; else the noun of a row.
+    A text with which the request describes its object, or the last role of a table that other matters do not share, and which is not told itself;
+    the one role of a shared table; else the noun of a row.
     """
-    language, tables = environment.spec.language, environment.schema.tables
+    language = environment.spec.language
+    roles = {name: role for name, role in part.roles.items() if role.of is not None and not role.only_said}
+    own = [name for name, role in roles.items() if role.is_ not in language.shared]
+    shared = [name for name in roles if name not in own]
     told = {tell.is_ for tell in part.tell}
-    named: str | None = None
-    for name in [*([part.object] if part.object else []), *reversed(part.roles)]:
-        role = part.roles[name]
-        if role.of is None or role.only_said:
-            continue
-        named = named or f"'{language.nouns.get(role.is_, role.is_.replace('_', ' ').removesuffix('s'))}'"
-        described = [language.describe[role.is_][role.by]] if role.by else []
-        for description in (*described, *language.describe.get(role.is_, {}).values()) if role.take == "one" else ():
-            texts = [f"{name}.{column}" for column in description.cols if tables[role.is_].columns[column].type == "text"]
-            if texts and texts[0] not in told:
-                return texts[0]
-    return named
+    for name in [*([part.object] if part.object else []), *reversed(own), *(shared if len(shared) == 1 else [])]:
+        text = _text_of(environment, name, roles[name]) if roles[name].take == "one" else None
+        if text is not None and text not in told:
+            return text
+    nouns = [language.nouns.get(roles[name].is_, roles[name].is_.replace("_", " ").removesuffix("s")) for name in (*reversed(own), *shared)]
+    return f"'{nouns[0]}'" if nouns else None
+
+
+def _text_of(environment: Environment, name: str, role: Role) -> str | None:
+    """The first text column with which a row of the role is described."""
+    known, columns = environment.spec.language.describe.get(role.is_, {}), environment.schema.tables[role.is_].columns
+    for description in (*([known[role.by]] if role.by else []), *known.values()):
+        for column in description.cols:
+            if columns[column].type == "text":
+                return f"{name}.{column}"
+    return None
 
 
 def labelled(environment: Environment, intent: Intent, *parts: Intent) -> Intent:
@@ -51,4 +59,7 @@ def labelled(environment: Environment, intent: Intent, *parts: Intent) -> Intent
                 raise Inapplicable(f"two facts of kind {tell.kind}, and nothing to name one of them by")
             tell = tell.model_copy(update={"about": about})
         tells.append(tell)
+    labels = [(tell.kind, tell.about) for tell in tells if tell.about is not None and tell.each is None and not tell.withheld]
+    if len(set(labels)) < len(labels):
+        raise Inapplicable("two facts of one kind about the same")
     return intent.model_copy(update={"tell": tuple(tells)})
