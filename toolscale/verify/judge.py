@@ -103,7 +103,11 @@ class Judge:
         inputs = self.inputs(candidate)
         self.states.forget()
         self.world.reset()
-        return self._subject(plan, candidate, inputs, self.recorder.record(plan, inputs))
+        return self._subject(plan, candidate, inputs, self.record(plan, inputs))
+
+    def record(self, plan: Plan, inputs: Inputs) -> Recording:
+        """Run a plan on the world of the judge. What this returns is what the gates look at: a self-test alters it here."""
+        return self.recorder.record(plan, inputs)
 
     def _unrecorded(self, candidate: Candidate, rejection: Rejection) -> Judged:
         results = [
@@ -197,7 +201,17 @@ class Judge:
                 return f"call {position + 1}, {recorded.call.name}, fails: {result.error}"
             if result.value != recorded.call.result:
                 return f"call {position + 1}, {recorded.call.name}, gives another result than recorded"
-        return None if self.world.net_changes() == subject.net else "the row changes differ from those recorded"
+        if self.world.net_changes() != subject.net:
+            return "the row changes differ from those recorded"
+        return self._rerecord_finding(subject)
+
+    def _rerecord_finding(self, subject: Subject) -> str | None:
+        """Record the plan again: calls and facts are what the plan says, not merely something that can be replayed."""
+        self.world.reset()
+        again = self.recorder.record(subject.plan, subject.inputs)
+        if [recorded.as_made for recorded in again.calls] != [recorded.as_made for recorded in subject.recording.calls]:
+            return "the plan, recorded again, makes other calls"
+        return None if again.facts == subject.recording.facts else "the plan, recorded again, tells other facts"
 
     def _deterministic(self, subject: Subject) -> tuple[Status, str]:
         if self._replica is None:
