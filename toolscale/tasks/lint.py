@@ -132,19 +132,18 @@ def _order(first: str) -> tuple[str, bool] | None:
     return (node.name, ascending) if isinstance(node, exp.Column) else None
 
 
-_WAY = re.compile(r"\bfrom \{(\w+)\} to \{(\w+)\}")
+_INTO = re.compile(r"\b(?:to|into|onto)\]? \{(\w+)\}")
 
 
 def _ways(plan: Plan) -> Found:
-    """`from {a} to {b}` in the words is what goes into the parameters `from_…` and `to_…` of a call."""
+    """What stands in the words after `to` or `into` is not what a call takes something from (its parameter `from_…` beside a `to_…`)."""
     for call in plan.calls():
         sides = {name.partition("_")[0]: e.direct[0] for name, e in call.arguments.items() if e.direct is not None and e.direct[0] in plan.roles}
-        if not {"from", "to"} <= sides.keys():
+        if not {"from", "to"} <= sides.keys() or sides["from"] == sides["to"]:
             continue
         for number, request in enumerate(plan.intent.requests):
-            for source, target in _WAY.findall(request):
-                if (source, target) == (sides["to"], sides["from"]):
-                    yield f"requests[{number}]", f"it says from {source} to {target}, and {call.name} goes the other way", "exchange the arguments"
+            if sides["from"] in _INTO.findall(request) and sides["to"] not in _INTO.findall(request):
+                yield f"requests[{number}]", f"it says to {sides['from']}, and {call.name} goes from there", "exchange the arguments, or the words"
 
 
 def _each_roles(steps: tuple[StepPlan, ...]) -> Iterator[str]:

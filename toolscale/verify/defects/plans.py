@@ -251,7 +251,8 @@ def narrowed_set(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 
 def _narrowed(ground: Ground, plan: Plan, rng: random.Random, take: str) -> Bent:
-    role: RolePlan | None = pick(rng, [role for role in plan.roles.values() if role.role.take == take and role.role.of is not None])
+    roles = [role for role in plan.roles.values() if role.role.take == take and role.role.of is not None]
+    role: RolePlan | None = pick(rng, [role for role in roles if take == "all" or role.first or not role.said] or roles)
     if role is None:
         return None
     named = f"{role.role.where} {role.first} {' '.join(role.said)}"

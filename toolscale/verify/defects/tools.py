@@ -34,15 +34,16 @@ def _setter(environment: Environment, name: str, role: RolePlan, column: str, va
     return compile_tool(ToolSpec.model_validate(text), environment.schema)
 
 
-def _numbers(ground: Ground, candidate: Candidate) -> Iterator[tuple[RolePlan, str]]:
-    """Number columns, which no invariant governs, of the one row that a role means."""
+def _columns(ground: Ground, candidate: Candidate, *types: str) -> Iterator[tuple[RolePlan, str]]:
+    """Columns of some types, which neither an invariant nor a check governs, of the one row that a role means on the path taken."""
     governed = {spec.table for spec in ground.environment.spec.policy.invariants.values()}
     texts = " ".join(spec.holds for spec in ground.environment.spec.policy.invariants.values())
-    for role in ground.plan_of(candidate).roles.values():
+    for role in (ground.plan_of(candidate).roles[name] for name in ground.recording(candidate).chosen):
         spec = ground.environment.schema.tables[role.table]
         if role.role.take == "one" and len(role.key) == 1 and spec.columns[role.key[0]].type == "text":
             for name, column in spec.columns.items():
-                if column.type in ("int", "cents") and not column.fk and (role.table not in governed or name not in texts):
+                free = not (column.fk or column.check or column.nullable or any(name in check for check in spec.check))
+                if column.type in types and free and (role.table not in governed or name not in texts):
                     yield role, name
 
 
@@ -59,7 +60,7 @@ def _and_then(ground: Ground, candidate: Candidate, role: RolePlan, tools: list[
 
 def noop_write(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The plan makes a write that changes nothing."""
-    place = pick(rng, _numbers(ground, candidate))
+    place = pick(rng, _columns(ground, candidate, "text", "date", "int", "cents"))
     if place is None:
         return None
     role, column = place
@@ -68,13 +69,15 @@ def noop_write(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
 
 def there_and_back(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The plan makes a write and then its opposite: as if freezing a card and unfreezing it were work."""
-    place = pick(rng, _numbers(ground, candidate))
+    place = pick(rng, _columns(ground, candidate, "date", "int", "cents"))
     if place is None:
         return None
     role, column = place
     step = rng.randrange(1, 500)
-    there = _setter(ground.environment, f"raise_{role.table}", role, column, f"{column} + {step}")
-    back = _setter(ground.environment, f"lower_{role.table}", role, column, f"{column} - {step}")
+    is_date = ground.environment.schema.tables[role.table].columns[column].type == "date"
+    up, down = (f"add_days({column}, {step})", f"add_days({column}, -{step})") if is_date else (f"{column} + {step}", f"{column} - {step}")
+    there = _setter(ground.environment, f"raise_{role.table}", role, column, up)
+    back = _setter(ground.environment, f"lower_{role.table}", role, column, down)
     return _and_then(ground, candidate, role, [there, back], f"{column} of {role.table} goes up {step} and down again")
 
 
@@ -106,7 +109,9 @@ def deaf_parameter(ground: Ground, candidate: Candidate, rng: random.Random) -> 
     """A writing tool ignores a number that it is given: any other number would do as well."""
     plan = ground.plan_of(candidate)
     calls = [call for call in plan.calls() if call.tool.mutates_state and call.tool.spec.name != "transfer_to_human"]
-    call, place = pick(rng, calls), pick(rng, _numbers(ground, candidate))
+    options = [(role, column) for role in plan.roles.values() if role.role.take == "one" for column in role.finder.columns]
+    options = [(role, column) for role, column in options if role.finder.columns[column] in ("int", "cents")]
+    call, place = pick(rng, calls), pick(rng, options)
     if call is None or place is None or plan.intent.outcome != "fulfil":
         return None
     role, column = place
