@@ -19,7 +19,10 @@ FILE = "intents.yaml"
 def lint_plan(plan: Plan, environment: Environment) -> list[SpecIssue]:
     """Return every issue of a compiled intent."""
     place = f"intents[{plan.intent.id}]"
-    rules = (_literals(plan, environment), _tests(plan), _unused(plan), _superlatives(plan), _directions(plan), _ways(plan), _labels(plan), _stale(plan), _twice(plan))
+    rules = (
+        _literals(plan, environment), _tests(plan), _unused(plan), _superlatives(plan), _directions(plan), _ways(plan), _labels(plan), _stale(plan),
+        _twice(plan),
+    )  # fmt: skip
     return [SpecIssue(FILE, f"{place}.{where}", problem, remedy) for rule in rules for where, problem, remedy in rule]
 
 
@@ -105,8 +108,8 @@ def _directions(plan: Plan) -> Found:
         for cue in role.role.cues or (role.description.cues if role.description else ()):
             for word in cue.lower().split():
                 if (word in SIZES or (is_date and word in TIMES)) and {**SIZES, **TIMES}[word] != ascending:
-                    taken = "lowest" if ascending else "highest"
-                    yield f"roles.{name}", f"the words say {cue!r}, and {role.first} takes the {taken} {column} first", "turn the order round, or the words"
+                    problem = f"the words say {cue!r}, and {role.first} takes the {'lowest' if ascending else 'highest'} {column} first"
+                    yield f"roles.{name}", problem, "turn the order round, or the words"
                     break
 
 

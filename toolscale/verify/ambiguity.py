@@ -82,8 +82,8 @@ class Ambiguity:
         chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[role.name]}
         if role.first and self._has_cues(subject, role):
             # Those that a tool refuses are passed over, so all that come no later than the chosen one are other readings.
-            place = next((place for place, row in enumerate(rows) if tuple(row[:-1]) in chosen), 0)
-            rows = [row for number, row in enumerate(rows) if number <= place or row[-1] == rows[place][-1]]
+            last = next((number for number, row in enumerate(rows) if tuple(row[:-1]) in chosen), 0)
+            rows = [row for number, row in enumerate(rows) if number <= last or row[-1] == rows[last][-1]]
         chosen |= {tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())}
         return [key for row in rows if (key := tuple(row[:-1])) not in chosen]
 

@@ -1,7 +1,7 @@
 """The judge on trial: defects are planted in good candidates before they are judged, and it is counted which gates find them.
 
-A kind is tried on candidates in an order that the seed draws, until it was planted so often as was asked for. Candidates in which it would be no defect
-(there is no place for it, or what it changes comes to the same) are counted as not applicable; the judge has no say in that.
+A kind is tried on candidates in an order that the seed draws, until it was planted as often as was asked for. Candidates in which it would be no
+defect (there is no place for it, or what it changes comes to the same) are counted as not applicable; the judge has no say in that.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from toolscale.language import contains_words
-from toolscale.records import CallStep, Candidate, Intent, PlanStep, Role, Slot, Tell
+from toolscale.records import CallStep, Candidate, EachStep, Intent, PlanStep, Role, Slot, Tell
 from toolscale.tasks.plan import CallPlan, Plan, RolePlan
 from toolscale.tasks.tools import root_column
 from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled
@@ -23,7 +23,7 @@ def _changed_steps(steps: tuple[PlanStep, ...], change: Callable[[CallStep], Cal
         if isinstance(step, CallStep):
             made = change(step)
             found += [made] if made is not None else []
-        elif hasattr(step, "each"):
+        elif isinstance(step, EachStep):
             found.append(step.model_copy(update={"do": _changed_steps(step.do, change)}))
         else:
             found.append(step.model_copy(update={"then": _changed_steps(step.then, change), "else_": _changed_steps(step.else_, change)}))
@@ -85,7 +85,8 @@ def exchanged_slots(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     if pair is None:
         return None
     names = dict(zip(pair, reversed(pair), strict=True))
-    text = re.sub(rf"\bsay\.({'|'.join(pair)})\b", lambda found: f"say.{names[found[1]]}", Intent(**{**dict(plan.intent), "when": None}).model_dump_json())
+    text = plan.intent.model_copy(update={"when": None}).model_dump_json()
+    text = re.sub(rf"\bsay\.({'|'.join(pair)})\b", lambda found: f"say.{names[found[1]]}", text)
     return Intent.model_validate_json(text).model_copy(update={"when": plan.intent.when}), f"{pair[0]} and {pair[1]} are exchanged"
 
 
@@ -125,7 +126,8 @@ def unsaid_literal(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     if place is None:
         return None
     call, name, _ = place
-    value = str(rng.randrange(1, 10_000)) if call.tool.spec.parameters[name].get("type") == "integer" else f"'{rng.choice('abc')}_{rng.randrange(1000)}'"
+    is_number = call.tool.spec.parameters[name].get("type") == "integer"
+    value = str(rng.randrange(1, 10_000)) if is_number else f"'{rng.choice('abc')}_{rng.randrange(1000)}'"
     return _with_argument(plan.intent, call, name, value), f"{call.name}.{name} is {value}"
 
 
@@ -217,7 +219,7 @@ def unlabelled_fact(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     option = pick(rng, [(name, kind) for name, kind in options if plan.roles[name.partition(".")[0]].role.take == "one"])
     if option is None:
         return None
-    tell = Tell(kind=option[1], **{"is": option[0]})
+    tell = Tell.model_validate({"kind": option[1], "is": option[0]})
     return plan.intent.model_copy(update={"tell": (*plan.intent.tell, tell)}), f"{option[0]} is to be told as well"
 
 
@@ -225,7 +227,7 @@ def contradiction(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A yes and a no are both to be told: no answer can be right."""
     if plan.intent.outcome != "fulfil":
         return None
-    both = [Tell(kind="bool", **{"is": value}) for value in ("0", "1")]
+    both = [Tell.model_validate({"kind": "bool", "is": value}) for value in ("0", "1")]
     rng.shuffle(both)
     kept = [tell for tell in plan.intent.tell if tell.kind != "bool"]
     return plan.intent.model_copy(update={"tell": (*kept, *both)}), "yes and no are to be told"
@@ -236,7 +238,7 @@ def yes_or_no(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     role = pick(rng, [role for role in plan.roles.values() if role.role.take == "one"])
     if plan.intent.outcome != "fulfil" or role is None:
         return None
-    tell = Tell(kind="bool", **{"is": f"{role.name}.{role.key[0]} = {role.name}.{role.key[0]}"})
+    tell = Tell.model_validate({"kind": "bool", "is": f"{role.name}.{role.key[0]} = {role.name}.{role.key[0]}"})
     return plan.intent.model_copy(update={"do": (), "tell": (tell,)}), f"only a yes about {role.name} is told"
 
 
@@ -265,16 +267,10 @@ def _narrowed(ground: Ground, plan: Plan, rng: random.Random, take: str) -> Bent
     if column is None:
         return None
     value = rng.choice([row[column] for row in ground.table(role.table).values()])
-    if value is None:
-        test = f"{role.name}.{column} IS NULL"
-    else:
-        test = f"{role.name}.{column} {rng.choice(('<=', '>='))} {value}" if isinstance(value, int) else f"{role.name}.{column} {_sign(rng)} '{value}'"
+    sign = rng.choice(("<=", ">=") if isinstance(value, int) else ("<=", ">=", "<>"))
+    test = f"{role.name}.{column} " + ("IS NULL" if value is None else f"{sign} {value}" if isinstance(value, int) else f"{sign} '{value}'")
     where = f"({role.role.where}) AND {test}" if role.role.where else test
     return _with_role(plan.intent, role.name, where=where), f"{role.name} only where {test}"
-
-
-def _sign(rng: random.Random) -> str:
-    return rng.choice(("<=", ">=", "<>"))
 
 
 def lost_slot_phrase(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
@@ -314,7 +310,7 @@ def handed_over(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     key = f"{root}.{plan.roles[root].key[0]}"
     step = {"if": f"{key} = {key}", "then": [{"handed": {"transfer_to_human": {"reason": "say.reason"}}}]}
     roles: dict[str, Role] = {root: plan.intent.roles[root]}
-    words = rng.choice(("Put me through to a person: {reason}.", "I want to speak to somebody about this: {reason}.", "A colleague, please: {reason}."))
+    words = rng.choice(("Put me through to a person: {reason}.", "I want to speak to somebody: {reason}.", "A colleague, please: {reason}."))
     reasons = tuple(tool.spec.parameters["reason"]["enum"])
     bent = Intent.model_validate({
         "id": plan.intent.id, "outcome": "transfer", "roles": roles, "do": [step], "requests": [words],

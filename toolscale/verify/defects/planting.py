@@ -185,14 +185,12 @@ def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
 
 
 def bend(
-    ground: Ground, candidate: Candidate, intent: Intent | None, what: str, *, environment: Environment | None = None, policy: PolicySpec | None = None
+    ground: Ground, candidate: Candidate, intent: Intent, what: str, *, environment: Environment | None = None, policy: PolicySpec | None = None
 ) -> Planted | None:
     """Hand in a bent intent as its author would: lint it, compile it, draw its own case and words with the draw of the good candidate.
 
-    None if there is no bent intent, no case for it, or if the good plan does and tells the same for that very case: then nothing is wrong with it.
+    None if there is no case for it, or if the good plan does and tells the same for that very case: then nothing is wrong with it.
     """
-    if intent is None:
-        return None
     own = environment is not None
     base = environment or ground.environment
     update: dict[str, Any] = {"intents": IntentsSpec.model_construct(intents=(intent,))}
@@ -216,7 +214,7 @@ def _differs(ground: Ground, drawn: Candidate, bent: Plan, plan: Plan) -> bool:
     """Whether the bent plan does or tells another thing than the good one for a case, or only one of them can be carried out."""
     if bent.intent.outcome != plan.intent.outcome or set(drawn.say) != set(plan.intent.slots):
         return True
-    outcomes = []
+    outcomes: list[Any] = []
     for each in (bent, plan):
         try:
             made = ground.record(each, drawn)

@@ -40,13 +40,13 @@ def _instead(candidate: Candidate, said: Spoken | None, other: str | None) -> Pl
 def hedged_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """An amount is said with a hedge before it."""
     said = _said(ground, candidate, rng, "money")
-    return _instead(candidate, said, said and f"{rng.choice(HEDGES)} {said.written}")
+    return _instead(candidate, said, f"{rng.choice(HEDGES)} {said.written}" if said else None)
 
 
 def hedged_date(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """A date is said with a hedge before it."""
     said = _said(ground, candidate, rng, "date")
-    return _instead(candidate, said, said and f"{rng.choice(HEDGES)} {said.written}")
+    return _instead(candidate, said, f"{rng.choice(HEDGES)} {said.written}" if said else None)
 
 
 def bound_for_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -55,20 +55,20 @@ def bound_for_amount(ground: Ground, candidate: Candidate, rng: random.Random) -
     sources = [expression.source for call in plan.calls() for expression in call.arguments.values()]
     taken = {column for source in sources for column in columns_of(source, "say", "", "")}
     said = pick(rng, [value for value in spoken(ground, candidate) if value.kind == "money" and value.name in taken])
-    return _instead(candidate, said, said and f"{rng.choice(BOUNDS)} {said.written}")
+    return _instead(candidate, said, f"{rng.choice(BOUNDS)} {said.written}" if said else None)
 
 
 def cents_for_dollars(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The cents of an amount are written as dollars."""
     said = _said(ground, candidate, rng, "money")
-    return _instead(candidate, said, said and render(int(said.value) * 100, said.form, ground.today))
+    return _instead(candidate, said, render(int(said.value) * 100, said.form, ground.today) if said else None)
 
 
 def another_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The words say another amount than the plan has."""
     said = _said(ground, candidate, rng, "money")
     factor = rng.choice((-1, 1)) * rng.choice((1, 9, 10, 90, 100, 900, 1000))
-    return _instead(candidate, said, said and render(abs(int(said.value) + factor) or 1, said.form, ground.today))
+    return _instead(candidate, said, render(abs(int(said.value) + factor) or 1, said.form, ground.today) if said else None)
 
 
 def off_by_one_day(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -121,7 +121,7 @@ def lost_value(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
     """A value that the plan needs is not said."""
     said = pick(rng, spoken(ground, candidate))
     words = {"money": "some money", "date": "some day", "number": "a few", "digits": "some digits"}
-    return _instead(candidate, said, said and words.get(said.kind, "something"))
+    return _instead(candidate, said, words.get(said.kind, "something") if said else None)
 
 
 def _cues(ground: Ground, candidate: Candidate) -> list[str]:
@@ -145,7 +145,7 @@ def highest_said(ground: Ground, candidate: Candidate, rng: random.Random) -> Pl
     for cue in shuffled(rng, _cues(ground, candidate)):
         for word in cue.split():
             if other := OPPOSITES.get(word.lower()):
-                turned = standing(cue).sub(lambda found, word=word, other=other: standing(word).sub(other, found[0]), candidate.request)
+                turned = standing(cue).sub(standing(word).sub(other, cue), candidate.request)
                 return _reworded(candidate, turned, f"{word!r} is now {other!r}")
     return None
 
@@ -179,7 +179,9 @@ def named_tool(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
     return tool and _reworded(candidate, f"{candidate.request} {rng.choice(('Use', 'Please call', 'Just run'))} {tool}.", f"it names {tool}")
 
 
-_ASKS = re.compile(r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|give|giving|stating|total|number|amount|sum|count)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|give|giving|stating|total|number|amount|sum|count)\b", re.IGNORECASE
+)  # fmt: skip
 
 
 def unasked_fact(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:

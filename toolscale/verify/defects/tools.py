@@ -43,7 +43,7 @@ def _columns(ground: Ground, candidate: Candidate, *types: str) -> Iterator[tupl
         if role.role.take == "one" and len(role.key) == 1 and spec.columns[role.key[0]].type == "text":
             for name, column in spec.columns.items():
                 free = not (column.fk or column.check or column.nullable or any(name in check for check in spec.check))
-                if column.type in types and free and (role.table not in governed or name not in texts):
+                if column.type in types and free and name not in spec.key and (role.table not in governed or name not in texts):
                     yield role, name
 
 
@@ -89,7 +89,9 @@ def freeze_and_unfreeze(ground: Ground, candidate: Candidate, rng: random.Random
     writers = {name: set(tool.spec.parameters) for name, tool in tools.items() if tool.mutates_state}
     pairs = [(one, other) for one in writers for other in writers if one != other and writers[one] == writers[other] and len(writers[one]) == 1]
     for role in plan.roles.values():
-        for one, other in shuffled(rng, pairs if role.role.take == "one" and len(role.key) == 1 and role.name in ground.recording(candidate).chosen else []):
+        if role.role.take != "one" or len(role.key) != 1 or role.name not in ground.recording(candidate).chosen:
+            continue
+        for one, other in shuffled(rng, pairs):
             (param,) = writers[one]
             if param == role.key[0] and _undoes(ground, candidate, role, one, other):
                 key = f"{role.name}.{param}"
@@ -158,10 +160,7 @@ def engine_difference(ground: Ground, candidate: Candidate, rng: random.Random) 
 
 def _twisted(tool: CompiledTool, rng: random.Random) -> Iterator[tuple[Statement, Statement]]:
     """Yield (statement, the same with its order turned round, or a sum turned into a difference, on both engines)."""
-    for part in (*tool.steps, *tool.returns):
-        statement = part.statement
-        if statement is None:
-            continue
+    for statement in filter(None, [*(step.statement for step in tool.steps), *(part.statement for part in tool.returns)]):
         texts = {}
         for engine in ("sqlite", "duckdb"):
             node = sqlglot.parse_one(getattr(statement, engine), read=engine)
@@ -171,7 +170,7 @@ def _twisted(tool: CompiledTool, rng: random.Random) -> Iterator[tuple[Statement
             for sign in list(node.find_all(exp.Add, exp.Sub)):
                 sign.replace((exp.Sub if isinstance(sign, exp.Add) else exp.Add)(this=sign.left.copy(), expression=sign.right.copy()))
             texts[engine] = node.sql(dialect=engine)
-        yield statement, replace(statement, **texts)
+        yield statement, replace(statement, sqlite=texts["sqlite"], duckdb=texts["duckdb"])
 
 
 def _exchanged(tool: CompiledTool, old: Statement, new: Statement) -> CompiledTool:
