@@ -95,8 +95,6 @@ class PlanCompiler:
         table = self.environment.schema.tables[role.is_]
         ancestors: list[str] = []
         if role.of is not None:
-            if role.of not in roles:
-                raise SpecError([SpecIssue(file, place, f"of: {role.of!r} is no role before it", "name the parent role, and list it first")])
             ancestors = [role.of, *roles[role.of].ancestors]
         description = self.environment.spec.language.describe.get(role.is_, {}).get(role.by) if role.by else None
         said = description.cols if description else ()

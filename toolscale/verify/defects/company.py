@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from toolscale.config import SKELETON_LIMIT
 from toolscale.records import Candidate
 from toolscale.tasks.phrase import put_into_words
+from toolscale.tasks.record import Rejection
 from toolscale.verify.defects.planting import Defect, Ground, Planted
 
 PLACES = ("at the station", "in the kitchen", "on the terrace", "between two meetings", "in the waiting room", "on my way home")
@@ -17,6 +18,9 @@ COPIED = (
     "It is rather loud {place} and my old glasses are still being repaired, which is why this may sound a little shorter than it should.",
 )
 TRIES = 60
+
+SPARE = 2
+"""More tasks before it than it takes: one that is rejected for a reason of its own is not remembered."""
 
 
 def _others(ground: Ground, candidate: Candidate) -> Iterator[Candidate]:
@@ -44,33 +48,44 @@ def duplicate_task(ground: Ground, candidate: Candidate, rng: random.Random) -> 
 def worn_words(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """So many tasks before it have the same words around other facts."""
     turn, seed = rng.randrange(100), rng.randrange(10**6)
-    before: list[Candidate] = []
-    deeds = {_deed(ground, candidate)}
+    before = [_in_words(ground, other, turn, seed) for other in _unlike(ground, candidate, SKELETON_LIMIT + SPARE)]
+    mine = _in_words(ground, candidate, turn, seed)
+    if len(before) < SKELETON_LIMIT + SPARE:
+        return None
+    return Planted(mine, f"{len(before)} tasks with the same words before it", before=tuple(before))
+
+
+def _unlike(ground: Ground, candidate: Candidate, count: int) -> list[Candidate]:
+    """So many candidates of the same intent, at most, that do other things than this one and than each other."""
+    deeds, found = {_deed(ground, candidate)}, list[Candidate]()
     for other in _others(ground, candidate):
         deed = _deed(ground, other)
-        if deed not in deeds and len(before) < SKELETON_LIMIT:
+        if deed is not None and deed not in deeds:
             deeds.add(deed)
-            before.append(_in_words(ground, other, turn, seed))
-    if len(before) < SKELETON_LIMIT:
+            found.append(other)
+        if len(found) == count:
+            break
+    return found
+
+
+def _deed(ground: Ground, candidate: Candidate) -> str | None:
+    """What is done and told for a candidate, None if it cannot be recorded."""
+    try:
+        made = ground.record(ground.plan_of(candidate), candidate)
+    except Rejection:
         return None
-    mine = _in_words(ground, candidate, turn, seed)
-    return Planted(mine, f"{SKELETON_LIMIT} tasks with the same words before it", before=tuple(before))
-
-
-def _deed(ground: Ground, candidate: Candidate) -> str:
-    return repr((candidate.bindings, candidate.say))
+    return repr(([(recorded.call.name, recorded.call.arguments) for recorded in made.calls], made.facts))
 
 
 def copied_passage(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """A long passage stands in another task word for word."""
     passage = rng.choice(COPIED).format(place=rng.choice(PLACES))
-    other = next((other for other in _others(ground, candidate) if _deed(ground, other) != _deed(ground, candidate)), None)
-    if other is None:
-        return None
-    both = [
-        each.model_copy(update={"request": f"{each.request} {passage}", "skeleton": f"{each.skeleton} {passage}"}) for each in (other, candidate)
-    ]  # fmt: skip
-    return Planted(both[1], f"it copies {passage!r}", before=(both[0],))
+    others = _unlike(ground, candidate, 1 + SPARE)
+
+    def copying(each: Candidate) -> Candidate:
+        return each.model_copy(update={"request": f"{each.request} {passage}", "skeleton": f"{each.skeleton} {passage}"})
+
+    return Planted(copying(candidate), f"it copies {passage!r}", before=tuple(map(copying, others))) if others else None
 
 
 DEFECTS = tuple(

@@ -170,7 +170,8 @@ def dropped_look_up(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A role or a call whose result the plan uses is left out."""
     texts = plan.intent.model_dump_json(include={"do", "tell"})
     calls = [call.name for call in plan.calls() if re.search(rf"\b{call.name}\.", texts)]
-    roles = [name for name in plan.roles if re.search(rf"\b{name}\.", texts)]
+    parents = {role.role.of for role in plan.roles.values()}
+    roles = [name for name in plan.roles if name not in parents and re.search(rf"\b{name}\.", texts)]
     name = pick(rng, calls + roles)
     if name is None:
         return None
@@ -320,9 +321,11 @@ def handed_over(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 
 def _defect(bent_by: Callable[[Ground, Plan, random.Random], Bent]) -> Defect:
+    enforced = bent_by in (unsaid_condition, narrowed_set)
+
     def plant(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
         made = bent_by(ground, ground.plan_of(candidate), rng)
-        return bend(ground, candidate, *made) if made else None
+        return bend(ground, candidate, *made, enforced=enforced) if made else None
 
     return Defect(bent_by.__name__, "plan", (bent_by.__doc__ or "").split("\n")[0], plant)
 

@@ -185,11 +185,13 @@ def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
 
 
 def bend(
-    ground: Ground, candidate: Candidate, intent: Intent, what: str, *, environment: Environment | None = None, policy: PolicySpec | None = None
-) -> Planted | None:
+    ground: Ground, candidate: Candidate, intent: Intent, what: str, *, environment: Environment | None = None, policy: PolicySpec | None = None,
+    enforced: bool = False,
+) -> Planted | None:  # fmt: skip
     """Hand in a bent intent as its author would: lint it, compile it, draw its own case and words with the draw of the good candidate.
 
-    None if there is no case for it, or if the good plan does and tells the same for that very case: then nothing is wrong with it.
+    None if there is no case for it, or if the good plan does and tells the same for that very case: then nothing is wrong with it. With `enforced`,
+    None too if a tool refuses what the good plan does: what a request means is what it states and what the tools enforce.
     """
     own = environment is not None
     base = environment or ground.environment
@@ -203,22 +205,24 @@ def bend(
     source = CandidateSource(changed, ground.world)
     ground.world.reset()
     drawn = source.draw(candidate.seed, candidate.number // len(ground.source.intents))
-    if drawn is None or (not own and not _differs(ground, drawn, source.plans[intent.id], ground.plan_of(candidate))):
+    if drawn is None or (not own and not _differs(ground, drawn, source.plans[intent.id], ground.plan_of(candidate), enforced)):
         return None
     name = f"{intent.id}~bent"  # judges keep what they compiled by the id of the intent
     plan = replace(source.plans[intent.id], intent=intent.model_copy(update={"id": name}))
     return Planted(drawn.model_copy(update={"intent_id": name}), what, plan=plan, environment=changed if own else None)
 
 
-def _differs(ground: Ground, drawn: Candidate, bent: Plan, plan: Plan) -> bool:
+def _differs(ground: Ground, drawn: Candidate, bent: Plan, plan: Plan, enforced: bool) -> bool:
     """Whether the bent plan does or tells another thing than the good one for a case, or only one of them can be carried out."""
-    if bent.intent.outcome != plan.intent.outcome or set(drawn.say) != set(plan.intent.slots):
+    if bent.intent.outcome != plan.intent.outcome or set(drawn.say) != set(plan.intent.slots) or bent.roles.keys() != plan.roles.keys():
         return True
     outcomes: list[Any] = []
     for each in (bent, plan):
         try:
             made = ground.record(each, drawn)
-        except (Rejection, KeyError):
+        except Rejection as rejection:
+            if each is plan and enforced and rejection.gate == "replay":
+                return False
             outcomes.append(None)
             continue
         calls = [(call.name, call.arguments) for call in made.write_calls]

@@ -11,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from toolscale.environment import Environment
-from toolscale.records import CallStep, Candidate, ToolSpec
+from toolscale.records import CallStep, Candidate, Check, ToolSpec
 from toolscale.sql import compile_tool
 from toolscale.sql.compiled import CompiledTool, Statement
 from toolscale.tasks.plan import RolePlan
@@ -117,7 +117,10 @@ def deaf_parameter(ground: Ground, candidate: Candidate, rng: random.Random) -> 
     if call is None or place is None or plan.intent.outcome != "fulfil":
         return None
     role, column = place
-    spec = call.tool.spec.model_copy(update={"parameters": {**call.tool.spec.parameters, "reference": {"type": "integer"}}})
+    spec = call.tool.spec.model_copy(update={
+        "parameters": {**call.tool.spec.parameters, "reference": {"type": "integer"}},
+        "steps": (Check(check=":reference > -1000000000000", error="No such reference"), *call.tool.spec.steps),
+    })  # fmt: skip
 
     def told(value: Any) -> Any:
         """The plan with the new argument in every call of the tool."""
@@ -129,7 +132,7 @@ def deaf_parameter(ground: Ground, candidate: Candidate, rng: random.Random) -> 
 
     text = plan.intent.model_dump(by_alias=True)
     changed = type(plan.intent).model_validate({**text, "do": told(text["do"])})
-    environment = _with_tools(ground.environment, replace(call.tool, spec=spec))
+    environment = _with_tools(ground.environment, compile_tool(spec, ground.environment.schema))
     return bend(ground, candidate, changed, f"{spec.name} is given {role.name}.{column}", environment=environment)
 
 
