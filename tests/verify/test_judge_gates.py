@@ -99,6 +99,15 @@ def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) 
     assert any(finding.startswith("loan could be ('ln_") for finding in found)
 
 
+def test_a_paid_row_does_not_hide_that_others_are_missing_from_a_set(court: Court, plant: OpenCourt) -> None:
+    """Nothing in the words says `open`, and returned loans cannot be returned: that reading is refused, and the other one must still be tried."""
+    edit = "loan: {is: loans, of: member, where: loan.status = 'open'"
+    words, fewer = ", take: all, text: all my open loans, cues: [all, open]", " AND loan.renewals = 0, take: all, text: all I have, cues: [all]"
+    changed = plant(("intents.yaml", edit + words, edit + fewer))
+    found = [finding for finding in ambiguities(changed, "return_all") if finding]
+    assert found and all(finding.endswith("which ends in another state") for finding in found)
+
+
 def test_a_superlative_passes_over_no_row_but_those_that_a_tool_refuses(court: Court, plant: OpenCourt) -> None:
     """The loan that is due first is overdue and cannot be renewed; the next one can, and was passed over for a condition that nobody said."""
     candidate = first(court, "renew_due_first")

@@ -32,6 +32,7 @@ NAMED = (
 )
 """The loan is named by its title, which is then no news."""
 FROZEN = "      - frozen: {freeze_card: {card_id: card.card_id}}\n"
+THAWED = "    title: Unfreeze a card and set its limit\n"
 ANY_OPEN = "where: loan.status = 'open'\n        take: any\n        same: [title]\n        text: any of my open loans\n        cues: [any, open]"
 MORE_OR_EQUAL = ("rules.yaml", "call.amount_cents > policy", "call.amount_cents >= policy")
 HIDES = ("toolset.yaml", "WHERE member_id = :member_id ORDER BY due_on", "WHERE member_id = :member_id AND renewals < 3 ORDER BY due_on")
@@ -364,10 +365,12 @@ def test_a_twin_is_ambiguous(plant: OpenCourt, edits: list[Edit], twins: Callabl
 
 @pytest.fixture(scope="module")
 def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
-    """The domain finance with two faulty intents."""
+    """The domain finance with three faulty intents."""
     edits = (
         (INTENTS, FROZEN, f"{FROZEN}      - thawed: {{unfreeze_card: {{card_id: card.card_id}}}}\n"),
         (INTENTS, "reason: \"'duplicate'\"", "reason: \"'wrong_amount'\""),
+        (INTENTS, THAWED, f"{THAWED}    outcome: refuse\n    rule: unusable_card_limit\n"),
+        (INTENTS, "    tell: [{kind: money, is: card.daily_limit_cents, before: true}]\n", ""),
     )
     environment = load_environment(spoilt(tmp_path_factory.mktemp("planted") / "finance", "finance", *edits))
     rows = populate(environment)
@@ -391,6 +394,11 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
             "dispute_duplicate",
             {"grounded": "open_dispute(reason='wrong_amount') has no cue in the request; one of wrong amount, overcharged, too much"},
             id="wrong enum value",
+        ),
+        pytest.param(
+            "unfreeze_and_set_limit",
+            {"lawful": "what is asked breaks no rule if it is done in order: unfreeze_card, set_card_limit"},
+            id="refusal of what an earlier call makes lawful",
         ),
     ],
 )

@@ -254,6 +254,8 @@ def narrowed_set(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 
 def _narrowed(ground: Ground, plan: Plan, rng: random.Random, take: str) -> Bent:
+    if plan.intent.outcome == "refuse":
+        return None  # nothing is written whichever row is meant, and the same reason is told
     roles = [role for role in plan.roles.values() if role.role.take == take and role.role.of is not None]
     role: RolePlan | None = pick(rng, [role for role in roles if take == "all" or role.first or not role.said] or roles)
     if role is None:
