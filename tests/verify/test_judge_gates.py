@@ -103,7 +103,13 @@ def test_a_paid_row_does_not_hide_that_others_are_missing_from_a_set(court: Cour
     """Nothing in the words says `open`, and returned loans cannot be returned: that reading is refused, and the other one must still be tried."""
     edit = "loan: {is: loans, of: member, where: loan.status = 'open'"
     words, fewer = ", take: all, text: all my open loans, cues: [all, open]", " AND loan.renewals = 0, take: all, text: all I have, cues: [all]"
-    changed = plant(("intents.yaml", edit + words, edit + fewer))
+
+    def with_a_returned_one(environment: Environment) -> Rows:
+        rows = populate(environment)
+        returned = [(f"ln_9{member[0][3:]}", member[0], "A Book", "2026-03-12", 0, "returned", "2026-03-10") for member in rows["members"]]
+        return {**rows, "loans": [*rows["loans"], *returned]}
+
+    changed = plant(("intents.yaml", edit + words, edit + fewer), rows=with_a_returned_one)
     found = [finding for finding in ambiguities(changed, "return_all") if finding]
     assert found and all(finding.endswith("which ends in another state") for finding in found)
 
