@@ -43,3 +43,12 @@ TEST_SHARE = 5
 
 POPULATION_SEED = 0
 """The database of an environment is always populated from this seed: the seed of a dataset picks the cases, not the world."""
+
+SELFTEST_REJECTED = 0.99
+"""The share of all planted defects that the judge must reject: a hundredth may hide where chance leaves next to nothing of a defect."""
+
+SELFTEST_KIND = 0.90
+"""The same for every single kind: a gate that is lost shows in the one kind that only it rejects, however small its share of the whole."""
+
+SELFTEST_GOOD = 0.01
+"""The share of good candidates of the same draw that may be rejected for a wrong reason: a judge that rejects everything finds every defect."""

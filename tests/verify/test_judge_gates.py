@@ -98,6 +98,54 @@ def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) 
     assert any(finding.startswith("loan could be ('ln_") for finding in found)
 
 
+def test_a_paid_row_does_not_hide_that_others_are_missing_from_a_set(court: Court, plant: OpenCourt) -> None:
+    """Nothing in the words says `open`, and returned loans cannot be returned: that reading is refused, and the other one must still be tried."""
+    edit = "loan: {is: loans, of: member, where: loan.status = 'open'"
+    words, fewer = ", take: all, text: all my open loans, cues: [all, open]", " AND loan.renewals = 0, take: all, text: all I have, cues: [all]"
+
+    def with_a_returned_one(environment: Environment) -> Rows:
+        rows = populate(environment)
+        returned = [(f"ln_9{member[0][3:]}", member[0], "A Book", "2026-03-12", 0, "returned", "2026-03-10") for member in rows["members"]]
+        return {**rows, "loans": [*rows["loans"], *returned]}
+
+    changed = plant(("intents.yaml", edit + words, edit + fewer), rows=with_a_returned_one)
+    found = [finding for finding in ambiguities(changed, "return_all") if finding]
+    assert found and all(finding.endswith("which ends in another state") for finding in found)
+
+
+def test_a_superlative_passes_over_no_row_but_those_that_a_tool_refuses(court: Court, plant: OpenCourt) -> None:
+    """The loan that is due first is overdue and cannot be renewed; the next one can, and was passed over for a condition that nobody said."""
+    candidate = first(court, "renew_due_first")
+    ((member,),), ((chosen,),) = candidate.bindings["member"], candidate.bindings["loan"]
+
+    def three_loans(environment: Environment) -> Rows:
+        rows = populate(environment)
+        others = [row for row in rows["loans"] if row[1] != member]
+        mine = [
+            ("ln_9001", member, "Overdue", "2026-03-10", 2, "open", None),
+            ("ln_9002", member, "The Next One", "2026-03-20", 2, "open", None),
+            (chosen, member, "The Third One", "2026-03-24", 0, "open", None),
+        ]
+        return {**rows, "loans": [*others, *mine]}
+
+    edit = "where: loan.status = 'open'"
+    changed = plant(("intents.yaml", edit + "\n        first", edit + " AND loan.renewals = 0\n        first"), rows=three_loans)
+    assert failures(changed, candidate) == {"unambiguous": "loan could be ('ln_9002',), which ends in another state"}
+
+
+def test_every_argument_has_its_mutants(plant: OpenCourt) -> None:
+    """The tool ignores its second number, and the first has more mutants than an operator may make."""
+    given = "      amount_cents: {type: integer, minimum: 1}\n    steps:\n"
+    deaf = "      amount_cents: {type: integer, minimum: 1}\n      reference: {type: integer}\n    steps:\n"
+    changed = plant(
+        ("toolset.yaml", given, f'{deaf}      - check: ":reference >= 0"\n        error: No such reference\n'),
+        ("intents.yaml", "amount_cents: say.amount_cents}}", "amount_cents: say.amount_cents, reference: member.fees_cents}}"),
+        ("intents.yaml", "amount_cents: say.amount_cents}}", "amount_cents: say.amount_cents, reference: member.fees_cents}}"),
+    )
+    found = failures(changed, first(changed, "pay_some_fees"))
+    assert found["mutants_killed"].startswith("a wrong trajectory scores 1: amount: pay_fees(")
+
+
 def test_a_set_that_is_narrower_than_its_words_is_ambiguous(plant: OpenCourt) -> None:
     edit = "loan: {is: loans, of: member, where: loan.status = 'open'"
     changed = plant(("intents.yaml", edit + ", take", edit + " AND loan.renewals = 0, take"))

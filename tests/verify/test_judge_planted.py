@@ -32,12 +32,14 @@ NAMED = (
 )
 """The loan is named by its title, which is then no news."""
 FROZEN = "      - frozen: {freeze_card: {card_id: card.card_id}}\n"
+THAWED = "    title: Unfreeze a card and set its limit\n"
 ANY_OPEN = "where: loan.status = 'open'\n        take: any\n        same: [title]\n        text: any of my open loans\n        cues: [any, open]"
 MORE_OR_EQUAL = ("rules.yaml", "call.amount_cents > policy", "call.amount_cents >= policy")
 HIDES = ("toolset.yaml", "WHERE member_id = :member_id ORDER BY due_on", "WHERE member_id = :member_id AND renewals < 3 ORDER BY due_on")
 EXACTLY = "in a way that reads back as exactly that"
 NO_DAY = f"does not say first_on = '2026-04-01' {EXACTLY}"
 NOT_SAID = {"grounded": "the request does not say amount_cents = 2999 in a way that reads back as exactly that"}
+UNASKED = {"grounded": "the request asks nothing, and the text The Ninth Gate Keeper must be told"}
 NOT_OPEN = {"grounded": "the request lacks the cue 'open' of loan", "unambiguous": "loan could be ('ln_1058',), which ends in another state"}
 TOOL_NAMED = {
     "grounded": "the request says 'pay_fees', which the plan knows nothing of",
@@ -145,6 +147,43 @@ def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit:
 
 
 @pytest.mark.parametrize(
+    ("domain", "edit", "issues"),
+    [
+        pytest.param(
+            "mock",
+            (INTENTS, "first: loan.due_on", "first: days_between(loan.due_on, :today)"),
+            [
+                "intents.yaml: intents[renew_due_first].roles.loan: the words say 'due first', and days_between(loan.due_on, :today) takes the "
+                "highest due_on first; turn the order round, or the words"
+            ],
+            id="latest for first",
+        ),
+        pytest.param(
+            "finance",
+            (INTENTS, "first: -standing.amount_cents", "first: standing.amount_cents"),
+            [
+                "intents.yaml: intents[cancel_largest_standing_order].roles.standing: the words say 'largest', and standing.amount_cents takes the "
+                "lowest amount_cents first; turn the order round, or the words"
+            ],
+            id="smallest for largest",
+        ),
+        pytest.param(
+            "finance",
+            (INTENTS, "reserve.account_id, to_account_id: target.account_id", "target.account_id, to_account_id: reserve.account_id"),
+            [
+                f"intents.yaml: intents[top_up_and_pay].requests[{number}]: it says to target, and moved goes from there; exchange the arguments, or "
+                "the words"
+                for number in (0, 3)
+            ],
+            id="swapped accounts",
+        ),
+    ],
+)
+def test_a_plan_that_goes_against_its_words_is_found_before_anything_runs(tmp_path: Path, domain: str, edit: Edit, issues: list[str]) -> None:
+    assert [str(one) for one in check_intents(load_environment(spoilt(tmp_path / domain, domain, edit)))] == issues
+
+
+@pytest.mark.parametrize(
     ("edit", "issue"),
     [
         pytest.param(
@@ -239,6 +278,7 @@ def test_a_faulty_intent_yields_no_task(plant: OpenCourt, edits: list[Edit], int
         pytest.param("pay_some_fees", r"\$29\.99", "$30.99", NOT_SAID, id="a dollar more"),
         pytest.param("pay_some_fees", r"\$29\.99", "some money", NOT_SAID, id="lost amount"),
         pytest.param("pay_some_fees", r"\Z", " Use pay_fees.", TOOL_NAMED, id="named tool"),
+        pytest.param("renew_due_first", r" Which book.*", "", UNASKED, id="nothing asked"),
     ],
 )
 def test_a_request_that_lost_its_meaning_is_rejected(court: Court, intent: str, pattern: str, instead: str, found: dict[str, str]) -> None:
@@ -329,7 +369,8 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
     edits = (
         (INTENTS, FROZEN, f"{FROZEN}      - thawed: {{unfreeze_card: {{card_id: card.card_id}}}}\n"),
         (INTENTS, "reason: \"'duplicate'\"", "reason: \"'wrong_amount'\""),
-        (INTENTS, "reserve.account_id, to_account_id: target.account_id", "target.account_id, to_account_id: reserve.account_id"),
+        (INTENTS, THAWED, f"{THAWED}    outcome: refuse\n    rule: unusable_card_limit\n"),
+        (INTENTS, "    tell: [{kind: money, is: card.daily_limit_cents, before: true}]\n", ""),
     )
     environment = load_environment(spoilt(tmp_path_factory.mktemp("planted") / "finance", "finance", *edits))
     rows = populate(environment)
@@ -355,7 +396,9 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
             id="wrong enum value",
         ),
         pytest.param(
-            "top_up_and_pay", {"replay": "pay_bill fails: Account ac_4483 has $199.32 available, the bill is $199.34"}, id="swapped accounts"
+            "unfreeze_and_set_limit",
+            {"lawful": "what is asked breaks no rule if it is done in order: unfreeze_card, set_card_limit"},
+            id="refusal of what an earlier call makes lawful",
         ),
     ],
 )

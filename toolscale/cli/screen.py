@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -17,6 +17,9 @@ from toolscale.dataset.columns import Row, reject_row, task_row
 from toolscale.dataset.figures import Figures
 from toolscale.environment import Environment
 from toolscale.records import Judged
+
+if TYPE_CHECKING:
+    from toolscale.verify.selftest import SelfTest
 
 SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "bold red"), "not_run": ("·", "dim"), "attested": ("~", "dim")}
 
@@ -74,6 +77,32 @@ def print_figures(figures: Figures) -> None:
     for title, values in lines.items():
         console.print(f"[bold]{title}[/]: " + ", ".join(f"{name} {count:g}" for name, count in values.items()))
     console.print(_table(("tool", "golden calls"), list(figures.tools.items())))
+
+
+def print_selftest(found: SelfTest) -> None:
+    """Print how many defects of each kind were found, and by which gates; then what was let pass, and which good candidates were rejected."""
+    console = _console()
+    kinds = [
+        (row.kind, row.level, row.planted, row.rejected, _percent(row.share) or "no place", row.not_applicable,
+         ", ".join(f"{gate} {count}" for gate, count in row.gates.items()))
+        for row in found.kinds
+    ]  # fmt: skip
+    console.print(_table(("defect", "planted in the", "planted", "rejected", "share", "not applicable", "by the gates"), kinds))
+    share = found.rejected / found.planted if found.planted else None
+    console.print(f"[bold]{found.rejected}[/] of {found.planted} planted defects rejected ({_percent(share)})")
+    for row in found.kinds:
+        for outcome in row.outcomes:
+            if not outcome.findings:
+                console.print(Text.assemble(("✗ let pass ", "bold red"), f"{row.kind} in candidate {outcome.number}: {outcome.what}"))
+    rightly = len(found.good_rejected) - len(found.wrongly)
+    console.print(f"[bold]{found.good}[/] good candidates judged, {len(found.wrongly)} rejected, and {rightly} for a reason that they had by nature")
+    for outcome in found.good_rejected:
+        if outcome.findings.keys() != {"novel"}:
+            style = "bold red" if outcome in found.wrongly else "dim"
+            findings = "; ".join(f"{gate}: {finding}" for gate, finding in outcome.findings.items())
+            console.print(Text.assemble((f"  {outcome.number} {outcome.what} ", style), findings))
+    repeated = sum(outcome.findings.keys() == {"novel"} for outcome in found.good_rejected)
+    console.print(f"  {repeated} only because another of the draw was like them (--json lists them)", style="dim")
 
 
 def _console() -> Console:

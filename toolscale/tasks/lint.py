@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -18,7 +19,10 @@ FILE = "intents.yaml"
 def lint_plan(plan: Plan, environment: Environment) -> list[SpecIssue]:
     """Return every issue of a compiled intent."""
     place = f"intents[{plan.intent.id}]"
-    rules = (_literals(plan, environment), _tests(plan), _unused(plan), _superlatives(plan), _labels(plan), _stale(plan), _twice(plan))
+    rules = (
+        _literals(plan, environment), _tests(plan), _unused(plan), _superlatives(plan), _directions(plan), _ways(plan), _labels(plan), _stale(plan),
+        _twice(plan),
+    )  # fmt: skip
     return [SpecIssue(FILE, f"{place}.{where}", problem, remedy) for rule in rules for where, problem, remedy in rule]
 
 
@@ -93,6 +97,58 @@ def _superlatives(plan: Plan) -> Found:
             yield f"roles.{name}", "it is the first of an order, and no word of the request says so", "give it cues"
         if role.role.take == "all" and not cues and (name in acted or name not in parents):
             yield f"roles.{name}", "it means several rows, and no word of the request says so", "give it cues such as [all]"
+
+
+def _directions(plan: Plan) -> Found:
+    """The superlative in the words and the order in the plan point the same way: `lowest` takes the lowest, `newest` the latest date."""
+    for name, role in plan.roles.items():
+        order = _order(role.first) if role.first else None
+        if order is None:
+            continue
+        column, ascending = order
+        is_date = role.finder.columns.get(column) in ("date", "datetime")
+        for cue in role.role.cues or (role.description.cues if role.description else ()):
+            for word in cue.lower().split():
+                if (word in SIZES or (is_date and word in TIMES)) and {**SIZES, **TIMES}[word] != ascending:
+                    problem = f"the words say {cue!r}, and {role.first} takes the {'lowest' if ascending else 'highest'} {column} first"
+                    yield f"roles.{name}", problem, "turn the order round, or the words"
+                    break
+
+
+SIZES = dict.fromkeys(("lowest", "smallest", "least", "fewest", "cheapest", "lower", "smaller", "shortest"), True)
+SIZES |= dict.fromkeys(("highest", "largest", "biggest", "most", "greatest", "higher", "larger", "bigger", "longest", "dearest"), False)
+"""Words of size -> whether the lowest value comes first."""
+
+TIMES = dict.fromkeys(("earliest", "first", "oldest", "older", "earlier", "next", "soonest"), True)
+TIMES |= dict.fromkeys(("latest", "last", "newest", "newer", "later", "youngest", "recent"), False)
+"""Words of time -> whether the earliest date comes first; they speak of dates only (the oldest person has the highest age)."""
+
+
+def _order(first: str) -> tuple[str, bool] | None:
+    """Return (column, whether its lowest value comes first) for an order by one column, negated or as days to or from it; None for others."""
+    node, ascending = parse_expression(first, FILE, ""), True
+    while isinstance(node, exp.Neg | exp.Paren):
+        ascending ^= isinstance(node, exp.Neg)
+        node = node.this
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "days_between" and len(node.expressions) == 2:
+        start, end = node.expressions
+        ascending ^= isinstance(start, exp.Column)
+        node = start if isinstance(start, exp.Column) and not isinstance(end, exp.Column) else end
+    return (node.name, ascending) if isinstance(node, exp.Column) else None
+
+
+_INTO = re.compile(r"\b(?:to|into|onto)\]? \{(\w+)\}")
+
+
+def _ways(plan: Plan) -> Found:
+    """What stands in the words after `to` or `into` is not what a call takes something from (its parameter `from_…` beside a `to_…`)."""
+    for call in plan.calls():
+        sides = {name.partition("_")[0]: e.direct[0] for name, e in call.arguments.items() if e.direct is not None and e.direct[0] in plan.roles}
+        if not {"from", "to"} <= sides.keys() or sides["from"] == sides["to"]:
+            continue
+        for number, request in enumerate(plan.intent.requests):
+            if sides["from"] in _INTO.findall(request) and sides["to"] not in _INTO.findall(request):
+                yield f"requests[{number}]", f"it says to {sides['from']}, and {call.name} goes from there", "exchange the arguments, or the words"
 
 
 def _each_roles(steps: tuple[StepPlan, ...]) -> Iterator[str]:

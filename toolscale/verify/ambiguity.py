@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -40,12 +40,11 @@ class Ambiguity:
         for name, role in subject.plan.roles.items():
             if name not in subject.recording.chosen:
                 continue
-            keys = self._fitting(subject, role)
             if role.role.take == "all":
                 chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[name]}
-                readings = [keys] if set(keys) != chosen else []
+                readings = [keys for keys in self._sets(subject, role) if set(keys) != chosen]
             else:
-                readings = [[key] for key in keys][:ALTERNATIVES]
+                readings = [[key] for key in self._fitting(subject, role)][:ALTERNATIVES]
             for reading in readings:
                 finding = self._other_end(subject, recorder, role, reading)
                 if finding is not None:
@@ -71,26 +70,46 @@ class Ambiguity:
         return None
 
     def _fitting(self, subject: Subject, role: RolePlan) -> list[tuple[Any, ...]]:
-        """Keys of the rows under the bound parent that fit the stated part of the role, best first; of one row, all but those that are right."""
-        place = (" + ".join([subject.candidate.intent_id, *subject.candidate.evolutions]), role.name)
+        """Keys of the rows under the bound parent that fit the stated part of the role, best first, but for those that are right."""
+        rows = self._rows(subject, role, self._stated(subject, role))
+        chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[role.name]}
+        if role.first and self._has_cues(subject, role):
+            # Those that a tool refuses are passed over, so all that come no later than the chosen one are other readings.
+            last = next((number for number, row in enumerate(rows) if tuple(row[:-1]) in chosen), 0)
+            rows = [row for number, row in enumerate(rows) if number <= last or row[-1] == rows[last][-1]]
+        chosen |= {tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())}
+        return [key for row in rows if (key := tuple(row[:-1])) not in chosen]
+
+    def _sets(self, subject: Subject, role: RolePlan) -> Iterator[list[tuple[Any, ...]]]:
+        """Keys of the sets that a role may mean: of all rows that fit what is stated, then by all conditions but one of those that are not.
+
+        The first alone is not enough: one row in it that a tool refuses, and that nobody means, would hide that others are missing.
+        """
+        stated = self._stated(subject, role)
+        every = self._conjuncts[(_plan_name(subject), role.name)]
+        unstated = [text for text in every if text not in stated]
+        kept = [tuple(text for text in every if text != dropped) for dropped in unstated] if len(unstated) > 1 else []
+        for conditions in (stated, *kept):
+            yield [tuple(row[:-1]) for row in self._rows(subject, role, conditions)]
+
+    def _stated(self, subject: Subject, role: RolePlan) -> tuple[str, ...]:
+        """The conjuncts of a role that the request states."""
+        place = (_plan_name(subject), role.name)
         if place not in self._conjuncts:
             if len(self._conjuncts) > KEPT:
                 self._conjuncts.clear()
                 self._statements.clear()
             where = role.role.where
             self._conjuncts[place] = conjuncts(where.replace("{all}", role.table), "intents.yaml", ".".join(place)) if where else ()
-        stated = tuple(text for text in self._conjuncts[place] if self._is_stated(text, subject, role))
-        if (*place, stated) not in self._statements:
-            self._statements[(*place, stated)] = self._compile(subject.plan, role, stated)
-        statement, binds = self._statements[(*place, stated)]
-        rows = self.reader.sandbox.query(statement, self._values(binds, subject, role))
-        if role.role.take == "all":
-            return [tuple(row[:-1]) for row in rows]
-        if role.first and self._has_cues(subject, role):
-            rows = [row for row in rows if row[-1] == rows[0][-1]]
-        chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[role.name]}
-        chosen |= {tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())}
-        return [key for row in rows if (key := tuple(row[:-1])) not in chosen]
+        return tuple(text for text in self._conjuncts[place] if self._is_stated(text, subject, role))
+
+    def _rows(self, subject: Subject, role: RolePlan, conditions: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """Key and rank of the rows under the bound parent that fit some conjuncts and the description, best first."""
+        place = (_plan_name(subject), role.name, conditions)
+        if place not in self._statements:
+            self._statements[place] = self._compile(subject.plan, role, conditions)
+        statement, binds = self._statements[place]
+        return list(self.reader.sandbox.query(statement, self._values(binds, subject, role)))
 
     def _has_cues(self, subject: Subject, role: RolePlan) -> bool:
         """Whether the words of a superlative stand in the request."""
@@ -151,3 +170,7 @@ def _words_of(node: exp.Expr) -> tuple[tuple[str | None, ...], bool]:
     constants = [] if node.find(exp.Select) is not None else list(node.find_all(exp.Literal))
     names_slot = any(column.table == "say" for column in node.find_all(exp.Column))
     return tuple(constant.this if constant.is_string else None for constant in constants), names_slot
+
+
+def _plan_name(subject: Subject) -> str:
+    return " + ".join([subject.candidate.intent_id, *subject.candidate.evolutions])

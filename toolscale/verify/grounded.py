@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from toolscale.language import contains_words, mentions, states
@@ -37,7 +38,23 @@ def ungrounded(subject: Subject) -> str | None:
         for cue in cues:
             if not contains_words(request, cue):
                 return f"the request lacks the cue {cue!r} of {name}"
-    return _enum_without_cue(subject) or _unaccounted(subject)
+    return _enum_without_cue(subject) or _unaccounted(subject) or _unasked(subject)
+
+
+_ASKING = re.compile(
+    r"\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
+    r"read|remind|require|provide|determine|learn|let me have|count|add up|total|number|sum|amount|digits|find out|look up|show)\b",
+    re.IGNORECASE,
+)
+"""Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that ask nothing at all."""
+
+
+def _unasked(subject: Subject) -> str | None:
+    """Return the first fact of a task whose request asks nothing at all. Whether it asks for *this* fact is for a person to read."""
+    if subject.plan.intent.outcome != "fulfil" or not subject.facts or _ASKING.search(subject.candidate.request):
+        return None
+    fact = subject.facts[0]
+    return f"the request asks nothing, and the {fact.kind} {fact.value} must be told"
 
 
 def _argument_slots(plan: Plan) -> set[str]:

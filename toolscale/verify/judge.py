@@ -119,7 +119,11 @@ class Judge:
         inputs = self.inputs(candidate)
         self.states.forget()
         self.world.reset()
-        return self._subject(plan, candidate, inputs, self.recorder.record(plan, inputs))
+        return self._subject(plan, candidate, inputs, self.record(plan, inputs))
+
+    def record(self, plan: Plan, inputs: Inputs) -> Recording:
+        """Run a plan on the world of the judge. What this returns is what the gates look at: a self-test alters it here."""
+        return self.recorder.record(plan, inputs)
 
     def _unrecorded(self, candidate: Candidate, rejection: Rejection) -> Judged:
         results = [
@@ -171,6 +175,7 @@ class Judge:
         gate("grounded", ungrounded(subject), "every said value reads back as itself")
         gate("unambiguous", outdated(subject) or self._ambiguity.find(subject, self.recorder), "no other row fits what is said")
         rule, invariant = self._laws.broken(subject, self.recorder)
+        rule = rule or self._laws.allowed(subject, self.recorder)
         gate("lawful", rule, "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken")
         gate("integrity", invariant, "invariants hold after every call")
         rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
@@ -220,7 +225,17 @@ class Judge:
                 return f"call {position + 1}, {recorded.call.name}, fails: {result.error}"
             if result.value != recorded.call.result:
                 return f"call {position + 1}, {recorded.call.name}, gives another result than recorded"
-        return None if self.world.net_changes() == subject.net else "the row changes differ from those recorded"
+        if self.world.net_changes() != subject.net:
+            return "the row changes differ from those recorded"
+        return self._rerecord_finding(subject)
+
+    def _rerecord_finding(self, subject: Subject) -> str | None:
+        """Record the plan again: calls and facts are what the plan says, not merely something that can be replayed."""
+        self.world.reset()
+        again = self.recorder.record(subject.plan, subject.inputs)
+        if [recorded.as_made for recorded in again.calls] != [recorded.as_made for recorded in subject.recording.calls]:
+            return "the plan, recorded again, makes other calls"
+        return None if again.facts == subject.recording.facts else "the plan, recorded again, tells other facts"
 
     def _ask_replica(self, subject: Subject) -> int:
         """Let the other process replay while this one judges."""

@@ -148,24 +148,31 @@ class MutantMaker:
 
     def _amounts(self, subject: Subject) -> Iterator[Trajectory]:
         said = [value for name, value in subject.candidate.say.items() if subject.plan.intent.slots[name].kind == "money"]
+        others = {}
         for position, name, value, _ in self._arguments(subject):
             if isinstance(value, int) and not isinstance(value, bool) and self._kind(subject.writes[position].name, name) == "integer":
-                for other in (value + 1, value - 1, value * 100, value // 100, *said):
-                    if other != value:
-                        yield Trajectory("amount", "wrong", swap_argument(subject.writes, position, **{name: other}))
+                others[position, name] = [other for other in (value + 1, value - 1, value * 100, value // 100, *said) if other != value]
+        return self._in_turn("amount", subject, others)
 
     def _dates(self, subject: Subject) -> Iterator[Trajectory]:
+        others = {}
         for position, name, value, _ in self._arguments(subject):
             if self._schema(subject.writes[position].name, name).get("format") == "date":
-                for days in (1, 7, -1, 31):
-                    other = (date.fromisoformat(value) + timedelta(days=days)).isoformat()
-                    yield Trajectory("date", "wrong", swap_argument(subject.writes, position, **{name: other}))
+                others[position, name] = [(date.fromisoformat(value) + timedelta(days=days)).isoformat() for days in (1, 7, -1, 31)]
+        return self._in_turn("date", subject, others)
 
     def _enums(self, subject: Subject) -> Iterator[Trajectory]:
+        others = {}
         for position, name, value, _ in self._arguments(subject):
-            for other in self._schema(subject.writes[position].name, name).get("enum", ()):
-                if other != value:
-                    yield Trajectory("enum", "wrong", swap_argument(subject.writes, position, **{name: other}))
+            others[position, name] = [other for other in self._schema(subject.writes[position].name, name).get("enum", ()) if other != value]
+        return self._in_turn("enum", subject, others)
+
+    def _in_turn(self, operator: str, subject: Subject, others: Mapping[tuple[int, str], Sequence[Any]]) -> Iterator[Trajectory]:
+        """Yield one mutant of each argument, then the next of each: an operator's share must reach every argument before it is used up."""
+        for turn in range(max(map(len, others.values()), default=0)):
+            for (position, name), values in others.items():
+                if turn < len(values):
+                    yield Trajectory(operator, "wrong", swap_argument(subject.writes, position, **{name: values[turn]}))
 
     def _schema(self, tool: str, parameter: str) -> dict[str, Any]:
         return self.environment.tools[tool].spec.parameters[parameter]

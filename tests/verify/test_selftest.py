@@ -1,0 +1,85 @@
+"""The judge is judged: planted defects are rejected, good candidates are not, and without any one gate a threshold is missed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from toolscale.cli import main
+from toolscale.environment import load_environment, populate
+from toolscale.errors import UsageError
+from toolscale.records import GATES
+from toolscale.verify.defects import DEFECTS
+from toolscale.verify.selftest import LINT, SelfTest, run_selftest
+
+NO_PLACE = {"exchanged_slots", "swapped_arguments", "wrong_enum", "freeze_and_unfreeze", "forgetful_tool", "planted_twin"}
+"""What the mock domain is too small for; `unsaid_condition` seldom finds a place in it."""
+
+SOLE = {
+    LINT: "lowest_for_highest", "schema": "missing_row", "integrity": "broken_invariant", "replay": "refused_call", "case_agrees": "wrong_case_row",
+    "deterministic": "unreproducible_row", "engines_agree": "engine_difference", "grounded": "hedged_amount", "unambiguous": "tie",
+    "idle_fails": "handed_over", "necessary": "there_and_back", "mutants_killed": "deaf_parameter", "equivalents_accepted": "contradiction",
+    "lawful": "done_though_forbidden", "not_leaked": "leaked_answer", "novel": "duplicate_task",
+}  # fmt: skip
+"""Gate -> a kind of defect that is let pass without it."""
+
+
+@pytest.fixture(scope="module")
+def mock() -> SelfTest:
+    """A small self-test of the mock domain."""
+    environment = load_environment("mock")
+    return run_selftest(environment, populate(environment), per_kind=4, seed=1)
+
+
+def test_the_judge_finds_what_was_planted_and_spares_what_is_good(mock: SelfTest) -> None:
+    assert list(mock.missed()) == []
+    assert {row.kind for row in mock.kinds if not row.planted} - {"unsaid_condition"} == NO_PLACE
+    assert [(row.kind, outcome.what) for row in mock.kinds for outcome in row.outcomes if not outcome.findings] == []
+    assert mock.wrongly == () and mock.good >= 50
+    assert {row.level for row in mock.kinds} == {"request", "case", "plan", "tools", "rows", "recording", "company"}
+
+
+@pytest.mark.parametrize("gate", [LINT, *(gate for gate in GATES if gate != "solvable")])
+def test_without_a_gate_a_threshold_is_missed(mock: SelfTest, gate: str) -> None:
+    blind = mock.without(gate)
+    (row,) = [row for row in blind.kinds if row.kind == SOLE[gate]]
+    assert f"{row.rejected} of {row.planted} defects of the kind {row.kind} were rejected, fewer than 90%" in list(blind.missed())
+
+
+def test_a_self_test_draws_the_same_again_and_another_with_another_seed() -> None:
+    environment = load_environment("mock")
+    rows = populate(environment)
+    one, same, other = (run_selftest(environment, rows, per_kind=3, seed=seed, kinds=["stray_amount", "tie"]) for seed in (0, 0, 1))
+    assert one == same
+    assert one.kinds[0].outcomes != other.kinds[0].outcomes
+
+
+def test_a_kind_that_there_is_not_is_named() -> None:
+    environment = load_environment("mock")
+    with pytest.raises(UsageError, match="there is no defect of the kind 'typo'; the kinds are hedged_amount, "):
+        run_selftest(environment, populate(environment), kinds=["typo"])
+
+
+def test_a_bank_has_a_place_for_what_the_mock_domain_is_too_small_for() -> None:
+    environment = load_environment("finance")
+    found = run_selftest(environment, populate(environment), per_kind=2, kinds=sorted(NO_PLACE))
+    assert [(row.kind, row.planted, row.rejected) for row in found.kinds] == [(kind, 2, 2) for kind in sorted(NO_PLACE)]
+    assert list(found.missed()) == []
+
+
+def test_every_defect_says_what_is_wrong() -> None:
+    assert len(DEFECTS) >= 24
+    assert [kind for kind, defect in DEFECTS.items() if not defect.words.endswith(".") or kind != defect.kind] == []
+
+
+def test_the_verb_prints_tables_and_exits_by_the_thresholds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie,hedged_amount"]) == 0
+    shown = capsys.readouterr().out
+    assert "hedged_amount" in shown and "4 of 4 planted defects rejected (100.0 %)" in shown
+    assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["planted"], found["rejected"], found["kinds"][0]["gates"], found["missed"]) == (2, 2, {"unambiguous": 2}, [])
+    assert main(["selftest", "mock", "--kinds", "planted_twin"]) == 1
+    assert capsys.readouterr().err == "toolscale: no defect could be planted\n"
+    assert main(["selftest", "mock", "--kinds", "typo"]) == 2

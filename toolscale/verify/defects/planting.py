@@ -1,0 +1,243 @@
+"""What a planted defect is, the ground it is planted in, and the court that judges it."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from toolscale.environment import Environment, Rows, World
+from toolscale.language import render
+from toolscale.records import Candidate, FactKind, Intent, IntentsSpec, PolicySpec
+from toolscale.tasks import CandidateSource, Recorder, Rejection
+from toolscale.tasks.check import check_intents
+from toolscale.tasks.phrase import KIND_OF_TYPE
+from toolscale.tasks.plan import Plan
+from toolscale.tasks.record import Inputs, Recording
+from toolscale.verify.judge import Judge
+
+Level = Literal["request", "case", "plan", "tools", "rows", "recording", "company"]
+"""Where a defect sits: in the words; in what the candidate is bound to; in the author's intent; in a tool or engine; in the database; in what was
+recorded; in the tasks that came before."""
+
+Alter = Callable[[World, Recording], None]
+"""Changes what was recorded, in place, before the gates look at it; the world stands after the recorded calls."""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A candidate with a defect, and what it must be judged with where that is not the environment as it is."""
+
+    candidate: Candidate
+    what: str
+    """What was done to it, in words."""
+    plan: Plan | None = None
+    """The plan of a bent intent; the candidate is one of its own."""
+    refused: str | None = None
+    """What lint or the compiler said of a bent intent: it never came before a judge."""
+    environment: Environment | None = None
+    rows: Rows | None = None
+    alter: Alter | None = None
+    before: tuple[Candidate, ...] = ()
+    """Candidates that are judged, and remembered as tasks, before this one."""
+    audited: Literal["", "process", "engine"] = ""
+    """Besides, replay it in a second process, or on the second engine. Where rows or tools differ from the folder's, the second process differs
+    whatever the defect is, so it is asked only where the defect is just that."""
+
+
+Plant = Callable[["Ground", Candidate, random.Random], Planted | None]
+"""Plants a defect in a good candidate; None where it would not be one, or there is no place for it."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """A kind of defect."""
+
+    kind: str
+    level: Level
+    words: str
+    """What is wrong with the task then, in one line."""
+    plant: Plant
+
+
+class Court(Judge):
+    """A judge whose recordings can be altered before its gates look at them, and that takes plans of bent intents."""
+
+    alter: Alter | None = None
+
+    def record(self, plan: Plan, inputs: Inputs) -> Recording:
+        """Record, and alter what was recorded."""
+        recording = super().record(plan, inputs)
+        if self.alter is not None:
+            self.alter(self.world, recording)
+        return recording
+
+
+class Ground:
+    """The environment as it is: what the defects look at when they decide where to sit. It never asks a judge for a verdict."""
+
+    def __init__(self, environment: Environment, rows: Rows) -> None:
+        self.environment = environment
+        self.rows = rows
+        self.world = World(environment, rows)
+        """For trying calls, and for drawing cases of bent intents: reset it first."""
+        self.source = CandidateSource(environment, World(environment, rows))
+        self.recorder = Recorder(self.world, environment.spec.policy.constants)
+        self.today = environment.spec.world.today
+        self._index: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
+        self._recorded: tuple[Candidate, Recording] | None = None
+
+    def close(self) -> None:
+        """Free the worlds."""
+        self.world.close()
+        self.source.world.close()
+
+    def plan_of(self, candidate: Candidate) -> Plan:
+        """The plan of a good candidate."""
+        return self.source.plans[candidate.intent_id]
+
+    def table(self, name: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+        """The rows of a table by key."""
+        if name not in self._index:
+            spec = self.environment.schema.tables[name]
+            listed = [dict(zip(spec.columns, row, strict=True)) for row in self.rows.get(name, ())]
+            self._index[name] = {tuple(row[column] for column in spec.key): row for row in listed}
+        return self._index[name]
+
+    def inputs(self, plan: Plan, candidate: Candidate) -> Inputs:
+        """What the request says, for a plan whose roles are bound in the candidate."""
+        bound = {name: self.table(role.table)[tuple(candidate.bindings[name][0])] for name, role in plan.roles.items() if role.said}
+        return Inputs(dict(candidate.say), {name: {column: row[column] for column in plan.roles[name].said} for name, row in bound.items()})
+
+    def recording(self, candidate: Candidate) -> Recording:
+        """What is recorded for a good candidate. Treat it as read-only."""
+        if self._recorded is None or self._recorded[0] is not candidate:
+            self._recorded = (candidate, self.record(self.plan_of(candidate), candidate))
+        return self._recorded[1]
+
+    def can_record(self, candidate: Candidate) -> bool:
+        """Whether a good candidate can be recorded."""
+        try:
+            self.recording(candidate)
+        except Rejection:
+            return False
+        return True
+
+    def alone(self, candidate: Candidate, environment: Environment | None = None) -> Environment:
+        """The environment, or another one, with no intent but that of the candidate: a judge of one candidate need not compile the others."""
+        base = environment or self.environment
+        only = IntentsSpec.model_construct(intents=(self.plan_of(candidate).intent,))
+        return replace(base, spec=base.spec.model_copy(update={"intents": only}))
+
+    def record(self, plan: Plan, candidate: Candidate) -> Recording:
+        """Record a candidate with a plan on the rows as they are. Raises Rejection."""
+        self.world.reset()
+        return self.recorder.record(plan, self.inputs(plan, candidate))
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A value of the case where it stands in the request."""
+
+    name: str
+    """A slot, or role.column."""
+    kind: FactKind
+    value: Any
+    form: str
+    written: str
+
+    def replaced(self, candidate: Candidate, other: str) -> Candidate:
+        """The candidate with every occurrence in its request written otherwise."""
+        return candidate.model_copy(update={"request": standing(self.written).sub(lambda _: other, candidate.request)})
+
+
+def standing(words: str) -> re.Pattern[str]:
+    """The pattern that finds words as whole words, whatever their case."""
+    return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)", re.IGNORECASE)
+
+
+_FORMS: Mapping[str, tuple[str, ...]] = {
+    "money": ("money", "words"), "date": ("date", "day", "nth"), "number": ("number",), "text": ("text",), "digits": ("digits",), "id": ("text",),
+}  # fmt: skip
+
+
+def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
+    """Every slot and described column of a candidate that stands in its request, in the form in which it does."""
+    plan = ground.plan_of(candidate)
+    values: list[tuple[str, FactKind, Any, Any]] = [
+        (name, slot.kind, candidate.say[name], slot.tense) for name, slot in plan.intent.slots.items()
+    ]  # fmt: skip
+    for name, columns in ground.inputs(plan, candidate).said.items():
+        role = plan.roles[name]
+        types = ground.environment.schema.tables[role.table].columns
+        tense = role.description.tense if role.description else None
+        values += [(f"{name}.{column}", KIND_OF_TYPE[types[column].type], value, tense) for column, value in columns.items()]
+    found = []
+    for name, kind, value, tense in values:
+        for form in _FORMS.get(kind, ()):
+            written = render(value, form, ground.today, tense)
+            if standing(written).search(candidate.request):
+                found.append(Spoken(name, kind, value, form, written))
+                break
+    return found
+
+
+def bend(
+    ground: Ground, candidate: Candidate, intent: Intent, what: str, *, environment: Environment | None = None, policy: PolicySpec | None = None,
+    enforced: bool = False,
+) -> Planted | None:  # fmt: skip
+    """Hand in a bent intent as its author would: lint it, compile it, draw its own case and words with the draw of the good candidate.
+
+    None if there is no case for it, or if the good plan does and tells the same for that very case: then nothing is wrong with it. With `enforced`,
+    None too if a tool refuses what the good plan does: what a request means is what it states and what the tools enforce.
+    """
+    own = environment is not None
+    base = environment or ground.environment
+    update: dict[str, Any] = {"intents": IntentsSpec.model_construct(intents=(intent,))}
+    if policy is not None:
+        update["policy"] = policy
+    changed = replace(base, spec=base.spec.model_copy(update=update))
+    issues = check_intents(changed)
+    if issues:
+        return Planted(candidate, what, refused=f"{issues[0].place}: {issues[0].problem}")
+    source = CandidateSource(changed, ground.world)
+    ground.world.reset()
+    drawn = source.draw(candidate.seed, candidate.number // len(ground.source.intents))
+    if drawn is None or (not own and not _differs(ground, drawn, source.plans[intent.id], ground.plan_of(candidate), enforced)):
+        return None
+    name = f"{intent.id}~bent"  # judges keep what they compiled by the id of the intent
+    plan = replace(source.plans[intent.id], intent=intent.model_copy(update={"id": name}))
+    return Planted(drawn.model_copy(update={"intent_id": name}), what, plan=plan, environment=changed if own else None)
+
+
+def _differs(ground: Ground, drawn: Candidate, bent: Plan, plan: Plan, enforced: bool) -> bool:
+    """Whether the bent plan does or tells another thing than the good one for a case, or only one of them can be carried out."""
+    if bent.intent.outcome != plan.intent.outcome or set(drawn.say) != set(plan.intent.slots) or bent.roles.keys() != plan.roles.keys():
+        return True
+    outcomes: list[Any] = []
+    for each in (bent, plan):
+        try:
+            made = ground.record(each, drawn)
+        except Rejection as rejection:
+            if each is plan and enforced and rejection.gate == "replay":
+                return False
+            outcomes.append(None)
+            continue
+        calls = [(call.name, call.arguments) for call in made.write_calls]
+        outcomes.append((calls, [(fact.kind, fact.value) for fact in made.facts]))
+    return outcomes[0] is None or outcomes[0] != outcomes[1]
+
+
+def pick(rng: random.Random, options: Any) -> Any:
+    """Draw one of some options, None of none."""
+    listed = list(options)
+    return rng.choice(listed) if listed else None
+
+
+def shuffled(rng: random.Random, options: Any) -> Iterator[Any]:
+    """Yield all options in a drawn order."""
+    listed = list(options)
+    rng.shuffle(listed)
+    yield from listed

@@ -1,0 +1,250 @@
+"""The judge on trial: defects are planted in good candidates before they are judged, and it is counted which gates find them.
+
+A kind is tried on candidates in an order that the seed draws, until it was planted as often as was asked for. Candidates in which it would be no
+defect (there is no place for it, or what it changes comes to the same) are counted as not applicable; the judge has no say in that.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from toolscale.canonical import stable_int
+from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
+from toolscale.environment import Environment, Rows
+from toolscale.errors import UsageError
+from toolscale.records import Candidate, Judged
+from toolscale.verify.defects import DEFECTS, Court, Defect, Ground, Planted
+from toolscale.verify.novel import Novelty
+
+LINT = "lint"
+"""Stands among the gates for what never came before the judge: the bent intent was refused when it was compiled."""
+
+RIGHTLY = frozenset(("unambiguous", "case_agrees", "novel"))
+"""Gates that reject candidates of a natural draw with reason: a client with two bills of one company, a task that was there before."""
+
+TURNS = 40
+"""Candidates of each intent among which those of a kind are drawn, if so many are needed."""
+
+PATIENCE = 6
+"""Candidates of each intent that are tried in vain before a kind is taken to have no place in the environment."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one candidate: its number, what was done to it, and gate -> finding of the gates that rejected it."""
+
+    number: int
+    what: str
+    findings: dict[str, str]
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """What became of the candidates of one kind."""
+
+    kind: str
+    level: str
+    words: str
+    not_applicable: int
+    """Candidates that were passed over: the kind has no place in them, or would be no defect."""
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def planted(self) -> int:
+        """How many candidates with the defect were judged."""
+        return len(self.outcomes)
+
+    @property
+    def rejected(self) -> int:
+        """How many of them some gate rejected."""
+        return sum(bool(outcome.findings) for outcome in self.outcomes)
+
+    @property
+    def share(self) -> float | None:
+        """The share rejected; None if the kind was not planted."""
+        return self.rejected / self.planted if self.planted else None
+
+    @property
+    def gates(self) -> dict[str, int]:
+        """Gate -> how many it rejected, most first; a candidate counts for every gate that rejected it."""
+        return dict(Counter(gate for outcome in self.outcomes for gate in outcome.findings).most_common())
+
+    @property
+    def alone(self) -> dict[str, int]:
+        """Gate -> how many it alone rejected."""
+        return dict(Counter(next(iter(outcome.findings)) for outcome in self.outcomes if len(outcome.findings) == 1).most_common())
+
+
+@dataclass(frozen=True)
+class SelfTest:
+    """The judge of one environment, judged."""
+
+    domain: str
+    seed: int
+    kinds: tuple[KindRow, ...]
+    good: int
+    """Good candidates judged: those of the draw in which defects were planted, as they were."""
+    good_rejected: tuple[Outcome, ...]
+    """Those of them that were rejected; `what` is their intent."""
+
+    @property
+    def wrongly(self) -> tuple[Outcome, ...]:
+        """The good candidates that were rejected by a gate which has no reason to."""
+        return tuple(outcome for outcome in self.good_rejected if not outcome.findings.keys() <= RIGHTLY)
+
+    @property
+    def planted(self) -> int:
+        """Defects planted, over all kinds."""
+        return sum(row.planted for row in self.kinds)
+
+    @property
+    def rejected(self) -> int:
+        """Defects rejected, over all kinds."""
+        return sum(row.rejected for row in self.kinds)
+
+    def without(self, gate: str) -> SelfTest:
+        """The same self-test by a judge whose `gate` lets everything pass. A gate that ends recording early had the last word: nothing else spoke."""
+
+        def spared(outcome: Outcome) -> Outcome:
+            return replace(outcome, findings={name: finding for name, finding in outcome.findings.items() if name != gate})
+
+        kinds = tuple(replace(row, outcomes=tuple(map(spared, row.outcomes))) for row in self.kinds)
+        good = tuple(left for outcome in self.good_rejected if (left := spared(outcome)).findings)
+        return replace(self, kinds=kinds, good_rejected=good)
+
+    def missed(self) -> Iterator[str]:
+        """Yield each threshold that was missed, in one line."""
+        if not self.planted:
+            yield "no defect could be planted"
+            return
+        if self.rejected < SELFTEST_REJECTED * self.planted:
+            yield f"{self.rejected} of {self.planted} planted defects were rejected, fewer than {SELFTEST_REJECTED:.0%}"
+        for row in self.kinds:
+            if row.rejected < SELFTEST_KIND * row.planted:
+                yield f"{row.rejected} of {row.planted} defects of the kind {row.kind} were rejected, fewer than {SELFTEST_KIND:.0%}"
+        if len(self.wrongly) > SELFTEST_GOOD * self.good:
+            yield f"{len(self.wrongly)} of {self.good} good candidates were rejected, more than {SELFTEST_GOOD:.0%}"
+
+
+def run_selftest(
+    environment: Environment, rows: Rows, *, per_kind: int = 20, seed: int = 0, kinds: Sequence[str] = (), progress: Progress | None = None
+) -> SelfTest:
+    """Plant `per_kind` defects of each kind (all of them by default) and judge them. The draw depends on the seed and the environment alone.
+
+    UsageError for a kind that there is not.
+    """
+    unknown = [kind for kind in kinds if kind not in DEFECTS]
+    if unknown:
+        raise UsageError(f"there is no defect of the kind {unknown[0]!r}; the kinds are {', '.join(DEFECTS)}")
+    chosen = [DEFECTS[kind] for kind in dict.fromkeys(kinds)] or list(DEFECTS.values())
+    trial = _Trial(environment, rows, seed)
+    try:
+        found = []
+        for number, defect in enumerate(chosen):
+            if progress is not None:
+                progress(defect.kind.replace("_", " "), number, len(chosen))
+            found.append(trial.kind(defect, per_kind))
+    finally:
+        trial.close()
+    return SelfTest(environment.domain, seed, tuple(found), len(trial.good), tuple(trial.good_rejected))
+
+
+class _Trial:
+    """One run: the good candidates, the judge of the environment as it is, and judges of what was changed."""
+
+    def __init__(self, environment: Environment, rows: Rows, seed: int) -> None:
+        self.seed = seed
+        self.ground = Ground(environment, rows)
+        self.court = Court(environment, rows, audit_share=0)
+        self.good: dict[int, bool] = {}
+        """Number -> whether the candidate, as it was drawn, was accepted."""
+        self.good_rejected: list[Outcome] = []
+        self._drawn: dict[int, Candidate | None] = {}
+        self._novelty = Novelty()
+
+    def close(self) -> None:
+        """End the judge and the worlds."""
+        self.court.close()
+        self.ground.close()
+
+    def kind(self, defect: Defect, per_kind: int) -> KindRow:
+        """Plant a kind of defect and judge it."""
+        rng = random.Random(stable_int("selftest", self.seed, self.ground.environment.domain, defect.kind))
+        intents = len(self.ground.source.intents)
+        numbers = list(range(TURNS * intents))
+        rng.shuffle(numbers)
+        outcomes: list[Outcome] = []
+        passed = vain = 0
+        for number in numbers:
+            if len(outcomes) == per_kind or vain == PATIENCE * intents:
+                break
+            candidate = self._draw(number)
+            if candidate is None:
+                continue
+            # Planting is tried first: where there is no place for the defect, the candidate need not be judged.
+            planted = defect.plant(self.ground, candidate, rng) if self.good.get(number, True) and self._is_recorded(candidate) else None
+            if planted is None:
+                passed, vain = passed + 1, vain + 1
+            elif self._is_good(number, candidate):
+                vain = 0
+                outcomes.append(Outcome(number, planted.what, self._findings(planted)))
+        return KindRow(defect.kind, defect.level, defect.words, passed, tuple(outcomes))
+
+    def _draw(self, number: int) -> Candidate | None:
+        if number not in self._drawn:
+            self._drawn[number] = self.ground.source.draw(self.seed, number)
+        return self._drawn[number]
+
+    def _is_recorded(self, candidate: Candidate) -> bool:
+        """Whether the candidate can be recorded at all; if not, it is among the good ones that were rejected."""
+        if candidate.number not in self.good and not self.ground.can_record(candidate):
+            self._is_good(candidate.number, candidate)
+        return self.good.get(candidate.number, True)
+
+    def _is_good(self, number: int, candidate: Candidate) -> bool:
+        if number not in self.good:
+            judged = self.court.judge(candidate)
+            self.good[number] = judged.verdict.accepted
+            findings = _failed(judged, self._novelty)
+            if findings:
+                self.good_rejected.append(Outcome(number, candidate.intent_id, findings))
+        return self.good[number]
+
+    def _findings(self, planted: Planted) -> dict[str, str]:
+        """Judge a candidate with a defect; return gate -> finding of the gates that reject it."""
+        if planted.refused is not None:
+            return {LINT: planted.refused}
+        own = planted.environment is not None or planted.rows is not None
+        court = self._own_court(planted) if own else self.court
+        if planted.plan is not None:
+            court.plans[planted.candidate.intent_id] = planted.plan
+        novelty = Novelty()
+        try:
+            for before in planted.before:
+                novelty.check(court.judge(before))
+            court.alter = planted.alter
+            return _failed(court.judge(planted.candidate), novelty)
+        finally:
+            court.alter = None
+            if planted.plan is not None:
+                del court.plans[planted.candidate.intent_id]
+            if own:
+                court.close()
+
+    def _own_court(self, planted: Planted) -> Court:
+        """A judge of a changed environment or of changed rows; of the intents it knows the one that is judged."""
+        environment = self.ground.alone(planted.candidate, planted.environment) if planted.plan is None else planted.environment
+        rows = self.ground.rows if planted.rows is None else planted.rows
+        shares = 1.0 if planted.audited == "engine" else 0.0
+        assert environment is not None, "a plan of its own comes with its environment, or is judged in the common one"
+        return Court(environment, rows, audit_share=shares, replica=planted.audited == "process")
+
+
+def _failed(judged: Judged, novelty: Novelty) -> dict[str, str]:
+    novel = novelty.check(judged)
+    return {gate.gate: gate.finding for gate in (*judged.verdict.failed, novel) if gate.status == "fail"}
