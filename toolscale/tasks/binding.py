@@ -91,21 +91,24 @@ class CandidateSource:
 
     def draw(self, seed: int, number: int) -> Candidate | None:
         """Return the candidate with this number, or None if no case is found for it."""
-        stream, turn = self.streams[number % len(self.streams)], number // len(self.streams)
-        intent = stream.intent
-        rng = random.Random(stable_int("candidate", seed, self.environment.domain, stream.name, turn))
+        stream = self.streams[number % len(self.streams)]
         evolutions: tuple[str, ...] = ()
         if stream.kind != "plain":
-            drawn = draw_chain(
-                self.environment, self.catalogue.intents, intent, self._partners[intent.id], turned=stream.kind == "turned", rng=rng
-            )
+            partners, rng = self._partners[stream.intent.id], self._rng("chain", seed, number)
+            drawn = draw_chain(self.environment, self.catalogue.intents, stream.intent, partners, turned=stream.kind == "turned", rng=rng)
             if drawn is None:
                 return None
             evolutions = drawn[0]
+        return self.draw_evolved(seed, number, evolutions)
+
+    def draw_evolved(self, seed: int, number: int, evolutions: tuple[str, ...]) -> Candidate | None:
+        """Return the candidate with this number for a given chain of evolutions, or None if the chain does not apply or no case is found."""
+        intent, turn = self.streams[number % len(self.streams)].intent, number // len(self.streams)
         try:
             plan, queries = self.catalogue.plan(intent.id, evolutions), self.catalogue.queries(intent.id, evolutions)
         except Inapplicable:
             return None
+        rng = self._rng("candidate", seed, number)
         say = {name: self._slot(slot, rng) for name, slot in plan.intent.slots.items() if slot.sql is None}
         env: dict[str, Any] = {"say": say, "policy": dict(self.environment.spec.policy.constants)}
         case = self._bind(queries, 0, env, {}, rng)
@@ -117,6 +120,11 @@ class CandidateSource:
             domain=self.environment.domain, number=number, seed=seed, intent_id=intent.id, bindings=bindings, say=dict(case.say),
             request=words.request, skeleton=words.skeleton, evolutions=evolutions, persona=words.persona,
         )  # fmt: skip
+
+    def _rng(self, purpose: str, seed: int, number: int) -> random.Random:
+        """A generator that depends on the seed, the stream and the turn, not on how many streams there are."""
+        stream, turn = self.streams[number % len(self.streams)], number // len(self.streams)
+        return random.Random(stable_int(purpose, seed, self.environment.domain, stream.name, turn))
 
     def _slot(self, slot: Slot, rng: random.Random) -> Any:
         value = rng.choice(slot.from_)

@@ -147,7 +147,7 @@ def _ways(plan: Plan) -> Found:
         if not {"from", "to"} <= sides.keys() or sides["from"] == sides["to"]:
             continue
         for number, request in enumerate(plan.intent.requests):
-            if sides["from"] in _INTO.findall(request) and sides["to"] not in _INTO.findall(request):
+            if sides["from"] in _INTO.findall(request.say) and sides["to"] not in _INTO.findall(request.say):
                 yield f"requests[{number}]", f"it says to {sides['from']}, and {call.name} goes from there", "exchange the arguments, or the words"
 
 

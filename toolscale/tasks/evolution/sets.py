@@ -26,6 +26,8 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
     role = intent.roles.get(name)
     if role is None or role.first is not None or len(intent.do) != 1 or not isinstance(intent.do[0], CallStep):
         raise Inapplicable(f"{name} cannot become several")
+    if any(other.only_said for other in intent.roles.values()):
+        raise Inapplicable("what the request only mentions would be left out of it")
     known = language.adjectives.get(role.is_, {})
     parts = [text.replace(f"{name}.", "") for text in conjuncts(role.where)] if role.where else []
     if not parts or any(part not in known for part in parts):
@@ -38,6 +40,8 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
     if total is not None:
         tells.append(Tell.model_construct(kind="money", is_=f"(SELECT SUM({name}.{total.column}) FROM {name})", before=True))
     act = _act(intent.do[0], intent, language.acts)
+    if any("{" + slot + "}" not in act for slot in intent.slots):
+        raise Inapplicable("a value that the person says has no place in the words")
     counts = [text.replace("{total}", total.ask) if total else text for text in language.counts if total or "{total}" not in text]
     if not counts:
         raise Inapplicable("nothing asks how many there were")
