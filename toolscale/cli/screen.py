@@ -63,7 +63,7 @@ def print_figures(figures: Figures) -> None:
     console, counts = _console(), figures.counts
     splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
     console.print(f"[bold]{counts['accepted']}[/] tasks ({splits}) of {counts['candidates']} candidates; {counts['rejected']} rejected, "
-                  f"{counts['over_quota']} more than their intent's share, {counts['no_case']} numbers without a case")  # fmt: skip
+                  f"{counts['over_quota']} more than their stream's share, {counts['no_case']} numbers without a case")  # fmt: skip
     gates = [(gate, *(statuses.get(name, 0) for name in SIGNS), _percent(figures.pass_rates.get(gate))) for gate, statuses in figures.gates.items()]
     console.print(_table(("gate", "pass", "fail", "not run", "attested", "did not fail"), gates))
     if figures.reasons:
@@ -73,6 +73,7 @@ def print_figures(figures: Figures) -> None:
     console.print(_table(("intent", "split", "accepted", "rejected"), intents))
     lines: dict[str, Mapping[Any, float]] = {
         "golden calls": figures.calls, "tiers": figures.tiers, "outcomes": figures.outcomes, "mutants killed": figures.mutants,
+        "evolutions": figures.evolutions, "shape": figures.shape,
     }  # fmt: skip
     for title, values in lines.items():
         console.print(f"[bold]{title}[/]: " + ", ".join(f"{name} {count:g}" for name, count in values.items()))

@@ -46,6 +46,10 @@ class Figures:
     outcomes: dict[str, int]
     mutants: dict[str, float]
     """Killed mutants: fewest, median and total."""
+    evolutions: dict[str, int]
+    """Operator of evolution -> tasks in whose chain it occurs; `none` for plain ones."""
+    shape: dict[str, float]
+    """Mean golden calls of all tasks and of the hard tier; shares of tasks that are evolved, that write twice or more, that refuse or hand over."""
 
 
 def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: int) -> Figures:
@@ -73,7 +77,21 @@ def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: in
         tiers={tier: sum(row["difficulty"]["tier"] == tier for row in tasks) for tier in ("easy", "medium", "hard")},
         outcomes=_most_common(row["outcome"] for row in tasks),
         mutants={"fewest": min(killed), "median": statistics.median(killed), "total": sum(killed)},
+        evolutions=_most_common(name for row in tasks for name in ({line.split()[0] for line in row["evolutions"]} or {"none"})),
+        shape=_shape(tasks),
     )  # fmt: skip
+
+
+def _shape(tasks: Sequence[Row]) -> dict[str, float]:
+    hard = [row for row in tasks if row["difficulty"]["tier"] == "hard"]
+    count = max(len(tasks), 1)
+    return {
+        "mean calls": round(sum(len(row["golden_calls"]) for row in tasks) / count, 2),
+        "mean calls of hard ones": round(sum(len(row["golden_calls"]) for row in hard) / max(len(hard), 1), 2),
+        "evolved": round(sum(bool(row["evolutions"]) for row in tasks) / count, 4),
+        "two writes or more": round(sum(row["difficulty"]["writes"] >= 2 for row in tasks) / count, 4),
+        "refused or handed over": round(sum(row["outcome"] != "fulfil" for row in tasks) / count, 4),
+    }
 
 
 def typical_task(rows: DatasetRows) -> Row | None:

@@ -37,6 +37,9 @@ AIM = 14
 """Extra writes are added until so many mutants were killed, or MOST_EXTRAS were tried."""
 MOST_EXTRAS = 80
 
+HARD_CALLS = 7
+"""A task of the hard tier has so many golden calls or more, two of which write; `medium` is what is neither easy nor hard."""
+
 
 class Judge:
     """Judges candidates of one environment. Open once per process; close ends its helper processes."""
@@ -347,5 +350,5 @@ def _difficulty(recording: Recording) -> Difficulty:
     calls, writes = len(recording.calls), len(recording.writes)
     branches = len(recording.branches)
     hops = max((recorded.depth for recorded in recording.calls), default=0)
-    tier: Any = "hard" if writes >= 2 and calls >= 6 else "easy" if writes <= 1 and calls <= 4 and not branches else "medium"
+    tier: Any = "hard" if writes >= 2 and calls >= HARD_CALLS else "easy" if writes <= 1 and calls <= 4 and not branches else "medium"
     return Difficulty(calls=calls, reads=calls - writes, writes=writes, hops=hops, branches=branches, tier=tier)
