@@ -180,7 +180,7 @@ def _language(names: Names) -> Iterator[SpecIssue]:
             place = f"describe.{table}.{name}"
             yield from names.columns(table, description.cols, file, f"{place}.cols")
             for used in _SLOT.findall(description.text):
-                if used not in description.cols:
+                if used not in (*description.cols, "adj"):
                     yield SpecIssue(file, f"{place}.text", f"{{{used}}} is not one of cols", suggest(used, description.cols))
             if bool(description.cols) == (description.first is not None):
                 yield SpecIssue(file, place, "a description has either cols or first", "give one of them")
