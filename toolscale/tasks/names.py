@@ -18,6 +18,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from toolscale.environment.places import suggest
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType, SchemaSpec
 from toolscale.sql import compile_select
@@ -188,9 +189,23 @@ def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: 
     try:
         return _compiled(sql, id(scope.schema), rows, relations)
     except SpecError as error:
+        unknown = _unknown_name(sql, scope)
+        if unknown is not None:
+            name, column, known = unknown
+            raise SpecError([SpecIssue(file, place, f"unknown name {name!r} of {name}.{column} in {source!r}", suggest(name, known))]) from error
         raise SpecError(
             SpecIssue(file, place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues
         ) from error
+
+
+def _unknown_name(sql: str, scope: Scope) -> tuple[str, str, set[str]] | None:
+    """Return the first name of a statement that is neither in the scope nor introduced by a FROM, its column, and the names that could be meant."""
+    known = {name for name in scope.rows if not name.startswith("say_")} | set(scope.relations)
+    for column in _parse(sql).find_all(exp.Column):
+        introduced = _introduced(column)
+        if column.table and column.table not in introduced | known | set(scope.rows):
+            return column.table, column.name, known | introduced
+    return None
 
 
 @lru_cache(maxsize=16384)
