@@ -86,11 +86,18 @@ def parse_expression(text: str, file: str, place: str) -> exp.Expr:
     try:
         node = _parse(f"SELECT {text}")
     except sqlglot.errors.ParseError as error:
-        raise SpecError([SpecIssue(file, place, f"{text!r} is no SQL expression", str(error).split("\n")[0])]) from error
+        raise SpecError([SpecIssue(file, place, f"{text!r} is no SQL expression", _where_to_look(error))]) from error
     if not isinstance(node, exp.Select) or len(node.expressions) != 1:
         raise SpecError([SpecIssue(file, place, f"{text!r} is not one expression", "write a single SQL expression")])
     part: exp.Expr = node.expressions[0]
     return part
+
+
+def _where_to_look(error: sqlglot.errors.ParseError) -> str:
+    """What to do about text that cannot be parsed: the words at which the parser stopped."""
+    fault = error.errors[0] if error.errors else {}
+    near = f"{fault.get('start_context') or ''}{fault.get('highlight') or ''}".removeprefix("SELECT ")
+    return f"correct it behind {near[-40:]!r}" if near else "write a single SQL expression"
 
 
 @lru_cache(maxsize=8192)
@@ -139,7 +146,7 @@ def bind_select(sql: str, scope: Scope, file: str, place: str) -> tuple[str, fro
     try:
         node = _parse(sql)
     except sqlglot.errors.ParseError as error:
-        raise SpecError([SpecIssue(file, place, f"{sql!r} does not parse", str(error).split("\n")[0])]) from error
+        raise SpecError([SpecIssue(file, place, f"{sql!r} does not parse", _where_to_look(error))]) from error
     bound, used = bind_names(node, scope.rows)
     return bound.sql(dialect="sqlite"), used
 
