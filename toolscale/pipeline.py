@@ -83,10 +83,9 @@ def admit_domain(domain: str | Path) -> Admission:
             admission = admit(environment)
         except SpecError as error:
             issues += error.issues
-    found = check_intents(environment)
-    issues += found
+    issues += check_intents(environment, issues)
     try:
-        issues += check_rows(sound_part(environment, found))
+        issues += check_rows(sound_part(environment, issues))
     except SpecError as error:
         issues += error.issues  # of the rows, which admission has told as well
     issues += [] if issues else check_cases(environment)

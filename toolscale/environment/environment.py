@@ -65,7 +65,7 @@ def load_environment(domain: str | Path) -> Environment:
 def inspect_environment(domain: str | Path) -> tuple[Environment | None, list[SpecIssue]]:
     """Return the environment of a folder and every issue of every file, so that more can be found out in spite of them.
 
-    What an issue is about is left out of it. It is None if a file cannot be read at all, or if there is anything wrong with its tables and tools.
+    `sound_part` leaves out what an issue is about. It is None if a file cannot be read at all, or if there is anything wrong with tables or tools.
     """
     folder = read_folder(find_folder(domain))
     issues = [*folder.issues, *check_references(folder)]
@@ -78,7 +78,7 @@ def inspect_environment(domain: str | Path) -> tuple[Environment | None, list[Sp
     environment = Environment(
         folder.path.resolve().name, folder.path, folder.spec(), schema, tools, invariants, equalities, content_hash(folder.files), dict(folder.files)
     )
-    return (sound_part(environment, issues) if issues else environment), issues
+    return environment, issues
 
 
 def sound_part(environment: Environment, issues: Iterable[SpecIssue]) -> Environment:

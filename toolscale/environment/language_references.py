@@ -74,9 +74,10 @@ def _quantity(names: Names, quantity: Quantity, place: str) -> Iterator[SpecIssu
         texts |= {f"reads.{read}.{tool}.{name}": text for read, call in quantity.reads.items() for tool, made in call.items() for name, text in made.items()}
         for where, text in texts.items():
             yield from _places(text, given, f"{place}.{where}", "is neither one of roles nor a parameter of a tool")
-    for where, text in {"text": quantity.text, "noun": quantity.noun}.items():
-        yield from _places(text, {*quantity.roles, "limit"}, f"{place}.{where}", "is neither one of roles nor limit")
-    if not holds_always(quantity.text, _names_place("limit")):
+    unplaced = list(_places(quantity.text, {*quantity.roles, "limit"}, f"{place}.text", "is neither one of roles nor limit"))
+    yield from unplaced
+    yield from _places(quantity.noun, {*quantity.roles, "limit"}, f"{place}.noun", "is neither one of roles nor limit")
+    if not unplaced and not holds_always(quantity.text, _names_place("limit")):
         yield SpecIssue(FILE, f"{place}.text", "it does not say {limit}", "write {limit} into it, in every alternative")
 
 
@@ -101,7 +102,7 @@ def _private(names: Names, language: LanguageSpec, private: Private, place: str)
         here = f"{place}.roles.{name}"
         yield from names.table(role.is_, FILE, f"{here}.is")
         described = language.describe.get(role.is_, {})
-        if role.by is not None and role.by not in described:
+        if role.by is not None and role.by not in described and (names.schema is None or role.is_ in names.schema.tables):
             yield unknown(f"description of {role.is_}", role.by, described, FILE, f"{here}.by")
         if role.of is not None and role.of not in above:
             yield SpecIssue(FILE, f"{here}.of", f"{role.of!r} is not a role above", suggest(role.of, above))
@@ -146,8 +147,9 @@ def _sentences(language: LanguageSpec) -> Iterator[SpecIssue]:
     for kind, (needed, allowed) in SENTENCES.items():
         for number, text in enumerate(getattr(language, kind)):
             place = f"{kind}[{number}]"
-            yield from _places(text, (*needed, *allowed), place, f"is no place of {kind}")
-            lost = [name for name in needed if not holds_always(text, _names_place(name))]
+            unplaced = list(_places(text, (*needed, *allowed), place, f"is no place of {kind}"))
+            yield from unplaced
+            lost = [name for name in needed if not unplaced and not holds_always(text, _names_place(name))]
             if lost:
                 shown = " and ".join(f"{{{name}}}" for name in lost)
                 yield SpecIssue(FILE, place, f"{_brief(text)} lacks {shown}", f"write {shown} into it, in every alternative")

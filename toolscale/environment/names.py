@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -58,7 +59,8 @@ class Names:
         yield from (
             unknown(f"parameter of {tool}", name, spec.parameters, file, f"{place}.{tool}.{name}") for name in given if name not in spec.parameters
         )
-        missing = [name for name, schema in spec.parameters.items() if "default" not in schema and name not in given]
+        misspelt = {near for name in given if name not in spec.parameters for near in difflib.get_close_matches(name, spec.parameters, n=1)}
+        missing = [name for name, schema in spec.parameters.items() if "default" not in schema and name not in {*given, *misspelt}]
         if missing:
             yield SpecIssue(file, f"{place}.{tool}", f"the call lacks {', '.join(missing)}", "give every parameter that has no default")
 

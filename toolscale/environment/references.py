@@ -166,7 +166,8 @@ def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> It
     yield from names.columns(role.is_, role.same, file, f"{place}.same")
     if role.is_ == HANDOVERS:
         yield SpecIssue(file, f"{place}.is", "hand-overs are no role", "use a table of schema.yaml")
-    if role.by is not None and names.language is not None and role.by not in names.language.describe.get(role.is_, {}):
+    is_table = names.schema is None or role.is_ in names.schema.tables
+    if is_table and role.by is not None and names.language is not None and role.by not in names.language.describe.get(role.is_, {}):
         yield unknown(f"description of {role.is_}", role.by, names.language.describe.get(role.is_, {}), file, f"{place}.by")
     if role.by is None and role.text is None and role.first is not None:
         yield SpecIssue(file, place, "a superlative without words", "add text and cues")

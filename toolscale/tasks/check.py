@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from toolscale.environment import Environment, World, populate
 from toolscale.environment.environment import sound_part
@@ -24,13 +24,14 @@ LONGEST_CHOICE = 64
 """Alternatives of one bracket that are looked at."""
 
 
-def check_intents(environment: Environment) -> list[SpecIssue]:
-    """Return every issue of rules and intents that only their compilation shows."""
-    compiler = PlanCompiler(environment)
+def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> list[SpecIssue]:
+    """Return every issue of rules, words and intents that only their compilation shows. What a known issue is about is not compiled."""
+    cases = [*check_rule_cases(environment, known)]
+    compiler = PlanCompiler(sound_part(environment, [*known, *cases]))
     rules = compiler.compile_rules()
-    issues: list[SpecIssue] = [*check_rule_cases(environment), *check_words(environment)]
-    for intent in environment.spec.intents.intents:
-        issues += check_phrasings(intent, environment)
+    issues = [*cases, *check_words(environment)]
+    issues += [issue for intent in environment.spec.intents.intents for issue in check_phrasings(intent, environment)]
+    for intent in sound_part(environment, [*known, *cases, *compiler.issues]).spec.intents.intents:
         plan = compiler.compile_intent(intent, rules)
         if plan is not None:
             issues += _case_issues(environment, plan)
@@ -72,14 +73,14 @@ def _case_issues(environment: Environment, plan: Plan) -> tuple[SpecIssue, ...]:
 
 
 def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIssue]:
-    """Yield what is wrong with the requests of an intent: a slot that is not said whatever alternatives are picked, a cue that is lost."""
-    names = [*intent.roles, *intent.slots]
+    """Yield the slots and cues that some choice of alternatives of a request leaves out."""
     place = f"intents[{intent.id}]"
     lost: dict[tuple[str, str], list[int]] = {}
-    for number, request in enumerate(intent.requests):
-        for name in dict.fromkeys(match.group(1) for match in PLACE.finditer(request.say)):
-            if name not in names and name != MORE:
-                yield SpecIssue("intents.yaml", f"{place}.requests[{number}]", f"{{{name}}} is neither a role nor a slot", f"use {', '.join(names)}")
+    partly: dict[tuple[str, int], list[str]] = {}
+    known = {*intent.roles, *intent.slots, MORE}
+    whole = [number for number, request in enumerate(intent.requests) if {match.group(1) for match in PLACE.finditer(request.say)} <= known]
+    for number in whole:  # a place that is neither a role nor a slot is told where references are
+        request = intent.requests[number]
         for name in intent.slots:
             if not holds_always(request.say, _says(name)):
                 yield SpecIssue(
@@ -88,13 +89,15 @@ def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIs
         for name, cue in _lost_cues(intent, environment, request.say):
             lost.setdefault((name, cue), []).append(number)
     for (name, cue), numbers in lost.items():
-        if len(numbers) == len(intent.requests):
-            yield SpecIssue("intents.yaml", f"{place}.roles.{name}.cues", f"no request says the cue {cue!r}", f"say it, or {{{name}}} where its words hold it")
+        if numbers == whole:
+            problem, remedy = f"no request says the cue {cue!r}", f"say it, or {{{name}}} where its words hold it"
+            yield SpecIssue("intents.yaml", f"{place}.roles.{name}.cues", problem, remedy)
         else:
-            yield from (
-                SpecIssue("intents.yaml", f"{place}.requests[{number}]", f"the cue {cue!r} of {name} is not in it", f"say {{{name}}}, or the cue itself")
-                for number in numbers
-            )
+            for number in numbers:
+                partly.setdefault((name, number), []).append(repr(cue))
+    for (name, number), cues in partly.items():
+        problem = f"the cue {cues[0]} of {name} is not in it" if len(cues) == 1 else f"the cues {' and '.join(cues)} of {name} are not in it"
+        yield SpecIssue("intents.yaml", f"{place}.requests[{number}]", problem, f"say {{{name}}}, or the cue itself, in every alternative")
 
 
 def _says(name: str) -> Callable[[str], bool]:
@@ -107,7 +110,8 @@ def _lost_cues(intent: Intent, environment: Environment, say: str) -> Iterator[t
 
     def spoken(text: str) -> str:
         said = [intent.roles[name] for name in dict.fromkeys(match.group(1) for match in PLACE.finditer(text)) if name in intent.roles]
-        return " ".join([text, *(role.text or (describe[role.is_][role.by].text if role.by else "") for role in said)])
+        described = [describe.get(role.is_, {}).get(role.by or "") for role in said]
+        return " ".join([text, *(role.text or (words.text if words else "") for role, words in zip(said, described, strict=True))])
 
     for name, role in intent.roles.items():
         for cue in role.cues:

@@ -33,11 +33,12 @@ ROWS = 3_000
 _BEST = 40
 
 
-def check_rule_cases(environment: Environment) -> Iterator[SpecIssue]:
-    """Yield every case of a rule that does not compile, and every lift that no role could lose."""
+def check_rule_cases(environment: Environment, known: Sequence[SpecIssue] = ()) -> Iterator[SpecIssue]:
+    """Yield every case of a rule that does not compile, and every lift that no role could lose. Nothing is said twice of what is known."""
+    wrong = {issue.place for issue in known if issue.file == FILE}
     for name, rule in environment.spec.policy.rules.items():
         place = f"rules.{name}"
-        if rule.case is not None:
+        if rule.case is not None and not {f"{place}.case", f"{place}.guards"} & wrong:
             yield from issues_of(lambda rule=rule, place=place: _case(environment, rule, f"{place}.case"))  # type: ignore[misc]
         for number, text in enumerate(rule.lifts):
             yield from issues_of(lambda text=text, here=f"{place}.lifts[{number}]": _lift(environment, text, here))  # type: ignore[misc]
