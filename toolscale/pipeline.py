@@ -28,11 +28,12 @@ from toolscale.dataset.units import Unit, judge_unit, read_judged
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
+from toolscale.environment.environment import inspect_environment, sound_part
 from toolscale.environment.folder import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.records import Admission, Judged, Manifest
 from toolscale.tasks.binding import streams_of
-from toolscale.tasks.check import check_intents
+from toolscale.tasks.check import check_intents, check_rows
 from toolscale.verify.cases import check_cases
 
 Progress = Callable[[str, int, int], None]
@@ -75,15 +76,26 @@ def synthesize(
 
 
 def admit_domain(domain: str | Path) -> Admission:
-    """Admit a domain for publication: its tools, its intents, its phrasings, and its verifier cases. Raises SpecError with every issue."""
-    environment = load_environment(find_folder(domain))
-    issues = check_intents(environment)
+    """Admit a domain for publication: its tools, rules, intents, phrasings, and its verifier cases. Raises SpecError with every issue.
+
+    What an issue is about is left out of the checks that follow, so that a fault in one file hides none in another, and none is told twice.
+    """
+    environment, issues = inspect_environment(find_folder(domain))
+    if environment is None:
+        raise SpecError(issues)
+    admission: Admission | None = None
+    if not any(issue.file == "cases.yaml" for issue in issues):
+        try:
+            admission = admit(environment)
+        except SpecError as error:
+            issues += error.issues
+    issues += check_intents(environment, issues)
     try:
-        admission = admit(environment)
+        issues += check_rows(sound_part(environment, issues))
     except SpecError as error:
-        raise SpecError([*error.issues, *issues]) from error
+        issues += error.issues  # of the rows, which admission has told as well
     issues += [] if issues else check_cases(environment)
-    if issues:
+    if issues or admission is None:
         raise SpecError(issues)
     return admission
 

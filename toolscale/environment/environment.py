@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from toolscale.canonical import content_hash
 from toolscale.environment.builtins import CALCULATE, calculate_tool, transfer_tool, with_handovers
-from toolscale.environment.folder import Folder, dropped_names, find_folder, read_folder
+from toolscale.environment.folder import FILES, Folder, dropped_names, find_folder, read_folder
 from toolscale.environment.population import Rows, make_rows
 from toolscale.environment.population_check import check_population
 from toolscale.environment.references import check_references
@@ -22,6 +22,9 @@ from toolscale.sql.compiled import CompiledTool, Statement
 
 
 Made = TypeVar("Made")
+
+_GROUND = ("environment.yaml", "schema.yaml", "population.yaml", "toolset.yaml")
+"""Files without which nothing runs."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +56,49 @@ def load_environment(domain: str | Path) -> Environment:
 
     UsageError if there is no such domain; SpecError with every issue of every file if it is not well-formed.
     """
+    environment, issues = inspect_environment(domain)
+    if issues or environment is None:
+        raise SpecError(issues)
+    return environment
+
+
+def inspect_environment(domain: str | Path) -> tuple[Environment | None, list[SpecIssue]]:
+    """Return the environment of a folder and every issue of every file, so that more can be found out in spite of them.
+
+    `sound_part` leaves out what an issue is about. It is None if a file cannot be read at all, or if there is anything wrong with tables or tools.
+    """
     folder = read_folder(find_folder(domain))
     issues = [*folder.issues, *check_references(folder)]
     schema, tools, invariants = _compile(folder, issues)
-    if issues:
-        unparsed = dropped_names(folder.path, folder) if folder.issues else set()
-        raise SpecError(issue for issue in issues if not any(repr(name) in issue.problem for name in unparsed))
-    assert schema is not None
+    unparsed = dropped_names(folder.path, folder) if folder.issues else set()
+    issues = [issue for issue in dict.fromkeys(issues) if not any(repr(name) in issue.problem for name in unparsed)]
+    if schema is None or folder.policy_text is None or set(folder.parts) != set(FILES) or any(issue.file in _GROUND for issue in issues):
+        return None, issues
     equalities = frozenset[Equality]().union(*(tool.equalities for tool in tools.values()), *(made.equalities for made in invariants.values()))
-    return Environment(
+    environment = Environment(
         folder.path.resolve().name, folder.path, folder.spec(), schema, tools, invariants, equalities, content_hash(folder.files), dict(folder.files)
     )
+    return environment, issues
+
+
+def sound_part(environment: Environment, issues: Iterable[SpecIssue]) -> Environment:
+    """Return the environment without the rules and intents that an issue is about, and without intents that use such a rule or description."""
+    places = {f"{issue.file}: {issue.place}" for issue in issues}
+
+    def faulty(place: str) -> bool:
+        return any(other == place or other.startswith((f"{place}.", f"{place}[")) for other in places)
+
+    spec = environment.spec
+    rules = {name: rule for name, rule in spec.policy.rules.items() if not faulty(f"rules.yaml: rules.{name}")}
+    intents = tuple(
+        intent
+        for intent in spec.intents.intents
+        if not faulty(f"intents.yaml: intents[{intent.id}]")
+        and {part.rule for part in (intent, *intent.refused) if part.rule is not None} <= rules.keys()
+        and not any(role.by is not None and faulty(f"language.yaml: describe.{role.is_}.{role.by}") for role in intent.roles.values())
+    )
+    sound = {"policy": spec.policy.model_copy(update={"rules": rules}), "intents": spec.intents.model_copy(update={"intents": intents})}
+    return replace(environment, spec=spec.model_copy(update=sound))
 
 
 def populate(environment: Environment, seed: int = 0, scale: int = 1) -> Rows:

@@ -3,82 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER, calculate_tool, transfer_tool, with_handovers
+from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER
 from toolscale.environment.folder import Folder
+from toolscale.environment.language_references import check_language
+from toolscale.environment.names import SLOT, Names, unknown
 from toolscale.environment.places import suggest
-from toolscale.environment.rows import is_datetime
+from toolscale.environment.rows import is_date, is_datetime
 from toolscale.errors import SpecIssue
-from toolscale.records import (
-    CallStep, CasesSpec, EachStep, IfStep, Intent, IntentsSpec, LanguageSpec, PlanStep, PolicySpec, Role, Rule, SchemaSpec, ToolsetSpec, ToolSpec,
-    WorldSpec,
-)  # fmt: skip
+from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, ToolSpec
 from toolscale.sql import lint_schema
 
 _CALL = re.compile(r"\bcall\.([a-z_][a-z0-9_]*)")
 _POLICY = re.compile(r"\bpolicy\.([a-z_][a-z0-9_]*)")
-_SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)")
-
-
-class Names:
-    """What can be referred to; a part whose file could not be read is None, and nothing is said about references to it."""
-
-    def __init__(self, folder: Folder):
-        self.world = folder.part(WorldSpec)
-        self.schema = folder.part(SchemaSpec)
-        if self.schema is not None and self.world is not None:
-            self.schema = with_handovers(self.schema, self.world)
-        self.toolset = folder.part(ToolsetSpec)
-        self.policy = folder.part(PolicySpec)
-        self.language = folder.part(LanguageSpec)
-        self.intents = folder.part(IntentsSpec)
-        self.cases = folder.part(CasesSpec)
-        self.is_sound = True
-        """Whether the schema itself refers to nothing unknown."""
-        self.tools: dict[str, ToolSpec] | None = None
-        if self.toolset is not None:
-            built_in = (transfer_tool(self.world) if self.world else None, calculate_tool())
-            self.tools = {tool.name: tool for tool in (*self.toolset.tools, *built_in) if tool is not None}
-
-    def table(self, name: str, file: str, place: str) -> Iterator[SpecIssue]:
-        """Yield an issue if there is no such table."""
-        if self.schema is not None and name not in self.schema.tables:
-            yield _unknown("table", name, self.schema.tables, file, place)
-
-    def columns(self, table: str, names: Collection[str], file: str, place: str) -> Iterator[SpecIssue]:
-        """Yield an issue for each name that is not a column of the table (if that exists)."""
-        if self.schema is not None and table in self.schema.tables:
-            known = self.schema.tables[table].columns
-            yield from (_unknown(f"column of {table}", name, known, file, place) for name in names if name not in known)
-
-    def call(self, tool: str, given: Mapping[str, Any], file: str, place: str) -> Iterator[SpecIssue]:
-        """Yield what is wrong with a call of the tool with these parameters."""
-        if self.tools is None:
-            return
-        if tool not in self.tools:
-            yield _unknown("tool", tool, self.tools, file, place)
-            return
-        spec = self.tools[tool]
-        yield from (
-            _unknown(f"parameter of {tool}", name, spec.parameters, file, f"{place}.{tool}.{name}") for name in given if name not in spec.parameters
-        )
-        missing = [name for name, schema in spec.parameters.items() if "default" not in schema and name not in given]
-        if missing:
-            yield SpecIssue(file, f"{place}.{tool}", f"the call lacks {', '.join(missing)}", "give every parameter that has no default")
 
 
 def check_references(folder: Folder) -> list[SpecIssue]:
     """Return everything that refers to something that is not there, over all files that could be read."""
     names = Names(folder)
     names.is_sound = not any(_schema(names))
-    checks: tuple[Callable[[Names], Iterator[SpecIssue]], ...] = (_world, _schema, _toolset, _rules, _language, _intents, _cases)
+    checks: tuple[Callable[[Names], Iterator[SpecIssue]], ...] = (_world, _schema, _toolset, _rules, check_language, _intents, _cases)
     return [issue for check in checks for issue in check(names)]
-
-
-def _unknown(kind: str, name: str, known: Collection[str], file: str, place: str) -> SpecIssue:
-    return SpecIssue(file, place, f"unknown {kind} {name!r}", suggest(name, known))
 
 
 def _world(names: Names) -> Iterator[SpecIssue]:
@@ -112,9 +58,9 @@ def _foreign_key(schema: SchemaSpec, fk: str, kind: str, before: set[str], place
     file = "schema.yaml"
     table, _, column = fk.partition(".")
     if table not in schema.tables:
-        yield _unknown("table", table, schema.tables, file, place)
+        yield unknown("table", table, schema.tables, file, place)
     elif column not in schema.tables[table].columns:
-        yield _unknown(f"column of {table}", column, schema.tables[table].columns, file, place)
+        yield unknown(f"column of {table}", column, schema.tables[table].columns, file, place)
     elif table not in before:
         yield SpecIssue(file, place, f"{table} stands below", "write parents before children")
     elif schema.tables[table].columns[column].type != kind:
@@ -148,8 +94,8 @@ def _rule(names: Names, rule: Rule, file: str, place: str) -> Iterator[SpecIssue
     tools = names.tools or {}
     for guarded in rule.guards:
         if names.tools is not None and guarded not in tools:
-            yield _unknown("tool", guarded, tools, file, f"{place}.guards")
-    texts = {f"{place}.breaks": rule.breaks, f"{place}.applies": rule.applies or ""}
+            yield unknown("tool", guarded, tools, file, f"{place}.guards")
+    texts = {f"{place}.breaks": rule.breaks, f"{place}.applies": rule.applies or "", f"{place}.case": rule.case or ""}
     for read, call in rule.reads.items():
         for tool, arguments in call.items():
             yield from names.call(tool, arguments, file, f"{place}.reads.{read}")
@@ -162,41 +108,31 @@ def _rule(names: Names, rule: Rule, file: str, place: str) -> Iterator[SpecIssue
             if lacking:
                 yield SpecIssue(file, here, f"call.{used} is not a parameter of {', '.join(lacking)}", suggest(used, tools[lacking[0]].parameters))
         yield from _constants(names, text, file, here)
+    yield from _draws(rule, [tools[guarded] for guarded in rule.guards if guarded in tools], file, f"{place}.draws")
+
+
+def _draws(rule: Rule, guarded: list[ToolSpec], file: str, place: str) -> Iterator[SpecIssue]:
+    """Yield what is wrong with the values that a slot is drawn from where the rule is to be broken."""
+    parameters = {name: schema for tool in guarded for name, schema in tool.parameters.items()}
+    for argument, values in rule.draws.items() if guarded else ():
+        here = f"{place}.{argument}"
+        if argument not in parameters:
+            yield unknown(f"parameter of {', '.join(tool.name for tool in guarded)}", argument, parameters, file, here)
+            continue
+        schema = parameters[argument]
+        if not values:
+            yield SpecIssue(file, here, "there is nothing to draw from", "give values that break the rule, or leave it out")
+        for value in values:
+            if schema.get("type") == "integer" and not isinstance(value, int):
+                yield SpecIssue(file, here, f"{value!r} is not a whole number", f"{argument} is an integer: give cents or numbers")
+            elif schema.get("format") == "date" and not isinstance(value, int) and not is_date(value):
+                yield SpecIssue(file, here, f"{value!r} is not a day", "write it as YYYY-MM-DD, or as whole days from today")
 
 
 def _constants(names: Names, text: str, file: str, place: str) -> Iterator[SpecIssue]:
     if names.policy is not None:
         known = names.policy.constants
-        yield from (_unknown("constant of the policy", used, known, file, place) for used in _POLICY.findall(text) if used not in known)
-
-
-def _language(names: Names) -> Iterator[SpecIssue]:
-    file = "language.yaml"
-    if names.language is None:
-        return
-    for table, descriptions in names.language.describe.items():
-        yield from names.table(table, file, f"describe.{table}")
-        for name, description in descriptions.items():
-            place = f"describe.{table}.{name}"
-            yield from names.columns(table, description.cols, file, f"{place}.cols")
-            for used in _SLOT.findall(description.text):
-                if used not in (*description.cols, "adj"):
-                    yield SpecIssue(file, f"{place}.text", f"{{{used}}} is not one of cols", suggest(used, description.cols))
-            if bool(description.cols) == (description.first is not None):
-                yield SpecIssue(file, place, "a description has either cols or first", "give one of them")
-    for table in names.language.adjectives:
-        yield from names.table(table, file, f"adjectives.{table}")
-    for name, quantity in names.language.quantities.items():
-        for table in quantity.roles.values():
-            yield from names.table(table, file, f"quantities.{name}.roles")
-        for read, call in quantity.reads.items():
-            for tool, arguments in call.items():
-                yield from names.call(tool, arguments, file, f"quantities.{name}.reads.{read}")
-    roles = {role for intent in names.intents.intents for role in intent.roles} if names.intents is not None else None
-    for number, opening in enumerate(names.language.openings):
-        for used in _SLOT.findall(opening):
-            if roles is not None and used not in roles:
-                yield _unknown("role", used, roles, file, f"openings[{number}]")
+        yield from (unknown("constant of the policy", used, known, file, place) for used in _POLICY.findall(text) if used not in known)
 
 
 def _intents(names: Names) -> Iterator[SpecIssue]:
@@ -209,13 +145,17 @@ def _intents(names: Names) -> Iterator[SpecIssue]:
         for name, role in intent.roles.items():
             yield from _role(names, intent, name, role, f"{place}.roles.{name}")
         yield from _plan(names, intent, intent.do, f"{place}.do")
+        for number, part in enumerate(intent.refused):
+            yield from _plan(names, intent, part.do, f"{place}.refused[{number}].do")
+            if names.policy is not None and part.rule not in names.policy.rules:
+                yield unknown("rule", part.rule, names.policy.rules, "intents.yaml", f"{place}.refused[{number}].rule")
         yield from _told(names, intent, place)
         if intent.outcome == "refuse" and intent.rule is None:
             yield SpecIssue("intents.yaml", place, "a refusal without a rule", "add rule:")
         if intent.rule is not None and names.policy is not None and intent.rule not in names.policy.rules:
-            yield _unknown("rule", intent.rule, names.policy.rules, "intents.yaml", f"{place}.rule")
+            yield unknown("rule", intent.rule, names.policy.rules, "intents.yaml", f"{place}.rule")
         if intent.object is not None and intent.object not in intent.roles:
-            yield _unknown("role", intent.object, intent.roles, "intents.yaml", f"{place}.object")
+            yield unknown("role", intent.object, intent.roles, "intents.yaml", f"{place}.object")
         if intent.outcome == "transfer" and names.world is not None and not names.world.transfer_reasons:
             yield SpecIssue("intents.yaml", f"{place}.outcome", f"the domain has no {TRANSFER}", "add transfer_reasons to environment.yaml")
 
@@ -226,11 +166,18 @@ def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> It
     yield from names.columns(role.is_, role.same, file, f"{place}.same")
     if role.is_ == HANDOVERS:
         yield SpecIssue(file, f"{place}.is", "hand-overs are no role", "use a table of schema.yaml")
-    if role.by is not None and names.language is not None and role.by not in names.language.describe.get(role.is_, {}):
-        yield _unknown(f"description of {role.is_}", role.by, names.language.describe.get(role.is_, {}), file, f"{place}.by")
+    is_table = names.schema is None or role.is_ in names.schema.tables
+    if is_table and role.by is not None and names.language is not None and role.by not in names.language.describe.get(role.is_, {}):
+        yield unknown(f"description of {role.is_}", role.by, names.language.describe.get(role.is_, {}), file, f"{place}.by")
     if role.by is None and role.text is None and role.first is not None:
         yield SpecIssue(file, place, "a superlative without words", "add text and cues")
     if role.of is None:
+        return
+    circle = _circle(intent, name)
+    if circle:
+        if name == next(key for key in intent.roles if key in circle):
+            problem = " of ".join([*circle, name]) if len(circle) > 1 else f"{name} is its own parent"
+            yield SpecIssue(file, f"{place}.of", problem if len(circle) == 1 else f"the parents go in a circle: {problem}", "let one of them be of none")
         return
     earlier = list(intent.roles)[: list(intent.roles).index(name)]
     if role.of not in earlier:
@@ -240,6 +187,15 @@ def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> It
     schema = names.schema if names.is_sound else None
     if schema is not None and {parent, role.is_} <= set(schema.tables) and schema.foreign_key(role.is_, parent) is None:
         yield SpecIssue(file, f"{place}.of", f"{role.is_} has no foreign key to {parent}", "add fk to schema.yaml, or another parent")
+
+
+def _circle(intent: Intent, name: str) -> list[str]:
+    """Return the roles on the way from a role to itself, parent by parent; none if the way does not lead back."""
+    way, here = [name], intent.roles[name].of
+    while here is not None and here in intent.roles and here not in way:
+        way.append(here)
+        here = intent.roles[here].of
+    return way if here == name else []
 
 
 def _plan(names: Names, intent: Intent, steps: tuple[PlanStep, ...], place: str) -> Iterator[SpecIssue]:
@@ -253,20 +209,23 @@ def _plan(names: Names, intent: Intent, steps: tuple[PlanStep, ...], place: str)
             yield from _plan(names, intent, step.else_, f"{here}.else")
         elif isinstance(step, EachStep):
             if step.each not in intent.roles:
-                yield _unknown("role", step.each, intent.roles, file, f"{here}.each")
+                yield unknown("role", step.each, intent.roles, file, f"{here}.each")
             yield from _plan(names, intent, step.do, f"{here}.do")
+        elif isinstance(step, FindStep) and step.find not in intent.roles:
+            yield unknown("role", step.find, intent.roles, file, f"{here}.find")
 
 
 def _told(names: Names, intent: Intent, place: str) -> Iterator[SpecIssue]:
     """Yield what is wrong with the requests and facts of an intent."""
     file, known = "intents.yaml", {*intent.roles, *intent.slots, "more"}
     for number, request in enumerate(intent.requests):
-        yield from (
-            _unknown("role or slot", used, known, file, f"{place}.requests[{number}]") for used in _SLOT.findall(request.say) if used not in known
-        )
+        here = f"{place}.requests[{number}]"
+        yield from (unknown("role or slot", used, known, file, here) for used in dict.fromkeys(SLOT.findall(request.say)) if used not in known)
+        if request.persona is not None and names.language is not None and request.persona not in names.language.personas:
+            yield unknown("persona", request.persona, names.language.personas, file, here)
     for number, tell in enumerate(intent.tell):
         if tell.each is not None and tell.each not in intent.roles:
-            yield _unknown("role", tell.each, intent.roles, file, f"{place}.tell[{number}].each")
+            yield unknown("role", tell.each, intent.roles, file, f"{place}.tell[{number}].each")
         yield from _constants(names, tell.is_, file, f"{place}.tell[{number}].is")
 
 
@@ -282,7 +241,7 @@ def _cases(names: Names) -> Iterator[SpecIssue]:
     for number, verifier in enumerate(names.cases.verifier):
         place = f"verifier[{number}]"
         if intents is not None and verifier.intent not in intents:
-            yield _unknown("intent", verifier.intent, intents, file, f"{place}.intent")
+            yield unknown("intent", verifier.intent, intents, file, f"{place}.intent")
         for call in verifier.calls if isinstance(verifier.calls, tuple) else ():
             for tool, arguments in call.items():
                 yield from names.call(tool, arguments, file, f"{place}.calls") if verifier.kind != "malformed" else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _BAR = re.compile(r"\|(?![^{}]*\})")
@@ -26,3 +26,39 @@ def expand_choices(text: str, pick: Callable[[int], int]) -> str:
         text = text[: found.start()] + alternatives[pick(len(alternatives))] + text[found.end() :]
     text = _SPACE_BEFORE_MARK.sub("", _SPACES.sub(" ", text)).strip()
     return text[:1].upper() + text[1:] if begins else text
+
+
+def holds_always(text: str, holds: Callable[[str], bool]) -> bool:
+    """Whether `holds` is true of some part of the text that stands in it whatever alternatives are picked.
+
+    Exact for what lies within one alternative, or outside all of them; what goes over the edge of a bracket is not seen.
+    """
+    fixed, choices = "", list[str]()
+    position = 0
+    for start, end in _brackets(text):
+        fixed += text[position:start] + " | "
+        choices.append(text[start + 1 : end])
+        position = end + 1
+    fixed += text[position:]
+    return holds(fixed) or any(all(holds_always(part, holds) for part in _alternatives(choice)) for choice in choices)
+
+
+def _brackets(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each outermost bracket opens and closes."""
+    depth = start = 0
+    for position, letter in enumerate(text):
+        if letter == "[":
+            start = position if depth == 0 else start
+            depth += 1
+        elif letter == "]" and depth:
+            depth -= 1
+            if depth == 0:
+                yield start, position
+
+
+def _alternatives(choice: str) -> list[str]:
+    """Split the inside of a bracket at its own bars."""
+    inner = [range(start, end + 1) for start, end in _brackets(choice)]
+    bars = [bar.start() for bar in _BAR.finditer(choice) if not any(bar.start() in span for span in inner)]
+    edges = [-1, *bars, len(choice)]
+    return [choice[before + 1 : after] for before, after in zip(edges, edges[1:], strict=False)]

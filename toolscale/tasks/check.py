@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from toolscale.environment import Environment
+from toolscale.environment import Environment, World, populate
+from toolscale.environment.environment import sound_part
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.language import contains_words, expand_choices, mentions, render
+from toolscale.language import contains_words, expand_choices, holds_always, mentions, render
 from toolscale.records import Intent
+from toolscale.tasks.binding import CandidateSource
+from toolscale.tasks.compiler import PlanCompiler, compile_plans
 from toolscale.tasks.phrase import MORE, PLACE
-from toolscale.tasks.compiler import PlanCompiler
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import compile_case
+from toolscale.tasks.rule_check import check_breakable, check_rule_cases
+from toolscale.tasks.word_check import check_words
+
+DRAWS = 40
+"""Candidates of an intent that are drawn before it counts as one that no rows fit."""
 
 LONGEST_CHOICE = 64
 """Alternatives of one bracket that are looked at."""
 
 
-def check_intents(environment: Environment) -> list[SpecIssue]:
-    """Return every issue of rules and intents that only their compilation shows."""
-    compiler = PlanCompiler(environment)
+def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> list[SpecIssue]:
+    """Return every issue of rules, words and intents that only their compilation shows. What a known issue is about is not compiled."""
+    cases = [*check_rule_cases(environment, known)]
+    compiler = PlanCompiler(sound_part(environment, [*known, *cases]))
     rules = compiler.compile_rules()
-    issues: list[SpecIssue] = []
-    for intent in environment.spec.intents.intents:
-        issues += check_phrasings(intent, environment)
+    issues = [*cases, *check_words(environment)]
+    issues += [issue for intent in environment.spec.intents.intents for issue in check_phrasings(intent, environment)]
+    for intent in sound_part(environment, [*known, *cases, *compiler.issues]).spec.intents.intents:
         plan = compiler.compile_intent(intent, rules)
         if plan is not None:
             issues += _case_issues(environment, plan)
     return [*compiler.issues, *issues, *check_constants(environment)]
+
+
+def check_rows(environment: Environment) -> list[SpecIssue]:
+    """Return the rules that nothing can break and the intents that no rows fit, on the rows of seed 0. Every rule and intent must compile."""
+    rows = populate(environment)
+    _, rules = compile_plans(environment)
+    with World(environment, rows) as world:
+        issues = check_breakable(environment, rules, rows, world)
+        sound = sound_part(environment, issues)
+        source = CandidateSource(sound, world)
+        for intent in sound.spec.intents.intents:
+            if all(source.draw(0, source.number(intent.id, turn)) is None for turn in range(DRAWS)):
+                problem = f"no rows fit it in {DRAWS} draws" + (f", when {intent.when!r}" if intent.when else "")
+                remedy = "plant such rows in population.yaml, or ask less of its roles and of when"
+                issues.append(SpecIssue("intents.yaml", f"intents[{intent.id}]", problem, remedy))
+    return issues
 
 
 def check_constants(environment: Environment) -> Iterator[SpecIssue]:
@@ -49,35 +73,54 @@ def _case_issues(environment: Environment, plan: Plan) -> tuple[SpecIssue, ...]:
 
 
 def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIssue]:
-    """Yield what is wrong with the requests of an intent: a place that is no role or slot, a slot that is not said, a lost cue."""
+    """Yield the slots and cues that some choice of alternatives of a request leaves out."""
+    place = f"intents[{intent.id}]"
+    lost: dict[tuple[str, str], list[int]] = {}
+    partly: dict[tuple[str, int], list[str]] = {}
+    known = {*intent.roles, *intent.slots, MORE}
+    whole = [number for number, request in enumerate(intent.requests) if {match.group(1) for match in PLACE.finditer(request.say)} <= known]
+    for number in whole:  # a place that is neither a role nor a slot is told where references are
+        request = intent.requests[number]
+        for name in intent.slots:
+            if not holds_always(request.say, _says(name)):
+                yield SpecIssue(
+                    "intents.yaml", f"{place}.requests[{number}]", f"the slot {name} is not said", f"write {{{name}}} into it, in every alternative"
+                )
+        for name, cue in _lost_cues(intent, environment, request.say):
+            lost.setdefault((name, cue), []).append(number)
+    for (name, cue), numbers in lost.items():
+        if numbers == whole:
+            problem, remedy = f"no request says the cue {cue!r}", f"say it, or {{{name}}} where its words hold it"
+            yield SpecIssue("intents.yaml", f"{place}.roles.{name}.cues", problem, remedy)
+        else:
+            for number in numbers:
+                partly.setdefault((name, number), []).append(repr(cue))
+    for (name, number), cues in partly.items():
+        problem = f"the cue {cues[0]} of {name} is not in it" if len(cues) == 1 else f"the cues {' and '.join(cues)} of {name} are not in it"
+        yield SpecIssue("intents.yaml", f"{place}.requests[{number}]", problem, f"say {{{name}}}, or the cue itself, in every alternative")
+
+
+def _says(name: str) -> Callable[[str], bool]:
+    return lambda text: any(match.group(1) == name for match in PLACE.finditer(text))
+
+
+def _lost_cues(intent: Intent, environment: Environment, say: str) -> Iterator[tuple[str, str]]:
+    """Yield (role, cue) of each cue that some choice of alternatives leaves out."""
     describe = environment.spec.language.describe
-    for number, request in enumerate(intent.requests):
-        place = f"intents[{intent.id}].requests[{number}]"
-        for turn in range(LONGEST_CHOICE):
-            text = expand_choices(request.say, lambda count, turn=turn: turn % count)  # type: ignore[misc]
-            named = {match.group(1) for match in PLACE.finditer(text)}
-            issue = _place_issue(intent, place, named)
-            if issue is None:
-                said = [intent.roles[name] for name in intent.roles if name in named]
-                spoken = " ".join([text, *(role.text or (describe[role.is_][role.by].text if role.by else "") for role in said)])
-                issue = _cue_issue(intent, place, spoken)
-            if issue is not None:
-                yield issue
-                break
 
+    def spoken(text: str) -> str:
+        said = [intent.roles[name] for name in dict.fromkeys(match.group(1) for match in PLACE.finditer(text)) if name in intent.roles]
+        described = [describe.get(role.is_, {}).get(role.by or "") for role in said]
+        return " ".join([text, *(role.text or (words.text if words else "") for role, words in zip(said, described, strict=True))])
 
-def _place_issue(intent: Intent, place: str, named: set[str]) -> SpecIssue | None:
-    for name in sorted(named - set(intent.roles) - set(intent.slots) - {MORE}):
-        return SpecIssue("intents.yaml", place, f"{{{name}}} is neither a role nor a slot", f"use {', '.join([*intent.roles, *intent.slots])}")
-    for name in intent.slots:
-        if name not in named:
-            return SpecIssue("intents.yaml", place, f"the slot {name} is not said", f"write {{{name}}} into it, in every alternative")
-    return None
-
-
-def _cue_issue(intent: Intent, place: str, spoken: str) -> SpecIssue | None:
     for name, role in intent.roles.items():
         for cue in role.cues:
-            if not contains_words(spoken, cue):
-                return SpecIssue("intents.yaml", place, f"the cue {cue!r} of {name} is not in it", f"say {{{name}}}, or the cue itself")
-    return None
+            if not holds_always(say, lambda text, cue=cue: holds_always(spoken(text), lambda part: contains_words(part, cue))):  # type: ignore[misc]
+                if not all(contains_words(spoken(text), cue) for text in _expansions(say)):
+                    yield name, cue
+
+
+def _expansions(say: str) -> Iterator[str]:
+    """Yield the request with each alternative of each bracket picked once: a cue may begin in one and end outside."""
+    for turn in range(LONGEST_CHOICE):
+        yield expand_choices(say, lambda count, turn=turn: turn % count)  # type: ignore[misc]

@@ -8,7 +8,7 @@ from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import CallStep, ColumnType, Description, EachStep, FindStep, IfStep, Intent, PlanStep, Refused, Role, Rule, SchemaSpec, Tell
 from toolscale.tasks.lint import lint_plan
-from toolscale.tasks.names import NO_TABLES, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
+from toolscale.tasks.names import NO_TABLES, Expression, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
 from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan
 from toolscale.tasks.tools import finders, parameter_types, step_columns
 
@@ -36,11 +36,22 @@ class PlanCompiler:
         """Compile all rules of `rules.yaml`."""
         found = {}
         for name, rule in self.environment.spec.policy.rules.items():
+            before = len(self.issues)
             try:
-                found[name] = self._rule(name, rule)
+                planned = self._rule(name, rule)
             except SpecError as error:
                 self.issues.extend(error.issues)
+            if len(self.issues) == before:
+                found[name] = planned
         return found
+
+    def _expression(self, text: str, scope: Scope, *, file: str, place: str) -> Expression:
+        """Compile an expression; an issue is kept, so that those of the expressions after it are found as well."""
+        try:
+            return compile_expression(text, scope, file=file, place=place)
+        except SpecError as error:
+            self.issues.extend(error.issues)
+            return Expression(text, frozenset(), None)
 
     def _rule(self, name: str, rule: Rule) -> RulePlan:
         place, file = f"rules.{name}", "rules.yaml"
@@ -48,14 +59,14 @@ class PlanCompiler:
         for tool in rule.guards:
             arguments |= parameter_types(self.environment.tools[tool])
         scope = self._scope.with_row("call", arguments)
-        applies = compile_expression(rule.applies, scope, file=file, place=f"{place}.applies") if rule.applies else None
+        applies = self._expression(rule.applies, scope, file=file, place=f"{place}.applies") if rule.applies else None
         reads = []
         for read, call in rule.reads.items():
             ((tool_name, params),) = call.items()
             step = CallStep(name=read, tool=tool_name, arguments={key: str(value) for key, value in params.items()})
             planned, scope = self._call(step, scope, file, f"{place}.reads.{read}")
             reads.append(planned)
-        breaks = compile_expression(rule.breaks, scope, file=file, place=f"{place}.breaks")
+        breaks = self._expression(rule.breaks, scope, file=file, place=f"{place}.breaks")
         tells = tuple(self._tell(tell, scope, file, f"{place}.tell[{i}]") for i, tell in enumerate(rule.tell))
         return RulePlan(name, rule, applies, tuple(reads), breaks, tells)
 
@@ -73,13 +84,15 @@ class PlanCompiler:
         except SpecError as error:
             self.issues.extend(error.issues)
             return None
+        if len(self.issues) > before:
+            return None
         plan = Plan(intent, roles, () if intent.outcome == "refuse" else steps, tells, refusals)
         self.issues += lint_plan(plan, self.environment)
         return plan if len(self.issues) == before else None
 
     def _refusal(self, part: Refused, scope: Scope, roles: Mapping[str, RolePlan], rules: Mapping[str, RulePlan], place: str) -> RefusalPlan:
         steps, scope = self._steps(part.do, scope, roles, "intents.yaml", f"{place}.do")
-        about = compile_expression(part.about, scope, file="intents.yaml", place=f"{place}.about") if part.about else None
+        about = self._expression(part.about, scope, file="intents.yaml", place=f"{place}.about") if part.about else None
         return RefusalPlan(self._known_rule(part.rule, rules, place), steps, about)
 
     def _known_rule(self, name: str | None, rules: Mapping[str, RulePlan], place: str) -> RulePlan:
@@ -160,7 +173,7 @@ class PlanCompiler:
                 call, scope = self._call(step, scope, file, f"{where}.{step.name}")
                 planned.append(call)
             elif isinstance(step, IfStep):
-                test = compile_expression(step.if_, scope, file=file, place=f"{where}.if")
+                test = self._expression(step.if_, scope, file=file, place=f"{where}.if")
                 then, then_scope = self._steps(step.then, scope, roles, file, f"{where}.then")
                 otherwise, else_scope = self._steps(step.else_, scope, roles, file, f"{where}.else")
                 planned.append(IfPlan(test, then, otherwise))
@@ -196,7 +209,7 @@ class PlanCompiler:
                 issues.append(SpecIssue(file, place, f"{step.tool} needs {name!r}", "give it"))
         if issues:
             raise SpecError(issues)
-        arguments = {name: compile_expression(text, scope, file=file, place=f"{place}.{name}") for name, text in step.arguments.items()}
+        arguments = {name: self._expression(text, scope, file=file, place=f"{place}.{name}") for name, text in step.arguments.items()}
         flat, listed = step_columns(tool)
         scope = scope.with_row(step.name, flat)
         if listed is not None:
@@ -210,9 +223,9 @@ class PlanCompiler:
             scope = scope.with_row(tell.each, roles[tell.each].finder.columns)
         return TellPlan(
             tell,
-            compile_expression(tell.is_, scope, file=file, place=f"{place}.is"),
-            compile_expression(tell.about, scope, file=file, place=f"{place}.about") if tell.about else None,
-            compile_expression(tell.when, scope, file=file, place=f"{place}.when") if tell.when else None,
+            self._expression(tell.is_, scope, file=file, place=f"{place}.is"),
+            self._expression(tell.about, scope, file=file, place=f"{place}.about") if tell.about else None,
+            self._expression(tell.when, scope, file=file, place=f"{place}.when") if tell.when else None,
         )
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
+from toolscale.environment.places import suggest
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType, SchemaSpec
 from toolscale.sql import compile_select
@@ -85,11 +86,18 @@ def parse_expression(text: str, file: str, place: str) -> exp.Expr:
     try:
         node = _parse(f"SELECT {text}")
     except sqlglot.errors.ParseError as error:
-        raise SpecError([SpecIssue(file, place, f"{text!r} is no SQL expression", str(error).split("\n")[0])]) from error
+        raise SpecError([SpecIssue(file, place, f"{text!r} is no SQL expression", _where_to_look(error))]) from error
     if not isinstance(node, exp.Select) or len(node.expressions) != 1:
         raise SpecError([SpecIssue(file, place, f"{text!r} is not one expression", "write a single SQL expression")])
     part: exp.Expr = node.expressions[0]
     return part
+
+
+def _where_to_look(error: sqlglot.errors.ParseError) -> str:
+    """What to do about text that cannot be parsed: the words at which the parser stopped."""
+    fault = error.errors[0] if error.errors else {}
+    near = f"{fault.get('start_context') or ''}{fault.get('highlight') or ''}".removeprefix("SELECT ")
+    return f"correct it behind {near[-40:]!r}" if near else "write a single SQL expression"
 
 
 @lru_cache(maxsize=8192)
@@ -138,7 +146,7 @@ def bind_select(sql: str, scope: Scope, file: str, place: str) -> tuple[str, fro
     try:
         return _bound_select(sql, frozenset(_WORD.findall(sql)).intersection(scope.rows))
     except sqlglot.errors.ParseError as error:
-        raise SpecError([SpecIssue(file, place, f"{sql!r} does not parse", str(error).split("\n")[0])]) from error
+        raise SpecError([SpecIssue(file, place, f"{sql!r} does not parse", _where_to_look(error))]) from error
 
 
 @lru_cache(maxsize=16384)
@@ -183,7 +191,7 @@ def compile_expression(text: str, scope: Scope, *, file: str, place: str) -> Exp
     try:
         return _expression(text, *signature)
     except SpecError as error:
-        raise _placed(error, file, place, text) from error
+        raise _placed(error, f"SELECT {text}", scope, file, place, text) from error
 
 
 @lru_cache(maxsize=16384)
@@ -205,7 +213,12 @@ def _signature(text: str, scope: Scope) -> tuple[int, tuple[_Named, ...], tuple[
     return id(scope.schema), rows, relations
 
 
-def _placed(error: SpecError, file: str, place: str, source: str) -> SpecError:
+def _placed(error: SpecError, sql: str, scope: Scope, file: str, place: str, source: str) -> SpecError:
+    """The issues of a statement where it stands; a name that nothing has is said before all else."""
+    unknown = _unknown_name(sql, scope)
+    if unknown is not None:
+        name, column, known = unknown
+        return SpecError([SpecIssue(file, place, f"unknown name {name!r} of {name}.{column} in {source!r}", suggest(name, known))])
     return SpecError(SpecIssue(file, place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues)
 
 
@@ -217,7 +230,17 @@ def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: 
     try:
         return _compiled(sql, *_signature(sql, scope))
     except SpecError as error:
-        raise _placed(error, file, place, source) from error
+        raise _placed(error, sql, scope, file, place, source) from error
+
+
+def _unknown_name(sql: str, scope: Scope) -> tuple[str, str, set[str]] | None:
+    """Return the first name of a statement that is neither in the scope nor introduced by a FROM, its column, and the names that could be meant."""
+    known = {name for name in scope.rows if not name.startswith("say_")} | set(scope.relations)
+    for column in _parse(sql).find_all(exp.Column):
+        introduced = _introduced(column)
+        if column.table and column.table not in introduced | known | set(scope.rows):
+            return column.table, column.name, known | introduced
+    return None
 
 
 @lru_cache(maxsize=16384)

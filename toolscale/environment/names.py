@@ -1,0 +1,70 @@
+"""What the files of a domain can refer to, and what is wrong with a reference."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from toolscale.environment.builtins import calculate_tool, transfer_tool, with_handovers
+from toolscale.environment.folder import Folder
+from toolscale.environment.places import suggest
+from toolscale.errors import SpecIssue
+from toolscale.records import CasesSpec, IntentsSpec, LanguageSpec, PolicySpec, SchemaSpec, ToolsetSpec, ToolSpec, WorldSpec
+
+SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)")
+"""The name at a place of a phrasing."""
+
+
+class Names:
+    """What can be referred to; a part whose file could not be read is None, and nothing is said about references to it."""
+
+    def __init__(self, folder: Folder):
+        self.world = folder.part(WorldSpec)
+        self.schema = folder.part(SchemaSpec)
+        if self.schema is not None and self.world is not None:
+            self.schema = with_handovers(self.schema, self.world)
+        self.toolset = folder.part(ToolsetSpec)
+        self.policy = folder.part(PolicySpec)
+        self.language = folder.part(LanguageSpec)
+        self.intents = folder.part(IntentsSpec)
+        self.cases = folder.part(CasesSpec)
+        self.is_sound = True
+        """Whether the schema itself refers to nothing unknown."""
+        self.tools: dict[str, ToolSpec] | None = None
+        if self.toolset is not None:
+            built_in = (transfer_tool(self.world) if self.world else None, calculate_tool())
+            self.tools = {tool.name: tool for tool in (*self.toolset.tools, *built_in) if tool is not None}
+
+    def table(self, name: str, file: str, place: str) -> Iterator[SpecIssue]:
+        """Yield an issue if there is no such table."""
+        if self.schema is not None and name not in self.schema.tables:
+            yield unknown("table", name, self.schema.tables, file, place)
+
+    def columns(self, table: str, names: Collection[str], file: str, place: str) -> Iterator[SpecIssue]:
+        """Yield an issue for each name that is not a column of the table (if that exists)."""
+        if self.schema is not None and table in self.schema.tables:
+            known = self.schema.tables[table].columns
+            yield from (unknown(f"column of {table}", name, known, file, place) for name in names if name not in known)
+
+    def call(self, tool: str, given: Mapping[str, Any], file: str, place: str) -> Iterator[SpecIssue]:
+        """Yield what is wrong with a call of the tool with these parameters."""
+        if self.tools is None:
+            return
+        if tool not in self.tools:
+            yield unknown("tool", tool, self.tools, file, place)
+            return
+        spec = self.tools[tool]
+        yield from (
+            unknown(f"parameter of {tool}", name, spec.parameters, file, f"{place}.{tool}.{name}") for name in given if name not in spec.parameters
+        )
+        misspelt = {near for name in given if name not in spec.parameters for near in difflib.get_close_matches(name, spec.parameters, n=1)}
+        missing = [name for name, schema in spec.parameters.items() if "default" not in schema and name not in {*given, *misspelt}]
+        if missing:
+            yield SpecIssue(file, f"{place}.{tool}", f"the call lacks {', '.join(missing)}", "give every parameter that has no default")
+
+
+def unknown(kind: str, name: str, known: Collection[str], file: str, place: str) -> SpecIssue:
+    """Return the issue that a name of this kind is not known."""
+    return SpecIssue(file, place, f"unknown {kind} {name!r}", suggest(name, known))
