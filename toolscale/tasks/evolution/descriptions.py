@@ -78,7 +78,8 @@ def correct_options(environment: Environment, intent: Intent) -> Iterator[str]:
         if slot.kind in ("money", "date") and not slot.taken_back and (len(slot.from_) > 1 or slot.sql):
             yield f"correct {name}"
     for name, role in intent.roles.items():
-        if role.by and role.take == "one" and role.of and name not in parents and not role.only_said and not role.first:
+        exact = role.by and not role.first and environment.spec.language.describe[role.is_][role.by].cols
+        if exact and role.take == "one" and role.of and name not in parents and not role.only_said:
             yield f"correct {name}"
 
 
