@@ -61,7 +61,7 @@ def _or_nothing(intent: Intent, reads: tuple[CallStep, ...], test: str, told: Te
     tells = tuple(tell.model_copy(update={"when": conjoined(tell.when, test)}) for tell in intent.tell)
     if any(tell.kind == "bool" for tell in intent.tell):
         raise Inapplicable("it is told already whether something was done")
-    done = Tell.model_construct(kind="bool", is_=f"CASE WHEN {test} THEN 1 ELSE 0 END")
+    done = Tell.model_construct(kind="bool", is_=f"CASE WHEN {test} THEN 1 ELSE 0 END", before=True)
     return intent.model_copy(update={"do": (*reads, IfStep.model_construct(if_=test, then=intent.do, else_=())), "tell": (done, *tells, told)})
 
 
