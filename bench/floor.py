@@ -137,7 +137,7 @@ def _execute(run: list[tuple[sqlite3.Cursor, str, Any]]) -> None:
         try:
             cursor.execute(text, values).fetchall()
         except sqlite3.IntegrityError:  # a call that a constraint refused, there and here
-            pass
+            continue
 
 
 def _median_of_rounds(work: Callable[[], object]) -> float:

@@ -1,14 +1,15 @@
 """End states: what a list of calls leaves behind, compared as net row changes without volatile columns.
 
-Lists of one candidate share long beginnings: a mutant changes one call of the golden list. So they are kept as a tree of states with calls as edges, each
-call is made once where lists agree, and a savepoint leads back to where they part. A call that fails leads to the state it was made in. What a list
-leaves behind depends on its calls alone, never on what was run before.
+Lists of one candidate share long beginnings: a mutant changes one call of the golden list. So they are kept as a tree of states with calls as edges:
+each call is made once where lists agree, and a savepoint leads back to where they part. A call that fails leads to the state it was made in. What a
+list leaves behind depends on its calls alone, never on what was run before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from toolscale.environment import World
@@ -167,7 +168,7 @@ class EndStates:
         nets = [self._reach(calls[:length])[0].net or {} for length in range(len(calls) + 1)]
         return [
             frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)])
-            for before, after in zip(nets, nets[1:], strict=False)
+            for before, after in pairwise(nets)
         ]
 
     def _reach(self, calls: Sequence[ToolCall]) -> tuple[_State, _List]:
