@@ -10,7 +10,6 @@ from __future__ import annotations
 import sqlite3
 import statistics
 import time
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -30,16 +29,10 @@ Executed = tuple[int, str, Any]
 
 @dataclass(frozen=True)
 class Floor:
-    """Median seconds for all candidates: of the statements alone, and of judging."""
+    """What the sandbox executes for one candidate, and the seconds that this takes alone."""
 
-    statements: int
+    statements: float
     seconds: float
-    judged: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times the floor judging takes."""
-        return self.judged / self.seconds
 
 
 class WatchedCursor(sqlite3.Cursor):
@@ -76,25 +69,25 @@ class WatchedConnection(sqlite3.Connection):
 
 
 def measure_floor(environment: Environment, scale: int, candidates: list[Candidate], states: type[EndStates] = EndStates) -> Floor:
-    """Judge the candidates, without the sampled auditor, and run their statements alone. Raises RuntimeError if the two write different rows."""
+    """Judge the candidates, without the sampled auditor, and time their statements alone. Raises RuntimeError if the two write different rows."""
     rows = populate(environment, 0, scale)
     executed, written = _watch(environment, rows, scale, candidates, states)
-    judge = Judge(environment, rows, scale=scale, audit_share=0, states=states)
-    judged = _median_of_rounds(lambda: [judge.judge(candidate) for candidate in candidates])
-    judge.close()
-
     bare = [_open_bare(environment, rows) for _ in written]
     before = [connection.total_changes for connection in bare]
     cursors = [connection.cursor() for connection in bare]
     run = [(cursors[number], text, values) for number, text, values in executed]
-    _execute(run)
+    _execute(run)  # prepares them all
     found = [connection.total_changes - start for connection, start in zip(bare, before, strict=True)]
     if found != written:
         raise RuntimeError(f"the bare connections wrote {found} rows, the judge's {written}: these are not its statements")
-    seconds = _median_of_rounds(lambda: _execute(run))
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        _execute(run)
+        times.append(time.perf_counter() - start)
     for connection in bare:
         connection.close()
-    return Floor(len(executed), seconds, judged)
+    return Floor(len(run) / len(candidates), statistics.median(times) / len(candidates))
 
 
 def _watch(
@@ -139,12 +132,3 @@ def _execute(run: list[tuple[sqlite3.Cursor, str, Any]]) -> None:
         except sqlite3.IntegrityError:  # a call that a constraint refused, there and here
             continue
 
-
-def _median_of_rounds(work: Callable[[], object]) -> float:
-    work()
-    times = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
