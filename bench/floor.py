@@ -10,16 +10,17 @@ from __future__ import annotations
 import sqlite3
 import statistics
 import time
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolscale.environment import Environment, Rows, populate
-from toolscale.records import Candidate
+from toolscale.environment import Environment, Rows, World, populate
+from toolscale.records import Candidate, ToolCall
 from toolscale.sandbox import create_indexes, create_tables
 from toolscale.sandbox.trigger_log import create_log
 from toolscale.verify import Judge
-from toolscale.verify.states import EndStates
+from toolscale.verify.states import EndState, EndStates
 
 ROUNDS = 3
 
@@ -29,10 +30,34 @@ Executed = tuple[int, str, Any]
 
 @dataclass(frozen=True)
 class Floor:
-    """What the sandbox executes for one candidate, and the seconds that this takes alone."""
+    """What the sandbox executes for one candidate, and the seconds of the processor that this takes alone."""
 
     statements: float
     seconds: float
+
+
+class UnsharedStates(EndStates):
+    """End states of lists that are each run from a reset: what the gates ask for, before anything is shared."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._kept: dict[tuple[tuple[str, str], ...], EndState] = {}
+
+    def forget(self) -> None:
+        """Drop what was kept."""
+        self._kept.clear()
+        super().forget()
+
+    def run_ahead(self, lists: Iterable[Sequence[ToolCall]]) -> None:
+        """Nothing: every list is run when it is asked for."""
+
+    def of(self, calls: Sequence[ToolCall]) -> EndState:
+        """Run the calls from a reset, once."""
+        key = tuple((call.name, repr(call.arguments)) for call in calls)
+        if key not in self._kept:
+            super().forget()
+            self._kept[key] = super().of(calls)
+        return self._kept[key]
 
 
 class WatchedCursor(sqlite3.Cursor):
@@ -82,9 +107,9 @@ def measure_floor(environment: Environment, scale: int, candidates: list[Candida
         raise RuntimeError(f"the bare connections wrote {found} rows, the judge's {written}: these are not its statements")
     times = []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = time.process_time()
         _execute(run)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     for connection in bare:
         connection.close()
     return Floor(len(run) / len(candidates), statistics.median(times) / len(candidates))
