@@ -10,17 +10,17 @@ from __future__ import annotations
 import sqlite3
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from toolscale.environment import Environment, Rows, populate
-from toolscale.records import Candidate
+from toolscale.environment import Environment, Rows, World, populate
+from toolscale.records import Candidate, ToolCall
 from toolscale.sandbox import create_indexes, create_tables
 from toolscale.sandbox.trigger_log import create_log
 from toolscale.verify import Judge
-from toolscale.verify.states import EndStates
+from toolscale.verify.states import EndState, EndStates
 
 ROUNDS = 3
 
@@ -30,16 +30,34 @@ Executed = tuple[int, str, Any]
 
 @dataclass(frozen=True)
 class Floor:
-    """Median seconds for all candidates: of the statements alone, and of judging."""
+    """What the sandbox executes for one candidate, and the seconds of the processor that this takes alone."""
 
-    statements: int
+    statements: float
     seconds: float
-    judged: float
 
-    @property
-    def ratio(self) -> float:
-        """How many times the floor judging takes."""
-        return self.judged / self.seconds
+
+class UnsharedStates(EndStates):
+    """End states of lists that are each run from a reset: what the gates ask for, before anything is shared."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._kept: dict[tuple[tuple[str, str], ...], EndState] = {}
+
+    def forget(self) -> None:
+        """Drop what was kept."""
+        self._kept.clear()
+        super().forget()
+
+    def run_ahead(self, lists: Iterable[Sequence[ToolCall]]) -> None:
+        """Nothing: every list is run when it is asked for."""
+
+    def of(self, calls: Sequence[ToolCall]) -> EndState:
+        """Run the calls from a reset, once."""
+        key = tuple((call.name, repr(call.arguments)) for call in calls)
+        if key not in self._kept:
+            super().forget()
+            self._kept[key] = super().of(calls)
+        return self._kept[key]
 
 
 class WatchedCursor(sqlite3.Cursor):
@@ -76,25 +94,25 @@ class WatchedConnection(sqlite3.Connection):
 
 
 def measure_floor(environment: Environment, scale: int, candidates: list[Candidate], states: type[EndStates] = EndStates) -> Floor:
-    """Judge the candidates, without the sampled auditor, and run their statements alone. Raises RuntimeError if the two write different rows."""
+    """Judge the candidates, without the sampled auditor, and time their statements alone. Raises RuntimeError if the two write different rows."""
     rows = populate(environment, 0, scale)
     executed, written = _watch(environment, rows, scale, candidates, states)
-    judge = Judge(environment, rows, scale=scale, audit_share=0, states=states)
-    judged = _median_of_rounds(lambda: [judge.judge(candidate) for candidate in candidates])
-    judge.close()
-
     bare = [_open_bare(environment, rows) for _ in written]
     before = [connection.total_changes for connection in bare]
     cursors = [connection.cursor() for connection in bare]
     run = [(cursors[number], text, values) for number, text, values in executed]
-    _execute(run)
+    _execute(run)  # prepares them all
     found = [connection.total_changes - start for connection, start in zip(bare, before, strict=True)]
     if found != written:
         raise RuntimeError(f"the bare connections wrote {found} rows, the judge's {written}: these are not its statements")
-    seconds = _median_of_rounds(lambda: _execute(run))
+    times = []
+    for _ in range(ROUNDS):
+        start = time.process_time()
+        _execute(run)
+        times.append(time.process_time() - start)
     for connection in bare:
         connection.close()
-    return Floor(len(executed), seconds, judged)
+    return Floor(len(run) / len(candidates), statistics.median(times) / len(candidates))
 
 
 def _watch(
@@ -137,14 +155,5 @@ def _execute(run: list[tuple[sqlite3.Cursor, str, Any]]) -> None:
         try:
             cursor.execute(text, values).fetchall()
         except sqlite3.IntegrityError:  # a call that a constraint refused, there and here
-            pass
+            continue
 
-
-def _median_of_rounds(work: Callable[[], object]) -> float:
-    work()
-    times = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)

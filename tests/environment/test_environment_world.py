@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from jsonschema import Draft202012Validator, FormatChecker
 
-from toolscale.environment import Environment, Rows, World
+from toolscale.environment import Environment, Rows, Toolbox, World, load_environment
+from toolscale.environment.rows import is_date
 
 MEMBER = {"full_name": "Victoria Coleman", "date_of_birth": "1958-05-23"}
 
@@ -63,3 +65,24 @@ def test_both_engines_give_the_same(mock_environment: Environment, mock_rows: Ro
             seen.append(([world.call(*call) for call in calls], world.net_changes(), world.sandbox.state_hash()))
     assert seen[0] == seen[1]
     assert seen[0][0][2].error == "Paper Lanterns has been returned already"
+
+
+PLAIN_VALUES = ["", "x", "mb_1001", "2026-02-30", "2026-02-28", "y" * 300, 0, 1, 7, 28, 29, -1, 2**63, 7.0, 7.5, True, False, None, [], {}]
+
+
+@pytest.mark.parametrize("domain", ["mock", "finance"])
+def test_what_is_let_through_is_what_the_schema_allows(domain: str) -> None:
+    """Plain values of plain schemas are let through without asking a validator; a validator would say the same."""
+    tools = load_environment(domain).tools
+    toolbox = Toolbox(tools)
+    formats = FormatChecker(formats=())
+    formats.checks("date")(lambda value: not isinstance(value, str) or is_date(value))
+    for name, tool in tools.items():
+        validator = Draft202012Validator(tool.spec.json_schema(), format_checker=formats)
+        offered = {param: [*schema.get("enum", ()), *PLAIN_VALUES] for param, schema in tool.spec.parameters.items()}
+        for step in range(60):
+            arguments = {param: values[(step * 7 + place) % len(values)] for place, (param, values) in enumerate(offered.items())}
+            if step % 10 == 9 and arguments:
+                arguments.popitem()
+            arguments |= {"more": 1} if step % 10 == 8 else {}
+            assert (toolbox.prepare(name, arguments)[0] is not None) == validator.is_valid(arguments), (name, arguments)

@@ -56,7 +56,7 @@ class Toolbox:
         given = {key: _whole(value) for key, value in arguments.items()}
         complete = {**self._defaults[name], **given}
         parameters = tool.spec.parameters
-        if complete.keys() == parameters.keys() and all([_surely_fits(value, parameters[param]) for param, value in given.items()]):
+        if complete.keys() == parameters.keys() and all(_surely_fits(value, parameters[param]) for param, value in given.items()):
             return tool, complete
         faults = sorted((_place(error.absolute_path), error.message) for error in self._validators[name].iter_errors(given))
         if faults:
@@ -151,7 +151,8 @@ def _surely_fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return "enum" not in schema and schema.get("minimum", value) <= value <= schema.get("maximum", value)
     if kind == "string" and type(value) is str:
         fits_format = "format" not in schema or (schema["format"] == "date" and is_date(value))
-        return fits_format and value in schema.get("enum", (value,)) and schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+        fits_length = schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+        return fits_format and fits_length and value in schema.get("enum", (value,))
     return kind == "boolean" and type(value) is bool and "enum" not in schema
 
 

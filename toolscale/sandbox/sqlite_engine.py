@@ -34,8 +34,9 @@ class SqliteEngine:
     """One connection with the schema, its rows and the trigger log."""
 
     def __init__(
-        self, schema: SchemaSpec, rows: Rows, equalities: Iterable[Equality], limits: Limits, connection: type[sqlite3.Connection] = sqlite3.Connection
-    ):
+        self, schema: SchemaSpec, rows: Rows, equalities: Iterable[Equality], limits: Limits,
+        connection: type[sqlite3.Connection] = sqlite3.Connection,
+    ):  # fmt: skip
         self._limits = limits
         self._budget = limits.vm_operations // STEP
         self._left = self._budget

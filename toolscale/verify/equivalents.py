@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from toolscale.language import state_facts
@@ -17,10 +17,10 @@ MOST_PAIRS_FROM = 6
 """Beyond so many writes, pairs are left out one with the next only."""
 
 
-def equivalents(subject: Subject) -> Iterator[Trajectory]:
+def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> Iterator[Trajectory]:
     """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a chatty answer."""
     writes = subject.writes
-    for calls in exchanged(subject):
+    for calls in other_orders:
         if not any(subject.states.of(calls).errors):  # a tool that refuses the other order says that they do not commute
             yield Trajectory("order", "right", calls)
     doubled = tuple(
@@ -77,7 +77,7 @@ def idle_agents(subject: Subject) -> Iterator[Trajectory]:
             yield Trajectory("transfer", "wrong", calls, "I am handing you over to a colleague.")
 
 
-def rests(subject: Subject) -> dict[tuple[int, ...], tuple[ToolCall, ...]]:
+def without_some(subject: Subject) -> dict[tuple[int, ...], tuple[ToolCall, ...]]:
     """Positions of one golden write, or of two -> the others."""
     writes = subject.writes
     singles = [(position,) for position in range(len(writes))]
@@ -85,11 +85,11 @@ def rests(subject: Subject) -> dict[tuple[int, ...], tuple[ToolCall, ...]]:
     return {out: tuple([call for position, call in enumerate(writes) if position not in out]) for out in (*singles, *pairs)}
 
 
-def superfluous(subject: Subject) -> str | None:
+def superfluous(subject: Subject, rests: Mapping[tuple[int, ...], tuple[ToolCall, ...]]) -> str | None:
     """Return the golden write, or pair of writes, without which the end state is accepted all the same, or None."""
     writes = subject.writes
     moving = set[int]()
-    for left_out, calls in rests(subject).items():
+    for left_out, calls in rests.items():
         rest = subject.states.of(calls)
         names = " and ".join(writes[position].name for position in left_out)
         if rest.changes in subject.accepted:

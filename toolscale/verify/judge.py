@@ -19,7 +19,7 @@ from toolscale.tasks.evolution import Inapplicable
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection
 from toolscale.verify.ambiguity import Ambiguity
-from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, rests, superfluous
+from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, superfluous, without_some
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
 from toolscale.verify.outdated import outdated
@@ -183,13 +183,14 @@ class Judge:
         gate("integrity", invariant, "invariants hold after every call")
         rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
         mutants, lazy_ones = self._mutants.make(subject, self.recorder, rng), list(idle_agents(subject))
-        subject.run_ahead([*mutants, *lazy_ones], [*rests(subject).values(), *exchanged(subject)])
-        gate("necessary", superfluous(subject), "no golden write can be left out")
+        rests, other_orders = without_some(subject), exchanged(subject)
+        subject.run_ahead([*mutants, *lazy_ones], [*rests.values(), *other_orders])
+        gate("necessary", superfluous(subject, rests), "no golden write can be left out")
         gate("not_leaked", leaked(subject), "what must be told is not in the request")
         idle = self._first_scoring(subject, lazy_ones)
         lazy = f"an agent that does not do the task scores 1: {idle.describe()}" if idle else None
         gate("idle_fails", lazy, "lazy agents score 0")
-        killed, accepted = self._mutate(subject, mutants, rng, gate, details)
+        killed, accepted = self._mutate(subject, mutants, list(equivalents(subject, other_orders)), rng, gate, details)
         findings["deterministic"] = self._deterministic(subject, asked)
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
         findings["solvable"] = ("not_run", "no model is configured")
@@ -266,10 +267,10 @@ class Judge:
         return "fail", "DuckDB gives other results or row changes than SQLite"
 
     def _mutate(
-        self, subject: Subject, mutants: list[Trajectory], rng: random.Random, gate: Any, details: dict[str, Any]
+        self, subject: Subject, mutants: list[Trajectory], right: list[Trajectory], rng: random.Random, gate: Any, details: dict[str, Any]
     ) -> tuple[int, int]:
         """Score mutants, extra writes besides, and equivalents; return how many were killed and how many accepted."""
-        killed, right, survivor = 0, list(equivalents(subject)), None
+        killed, survivor = 0, None
         extras = islice(self._mutants.extras(subject, rng), MOST_EXTRAS)
         subject.run_ahead(right)
         while mutants:

@@ -80,6 +80,10 @@ class MutantMaker:
         self.environment = environment
         self.relatives = Relatives(environment, rows)
         self._writers = sorted(name for name, tool in environment.tools.items() if tool.mutates_state)
+        self._required = {
+            name: frozenset([param for param, schema in environment.tools[name].spec.parameters.items() if "default" not in schema])
+            for name in self._writers
+        }
 
     def make(self, subject: Subject, recorder: Recorder, rng: random.Random) -> list[Trajectory]:
         """Return the mutants but the extra writes, at most PER_OPERATOR of each operator, without repetition."""
@@ -192,9 +196,9 @@ class MutantMaker:
     def _tools(self, subject: Subject) -> Iterator[Trajectory]:
         for position, call in enumerate(subject.writes):
             for name in self._writers:
-                parameters = self.environment.tools[name].spec.parameters
-                required = {param for param, schema in parameters.items() if "default" not in schema}
-                if name != call.name and required and required <= set(call.arguments):
+                required = self._required[name]
+                if name != call.name and required and required <= call.arguments.keys():
+                    parameters = self.environment.tools[name].spec.parameters
                     arguments = {param: value for param, value in call.arguments.items() if param in parameters}
                     other = ToolCall.model_construct(name=name, arguments=arguments)
                     yield Trajectory("tool", "wrong", (*subject.writes[:position], other, *subject.writes[position + 1 :]))

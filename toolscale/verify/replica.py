@@ -6,6 +6,7 @@ runs the other gates and reads the answer after them, so that both work at the s
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -71,7 +72,8 @@ class Replica:
     def close(self) -> None:
         """End the process."""
         if self._process is not None and self._process.stdin is not None and self._process.stdout is not None:
-            self._process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # it ended before it read all
+                self._process.stdin.close()
             self._process.wait()
             self._process.stdout.close()
             self._process = None

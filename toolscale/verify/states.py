@@ -1,14 +1,15 @@
 """End states: what a list of calls leaves behind, compared as net row changes without volatile columns.
 
-Lists of one candidate share long beginnings: a mutant changes one call of the golden list. So they are kept as a tree of states with calls as edges, each
-call is made once where lists agree, and a savepoint leads back to where they part. A call that fails leads to the state it was made in. What a list
-leaves behind depends on its calls alone, never on what was run before.
+Lists of one candidate share long beginnings: a mutant changes one call of the golden list. So they are kept as a tree of states with calls as edges:
+each call is made once where lists agree, and a savepoint leads back to where they part. A call that fails leads to the state it was made in. What a
+list leaves behind depends on its calls alone, never on what was run before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from toolscale.environment import World
@@ -122,6 +123,7 @@ class EndStates:
         self._position = _Position(world)
         self._root = _State(())
         self._lists: dict[int, _List] = {}
+        self._met: dict[int, tuple[ToolCall, tuple[int, str | None]]] = {}
         self._known: dict[tuple[str, str], tuple[int, str | None]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._runnable: list[Runnable] = []
@@ -134,7 +136,7 @@ class EndStates:
     def forget(self) -> None:
         """Drop what was kept: the next candidate begins."""
         self._root = _State(())
-        for kept in (self._lists, self._known, self._numbers, self._runnable):
+        for kept in (self._lists, self._met, self._known, self._numbers, self._runnable):
             kept.clear()
         self._position.forget()
 
@@ -145,12 +147,7 @@ class EndStates:
 
     def run_ahead(self, lists: Iterable[Sequence[ToolCall]]) -> None:
         """Run lists that `of` will be asked for together. It changes no answer, only what the answers take."""
-        missing: dict[tuple[int, ...], None] = {}
-        for calls in lists:
-            numbers = self._numbered(calls).numbers
-            if self._follow(numbers)[0] is None:
-                missing[numbers] = None
-        self._run(list(missing))
+        self._run(list(dict.fromkeys([self._numbered(calls).numbers for calls in lists])))
 
     def of(self, calls: Sequence[ToolCall]) -> EndState:
         """Return the end state of calls made one after the other from a fresh reset."""
@@ -164,10 +161,16 @@ class EndStates:
 
     def changed_by_call(self, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
         """Return, for each call made in order, the keys of the rows that it changed."""
-        nets = [self._reach(calls[:length])[0].net or {} for length in range(len(calls) + 1)]
+        listed = self._numbered(calls)
+        self._run([listed.numbers[:length] for length in range(len(listed.numbers) + 1)])
+        state, states, numbers = self._root, [self._root], iter(listed.numbers)
+        for refused in listed.refused:
+            state = state if refused is not None else state.edges[next(numbers)][0]
+            states.append(state)
+        nets = [state.net or {} for state in states]
         return [
             frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)])
-            for before, after in zip(nets, nets[1:], strict=False)
+            for before, after in pairwise(nets)
         ]
 
     def _reach(self, calls: Sequence[ToolCall]) -> tuple[_State, _List]:
@@ -192,6 +195,7 @@ class EndStates:
 
     def _run(self, lists: list[tuple[int, ...]]) -> None:
         """Make what is missing of the tree."""
+        lists = [numbers for numbers in lists if self._follow(numbers)[0] is None]
         if lists:
             self._position.distrust()
             self._explore(self._root, [(numbers, 0) for numbers in lists])
@@ -241,6 +245,9 @@ class EndStates:
 
     def _find(self, call: ToolCall) -> tuple[int, str | None]:
         """Number a call by the tool and the complete arguments that it comes to: `25.0` is `25`, and a default left out is the default."""
+        met = self._met.get(id(call))
+        if met is not None:
+            return met[1]
         place = (call.name, repr(call.arguments))
         found = self._known.get(place)
         if found is None:
@@ -254,6 +261,7 @@ class EndStates:
                     self._runnable.append((tool, prepared))
                 found = number, None
             self._known[place] = found
+        self._met[id(call)] = call, found  # the call is held, so that its id() stays its own
         return found
 
     def comparable(self, net: NetChanges) -> Changes:
