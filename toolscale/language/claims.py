@@ -33,13 +33,15 @@ _BEFORE = re.compile(
     r"|\b(?:false|untrue|incorrect|wrong|mistaken|mistakenly|wrongly|myth)\b|\bclaims?\b"
     r"|\b(?:twice|thrice|double|triple|half|third|quarter|percent|%|part|portion|fraction|share|multiples?|most|some|any)\s+(?:of\s+)?"
     r"(?:the\s+|that\s+|your\s+|this\s+)?(?:\w+\s+)?$"
-    r"|\b(?:half|twice|double|triple)\b|\d\s*[x×*]\s*$|\b(?:further|additional|another|extra|plus|minus|times|less|starts?\s+at|starting\s+at|from|capped\s+at)\s+"
+    r"|\b(?:half|twice|double|triple)\b|\d\s*[x×*]\s*$|\b(?:further|additional|another|extra|plus|minus|times|less|starts?\s+at|starting\s+at|capped\s+at)\s+"
     r"(?:a\s+|the\s+)?$"
     r"|\b(?:increas|decreas|ris|rose|drop|fell|fall|climb|grew|grow|reduc|lower|rais|shrink|shrank|sank|jump|went\s+up|went\s+down|goes\s+up|goes\s+down|go\s+up|"
     r"go\s+down|gone\s+up|up|down|short|differ|exceed|over|under|missing|behind|ahead|off)\w*\s+(?:\w+\s+)?by\s*(?:an?\s+|exactly\s+)?$"
     r"|\b(?:increas|decreas|ris|rose|dropp|fell|climb|grew|jump)\w*\s+$"
-    r"|[^\w\s]\s*[-–]\s*$|\d\s*(?:-|–|—)\s*$|(?<!from )\b[\d$,.]*\d\s*(?:to|through)\s*$|\bweek\s+of\s+$|\b(?:days?|weeks?|months?)\s+from\s+$|\bas\s+of\s+$"
+    r"|[^\w\s]\s*[-–]\s*$|\d\s*(?:-|–|—)\s*$|\bweek\s+of\s+$|\b(?:days?|weeks?|months?)\s+from\s+$|\bas\s+of\s+$"
 )
+_RANGE = re.compile(r"\bfrom\s+(?:a\s+|the\s+)?$|\d\s*(?:to|through)\s*$")
+_MOVED = re.compile(r"\b(?:chang|mov|rais|increas|decreas|reduc|lower|went|go(?:es|ne)|dropp|rose|fell|updat|reschedul|adjust|up|down)\w*\b")
 _BEFORE_CUES = re.compile(
     r"n't|'d\b|[%x×*:\d–-]|\b(?:not?|nev|nor|neit|nob|none|nothing|no|cannot|hard|bare|scarc|with|exc|unl|far|nowh|any|all|every|apart|aside|besid|fail|lack|would|could|"
     r"should|might|may|must|ought|used|going|seem|appear|suppos|say|like|appar|alleg|report|guess|estim|reck|doubt|assum|hop|suspect|imag|pret|pred|"
@@ -91,14 +93,17 @@ _SENTENCE_DOUBT = re.compile(
 _SENTENCE_CUES = re.compile(r"doubt|guess|as far|mistaken|rememb|recall|memory|hypoth|examp|instance|think|believe|sure|confid|posit|off the|made up|ballp")
 
 
-def is_claimed(answer: Answer, start: int, end: int) -> bool:
-    """Whether the value from `start` to `end` is claimed by its clause, the clauses around it and its sentence."""
+def is_claimed(answer: Answer, start: int, end: int, ranged: bool = True) -> bool:
+    """Whether the value from `start` to `end` is claimed by its clause, the clauses around it and its sentence.
+
+    `ranged`: `from $5`, `5 to $6` make it the end of a range.
+    """
     clauses, lower = answer.clauses, answer.lower
     index = answer.clause_at(start)
     here = clauses[index]
     if index and _ALL_BUT.search(lower, max(0, here.start - 16), here.start):
         return False
-    if not (here.firm and _claimed_after(lower[end : here.end]) and _claimed_before(lower[here.start : start])):
+    if not (here.firm and _claimed_after(lower[end : here.end]) and _claimed_before(lower[here.start : start], ranged)):
         return False
     if index + 1 < len(clauses) and clauses[index + 1].sentence == here.sentence:
         after = clauses[index + 1]
@@ -113,10 +118,12 @@ def is_claimed(answer: Answer, start: int, end: int) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _claimed_before(before: str) -> bool:
+def _claimed_before(before: str, ranged: bool) -> bool:
     """Whether the words of a clause before a value leave it claimed."""
     if not _BEFORE_CUES.search(before):
         return True
+    if ranged and _RANGE.search(before) and not _MOVED.search(before):
+        return False
     if _BEFORE.search(before) or _ORDERED.match(before) or _ATTRIBUTED.match(before) or _SENTENCE_DOUBT.search(before):
         return False
     reset = _RESET.match(before)

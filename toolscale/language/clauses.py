@@ -135,6 +135,10 @@ class Labels:
             return Scope(frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False)
         return self._inherited(index, sentence)
 
+    def within(self, index: int) -> frozenset[str]:
+        """The labels that stand in a clause."""
+        return frozenset(label for _, label in self._by_clause.get(index, ()))
+
     def nearest(self, position: int) -> str | None:
         """Return the one label of the clause at `position` that stands nearest before it, or else first after it."""
         own = self._by_clause.get(self.answer.clause_at(position))

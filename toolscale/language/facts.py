@@ -10,6 +10,7 @@ from toolscale.language.clauses import Answer, Labels, Scope, bare_label, read_a
 from toolscale.language.corrections import is_past_of
 from toolscale.language.counts import is_no_count, is_whole, without_parts
 from toolscale.language.mentions import Mention
+from toolscale.language.parts import part_finding
 from toolscale.language.polarity import polarity
 from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import word_pattern
@@ -31,11 +32,14 @@ def grade_answer(
 
     A value is stated by a clause that reads as exactly it, without hedge, bound, denial, doubt or question, and that belongs to the label of the
     fact (its own, or none, where only one fact of the kind has to be told). `allowed` are (kind, value) pairs that may be said beside the facts;
-    any other single value of a kind that is told is a rival: at most `budget` of them may stand there, all among the `observed` ones.
+    any other single value of a kind that is told is a rival: at most `budget` of them may stand there, all among the `observed` ones. A bool
+    with a label is stated of that part alone. A value that is withheld must not stand there at all, unless a fact or `allowed` says the same.
     """
     if not facts:
         return None
-    return _Grading(read_answer(answer, today), facts, allowed, observed or {}, today, budget).finding()
+    told = [fact for fact in facts if not fact.withheld]
+    grading = _Grading(read_answer(answer, today), told, allowed, observed or {}, today, budget)
+    return grading.finding() or grading.disclosed([fact for fact in facts if fact.withheld])
 
 
 class _Grading:
@@ -43,8 +47,8 @@ class _Grading:
         self, answer: Answer, facts: Sequence[Fact], allowed: frozenset[Any], observed: Mapping[str, frozenset[Any]], today: str, budget: int
     ):
         self.answer, self.facts, self.allowed, self.observed, self.today, self.budget = answer, facts, allowed, observed, today, budget
-        self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about}
-        names = [*self.own.values(), *(bare_label(other) for fact in facts for other in fact.others)]
+        self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
+        names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         self.labels = Labels(answer, tuple(dict.fromkeys(names)))
         self.values = [m for m in answer.mentions if not self.labels.covers(m.start, m.end)] if self.labels.spans else list(answer.mentions)
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._spans(str(fact.value))]
@@ -64,6 +68,8 @@ class _Grading:
         return None
 
     def _fact(self, position: int, fact: Fact) -> str | None:
+        if fact.kind == "bool" and fact.about:
+            return part_finding(self.answer, self._part_labels(), bare_label(fact.about), bool(fact.value))
         if fact.kind == "bool":
             said = polarity(self.answer.lower)
             wanted = "yes or done" if fact.value else "no or not done"
@@ -72,7 +78,7 @@ class _Grading:
         starts, places = self._places(fact)
         loose = False
         for start, end in places:
-            if not is_claimed(self.answer, start, end) or self._superseded(fact, start):
+            if not is_claimed(self.answer, start, end, fact.kind in ("money", "number")) or self._superseded(fact, start):
                 continue
             scope = self.labels.scope(start, starts)
             if position not in self.own or self._belongs(start, scope, self.own[position], strict):
@@ -83,6 +89,31 @@ class _Grading:
             return None
         label = f" of {fact.about}" if fact.about else ""
         return f"the {fact.kind}{label} is not stated as {fact.value!r}"
+
+    def _part_labels(self) -> Labels:
+        """The labels of parts, and all others, so that a part of another name is not taken for one of none."""
+        names = (bare_label(name) for fact in self.facts if fact.about for name in (fact.about, *fact.others))
+        return Labels(self.answer, tuple(dict.fromkeys(names)))
+
+    def disclosed(self, withheld: Sequence[Fact]) -> str | None:
+        """Find a withheld value that stands in the answer, however firmly, and that nothing told may say."""
+        for fact in withheld:
+            if fact.kind == "bool":
+                if self._fact(-1, fact) is None:
+                    return f"discloses what is withheld: {'yes or done' if fact.value else 'no or not done'}"
+            elif not self._fine(fact.kind, fact.value) and (said := self._said(fact)):
+                return f"discloses the {fact.kind} that is withheld: {self.answer.text[said[0] : said[1]]}"
+        return None
+
+    def _said(self, fact: Fact) -> tuple[int, int] | None:
+        """Return where a value stands, in any reading and however firmly, outside of what may be said."""
+        for mention in self.values:
+            if mention.kind == fact.kind and (fact.value in mention.readings or str(fact.value).lower() in {str(item).lower() for item in mention.readings}):
+                return mention.start, mention.end
+        if fact.kind not in ("text", "id", "digits"):
+            return None
+        fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
+        return next((span for span in self._spans(str(fact.value)) if not _overlaps(*span, (*self.texts, *fine))), None)
 
     def _superseded(self, fact: Fact, start: int) -> bool:
         """Whether the value is only the past of another one (`the fee was $40; it's now $45`), or the whole of which a part is told."""
@@ -131,7 +162,7 @@ class _Grading:
     def _fine(self, kind: str, reading: Any) -> bool:
         if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
             return True
-        if kind in ("id", "digits"):
+        if kind in ("id", "digits", "text"):
             if ("text", reading) in self.allowed or ("text", str(reading).lower()) in self.allowed:
                 return True
             return any(fact.kind == kind and str(fact.value).lower() == str(reading).lower() for fact in self.facts)

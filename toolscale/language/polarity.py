@@ -13,7 +13,7 @@ _DONE = (
     "made deleted credited debited applied raised lowered increased reduced enrolled set put done reversed topped redeemed swapped "
     "switched taken reset resolved shared recorded corrected marked"
 )
-_PARTICIPLE = rf"(?:{'|'.join(_DONE.split())})\b"
+PARTICIPLE = rf"(?:{'|'.join(_DONE.split())})\b"
 _NOT = r"(?:\s+not|n't)"
 _OTHER_THAN_ACTS = (
     r"(?!\s+(?:been\s+)?(?:find|found|see|seen|need|needed|notice|noticed|have|had|require|know|known|want|mean|think|receive|received|get|"
@@ -29,11 +29,11 @@ _NO = re.compile(
     | (?:\bunable|(?:\bnot|n't)\s(?:currently\s|yet\s)?able)\s+to\b
     | (?:\bnot|n't)\s(?:possible|allowed|permitted|eligible|authori[sz]ed|approved|accepted|available)\b | \bimpossible\b | \bineligible\b
     | \b(?:i|we)\s(?:do|did|have|had){_NOT}\b{_OTHER_THAN_ACTS} | \b(?:i|we)'ve\snot\b{_OTHER_THAN_ACTS}
-    | \b(?:was|were|is|are|has|have|had){_NOT}\s(?:yet\s|been\s|be\s)*{_PARTICIPLE}
-    | \bnot\s(?:yet\s|be\s|been\s)*(?:proceed|go(?:ne|ing)?\sahead|{_PARTICIPLE})
+    | \b(?:was|were|is|are|has|have|had){_NOT}\s(?:yet\s|been\s|be\s)*{PARTICIPLE}
+    | \bnot\s(?:yet\s|be\s|been\s)*(?:proceed|go(?:ne|ing)?\sahead|{PARTICIPLE})
     | ^\W*(?:(?:but|and)\s)?not\s(?!only\b|to\s+worry\b|a\s+problem\b)
     | \b(?:declined|denied|rejected|refused|failed|refuse)\b | \bmust\sdecline\b | \bhave\sto\s(?:decline|refuse)\b
-    | \b(?:nothing|no\s(?!other|further|additional|more)(?:\w+\s)?\w+)\s(?:was|were|has\sbeen|have\sbeen)\s{_PARTICIPLE}
+    | \b(?:nothing|no\s(?!other|further|additional|more)(?:\w+\s)?\w+)\s(?:was|were|has\sbeen|have\sbeen)\s{PARTICIPLE}
     | \bnothing\s(?:has\s)?changed\b | \b(?:did|done|made|changed|moved|sent|paid|cancelled|canceled)\snothing\b(?!\s(?:else|other|more))
     | \b(?:made|sent|moved|placed|booked)\sno\s(?!other|further|additional|more)
     | \b(?:'d|would|will|'ll|i)\s(?:rather|prefer|prefer\sto)\snot\b
@@ -59,18 +59,18 @@ _YES = re.compile(
     rf"""
     (?:^|[\s,])(?<!not\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
     | (?<!not\s)\bwent\sthrough\b | \ball\sset\b | \btaken\scare\sof\b | (?<!not\s)\bsuccessfully\b
-    | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|\w+ly)\s)*{_PARTICIPLE}
-    | \b(?:i|we)\s(?:(?:just|also|already|now|went\sahead\sand|\w+ly)\s)*{_PARTICIPLE}
+    | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|\w+ly)\s)*{PARTICIPLE}
+    | \b(?:i|we)\s(?:(?:just|also|already|now|went\sahead\sand|\w+ly)\s)*{PARTICIPLE}
     | \b(?:i|we)\swent\sahead\b | \bgone\sahead\b
     """,
     re.VERBOSE,
 )
 _WEAK_YES = re.compile(
-    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{_PARTICIPLE}|\b(?:is|are|was|were)\s(?:(?:now|all|both)\s)?{_PARTICIPLE}"
+    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}|\b(?:is|are|was|were)\s(?:(?:now|all|both)\s)?{PARTICIPLE}"
 )
 _NOMINAL_YES = re.compile(
     r"\W*(?:(?:your|the)\s)?(?:(?:payment|transfer|bill|card|order|booking|refund|dispute|appointment|reservation|loan|request|money)\s)?"
-    rf"(?:successfully\s)?(?:{_PARTICIPLE}|complete)(?:\ssuccessfully)?\W*"
+    rf"(?:successfully\s)?(?:{PARTICIPLE}|complete)(?:\ssuccessfully)?\W*"
 )
 _NOT_MEANT = re.compile(
     r"\b(?:i\s(?:think|guess|hope|believe|suppose|assume|wish)|maybe|perhaps|probably|possibly|doubt|supposedly|not\s(?:sure|certain|know|think|"
@@ -150,6 +150,12 @@ def _sentence(sentence: str) -> tuple[set[bool], set[bool]]:
     if said:
         return said, set()
     return said, {True} if _NOMINAL_YES.fullmatch(sentence) or any(map(hints_done, clauses)) else set()
+
+
+def leading_polarity(text: str) -> bool | None:
+    """Return what a text says by beginning with yes or no; `yes, I can` says nothing."""
+    leading = _LEADING.match(text)
+    return None if leading is None or _INTENT.match(text) else leading["yes"] is not None
 
 
 def clause_polarity(clause: str) -> bool | None:
