@@ -44,14 +44,15 @@ def with_gate(judged: Judged, result: GateResult) -> Judged:
 
 def weights_of(streams: Sequence[Stream], evolved: float) -> dict[str, float]:
     """Return stream -> the share of the tasks that it should give: `evolved` of them are evolved, REFUSAL_SHARE are refused or handed over."""
-    groups: dict[tuple[bool, bool], list[str]] = {}
+    groups: dict[tuple[bool, bool], list[Stream]] = {}
     for stream in streams:
-        groups.setdefault((stream.kind != "plain", stream.fulfils), []).append(stream.name)
+        groups.setdefault((stream.kind != "plain", stream.fulfils), []).append(stream)
     weights: dict[str, float] = {}
-    for (is_evolved, fulfils), names in groups.items():
+    for (is_evolved, fulfils), members in groups.items():
         share = (evolved if is_evolved else 1 - evolved) * (1 - REFUSAL_SHARE if fulfils else REFUSAL_SHARE)
-        weights |= dict.fromkeys(names, share / len(names))
-    return weights
+        total = sum(stream.weight for stream in members)
+        weights |= {stream.name: share * stream.weight / total for stream in members}
+    return {stream.name: weights[stream.name] for stream in streams}
 
 
 def share_out(tasks: int, weights: Mapping[str, float], available: Mapping[str, int | None]) -> dict[str, int]:

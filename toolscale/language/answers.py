@@ -21,6 +21,14 @@ _NO = (
     "Unfortunately, I am not able to do that.",
     "Of course I looked into it, but I cannot do that.",
 )
+_PART_YES = ("That is done for {}.", "It's done for {}.", "I have done that for {}.", "All done for {}.", "I have taken care of that for {}: it's done.")
+_PART_NO = (
+    "I'm sorry, but I couldn't do that for {}.",
+    "I am sorry, that was not possible for {}.",
+    "I'm afraid I could not do that for {}.",
+    "Unfortunately, I was not able to do that for {}.",
+    "I looked into it, but I cannot do that for {}.",
+)
 _OPENING = ("", "Happy to help!", "Here is what you asked for:", "Thank you for your patience.", "Thanks for reaching out!")
 _CLOSING = ("", "Is there anything else that I can help you with?", "", "Have a lovely day.", "Let me know if you need anything else.")
 
@@ -28,20 +36,29 @@ _CLOSING = ("", "Is there anything else that I can help you with?", "", "Have a 
 def state_facts(facts: Sequence[Fact], today: str, style: int = 0) -> str:
     """Return a final message in the second person that states every fact, one sentence each, with its label where it has one.
 
-    Yes or no comes first. The styles differ in how amounts and dates are written and in what stands around them.
+    Yes or no to all of it comes first, to a part of it in its place. What is withheld is not said. The styles differ in how amounts and dates are
+    written and in what stands around them.
     """
     style %= STYLES
-    refused = any(fact.kind == "bool" and not fact.value for fact in facts)
-    answers = [(_YES if fact.value else _NO)[style] for fact in facts if fact.kind == "bool"]
-    sentences = [_sentence(fact, style, refused=refused) for fact in facts if fact.kind != "bool"]
+    told = [fact for fact in facts if not fact.withheld]
+    answers = [(_YES if fact.value else _NO)[style] for fact in told if _is_of_all(fact)]
+    refused = any(_is_of_all(fact) and not fact.value for fact in told)
+    parts = {fact.about for fact in told if fact.kind == "bool" and not fact.value}
+    sentences = [_sentence(fact, style, refused=refused or (fact.about is not None and fact.about in parts)) for fact in told if not _is_of_all(fact)]
     if style == 2:
         body = "\n".join(f"- {sentence}" for sentence in sentences)
-        return "\n".join(filter(None, (*dict.fromkeys(answers), _OPENING[style] if not refused and body else "", body)))
-    opening = "" if answers else _OPENING[style]
+        return "\n".join(filter(None, (*dict.fromkeys(answers), _OPENING[style] if not (refused or parts) and body else "", body)))
+    opening = "" if answers or parts else _OPENING[style]
     return " ".join(filter(None, (opening, *dict.fromkeys(answers), *sentences, _CLOSING[style])))
 
 
+def _is_of_all(fact: Fact) -> bool:
+    return fact.kind == "bool" and fact.about is None
+
+
 def _sentence(fact: Fact, style: int, *, refused: bool) -> str:
+    if fact.kind == "bool" and fact.about is not None:
+        return (_PART_YES if fact.value else _PART_NO)[style].format(_yours(fact.about))
     value = written(fact, style)
     subject = _NOUNS[fact.kind] if not (refused and fact.kind == "money") else "limit"
     if fact.about is None:

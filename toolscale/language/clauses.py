@@ -7,6 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 
+from toolscale.language.corrections import take_back
 from toolscale.language.mentions import Mention, lower_keeping_length, mentions
 
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
@@ -20,7 +21,7 @@ _ASKING = re.compile(
 )
 _UNSURE = re.compile(
     r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|i think|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
-    r"would be|i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
+    r"i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
 _RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
@@ -58,7 +59,7 @@ def read_answer(answer: str, today: str) -> Answer:
     """Take off markup, find the values, and cut the text into clauses."""
     text = _MARKUP.sub("", _MASKED_CARD.sub("ending in ", answer))
     lower = lower_keeping_length(text)
-    found = mentions(text, today)
+    found = take_back(lower, mentions(text, today))
     clauses = tuple(_clauses(lower, found))
     return Answer(text, lower, found, clauses, tuple(clause.start for clause in clauses))
 
@@ -133,6 +134,10 @@ class Labels:
             several = len({label for _, label in own}) > 1 and sum(clause.start <= at < clause.end for at in values) > 1
             return Scope(frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False)
         return self._inherited(index, sentence)
+
+    def within(self, index: int) -> frozenset[str]:
+        """The labels that stand in a clause."""
+        return frozenset(label for _, label in self._by_clause.get(index, ()))
 
     def nearest(self, position: int) -> str | None:
         """Return the one label of the clause at `position` that stands nearest before it, or else first after it."""

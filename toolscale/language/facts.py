@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from toolscale.language.claims import is_claimed
 from toolscale.language.clauses import Answer, Labels, Scope, bare_label, read_answer
+from toolscale.language.corrections import is_past_of
+from toolscale.language.counts import is_no_count, is_whole, without_parts
 from toolscale.language.mentions import Mention
+from toolscale.language.parts import part_finding
 from toolscale.language.polarity import polarity
 from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import word_pattern
 from toolscale.records import Fact
 
 _TYPED = ("money", "date", "number", "digits", "id")
-_OUT_OF = re.compile(r"\b(?:out\s+)?of\s+(?:(?:the|your|my|a|all|his|her|their)\s+)?(?:total\s+(?:of\s+)?)?$")
-_NOUN = re.compile(r"\s+(?:\w+ly\s+)?([a-z]+)")
-_NO_NOUN = frozenset((
-    "in", "and", "or", "of", "for", "on", "at", "to", "is", "are", "was", "were", "that", "which", "with", "from", "by", "as", "total",
-    "altogether", "so", "but",
-))  # fmt: skip
 
 
 def grade_answer(
@@ -35,11 +32,14 @@ def grade_answer(
 
     A value is stated by a clause that reads as exactly it, without hedge, bound, denial, doubt or question, and that belongs to the label of the
     fact (its own, or none, where only one fact of the kind has to be told). `allowed` are (kind, value) pairs that may be said beside the facts;
-    any other single value of a kind that is told is a rival: at most `budget` of them may stand there, all among the `observed` ones.
+    any other single value of a kind that is told is a rival: at most `budget` of them may stand there, all among the `observed` ones. A bool
+    with a label is stated of that part alone. A value that is withheld must not stand there at all, unless a fact or `allowed` says the same.
     """
     if not facts:
         return None
-    return _Grading(read_answer(answer, today), facts, allowed, observed or {}, today, budget).finding()
+    told = [fact for fact in facts if not fact.withheld]
+    grading = _Grading(read_answer(answer, today), told, allowed, observed or {}, today, budget)
+    return grading.finding() or grading.disclosed([fact for fact in facts if fact.withheld])
 
 
 class _Grading:
@@ -47,13 +47,15 @@ class _Grading:
         self, answer: Answer, facts: Sequence[Fact], allowed: frozenset[Any], observed: Mapping[str, frozenset[Any]], today: str, budget: int
     ):
         self.answer, self.facts, self.allowed, self.observed, self.today, self.budget = answer, facts, allowed, observed, today, budget
-        self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about}
-        names = [*self.own.values(), *(bare_label(other) for fact in facts for other in fact.others)]
+        self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
+        names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         self.labels = Labels(answer, tuple(dict.fromkeys(names)))
         self.values = [m for m in answer.mentions if not self.labels.covers(m.start, m.end)] if self.labels.spans else list(answer.mentions)
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._spans(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
+        if any(m.kind == "number" for m in self.values) and any(fact.kind == "number" for fact in facts):
+            self.values = [m for m in self.values if m.kind != "number" or not is_no_count(answer.lower, m)]
 
     def finding(self) -> str | None:
         for position, fact in enumerate(self.facts):
@@ -66,6 +68,8 @@ class _Grading:
         return None
 
     def _fact(self, position: int, fact: Fact) -> str | None:
+        if fact.kind == "bool" and fact.about:
+            return part_finding(self.answer, self._part_labels(), bare_label(fact.about), bool(fact.value))
         if fact.kind == "bool":
             said = polarity(self.answer.lower)
             wanted = "yes or done" if fact.value else "no or not done"
@@ -73,8 +77,8 @@ class _Grading:
         strict = self._strict(fact.kind)
         starts, places = self._places(fact)
         loose = False
-        for start in places:
-            if not self.answer.clauses[self.answer.clause_at(start)].firm:
+        for start, end in places:
+            if not is_claimed(self.answer, start, end, fact.kind in ("money", "number")) or self._superseded(fact, start):
                 continue
             scope = self.labels.scope(start, starts)
             if position not in self.own or self._belongs(start, scope, self.own[position], strict):
@@ -85,6 +89,42 @@ class _Grading:
             return None
         label = f" of {fact.about}" if fact.about else ""
         return f"the {fact.kind}{label} is not stated as {fact.value!r}"
+
+    def _part_labels(self) -> Labels:
+        """The labels of parts, and all others, so that a part of another name is not taken for one of none."""
+        names = (bare_label(name) for fact in self.facts if fact.about for name in (fact.about, *fact.others))
+        return Labels(self.answer, tuple(dict.fromkeys(names)))
+
+    def disclosed(self, withheld: Sequence[Fact]) -> str | None:
+        """Find a withheld value that stands in the answer, however firmly, and that nothing told may say."""
+        for fact in withheld:
+            if fact.kind == "bool":
+                if self._fact(-1, fact) is None:
+                    return f"discloses what is withheld: {'yes or done' if fact.value else 'no or not done'}"
+            elif not self._fine(fact.kind, fact.value) and (said := self._said(fact)):
+                return f"discloses the {fact.kind} that is withheld: {self.answer.text[said[0] : said[1]]}"
+        return None
+
+    def _said(self, fact: Fact) -> tuple[int, int] | None:
+        """Return where a value stands, in any reading and however firmly, outside of what may be said."""
+        for mention in self.values:
+            if mention.kind == fact.kind and (fact.value in mention.readings or str(fact.value).lower() in {str(item).lower() for item in mention.readings}):
+                return mention.start, mention.end
+        if fact.kind not in ("text", "id", "digits"):
+            return None
+        fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
+        return next((span for span in self._spans(str(fact.value)) if not _overlaps(*span, (*self.texts, *fine))), None)
+
+    def _superseded(self, fact: Fact, start: int) -> bool:
+        """Whether the value is only the past of another one (`the fee was $40; it's now $45`), or the whole of which a part is told."""
+        clauses, lower = self.answer.clauses, self.answer.lower
+        here = clauses[self.answer.clause_at(start)]
+        rivals = [mention for mention in self._rival_mentions(fact.kind) if mention.qualifier is None]
+        for mention in rivals:
+            there = clauses[self.answer.clause_at(mention.start)]
+            if there is not here and abs(there.sentence - here.sentence) <= 1 and is_past_of(lower, (here.start, here.end), (there.start, there.end)):
+                return True
+        return fact.kind == "number" and bool(rivals) and any(mention.start == start and is_whole(lower, mention) for mention in self.values)
 
     def _strict(self, kind: str) -> bool:
         """Whether two facts of the kind are told apart by their labels alone."""
@@ -97,16 +137,16 @@ class _Grading:
             return True
         return scope.near and own in scope.labels and self.labels.nearest(start) == own
 
-    def _places(self, fact: Fact) -> tuple[list[int], list[int]]:
+    def _places(self, fact: Fact) -> tuple[list[int], list[tuple[int, int]]]:
         """Return where values of the kind stand, and where the value of the fact stands, firmly."""
         if fact.kind == "text":
             spans = self._spans(str(fact.value))
-            firm = [start for start, end in spans if qualifier_at(self.answer.lower, start, end) not in ("denied", "hedge")]
+            firm = [(start, end) for start, end in spans if qualifier_at(self.answer.lower, start, end) not in ("denied", "hedge")]
             return [start for start, _ in spans], firm
         mentions = [mention for mention in self.values if mention.kind == fact.kind]
-        places = [mention.start for mention in mentions if mention.qualifier is None and self._reads(mention, fact)]
+        places = [(mention.start, mention.end) for mention in mentions if mention.qualifier is None and self._reads(mention, fact)]
         if fact.kind == "id" and not places:
-            places = [start for start, _ in self._spans(str(fact.value))]
+            places = self._spans(str(fact.value))
         return [mention.start for mention in mentions], places
 
     def _reads(self, mention: Mention, fact: Fact) -> bool:
@@ -122,7 +162,7 @@ class _Grading:
     def _fine(self, kind: str, reading: Any) -> bool:
         if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
             return True
-        if kind in ("id", "digits"):
+        if kind in ("id", "digits", "text"):
             if ("text", reading) in self.allowed or ("text", str(reading).lower()) in self.allowed:
                 return True
             return any(fact.kind == kind and str(fact.value).lower() == str(reading).lower() for fact in self.facts)
@@ -140,7 +180,8 @@ class _Grading:
     def _rivals(self, kind: str) -> str | None:
         rivals = list(self._rival_mentions(kind))
         if kind == "number":
-            rivals = self._without_parts(rivals)
+            counts = {fact.value for fact in self.facts if fact.kind == "number"}
+            rivals = without_parts(self.answer.lower, rivals, [m for m in self.values if m.kind == "number"], counts)
         swapped = self._swapped(kind)
         if not rivals or swapped:
             return swapped
@@ -177,19 +218,6 @@ class _Grading:
                 if label in by_label and not mention.readings & by_label[label]:
                     return f"says {self.answer.text[mention.start : mention.end]} of {label}"
         return None
-
-    def _without_parts(self, rivals: list[Mention]) -> list[Mention]:
-        """Leave out what is no rival of a count: `one`, the whole in `2 of your 3`, and parts that add up (`2 Visa and 2 Mastercard, 4 in total`)."""
-        lower = self.answer.lower
-        rest = [m for m in rivals if lower[m.start : m.end] != "one" and not _OUT_OF.search(lower, max(0, m.start - 20), m.start)]
-        counts = {fact.value for fact in self.facts if fact.kind == "number"}
-        nouns = [_NOUN.match(lower, mention.end) for mention in rest]
-        named = all(noun and noun[1] not in _NO_NOUN for noun in nouns)
-        total = sum(reading for mention in rest for reading in mention.readings if isinstance(reading, int))
-        told = {noun[1] for m in self.values if m.kind == "number" and m.readings & counts and (noun := _NOUN.match(lower, m.end))}
-        if named and len(rest) > 1 and total in counts and not {noun[1] for noun in nouns if noun} <= told:
-            return []
-        return rest
 
     def _rival_texts(self) -> str | None:
         told = {str(fact.value).lower() for fact in self.facts if fact.kind == "text"}

@@ -16,7 +16,7 @@ from toolscale.language.dates import (
 )  # fmt: skip
 from toolscale.language.numerals import NUMBER_WORDS, ORDINALS
 from toolscale.language.qualifiers import Qualifier, qualifier_at
-from toolscale.language.quantities import Clock, clock_time_at, indefinite_at, money_at, quantity_at
+from toolscale.language.quantities import Clock, clock_time_at, half_at, hour_in_words_at, indefinite_at, money_at, quantity_at
 
 MentionKind = Literal["id", "date", "money", "number", "digits", "time", "percent", "foreign", "month", "duration", "ordinal", "marker"]
 
@@ -215,8 +215,8 @@ class _Scan:
             return None
         kind, _, end = found
         if kind == "number":
-            if self.lower.startswith(" o'clock", end):
-                return "time", frozenset((self.lower[start:end],)), end + 8
+            if (clock_end := hour_in_words_at(self.lower, end)) is not None:
+                return "time", frozenset((self.lower[start:end],)), clock_end
             if _LENGTH.match(self.lower, start) or self.lower[end : end + 1] == "-":
                 return None
             if self.lower[start:end] == "one":
@@ -230,6 +230,10 @@ class _Scan:
     def indefinite(self, start: int) -> Found | None:
         """Read what begins with `a`."""
         return indefinite_at(self.lower, start, self.clock)
+
+    def half(self, start: int) -> Found | None:
+        """Read what begins with `half` or `quarter`."""
+        return half_at(self.lower, start)
 
     def month(self, start: int) -> Found | None:
         """Read `March 20th`."""
@@ -350,6 +354,7 @@ _TRIGGERS = (
     | dict.fromkeys(("this", "next", "last"), _Scan.relative_weekday)
     | dict.fromkeys(("today", "tonight", "tomorrow", "yesterday"), _Scan.near_day)
     | dict.fromkeys(("a", "an"), _Scan.indefinite)
+    | dict.fromkeys(("half", "quarter"), _Scan.half)
     | {"usd": _Scan.coded, "end": _Scan.end_of_month, "day": _Scan.days_apart}
 )
 _TRIGGERS |= dict.fromkeys(("twenty", "thirty"), _Scan.ordinal_or_number)

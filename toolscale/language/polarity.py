@@ -13,46 +13,90 @@ _DONE = (
     "made deleted credited debited applied raised lowered increased reduced enrolled set put done reversed topped redeemed swapped "
     "switched taken reset resolved shared recorded corrected marked"
 )
-_PARTICIPLE = rf"(?:{'|'.join(_DONE.split())})\b"
+PARTICIPLE = rf"(?:{'|'.join(_DONE.split())})\b"
 _NOT = r"(?:\s+not|n't)"
 _OTHER_THAN_ACTS = (
     r"(?!\s+(?:been\s+)?(?:find|found|see|seen|need|needed|notice|noticed|have|had|require|know|known|want|mean|think|receive|received|get|"
-    r"charge|charged|hear|heard|worry|hesitate|forget|include|included|apply|cost|look|affect|affected)\b)"
+    r"charge|charged|hear|heard|worry|hesitate|forget|forgotten|include|included|apply|cost|look|affect|affected|touch|touched|only|just|believe|"
+    r"expect|recall|remember|understand|mind|miss|missed)\b)"
 )
+_UNDONE = r"(?:can't|can\snot|cannot|couldn't|could\snot|won't|will\snot|am\snot|'m\snot|are\snot|'re\snot|am\sunable|'m\sunable|are\sunable|'re\sunable)"
 _NO = re.compile(
     rf"""
     \b(?:can\s?not|can't|could{_NOT}|won't|will\snot|would{_NOT})\b
-        (?!\s+(?:wait|believe|thank|find|see|hesitate|lose|go\swrong|miss|complain|be\s+(?:undone|reversed|used|changed|charged)|affect|change|cost|find))
+        (?!\s+(?:wait|believe|thank|find|see|hesitate|lose|go\swrong|miss|complain|affect|change|cost|need|have\sto|notice|mind|agree\smore|not|
+            say|tell|confirm|resist|imagine|recommend|stress|be\s+(?:undone|reversed|used|changed|charged|happier|easier|simpler|better)))
     | (?:\bunable|(?:\bnot|n't)\s(?:currently\s|yet\s)?able)\s+to\b
     | (?:\bnot|n't)\s(?:possible|allowed|permitted|eligible|authori[sz]ed|approved|accepted|available)\b | \bimpossible\b | \bineligible\b
     | \b(?:i|we)\s(?:do|did|have|had){_NOT}\b{_OTHER_THAN_ACTS} | \b(?:i|we)'ve\snot\b{_OTHER_THAN_ACTS}
-    | \b(?:was|were|is|are|has|have|had){_NOT}\s(?:yet\s|been\s|be\s)*{_PARTICIPLE}
-    | \bnot\s(?:yet\s|be\s|been\s)*(?:proceed|go(?:ne|ing)?\sahead|{_PARTICIPLE})
+    | \b(?:was|were|is|are|has|have|had){_NOT}\s(?:yet\s|been\s|be\s)*{PARTICIPLE}
+    | \bnot\s(?:yet\s|be\s|been\s)*(?:proceed|go(?:ne|ing)?\sahead|{PARTICIPLE})
     | ^\W*(?:(?:but|and)\s)?not\s(?!only\b|to\s+worry\b|a\s+problem\b)
     | \b(?:declined|denied|rejected|refused|failed|refuse)\b | \bmust\sdecline\b | \bhave\sto\s(?:decline|refuse)\b
-    | \b(?:nothing|no\s(?:\w+\s)?\w+)\s(?:was|were|has\sbeen|have\sbeen)\s{_PARTICIPLE}
+    | \b(?:nothing|no\s(?!other|further|additional|more)(?:\w+\s)?\w+)\s(?:was|were|has\sbeen|have\sbeen)\s{PARTICIPLE}
+    | \bnothing\s(?:has\s)?changed\b | \b(?:did|done|made|changed|moved|sent|paid|cancelled|canceled)\snothing\b(?!\s(?:else|other|more))
+    | \b(?:made|sent|moved|placed|booked)\sno\s(?!other|further|additional|more)
+    | \b(?:'d|would|will|'ll|i)\s(?:rather|prefer|prefer\sto)\snot\b
+    | (?:\bnot|n't)\s(?:something\b|(?:a\s\w+|one)\s(?:(?:that|which)\s)?(?:i|we)\b) | \b(?:beyond|outside|outside\sof)\swhat\s(?:i|we)\s(?:can|am|are|may)\b
+    | (?:\bnot|n't)\s(?:in\sa\sposition|going)\sto\b(?!\s(?:be\sa\sproblem|cost|charge|affect)) | \bno\sway\s(?:for|to|that)\b
+    | \bsay\sno\b | \b(?:afraid|unfortunately|regrettably|sadly)\snot\W*$ | \bunpaid\b | \b(?:held|hold|holding)\soff\b | \bdecided\sagainst\b
+    | \b(?:does|do){_NOT}\s(?:allow|permit|let)\b | \b(?:prevents?|forbids?|prohibits?|stops?|keeps?)\s(?:me|us|this|that|it)\b
+    | \b(?:did|does|do){_NOT}\s(?:go\sthrough|succeed|work)\b | \b(?:i|we)(?:'ve|\shave)?\s(?:skipped|stopped\sshort)\b | \bunsuccessful\b
+    | \b(?:i|we|it|that|this|they)\s?(?:was|is|has|have|did|were|could|can|do|does){_NOT}\W*$
     | \b(?:left|leave|leaving|kept|keep)\s(?:\S+\s){{1,6}}?(?:as\s(?:it|they|is|before)\b|unchanged|untouched|alone)
     """,
     re.VERBOSE,
 )
+_WISHED = re.compile(r"\b(?:i|we)\swish\s(?:that\s)?(?:i|we)\scould\b")
+_THAT_NOT = re.compile(rf"\b(?:that|which|what|as)\s(?:i|we)\s?{_UNDONE}")
 _NO_CUES = (
     "not", "n't", "no ", "nothing", "unable", "impossible", "ineligible", "declin", "denied", "reject", "refuse", "failed", "left ", "leav", "kept ",
-    "keep ",
+    "keep ", "beyond", "outside", "unpaid", "held off", "hold", " no", "against", "prevent", "forbid", "prohibit", "stop", "skip", "unsuccess",
 )  # fmt: skip
 """Without one of these a clause cannot match `_NO`, which is slow to say no."""
 
 _YES = re.compile(
     rf"""
-    (?:^|[\s,])(?<!not\s)(?<!be\s)(?<!get\s)(?<!it\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
+    (?:^|[\s,])(?<!not\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
     | (?<!not\s)\bwent\sthrough\b | \ball\sset\b | \btaken\scare\sof\b | (?<!not\s)\bsuccessfully\b
-    | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|\w+ly)\s)*{_PARTICIPLE}
-    | \b(?:i|we)\s(?:(?:just|also|already|now|went\sahead\sand|\w+ly)\s)*{_PARTICIPLE}
+    | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|\w+ly)\s)*{PARTICIPLE}
+    | \b(?:i|we)\s(?:(?:just|also|already|now|went\sahead\sand|\w+ly)\s)*{PARTICIPLE}
     | \b(?:i|we)\swent\sahead\b | \bgone\sahead\b
     """,
     re.VERBOSE,
 )
 _WEAK_YES = re.compile(
-    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{_PARTICIPLE}|\b(?:is|are|was|were)\s(?:(?:now|all|both)\s)?{_PARTICIPLE}"
+    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}|\b(?:is|are|was|were)\s(?:(?:now|all|both)\s)?{PARTICIPLE}"
+)
+_NOMINAL_YES = re.compile(
+    r"\W*(?:(?:your|the)\s)?(?:(?:payment|transfer|bill|card|order|booking|refund|dispute|appointment|reservation|loan|request|money)\s)?"
+    rf"(?:successfully\s)?(?:{PARTICIPLE}|complete)(?:\ssuccessfully)?\W*"
+)
+_NOT_MEANT = re.compile(
+    r"\b(?:i\s(?:think|guess|hope|believe|suppose|assume|wish)|maybe|perhaps|probably|possibly|doubt|supposedly|not\s(?:sure|certain|know|think|"
+    r"believe|true)|(?:might|may)\s(?:not\s)?(?:be|have)|almost|nearly|hardly|barely|scarcely|partially|partly|half|as\sgood\sas|being\s(?:\w+ly\s)?\w+e[dn]|"
+    r"been\s(?:told|asked|informed)|so-called|pretend|twice)\b|n't\s(?:sure|certain|know|think|believe|true)\b"
+)
+_ATTRIBUTED = re.compile(
+    r"\W*(?:(?:but|and|so|as|like)\s)?(?:you|they|he|she|someone|somebody)(?:'ve|\shave|\shad)?\s(?:\w+ly\s|also\s|just\s)?"
+    r"(?:said|say|told|tell|asked|ask|mentioned|claim|claimed|thought|think|believe|believed|wrote|assume|assumed|expect|expected|hope|hoped)\b"
+)
+_NO_REFUSAL = re.compile(
+    r"(?:\bnot|n't|\bnever|\bnothing\s(?:was|were|is))\s(?:been\s|be\s|yet\s)*(?:declined|denied|rejected|refused|impossible|ineligible|fail|failed|unable)\b"
+    r"|\b(?:unless|until|without|before|if|till)\s(?:you|your|i\shave\syour|i\sget\syour|we\shave\syour)\b.*?"
+    r"(?:confirm|say|tell|agree|approve|approval|go-ahead|permission|consent|okay|ok\b|provide|give|verify|answer)"
+    r"|\b(?:anything|anyone|nothing|something)\selse\b|\b(?:any|no)\s(?:other|further|additional)\b"
+)
+_NO_ACT = re.compile(
+    r"\b(?:made|taken|added|set|put|sent|recorded|submitted|shared|done|opened|created|filed|raised)\s(?:\S+\s){0,3}?"
+    r"(?:notes?|messages?|reminders?|look|best|everything|all\si|research|sure|requests?\s(?:to|for)|with\sa|your\s(?:request|file|case|question)|"
+    r"enquiry|inquiry)\b"
+)
+_SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|then)\s)?(?:if|unless|assuming|suppose|supposing|provided|in\scase|had\s(?:i|we|there|it))\b")
+_RETRACTED = re.compile(r"\b(?:scratch|strike|ignore|disregard|forget)\sthat\b|\bi\smisspoke\b|\bjust\skidding\b")
+_INTENT = re.compile(
+    r"\W*(?:yes|yep|yeah)\W+(?:of\scourse\W+|sure\W+|certainly\W+)?(?:(?:i|we)(?:'ll|'d|\s(?:will|can|could|would|may|might|see|understand|know|hear|'m|am)\b|"
+    r"'m\b|'re\b)|that\s(?:is|can|should|will)\b|it\s(?:can|will|should)\b|but\b|and\sno\b)"
 )
 _LEADING = re.compile(
     r"\W*(?:(?:(?:i'm|i\sam|we're|we\sare)\s(?:so\s|very\s)?)?sorry\W+|unfortunately\W+|well\W+)?"
@@ -60,33 +104,71 @@ _LEADING = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE = re.compile(r"[,;:()]\s*|\s[-–—]{1,2}\s|—|\s(?:and|but|while|so|because|since|as)\s")
-_CONDITION = re.compile(r"\b(?:if|unless|in case|whether|once|when|that|until|after)\s(?:you|i|we|it|this|that|they|anything|done)\b.*")
+_CONDITION = re.compile(
+    r"\b(?:(?:if|unless|in case|whether|once|when|that|until|after)\s(?:you|i|we|it|this|that|they|anything|done)\b"
+    r"|(?:if|unless|whether|once|when|until|before|as soon as)\s(?:the|your|my|a|an|there|it|this|that|everything)\b).*"
+)
+_AS = re.compile(r"\bas soon as\b")
+_REGRET = ("sorry", "unfortunately", "afraid", "regret", "sadly")
+_OTHERS_NO = re.compile(r"\b(?:you|they|nobody|no\sone|he|she)\s(?:also\s|now\s)?(?:can't|cannot|can\snot|won't|couldn't|shouldn't)\b")
 
 
 @lru_cache(maxsize=16384)
 def polarity(lower: str) -> bool | None:
     """Return True for yes or done, False for no or not done, None if the text says neither, or both.
 
-    Each sentence speaks once: by a leading yes or no, else by what is said to have (not) been done. A polite opening (`Of course!`) says nothing.
-    Passive statements (`Your card has been frozen`) count only where nothing speaks plainly; a regret alone says nothing.
+    Each sentence speaks once: by a leading yes or no, else by what is said to have (not) been done. A polite opening (`Of course!`) says nothing, nor
+    does what is supposed, doubted, half done or said by another. Passive statements (`Your card has been frozen`) and what others cannot do count
+    only where nothing speaks plainly; a regret alone says nothing.
     """
+    if _RETRACTED.search(lower):
+        return None
     plain: set[bool] = set()
     weak: set[bool] = set()
     for sentence in _SENTENCE.split(lower):
-        leading = _LEADING.match(sentence)
-        if leading:
-            plain.add(leading["yes"] is not None)
-        elif not sentence.rstrip().endswith("?"):
-            said = {verdict for clause in _CLAUSE.split(sentence) if (verdict := _clause(clause)) is not None}
-            plain |= said
-            if not said:
-                weak |= {True} if _WEAK_YES.search(_CONDITION.sub("", sentence)) else set()
+        said, hinted = _sentence(sentence)
+        plain |= said
+        weak |= hinted
     decisive = plain or weak
     return decisive.pop() if len(decisive) == 1 else None
 
 
-def _clause(clause: str) -> bool | None:
-    claimed = _CONDITION.sub("", clause)
-    if any(cue in claimed for cue in _NO_CUES) and _NO.search(claimed):
+def _sentence(sentence: str) -> tuple[set[bool], set[bool]]:
+    """Return what a sentence says plainly, and what it only hints at."""
+    leading = _LEADING.match(sentence)
+    if (not leading and sentence.rstrip().endswith("?")) or _SUPPOSED.match(sentence):
+        return set(), set()
+    clauses = _CLAUSE.split(_AS.sub("once", sentence) if "as soon as" in sentence else sentence.replace("as good as", "almost"))
+    said = {verdict for clause in clauses if (verdict := clause_polarity(clause)) is not None}
+    if leading:
+        leads = leading["yes"] is not None
+        if not leads:
+            return {False} | (said if False not in said else set()), set()
+        return (set(), set()) if _INTENT.match(sentence) and True not in said else ({True} | (said if True not in said else set()), set())
+    if said == {False} and _OTHERS_NO.search(sentence) and not any(word in sentence for word in _REGRET):
+        return set(), {False}
+    if said:
+        return said, set()
+    return said, {True} if _NOMINAL_YES.fullmatch(sentence) or any(map(hints_done, clauses)) else set()
+
+
+def leading_polarity(text: str) -> bool | None:
+    """Return what a text says by beginning with yes or no; `yes, I can` says nothing."""
+    leading = _LEADING.match(text)
+    return None if leading is None or _INTENT.match(text) else leading["yes"] is not None
+
+
+def clause_polarity(clause: str) -> bool | None:
+    """Return what one clause plainly says: True for done, False for not done."""
+    if _WISHED.search(clause):
         return False
-    return True if _YES.search(claimed) else None
+    if _NOT_MEANT.search(clause) or _ATTRIBUTED.match(clause):
+        return None
+    if any(cue in clause for cue in _NO_CUES) and (_NO.search(_CONDITION.sub("", clause)) or _THAT_NOT.search(clause)):
+        return None if _NO_REFUSAL.search(clause) else False
+    return True if _YES.search(claimed := _CONDITION.sub("", clause)) and not _NO_ACT.search(claimed) else None
+
+
+def hints_done(clause: str) -> bool:
+    """Whether one clause says in the passive voice that something is done: `your card is now frozen`."""
+    return not (_NOT_MEANT.search(clause) or _ATTRIBUTED.match(clause)) and _WEAK_YES.search(_CONDITION.sub("", clause)) is not None

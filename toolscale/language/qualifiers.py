@@ -22,7 +22,7 @@ _TWO_WORDS: dict[tuple[str, str], Qualifier] = {
     ("minimum", "of"): "bound", ("maximum", "of"): "bound", ("prior", "to"): "bound", ("rather", "than"): "denied", ("other", "than"): "denied",
     ("instead", "of"): "denied", ("no", "longer"): "denied", ("close", "to"): "hedge", ("region", "of"): "hedge", ("might", "be"): "hedge",
     ("could", "be"): "hedge", ("may", "be"): "hedge", ("not", "be"): "denied", ("cannot", "be"): "denied", ("can't", "be"): "denied",
-    ("won't", "be"): "denied",
+    ("won't", "be"): "denied", ("shy", "of"): "bound", ("short", "of"): "bound", ("north", "of"): "bound", ("south", "of"): "bound",
 }  # fmt: skip
 _COPULA = frozenset(("is", "was", "are", "were", "it's", "that's"))
 _COPULA_NOT = frozenset(("isn't", "wasn't", "aren't", "weren't"))

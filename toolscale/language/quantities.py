@@ -14,7 +14,7 @@ Found = tuple[str, frozenset[str] | frozenset[int] | frozenset[float], int]
 """Kind, readings, end."""
 
 _FIGURES = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?![.,]?\d)"
-_SCALE = r"(?:\s?(?P<scale>k|m)(?!\w)|[ -](?P<scale_word>hundred|thousand|million|billion|grand)(?![a-z]))?"
+_SCALE = r"(?:\s?(?P<scale>k|m)(?!\w)|[ -](?P<scale_word>hundred|thousand|million|billion|grand)(?![a-z]|\s(?:pianos?|prizes?|openings?|tours?|juries|slams?)\b))?"
 _CENTS = rf"(?:,?\s+(?:and\s+)?(?P<cents>\d{{1,2}}|{NUMBER_WORDS_PATTERN})\s+cents?\b)?"
 _UNIT = rf"""
     (?: (?P<dollars>\s?\$(?!\d)|[\s-](?:us|u\.s\.)\s?dollars?\b|[\s-]dollars?\b|\s?usd\b|\s(?:us\s)?bucks?\b) {_CENTS}
@@ -28,14 +28,25 @@ _UNIT = rf"""
 _QUANTITY = re.compile(rf"(?:(?P<figures>{_FIGURES})|(?P<words>{NUMBER_WORDS_PATTERN})){_SCALE}{_UNIT}(?![\w])", re.VERBOSE)
 _SIGNED = re.compile(rf"\$\s?(?P<minus>-?)(?P<figures>{_FIGURES}){_SCALE}(?:\s?usd\b|\sdollars?\b)?{_CENTS}(?!\w)")
 _CODED = re.compile(rf"usd\s?\$?(?P<minus>-?)(?P<figures>{_FIGURES}){_SCALE}(?!\w)")
+_GRAND = r"grand(?!\s(?:total|sum|prize|piano|opening|slam|jury|finale|tour|hotel|plan|canyon|central|re-?opening|scheme|old|new|idea|gesture)|-)"
 _INDEFINITE = re.compile(
-    rf"""an?\s(?:(?P<money>grand|dollar|buck)\b
+    rf"""an?\s(?:(?P<money>{_GRAND}|dollar|buck)\b
     | (?P<dozen>dozen)\b
     | (?P<span_unit>day|week|fortnight|month|year)\b(?P<time>'s\stime\b)?
       (?:\s(?P<ago>ago|earlier)\b|\sfrom\s(?P<origin>today|now|tomorrow|{WEEKDAY_PATTERN})\b)?)""",
     re.VERBOSE,
 )
-_CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]\.?m\b\.?)?(?!\w)|\d{1,2}\s?(?:[ap]\.m\.|[ap]m\b|o'clock\b)|24/7(?!\w)")
+_AM_PM = r"\s?(?:[ap]\.m\.|[ap]m\b|o'clock\b|\s?in\sthe\s(?:morning|afternoon|evening)\b|\s?at\snight\b)"
+_CLOCK = re.compile(
+    rf"\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s?[ap]\.?m\b\.?)?(?!\w)|\d{{1,2}}(?:\.\d{{2}})?{_AM_PM}|24/7(?!\w)"
+    rf"|\d{{1,2}}(?=(?:\s?[-–]\s?|\s(?:to|and|until|or)\s)\d{{1,2}}(?::\d{{2}})?{_AM_PM})|\d{{1,2}}h(?:\d{{2}})?\b"
+)
+_HOUR_IN_WORDS = re.compile(rf"{_AM_PM}")
+_PAST_THE_HOUR = re.compile(rf"(?:half|quarter)\s(?:past|to|after)\s(?:\d{{1,2}}|{NUMBER_WORDS_PATTERN})(?!\w)|half\s(?:past|to)\b")
+_HALF = re.compile(r"half\san?\s(?P<unit>grand|thousand|hundred|million|dozen|dollar)\b(?P<dollars>\s(?:us\s)?(?:dollars?|bucks?)\b)?")
+_AND_A_HALF = re.compile(r"\sand\sa\s(?:half|quarter)(?:\s(?:hundred|thousand|million|grand|k))?\b")
+_OTHER_DOLLARS = re.compile(r"\s?(?:cad|aud|nzd|hkd|sgd|mxn|twd|brl|canadian|australian|new\szealand|singapore|hong\skong|mexican|pesos?)\b")
+_OTHER_SIGN = re.compile(r"(?<!\w)(?!us$)[a-z]{1,3}$")
 _IN = re.compile(r"\bin\s(?:about\s|around\s|roughly\s)?$")
 
 
@@ -53,6 +64,8 @@ def quantity_at(lower: str, position: int, clock: Clock) -> Found | None:
     if not found:
         return None
     value, group = _value(found), found.group
+    if lower.startswith(" and a ", found.end()) and (half := _AND_A_HALF.match(lower, found.end())):
+        return "money" if group("dollars") or group("scale_word") == "grand" else "number", frozenset[int](), half.end()
     if group("only_cents"):
         return "money", _whole(value), found.end()
     if group("dollars") or group("scale_word") == "grand":
@@ -73,6 +86,8 @@ def money_at(lower: str, position: int) -> tuple[str, frozenset[int], int] | Non
         return None
     cents = found.groupdict().get("cents")
     readings = _cents(_value(found), cents)
+    if _OTHER_DOLLARS.match(lower, found.end()) or (lower[position] == "$" and _OTHER_SIGN.search(lower, max(0, position - 4), position)):
+        return "foreign", frozenset(), found.end()
     return "money", frozenset(-item for item in readings) if found["minus"] else readings, found.end()
 
 
@@ -82,6 +97,8 @@ def indefinite_at(lower: str, position: int, clock: Clock) -> Found | None:
     if not found:
         return quantity_at(lower, position, clock)
     if found["money"]:
+        if half := _AND_A_HALF.match(lower, found.end()):
+            return "money", frozenset[int](), half.end()
         return "money", frozenset((100_000 if found["money"] == "grand" else 100,)), found.end()
     if found["dozen"]:
         return "number", frozenset((12,)), found.end()
@@ -92,6 +109,26 @@ def clock_time_at(lower: str, position: int) -> int | None:
     """Return the end of a clock time at `position`."""
     found = _CLOCK.match(lower, position)
     return found.end() if found else None
+
+
+def hour_in_words_at(lower: str, end: int) -> int | None:
+    """Return the end of a clock time whose hour, in words, ends at `end`: `four in the afternoon`."""
+    found = _HOUR_IN_WORDS.match(lower, end)
+    return found.end() if found else None
+
+
+def half_at(lower: str, position: int) -> Found | None:
+    """Read `half past four`, `quarter to five`, `half a grand`, `half a dozen` at `position`."""
+    if clock := _PAST_THE_HOUR.match(lower, position):
+        return "time", frozenset((clock[0],)), clock.end()
+    found = _HALF.match(lower, position)
+    if not found:
+        return None
+    unit = found["unit"]
+    whole = 12 if unit == "dozen" else 1 if unit == "dollar" else SCALES[unit]
+    if unit in ("grand", "dollar") or found["dollars"]:
+        return "money", frozenset((whole * 50,)), found.end()
+    return "number", frozenset((whole // 2,)), found.end()
 
 
 def _value(found: re.Match[str]) -> int | float:

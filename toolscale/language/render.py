@@ -28,7 +28,7 @@ def render(value: str | int, form: str, today: str, tense: Tense | None = None) 
     if form == "words":
         return money_in_words(int(value))
     if form == "dollars":
-        return money(int(value)).replace("$", "") + " dollars"
+        return money(int(value)).replace("$", "") + (" dollar" if int(value) == 100 else " dollars")
     if form == "date":
         return full_date(str(value))
     if form in ("ordinal", "dmy", "slash"):

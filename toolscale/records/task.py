@@ -51,11 +51,11 @@ class Fact(Record):
 
     kind: FactKind
     value: str | int
-    """Cents for money, ISO for dates, 0 or 1 for bool."""
+    """Cents for money, ISO for dates, 0 or 1 for bool. A bool with a label speaks of that part of the request, one without of all of it."""
     about: str | None = None
     others: tuple[str, ...] = ()
     withheld: bool = False
-    """It is private: the final answer must not say it."""
+    """It is private: the final answer must not say it, hedged or not, unless another fact or the request says the same value."""
 
 
 class Scenario(Record):

@@ -7,6 +7,7 @@ find the same rows again from the request alone (gate `case_agrees`).
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -45,6 +46,8 @@ class Stream:
 
     intent: Intent
     kind: Literal["plain", "evolved", "turned"]
+    weight: float = 1.0
+    """How much of its kind it gives: what every intent can be turned into by the same rule is not drawn for each of them."""
 
     @property
     def name(self) -> str:
@@ -60,10 +63,11 @@ class Stream:
 def streams_of(environment: Environment) -> tuple[Stream, ...]:
     """Return the streams of an environment: the plain ones first, in the order of the intents."""
     intents = environment.spec.intents.intents
-    turned = [intent for intent in intents if any(True for _ in refuse_options(environment, intent))]
+    rules = {intent.id: list(refuse_options(environment, intent)) for intent in intents}
+    shares = Counter(rule for offered in rules.values() for rule in offered)
     return (
         *(Stream(intent, "plain") for intent in intents), *(Stream(intent, "evolved") for intent in intents),
-        *(Stream(intent, "turned") for intent in turned),
+        *(Stream(intent, "turned", sum(1 / shares[rule] for rule in rules[intent.id])) for intent in intents if rules[intent.id]),
     )  # fmt: skip
 
 

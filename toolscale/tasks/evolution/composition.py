@@ -29,11 +29,12 @@ def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
     shared = _shared(intent, other)
     if not shared or intent.outcome != "fulfil":
         raise Inapplicable(f"{intent.id} and {other.id} are not one person's")
-    second = rename_intent(other, f"_{_parts(intent) + 1}", shared)
+    suffix = f"_{_parts(intent) + 1}"
+    second = rename_intent(other, suffix, shared)
     tells = (*intent.tell, *second.tell) if second.outcome != "refuse" else intent.tell
     refused = (*intent.refused, *second.refused)
     if second.outcome == "refuse":
-        about = label_of(environment, second)
+        about = label_of(environment, second, suffix)
         if about is None or second.rule is None:
             raise Inapplicable(f"{other.id} has nothing to name its part by")
         refused = (*refused, Refused.model_construct(rule=second.rule, do=second.do, about=about))
@@ -50,7 +51,7 @@ def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
             "requests": _bodies(environment, intent, second),
         }
     )
-    return labelled(environment, composed, intent, second)
+    return labelled(environment, composed)
 
 
 def _shared(intent: Intent, other: Intent) -> frozenset[str]:

@@ -43,7 +43,7 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
         words = words.replace("{" + place + "}", text)
     about = quantity.about and _filled(quantity.about, places)
     told = Tell.model_construct(kind=quantity.kind, is_=_filled(quantity.value, places), about=about, before=True)
-    if any((tell.kind, tell.about) == (told.kind, told.about) or tell.is_ == about for tell in intent.tell):
+    if any((tell.kind, tell.about) == (told.kind, told.about) or tell.is_ in (about, told.is_) for tell in intent.tell):
         raise Inapplicable(f"{name}: another fact of this kind is told about the same")
     evolved = intent.model_copy(
         update={
@@ -57,7 +57,7 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
     )  # fmt: skip
     if told.about is None:
         told = told.model_copy(update={"about": label_of(environment, intent)})
-    several = labelled(environment, evolved.model_copy(update={"tell": (*evolved.tell, told)}), intent)
+    several = labelled(environment, evolved.model_copy(update={"tell": (*evolved.tell, told)}))
     evolved = evolved.model_copy(update={"tell": several.tell[:-1]})
     return _or_nothing(evolved, reads, test, told) if not otherwise else _or_backup(environment, evolved, reads, test, told, quantity)
 

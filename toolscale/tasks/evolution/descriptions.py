@@ -32,12 +32,15 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
         raise Inapplicable(f"{target}: no such role with a description")
     if any("{" + f"{name}." in request.say for request in intent.requests):
         raise Inapplicable(f"{name} is named by its columns")
+    labels = {column for tell in intent.tell if tell.about and tell.about.startswith(f"{name}.") for column in (tell.about.partition(".")[2],)}
+    if not labels <= set(description.cols):
+        raise Inapplicable(f"a fact is labelled by how {name} is called")
     requests = appended(intent.requests, alternatives(description.why), name) if description.why else intent.requests
     return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}, "requests": requests})
 
 
 def lookalike(environment: Environment, intent: Intent, name: str, other: str) -> tuple[Role, tuple[str, ...]]:
-    """Return a role that is another row of the same table, described by columns, and the conditions that nobody takes one for the other."""
+    """Return a role that is another row of the same table, described by columns, and the conditions that nobody takes it for a row of the request."""
     role = intent.roles[name]
     descriptions = environment.spec.language.describe.get(role.is_, {})
     by = role.by if role.by and descriptions[role.by].cols else next((key for key, item in descriptions.items() if item.cols), None)
@@ -45,7 +48,8 @@ def lookalike(environment: Environment, intent: Intent, name: str, other: str) -
         raise Inapplicable(f"{name} has no second row that could be named")
     made = rename_role(role, {name: other}).model_copy(update={"by": by, "text": None, "first": None, "cues": (), "only_said": True})
     differing = (*environment.schema.tables[role.is_].key, *descriptions[by].cols)
-    return made, tuple(f"{other}.{column} <> {name}.{column}" for column in differing)
+    alike = [key for key, item in intent.roles.items() if item.is_ == role.is_ and item.take == "one"]
+    return made, tuple(f"{other}.{column} <> {key}.{column}" for key in alike for column in differing)
 
 
 def distract_options(environment: Environment, intent: Intent) -> Iterator[str]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from toolscale.environment import Environment
 from toolscale.records import Intent, Role, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 
+SUFFIX = re.compile(r"[a-z](_\d+)\b")
 
-def label_of(environment: Environment, part: Intent) -> str | None:
-    """An expression that names what a part of a request is about.
 
-    A text with which the request describes its object, or the last role of a table that other matters do not share, and which is not told itself;
-    the one role of a shared table; else the noun of a row.
+def label_of(environment: Environment, intent: Intent, suffix: str = "") -> str | None:
+    """An expression that names what a part of a request is about; the names of the part end in `suffix`.
+
+    A text with which the request describes the object, or the last role of a table that other matters do not share, and which is not told itself;
+    that of the one role of a shared table; else the noun of a row.
     """
     language = environment.spec.language
-    roles = {name: role for name, role in part.roles.items() if role.of is not None and not role.only_said}
+    roles = {
+        name: role for name, role in intent.roles.items() if role.of is not None and not role.only_said and suffix_of(name) == suffix
+    }  # fmt: skip
     own = [name for name, role in roles.items() if role.is_ not in language.shared]
     shared = [name for name in roles if name not in own]
-    told = {tell.is_ for tell in part.tell}
-    for name in [*([part.object] if part.object else []), *reversed(own), *(shared if len(shared) == 1 else [])]:
+    told = {tell.is_ for tell in intent.tell}
+    for name in [*([intent.object] if intent.object in roles else []), *reversed(own), *(shared if len(shared) == 1 and not own else [])]:
         text = _text_of(environment, name, roles[name]) if roles[name].take == "one" else None
         if text is not None and text not in told:
             return text
@@ -28,17 +33,20 @@ def label_of(environment: Environment, part: Intent) -> str | None:
     return f"'{nouns[0]}'" if nouns else None
 
 
+def suffix_of(text: str) -> str:
+    """What the names of an expression end in: `_2` for those of a second matter."""
+    found = SUFFIX.findall(text)
+    return found[-1] if found else ""
+
+
 def _text_of(environment: Environment, name: str, role: Role) -> str | None:
-    """The first text column with which a row of the role is described."""
-    known, columns = environment.spec.language.describe.get(role.is_, {}), environment.schema.tables[role.is_].columns
-    for description in (*([known[role.by]] if role.by else []), *known.values()):
-        for column in description.cols:
-            if columns[column].type == "text":
-                return f"{name}.{column}"
-    return None
+    """The first text column that the request says of a role."""
+    columns = environment.schema.tables[role.is_].columns
+    said = environment.spec.language.describe[role.is_][role.by].cols if role.by else ()
+    return next((f"{name}.{column}" for column in said if columns[column].type == "text"), None)
 
 
-def labelled(environment: Environment, intent: Intent, *parts: Intent) -> Intent:
+def labelled(environment: Environment, intent: Intent) -> Intent:
     """Give facts a label of their part where another fact of their kind is told. Raises Inapplicable where a part has nothing to name it by.
 
     Of answers of yes or no there can be one: nobody could tell two apart.
@@ -48,13 +56,12 @@ def labelled(environment: Environment, intent: Intent, *parts: Intent) -> Intent
     kinds.update(tell.kind for part in intent.refused for tell in rules[part.rule].tell)
     if kinds["bool"] > 1:
         raise Inapplicable("two answers of yes or no, which nobody could tell apart")
-    composed = len(parts) > 1
-    owners = {id(tell): part for part in parts for tell in part.tell}
+    composed = any(suffix_of(name) for name in intent.roles)
     tells: list[Tell] = []
     for tell in intent.tell:
-        owner = owners.get(id(tell))
-        if owner and tell.about is None and tell.each is None and not tell.withheld and (kinds[tell.kind] > 1 or (composed and tell.kind == "bool")):
-            about = label_of(environment, owner)
+        alike = kinds[tell.kind] > 1 or (composed and tell.kind == "bool")
+        if tell.about is None and tell.each is None and not tell.withheld and alike:
+            about = label_of(environment, intent, suffix_of(tell.is_))
             if about is None:
                 raise Inapplicable(f"two facts of kind {tell.kind}, and nothing to name one of them by")
             tell = tell.model_copy(update={"about": about})

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 
 from toolscale.environment import Environment
-from toolscale.records import CallStep, IfStep, Intent, PlanStep, Role, Rule, Tell
+from toolscale.records import CallStep, IfStep, Intent, PlanStep, Request, Role, Rule, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
-from toolscale.tasks.evolution.renaming import rename_places
-from toolscale.tasks.evolution.words import alternatives, appended
+from toolscale.tasks.evolution.words import alternatives
 from toolscale.tasks.names import conjuncts
 
 _CALL = re.compile(r"\bcall\.(\w+)")
@@ -86,6 +85,9 @@ def refuse(environment: Environment, intent: Intent, name: str) -> Intent:
 def _lifted(name: str, role: Role, rule: Rule) -> Role:
     if not rule.lifts or role.where is None:
         return role
+    lifted = [text for text in conjuncts(role.where) if text.replace(f"{name}.", "") in rule.lifts]
+    if lifted and (role.text or role.first or role.cues):
+        raise Inapplicable(f"{name} is called by what the rule forbids")
     kept = [text for text in conjuncts(role.where) if text.replace(f"{name}.", "") not in rule.lifts]
     return role.model_copy(update={"where": " AND ".join(kept) or None})
 
@@ -112,6 +114,8 @@ def pry(environment: Environment, intent: Intent, name: str) -> Intent:
             "roles": {**intent.roles, **private.roles},
             "when": (*intent.when, *apart, *([private.when] if private.when else [])),
             "tell": (*intent.tell, no, *private.withhold),
-            "requests": appended(intent.requests, rename_places(alternatives(private.asks), {})),
+            "requests": tuple(
+                Request.model_construct(say=f"{request.say} {alternatives(private.asks)}", persona=request.persona) for request in intent.requests
+            ),
         }
     )

@@ -1,0 +1,69 @@
+"""Which numbers of an answer count things: not hours of the clock, spans of time, labels of a list, or parts of a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from toolscale.language.mentions import Mention
+
+_OUT_OF = re.compile(r"\b(?:out\s+)?of\s+(?:(?:the|your|my|a|all|his|her|their)\s+)?(?:total\s+(?:of\s+)?)?$")
+_NOUN = re.compile(r"\s+(?:\w+ly\s+)?([a-z]+)")
+_NO_NOUN = frozenset((
+    "in", "and", "or", "of", "for", "on", "at", "to", "is", "are", "was", "were", "that", "which", "with", "from", "by", "as", "total",
+    "altogether", "so", "but",
+))  # fmt: skip
+_SPAN = re.compile(
+    r"[\s-](?:(?:more|full|whole|long|short)\s+)?(?:(?:business|working|calendar|week)[\s-]?(?:days?|weeks?)|seconds?|secs?|minutes?|mins?|hours?|hrs?|weeks?|"
+    r"fortnights?|months?|years?|decades?|a\.?m\b|p\.?m\b|o'clock)\b"
+)
+_DAYS = re.compile(r"[\s-](?:full\s+|whole\s+|more\s+)?(?:days?|nights?)\b")
+_SPAN_COMPANY = re.compile(r"\b(?:within|allow|takes?|took|taking|up\s+to|in|another|after|for\s+up\s+to|wait(?:ing)?(?:\s+for)?|next|last|past|every|only)\s+(?:the\s+|another\s+)?$")
+_HOUR = re.compile(r"\b(?P<verb>\w+)?\s*\b(?:at|by|until|till|to|around)\s+$")
+_COUNTING = frozenset((
+    "stands", "stand", "stood", "is", "are", "remains", "remain", "sits", "stays", "count", "total", "limit", "number", "limited", "capped", "set",
+    "comes", "come", "came", "amounts", "adds", "up", "equal", "down",
+))  # fmt: skip
+_NO_NOUN_AFTER = re.compile(r"\s*(?:[.,;!?)]|$|\s(?:today|tonight|tomorrow|yesterday|sharp|on\s+\w+day|in\s+the\s+(?:morning|afternoon|evening))\b)")
+_LABELLED = re.compile(
+    r"(?:\b(?:no\.?|nr\.?|number|item|row|option|version|page|section|rule|line|chapter|room|seat|gate|table|day|week|phase|terminal|account|suite|apartment|"
+    r"apt\.?|unit|building|floor|aisle|bay|slot|level|tier|point|clause|article|part|question|choice|priority|track|route|bus|flight|volume|vol\.?|form|window|desk|"
+    r"counter|platform|zone|lane|box|category|type|class|grade|stage|round|attempt|case|ticket)\s+|[#№]\s?)$"
+)
+_YEAR = re.compile(r"\b(?:in|since|of|during|year|from|until|by|for|before|after|through|early|late|mid|©)\s+$")
+_OF_A_CODE = re.compile(r"-[a-z]")
+
+
+def is_no_count(lower: str, mention: Mention) -> bool:
+    """Whether a number counts nothing: an hour (`at 4`), a span of time (`24 hours`), a name (`room 4`), a year, less than nothing."""
+    start, end = mention.start, mention.end
+    before = lower[max(0, start - 24) : start]
+    if _SPAN.match(lower, end) or _OF_A_CODE.match(lower, end) or _LABELLED.search(before):
+        return True
+    if _DAYS.match(lower, end):
+        return _SPAN_COMPANY.search(before) is not None
+    if (before[-1:] in ("-", "–") and not before[-2:-1].isalnum()) or before.endswith(("minus ", "negative ")):
+        return True
+    value = min(mention.readings, default=0)
+    if isinstance(value, int) and 1900 <= value < 2100 and lower[start:end].isdigit():
+        return _YEAR.search(before) is not None and _NO_NOUN_AFTER.match(lower, end) is not None
+    hour = _HOUR.search(before) if value <= 12 else None
+    return hour is not None and hour["verb"] not in _COUNTING and _NO_NOUN_AFTER.match(lower, end) is not None
+
+
+def is_whole(lower: str, mention: Mention) -> bool:
+    """Whether a number is the whole in `2 of your 3`."""
+    return _OUT_OF.search(lower, max(0, mention.start - 20), mention.start) is not None
+
+
+def without_parts(lower: str, rivals: Sequence[Mention], numbers: Sequence[Mention], counts: set[Any]) -> list[Mention]:
+    """Leave out what is no rival of a count: `one`, the whole in `2 of your 3`, and parts that add up (`2 Visa and 2 Mastercard, 4 in total`)."""
+    rest = [m for m in rivals if lower[m.start : m.end] != "one" and not is_whole(lower, m)]
+    nouns = [_NOUN.match(lower, mention.end) for mention in rest]
+    named = all(noun and noun[1] not in _NO_NOUN for noun in nouns)
+    total = sum(reading for mention in rest for reading in mention.readings if isinstance(reading, int))
+    told = {noun[1] for m in numbers if m.readings & counts and (noun := _NOUN.match(lower, m.end))}
+    if named and len(rest) > 1 and total in counts and not {noun[1] for noun in nouns if noun} <= told:
+        return []
+    return rest

@@ -1,0 +1,61 @@
+"""Whether one part of a request is said to be done, where an answer speaks of several."""
+
+from __future__ import annotations
+
+import re
+
+from toolscale.language.clauses import Answer, Labels
+from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, leading_polarity
+
+_ELLIPTIC = re.compile(r"\W*(?:then\s|also\s|just\s|now\s|already\s|even\s|later\s)*\w+(?:ed|id|nt|t|ne|oze|ozen|ade|ook|de)\s(?!to\b)")
+_OF_THE_SAME = re.compile(r"\b(?:it|that|this|them|so|which|done|whom?|through|the\s(?:transfer|payment|money|amount|request|rest|same))\b")
+_ARRIVED = re.compile(r"\b(?:received|gets|got|on\s(?:its|the|their|his|her)\sway|has\s(?:the|that|it)\b|(?:was|were)\sable\sto)")
+_TERSE = re.compile(rf"(?:^|:)\W*(?:\w+ly\s)?{PARTICIPLE}|\b{PARTICIPLE}\W*$")
+_NOT = re.compile(r"\b(?:not|never|no|nothing|without|cannot|until|once|unless|if|when)\b|n't\b")
+
+
+def part_finding(answer: Answer, labels: Labels, label: str, done: bool) -> str | None:
+    """Return None if the part of the label is said to be (not) done, else what is wrong.
+
+    Some clause must say so, of the label or of nothing that has one; no clause of the label may say the opposite, plainly or in passing. A clause
+    without a label that goes on about `it` belongs to the label before it in the sentence. What is said of other things does not matter.
+    """
+    said = opposite = False
+    current: frozenset[str] = frozenset()
+    sentence, lower = -1, answer.lower
+    before: bool | None = None
+    for index, clause in enumerate(answer.clauses):
+        if clause.sentence != sentence:
+            sentence, current, before = clause.sentence, frozenset(), None
+        own = labels.within(index)
+        text = lower[clause.start : clause.end]
+        about = own if own or not _OF_THE_SAME.search(text) else current
+        current = own or current
+        if clause.asked:
+            continue
+        verdict = _verdict(text, before)
+        before = verdict if verdict is not None else before
+        if label in about:
+            opposite |= verdict is (not done) or (not done and verdict is None and _in_passing(text, clause.firm))
+        if verdict is done and clause.firm and (label in about or not about):
+            said = True
+    wanted = "yes or done" if done else "no or not done"
+    if opposite:
+        return f"says of {label} the opposite of {wanted}"
+    return None if said else f"does not plainly say {wanted} of {label}"
+
+
+def _verdict(text: str, before: bool | None) -> bool | None:
+    """Return what a clause says; one that goes on without a subject (`and sent $5 to ..`) says done if it is not denied."""
+    leading = leading_polarity(text)
+    if leading is not None:
+        return leading
+    verdict = clause_polarity(text)
+    if verdict is None and hints_done(text):
+        return True
+    return True if verdict is None and before and _ELLIPTIC.match(text) and not _NOT.search(text) else verdict
+
+
+def _in_passing(text: str, firm: bool) -> bool:
+    """Whether a clause lets one think that the part was done after all (`your mother has received $5`, `to your mother: sent`)."""
+    return firm and not _NOT.search(text) and (_ARRIVED.search(text) or _TERSE.search(text)) is not None
