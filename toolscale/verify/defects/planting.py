@@ -164,13 +164,18 @@ _FORMS: Mapping[str, tuple[str, ...]] = {
 
 
 def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
-    """Every slot and described column of a candidate that stands in its request, in the form in which it does."""
-    plan = ground.plan_of(candidate)
+    """Every slot and described column of a candidate that stands in its request, in the form in which it does.
+
+    Of the roles, those that were looked up: on the path taken nothing hangs on how the others are named.
+    """
+    plan, chosen = ground.plan_of(candidate), ground.recording(candidate).chosen
     values: list[tuple[str, FactKind, Any, Any]] = [
         (name, slot.kind, candidate.say[name], slot.tense) for name, slot in plan.intent.slots.items()
     ]  # fmt: skip
     for name, columns in ground.inputs(plan, candidate).said.items():
         role = plan.roles[name]
+        if name not in chosen:
+            continue
         types = ground.environment.schema.tables[role.table].columns
         tense = role.description.tense if role.description else None
         values += [(f"{name}.{column}", KIND_OF_TYPE[types[column].type], value, tense) for column, value in columns.items()]

@@ -27,8 +27,11 @@ def with_row(ground: Ground, table: str, row: Row) -> Rows:
 
 
 def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Random) -> Row | None:
-    """A copy of the row of a role under a new key; a column that the plan does not look at may be that of another row."""
-    if len(role.key) != 1:
+    """A copy of the row of a role under a new key; a column that the plan does not look at may be that of another row.
+
+    None where the role is told by its key (`card.card_id = dispute.card_id`): a row with another key is no twin then.
+    """
+    if len(role.key) != 1 or re.search(rf"\b{role.name}\.{role.key[0]}\b", role.role.where or ""):
         return None
     row = dict(ground.recording(candidate).chosen[role.name][0])
     whole = dict(ground.table(role.table)[(row[role.key[0]],)])

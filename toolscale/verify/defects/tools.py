@@ -110,8 +110,10 @@ def _undoes(ground: Ground, candidate: Candidate, role: RolePlan, one: str, othe
 def deaf_parameter(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """A writing tool ignores a number that it is given: any other number would do as well."""
     plan = ground.plan_of(candidate)
-    calls = [call for call in plan.calls() if call.tool.mutates_state and call.tool.spec.name != "transfer_to_human"]
-    options = [(role, column) for role in plan.roles.values() if role.role.take == "one" for column in role.finder.columns]
+    made = [recorded.plan for recorded in ground.recording(candidate).writes]
+    calls = [call for call in made if call is not None and call.tool.spec.name != "transfer_to_human"]
+    found = [plan.roles[name] for name in ground.recording(candidate).chosen]
+    options = [(role, column) for role in found if role.role.take == "one" for column in role.finder.columns]
     options = [(role, column) for role, column in options if role.finder.columns[column] in ("int", "cents")]
     call, place = pick(rng, calls), pick(rng, options)
     if call is None or place is None or plan.intent.outcome != "fulfil":
