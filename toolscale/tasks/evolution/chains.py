@@ -17,13 +17,13 @@ SOFT = ("obscure", "distract", "correct")
 """Those that leave what is done as it is, and so can follow a composition or a refusal."""
 
 SHAPES: Mapping[tuple[tuple[str, ...], ...], int] = {
-    (ALONE,): 18,
-    (("compose",),): 14,
-    (ALONE, ("compose",)): 18,
+    (ALONE,): 12,
+    (("compose",),): 12,
+    (ALONE, ("compose",)): 20,
     (("compose",), SOFT): 10,
-    (("compose",), ("compose",)): 18,
-    (ALONE, ("compose",), ("compose",)): 12,
-    (ALONE, ("compose",), (*SOFT, "pry")): 6,
+    (("compose",), ("compose",)): 20,
+    (ALONE, ("compose",), ("compose",)): 14,
+    (ALONE, ("compose",), (*SOFT, "pry")): 8,
     (("batch",), ("compose",)): 4,
 }
 """Shapes of chains of a request that is fulfilled, with weights: each place names the operators of which one is drawn."""
