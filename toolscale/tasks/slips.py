@@ -17,7 +17,9 @@ def misspell(text: str, rng: random.Random, protected: frozenset[str]) -> str:
     free = [match for match in _WORD.finditer(text) if match[0] not in protected and not is_value_word(match[0])]
     chosen = rng.sample(free, min(len(free), rng.choice((1, 1, 2))))
     for match in sorted(chosen, key=lambda found: found.start(), reverse=True):
-        text = text[: match.start()] + _slip(match[0], rng) + text[match.end() :]
+        slip = _slip(match[0], rng)
+        if not is_value_word(slip):  # "there" is one slip away from "three"
+            text = text[: match.start()] + slip + text[match.end() :]
     return text
 
 

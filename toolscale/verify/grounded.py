@@ -42,8 +42,8 @@ def ungrounded(subject: Subject) -> str | None:
 
 
 _ASKING = re.compile(
-    r"\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
-    r"read|remind|require|provide|determine|learn|let me have|count|add up|total|number|sum|amount|digits|find out|look up|show)\b",
+    r"\?|\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
+    r"read|remind|require|provide|determine|learn|let me have|count|add up|total|number|sum|amount|digits|balance|fee|due date|find out|look up|show)\b",
     re.IGNORECASE,
 )
 """Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that ask nothing at all."""
