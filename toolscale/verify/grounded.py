@@ -43,7 +43,8 @@ def ungrounded(subject: Subject) -> str | None:
 
 _ASKING = re.compile(
     r"\?|\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
-    r"read|remind|require|provide|determine|learn|let me have|count|add up|total|number|sum|amount|digits|balance|fee|due date|find out|look up|show)\b",
+    r"read|remind|require|provide|determine|learn|let me have|count|add up|total|number|sum|amount|digits|balance|fee|due date|"
+    r"find out|look up|show)\b",
     re.IGNORECASE,
 )
 """Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that ask nothing at all."""
@@ -106,7 +107,8 @@ def leaked(subject: Subject) -> str | None:
     for tool in subject.environment.tools if "_" in request else ():
         if "_" in tool and contains_words(request, tool):
             return f"the request names the tool {tool}"
-    said = {(m.kind, reading) for tense in ("past", "future") for m in mentions(request, today, tense) for reading in m.readings}
+    # A threshold (`if the fee is under $1`) does not tell the figure that it is held against.
+    said = {(m.kind, r) for tense in ("past", "future") for m in mentions(request, today, tense) if m.qualifier != "bound" for r in m.readings}
     for fact in subject.facts:
         if fact.kind == "bool":
             continue
