@@ -115,9 +115,9 @@ def _lost_cues(intent: Intent, environment: Environment, say: str) -> Iterator[t
 
     for name, role in intent.roles.items():
         for cue in role.cues:
-            if not holds_always(say, lambda text, cue=cue: holds_always(spoken(text), lambda part: contains_words(part, cue))):  # type: ignore[misc]
-                if not all(contains_words(spoken(text), cue) for text in _expansions(say)):
-                    yield name, cue
+            apart = holds_always(say, lambda text, cue=cue: holds_always(spoken(text), lambda part: contains_words(part, cue)))  # type: ignore[misc]
+            if not apart and not all(contains_words(spoken(text), cue) for text in _expansions(say)):
+                yield name, cue
 
 
 def _expansions(say: str) -> Iterator[str]:
