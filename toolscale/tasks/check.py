@@ -48,7 +48,7 @@ def check_rows(environment: Environment) -> list[SpecIssue]:
         source = CandidateSource(sound, world)
         for intent in sound.spec.intents.intents:
             if all(source.draw(0, source.number(intent.id, turn)) is None for turn in range(DRAWS)):
-                problem = f"no rows fit it in {DRAWS} draws" + (f", when {intent.when!r}" if intent.when else "")
+                problem = f"no rows fit it in {DRAWS} draws" + (f", when {' AND '.join(intent.when)!r}" if intent.when else "")
                 remedy = "plant such rows in population.yaml, or ask less of its roles and of when"
                 issues.append(SpecIssue("intents.yaml", f"intents[{intent.id}]", problem, remedy))
     return issues
