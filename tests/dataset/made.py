@@ -27,7 +27,10 @@ def task(made: Candidate, **changes: Any) -> Task:
             GoldenCall(name="get_bill", arguments={"bill_id": "bl_1"}, result={"bill": {"status": "due", "paid_on": None}}),
             GoldenCall(name="pay_bill", arguments={"bill_id": "bl_1", "amount_cents": amount}, result={"payment": "pm_1"}),
         ),
-        communicate=(Fact(kind="money", value=amount, about="checking", others=("savings",)), Fact(kind="text", value="Orbit Mobile")),
+        communicate=(
+            Fact(kind="money", value=amount, about="checking", others=("savings",)), Fact(kind="text", value="Orbit Mobile"),
+            Fact(kind="date", value="2026-03-20", withheld=True),
+        ),
         row_changes=(RowChange(table="bills", key=("bl_1",), before={"status": "due"}, after={"status": "paid"}),),
         touched=(("bills", '["bl_1"]'),), difficulty=Difficulty(calls=2, reads=1, writes=1, hops=1, branches=0, tier="easy"),
         environment_hash="e" * 64, initial_state_hash="s" * 64, verdict={}, mutants_killed=9,

@@ -49,8 +49,8 @@ def test_the_weights_of_streams_keep_the_shares_of_what_is_evolved_and_refused()
     def share(plain: bool, fulfils: bool) -> float:
         return round(sum(weight for name, weight in weights.items() if kinds[name] == (plain, fulfils)), 9)
 
-    assert (share(True, True), share(True, False)) == (0.4 * 0.92, 0.4 * 0.08)
-    assert (share(False, True), share(False, False)) == (0.6 * 0.92, 0.6 * 0.08)
+    assert (share(True, True), share(True, False)) == (0.368, 0.032)
+    assert (share(False, True), share(False, False)) == (0.552, 0.048)
 
 
 def test_select_takes_the_lowest_numbers_of_each_intent_and_cuts_after_the_last() -> None:

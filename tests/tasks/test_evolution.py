@@ -99,7 +99,11 @@ def test_a_refused_part_is_told_and_not_done(bank: Court) -> None:
     task = accepted(bank, "freeze_card", "compose refuse_over_daily_limit")
     assert task.outcome == "fulfil"
     assert [change.table for change in task.row_changes] == ["cards"]
-    assert [kind for kind, _ in facts(task)] == ["bool", "money"]
+    (own, limit), (no, part), (figure, rule) = facts(task)
+    assert (own, no, figure) == ("money", "bool", "money")
+    assert part == rule
+    assert limit not in (part, None)
+    assert next(fact.value for fact in task.communicate if fact.kind == "bool") == 0
 
 
 def test_a_condition_is_told_whether_it_holds_or_not(bank: Court) -> None:
@@ -137,16 +141,16 @@ def test_what_is_somebody_elses_is_neither_looked_up_nor_told(bank: Court) -> No
 
 
 def test_a_refusal_is_bound_by_the_rule(bank: Court) -> None:
+    """Each is accepted, but where the amount that the person asks for is the figure to be told."""
     source, judge = bank
-    for turn in range(20):
-        candidate = source.draw_evolved(0, source.number("send_money+turned", turn), ("refuse daily_limit",))
-        if candidate is not None:
-            judged = judge.judge(candidate)
-            assert judged.task is not None
-            assert judged.verdict.accepted
-            assert (judged.task.outcome, judged.task.row_changes) == ("refuse", ())
-            return
-    raise AssertionError("no case of a transfer over the daily limit")
+    drawn = (source.draw_evolved(0, source.number("send_money+turned", turn), ("refuse daily_limit",)) for turn in range(20))
+    refused = [judge.judge(candidate) for candidate in drawn if candidate is not None]
+    assert len(refused) >= 10
+    for judged in refused:
+        assert judged.task is not None
+        assert (judged.task.outcome, judged.task.row_changes) == ("refuse", ())
+        limit = next(fact.value for fact in judged.task.communicate if fact.kind == "money")
+        assert {gate.gate for gate in judged.verdict.failed} == ({"not_leaked"} if judged.candidate.say["amount_cents"] == limit else set())
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def pay(amount: str) -> dict[str, object]:
         ),
         (
             {"do": [pay("case.amount")]},
-            "intents.yaml: intents[x].do[0].paid.amount_cents: case.amount: no case in FROM",
+            "intents.yaml: intents[x].do[0].paid.amount_cents: unknown name 'case' of case.amount in 'case.amount'; use one of member, policy, say",
         ),
         (
             {"do": [pay("member.fees_cents")], "roles": LOAN},

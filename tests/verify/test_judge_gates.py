@@ -259,7 +259,11 @@ def test_a_candidate_about_rows_that_are_not_there_is_rejected(court: Court) -> 
     nobody = candidate.model_copy(update={"bindings": {"member": (("mb_0",),)}})
     assert failures(court, nobody) == {"schema": "member is bound to (('mb_0',),), which members does not have"}
     unknown = candidate.model_copy(update={"intent_id": "pay_nothing"})
-    assert failures(court, unknown) == {"schema": "the environment has no intent 'pay_nothing' with the slots amount_cents"}
+    assert failures(court, unknown) == {"schema": "the environment has no intent 'pay_nothing'"}
+    wordless = candidate.model_copy(update={"say": {}})
+    assert failures(court, wordless) == {"schema": "the environment has no intent 'pay_some_fees' with the slots none"}
+    evolved = candidate.model_copy(update={"evolutions": ("batch member",)})
+    assert failures(court, evolved) == {"schema": "the environment has no intent 'pay_some_fees + batch member': ?"}
 
 
 def test_money_moved_there_and_back_is_superfluous(plant: OpenCourt) -> None:

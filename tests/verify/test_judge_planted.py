@@ -85,12 +85,14 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
         ),
         pytest.param(
             (INTENTS, "amount_cents: say.amount_cents}}", "amount_cents: paid.fees_cents}}"),
-            "intents.yaml: intents[pay_some_fees].do[0].paid.amount_cents: paid.fees_cents: no paid in FROM; in FROM stand none",
+            "intents.yaml: intents[pay_some_fees].do[0].paid.amount_cents: unknown name 'paid' of paid.fees_cents in 'paid.fees_cents'; "
+            "use one of member, policy, say",
             id="use before the call",
         ),
         pytest.param(
             (INTENTS, "amount_cents: say.amount_cents}}", "amount_cents: case.amount_cents}}"),
-            "intents.yaml: intents[pay_some_fees].do[0].paid.amount_cents: case.amount_cents: no case in FROM; in FROM stand none",
+            "intents.yaml: intents[pay_some_fees].do[0].paid.amount_cents: unknown name 'case' of case.amount_cents in "
+            "'case.amount_cents'; use one of member, policy, say",
             id="slot of the case",
         ),
         pytest.param(
@@ -121,12 +123,14 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
         ),
         pytest.param(
             (INTENTS, '"Renew {loan}, please. Which', '"Renew my open loan, please. Which'),
-            "intents.yaml: intents[renew_due_first].requests[0]: the cue 'due first' of loan is not in it; say {loan}, or the cue itself",
+            "intents.yaml: intents[renew_due_first].requests[0]: the cue 'due first' of loan is not in it; say {loan}, or the cue itself, "
+            "in every alternative",
             id="phrase lacks a superlative",
         ),
         pytest.param(
             (INTENTS, "I am bringing back {loan}.", "I am bringing back my open loans."),
-            "intents.yaml: intents[return_all].requests[0]: the cue 'all' of loan is not in it; say {loan}, or the cue itself",
+            "intents.yaml: intents[return_all].requests[0]: the cue 'all' of loan is not in it; say {loan}, or the cue itself, "
+            "in every alternative",
             id="phrase lacks all",
         ),
         pytest.param(

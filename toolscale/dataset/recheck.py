@@ -180,6 +180,10 @@ def _check_together(environment: Environment, contents: _Contents) -> Iterator[F
         for place, row in part:
             if (row["intent_id"] in held_out) != (split == "test"):
                 yield Finding(place, "schema", f"the intent {row['intent_id']} does not belong to the split {split}")
+            for line in row["evolutions"]:
+                operator, *names = line.split()
+                if operator == "compose" and any((name in held_out) != (split == "test") for name in names):
+                    yield Finding(place, "schema", f"{line!r} takes an intent that does not belong to the split {split}")
     novelty = Novelty()
     for place, row in sorted(contents.tasks, key=lambda placed: int(placed[1]["provenance"]["candidate"])):
         result = novelty.check(Judged(candidate=candidate_of(row), verdict=verdict_of(row), task=task_of(row)))

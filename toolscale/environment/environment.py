@@ -94,7 +94,7 @@ def sound_part(environment: Environment, issues: Iterable[SpecIssue]) -> Environ
         intent
         for intent in spec.intents.intents
         if not faulty(f"intents.yaml: intents[{intent.id}]")
-        and {part.rule for part in (intent, *intent.refused) if part.rule is not None} <= rules.keys()
+        and all(rule is None or rule in rules for rule in (intent.rule, *(part.rule for part in intent.refused)))
         and not any(role.by is not None and faulty(f"language.yaml: describe.{role.is_}.{role.by}") for role in intent.roles.values())
     )
     sound = {"policy": spec.policy.model_copy(update={"rules": rules}), "intents": spec.intents.model_copy(update={"intents": intents})}

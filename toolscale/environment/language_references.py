@@ -71,7 +71,8 @@ def _quantity(names: Names, quantity: Quantity, place: str) -> Iterator[SpecIssu
     if names.tools is not None and not wrong:
         given = {*quantity.roles, *(name for tool in names.tools.values() for name in tool.parameters)}
         texts = {"value": quantity.value, "test": quantity.test, "about": quantity.about or ""}
-        texts |= {f"reads.{read}.{tool}.{name}": text for read, call in quantity.reads.items() for tool, made in call.items() for name, text in made.items()}
+        made = [(f"reads.{read}.{tool}", arguments) for read, call in quantity.reads.items() for tool, arguments in call.items()]
+        texts |= {f"{where}.{name}": text for where, arguments in made for name, text in arguments.items()}
         for where, text in texts.items():
             yield from _places(text, given, f"{place}.{where}", "is neither one of roles nor a parameter of a tool")
     unplaced = list(_places(quantity.text, {*quantity.roles, "limit"}, f"{place}.text", "is neither one of roles nor limit"))

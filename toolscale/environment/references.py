@@ -176,8 +176,9 @@ def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> It
     circle = _circle(intent, name)
     if circle:
         if name == next(key for key in intent.roles if key in circle):
-            problem = " of ".join([*circle, name]) if len(circle) > 1 else f"{name} is its own parent"
-            yield SpecIssue(file, f"{place}.of", problem if len(circle) == 1 else f"the parents go in a circle: {problem}", "let one of them be of none")
+            parents = " of ".join([*circle, name])
+            problem = f"the parents go in a circle: {parents}" if len(circle) > 1 else f"{name} is its own parent"
+            yield SpecIssue(file, f"{place}.of", problem, "let one of them be of none")
         return
     earlier = list(intent.roles)[: list(intent.roles).index(name)]
     if role.of not in earlier:

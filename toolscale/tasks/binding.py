@@ -18,12 +18,11 @@ from toolscale.canonical import stable_int
 from toolscale.environment import Environment, World
 from toolscale.records import Candidate, Intent, Slot
 from toolscale.tasks.catalogue import Catalogue
-from toolscale.tasks.evolution import Inapplicable, draw_chain
-from toolscale.tasks.evolution.refusals import refuse_options
+from toolscale.tasks.evolution import Inapplicable, draw_chain, first_lines
 from toolscale.tasks.names import Expression, bound_values, relation_key
 from toolscale.tasks.phrase import put_into_words
 from toolscale.tasks.queries import RoleQuery
-from toolscale.tasks.split import held_out_intents
+from toolscale.tasks.split import partners_of
 
 PROBES = 600
 """How many rows of the root table are tried before a number is given up as having no case."""
@@ -61,14 +60,20 @@ class Stream:
 
 
 def streams_of(environment: Environment) -> tuple[Stream, ...]:
-    """Return the streams of an environment: the plain ones first, in the order of the intents."""
+    """Return the streams of an environment: the plain ones first, in the order of the intents. What no evolution applies to has none of its kind."""
     intents = environment.spec.intents.intents
-    rules = {intent.id: list(refuse_options(environment, intent)) for intent in intents}
+    named, partners = {intent.id: intent for intent in intents}, partners_of(intents)
+
+    def lines(intent: Intent, *, turned: bool) -> Iterator[str]:
+        return first_lines(environment, named, intent, partners[intent.id], turned=turned)
+
+    rules = {intent.id: list(lines(intent, turned=True)) for intent in intents}
     shares = Counter(rule for offered in rules.values() for rule in offered)
     return (
-        *(Stream(intent, "plain") for intent in intents), *(Stream(intent, "evolved") for intent in intents),
+        *(Stream(intent, "plain") for intent in intents),
+        *(Stream(intent, "evolved") for intent in intents if any(lines(intent, turned=False))),
         *(Stream(intent, "turned", sum(1 / shares[rule] for rule in rules[intent.id])) for intent in intents if rules[intent.id]),
-    )  # fmt: skip
+    )
 
 
 class CandidateSource:
@@ -83,11 +88,7 @@ class CandidateSource:
         self._roots: dict[str, list[dict[str, Any]]] = {}
         spec = environment.spec
         self._clock = {"now": spec.world.now, "today": spec.world.today}
-        held_out = held_out_intents(spec.intents.intents)
-        self._partners = {
-            intent.id: tuple(other for other in spec.intents.intents if (other.id in held_out) == (intent.id in held_out))
-            for intent in spec.intents.intents
-        }
+        self._partners = partners_of(spec.intents.intents)
 
     def number(self, stream: str, turn: int = 0) -> int:
         """Return the number of the turn-th candidate of a stream."""

@@ -48,7 +48,7 @@ def check_rows(environment: Environment) -> list[SpecIssue]:
         source = CandidateSource(sound, world)
         for intent in sound.spec.intents.intents:
             if all(source.draw(0, source.number(intent.id, turn)) is None for turn in range(DRAWS)):
-                problem = f"no rows fit it in {DRAWS} draws" + (f", when {intent.when!r}" if intent.when else "")
+                problem = f"no rows fit it in {DRAWS} draws" + (f", when {' AND '.join(intent.when)!r}" if intent.when else "")
                 remedy = "plant such rows in population.yaml, or ask less of its roles and of when"
                 issues.append(SpecIssue("intents.yaml", f"intents[{intent.id}]", problem, remedy))
     return issues
@@ -115,9 +115,9 @@ def _lost_cues(intent: Intent, environment: Environment, say: str) -> Iterator[t
 
     for name, role in intent.roles.items():
         for cue in role.cues:
-            if not holds_always(say, lambda text, cue=cue: holds_always(spoken(text), lambda part: contains_words(part, cue))):  # type: ignore[misc]
-                if not all(contains_words(spoken(text), cue) for text in _expansions(say)):
-                    yield name, cue
+            apart = holds_always(say, lambda text, cue=cue: holds_always(spoken(text), lambda part: contains_words(part, cue)))  # type: ignore[misc]
+            if not apart and not all(contains_words(spoken(text), cue) for text in _expansions(say)):
+                yield name, cue
 
 
 def _expansions(say: str) -> Iterator[str]:

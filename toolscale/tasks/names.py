@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlglot
 from sqlglot import exp
@@ -32,6 +32,7 @@ _SCHEMAS: dict[int, SchemaSpec] = {}
 """Schemas by identity: their statements are kept as long as they are."""
 
 _Named = tuple[str, tuple[tuple[str, ColumnType], ...]]
+_Made = TypeVar("_Made")
 
 Columns = Mapping[str, ColumnType]
 Row = Mapping[str, Any]
@@ -187,9 +188,8 @@ def compile_expression(text: str, scope: Scope, *, file: str, place: str) -> Exp
         return Expression(text, frozenset(), None, literal=-int(node.this.this))
     if isinstance(node, exp.Null):
         return Expression(text, frozenset(), None, literal=None)
-    signature = _signature(text, scope)
     try:
-        return _expression(text, *signature)
+        return _over_signature(_expression, text, scope)
     except SpecError as error:
         raise _placed(error, f"SELECT {text}", scope, file, place, text) from error
 
@@ -202,12 +202,21 @@ def _expression(text: str, schema: int, rows: tuple[_Named, ...], relations: tup
     return Expression(text, used | {bind for bind in statement.binds if bind in scope.relations}, statement, binds_of(statement, scope))
 
 
-def _signature(text: str, scope: Scope) -> tuple[int, tuple[_Named, ...], tuple[_Named, ...]]:
-    """What of a scope a text can depend on: the names in it, of rows the columns in it, and the schema."""
+def _over_signature(compiled: Callable[..., _Made], text: str, scope: Scope) -> _Made:
+    """Compile a text over what of a scope it can depend on; if that fails, over all columns of its names, so that the remedy says which there are."""
+    try:
+        return compiled(text, *_signature(text, scope))
+    except SpecError:
+        return compiled(text, *_signature(text, scope, whole=True))
+
+
+def _signature(text: str, scope: Scope, *, whole: bool = False) -> tuple[int, tuple[_Named, ...], tuple[_Named, ...]]:
+    """What of a scope a text can depend on: the names in it, of rows the columns in it (`whole`: all), and the schema."""
     words = set(_WORD.findall(text))
     rows = tuple(
-        (name, tuple((column, kind) for column, kind in columns.items() if column in words)) for name, columns in scope.rows.items() if name in words
-    )
+        (name, tuple((column, kind) for column, kind in columns.items() if whole or column in words))
+        for name, columns in scope.rows.items() if name in words
+    )  # fmt: skip
     relations = tuple((name, tuple(columns.items())) for name, columns in scope.relations.items() if name in words)
     _SCHEMAS.setdefault(id(scope.schema), scope.schema)
     return id(scope.schema), rows, relations
@@ -228,7 +237,7 @@ def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: 
     A statement is compiled once for all scopes that agree in the names it uses: the plans of evolved intents share most of theirs.
     """
     try:
-        return _compiled(sql, *_signature(sql, scope))
+        return _over_signature(_compiled, sql, scope)
     except SpecError as error:
         raise _placed(error, sql, scope, file, place, source) from error
 

@@ -168,8 +168,8 @@ class _Search:
 
     def _drawn(self, rule: RulePlan, name: str) -> list[Any]:
         """The values that are drawn for an argument: whole days from today are days."""
-        schema = next((schema for tool in rule.rule.guards for key, schema in self.environment.tools[tool].spec.parameters.items() if key == name), {})
-        days = schema.get("format") == "date"
+        parameters = [self.environment.tools[tool].spec.parameters for tool in rule.rule.guards]
+        days = next((schemas[name] for schemas in parameters if name in schemas), {}).get("format") == "date"
         return [(self.today + timedelta(days=item)).isoformat() if days and isinstance(item, int) else item for item in rule.rule.draws.get(name, ())]
 
     def _has_case(self, rule: RulePlan) -> bool:
@@ -185,10 +185,11 @@ class _Search:
 
     def _case_calls(self, rule: RulePlan, case: Expression) -> Iterator[dict[str, Any]]:
         """Yield arguments with each value that is drawn and with each row that one of them names, as far as they go; the rest as calls have them."""
-        used = {bind.column for bind in case.binds if bind.name == "call"} | ({case.direct[1]} if case.direct else set())
+        used = {bind.column for bind in case.binds if bind.name == "call" and bind.column} | ({case.direct[1]} if case.direct else set())
+        looked_up = sorted(used - rule.rule.draws.keys())
         for tool in rule.rule.guards:
             maker = self._maker(tool, rule)
-            keys = [(name, *sorted(maker.tool.consumes[name])[0]) for name in sorted(used & maker.tool.consumes.keys()) if name not in rule.rule.draws]
+            keys = [(name, *sorted(maker.tool.consumes[name])[0]) for name in looked_up if name in maker.tool.consumes]
             for number in range(ROWS // len(rule.rule.guards)):
                 arguments: dict[str, Any] = {**dict.fromkeys(used), **maker.draw()}
                 for turn, (name, table, column) in enumerate(keys):

@@ -19,5 +19,11 @@ def held_out_intents(intents: Sequence[Intent]) -> frozenset[str]:
     return frozenset(chosen if len(chosen) < len(order) else fulfilled[:1])
 
 
+def partners_of(intents: Sequence[Intent]) -> dict[str, tuple[Intent, ...]]:
+    """Return intent -> the intents of its split, itself among them: what may be composed with it."""
+    held_out = held_out_intents(intents)
+    return {intent.id: tuple(other for other in intents if (other.id in held_out) == (intent.id in held_out)) for intent in intents}
+
+
 def _place(intent_id: str) -> int:
     return stable_int("split", intent_id)

@@ -91,6 +91,8 @@ class Judge:
 
     def plan_of(self, candidate: Candidate) -> Plan:
         """Return the plan of a candidate. Rejection if the environment has none for it."""
+        if candidate.intent_id not in self.catalogue.intents:
+            raise Rejection("schema", f"the environment has no intent {candidate.intent_id!r}")
         try:
             plan = self.catalogue.plan_of(candidate)
         except (KeyError, Inapplicable) as error:

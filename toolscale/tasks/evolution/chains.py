@@ -48,13 +48,32 @@ def draw_chain(
     environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], *, turned: bool, rng: random.Random
 ) -> tuple[tuple[str, ...], Intent] | None:
     """Draw a chain of evolutions that applies to an intent; return it with the intent that it gives, or None. `partners` are what may be composed."""
-    shapes = TURNED if turned else SHAPES if intent.outcome == "fulfil" else REFUSED
+    shapes = _shapes(intent, turned)
     for _ in range(TRIES):
         (shape,) = rng.choices(list(shapes), list(shapes.values()))
         chain, evolved = _draw(environment, intents, intent, partners, shape, rng)
         if chain:
             return chain, evolved
     return None
+
+
+def first_lines(
+    environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], *, turned: bool
+) -> Iterator[str]:
+    """Yield every line that a chain of an intent can begin with. If there is none, no chain is ever drawn for it."""
+    for operator in dict.fromkeys(name for shape in _shapes(intent, turned) for name in shape[0]):
+        options = OPERATORS[operator][1]
+        lines = options(environment, intent) if options else (f"compose {partner.id}" for partner in partners if partner.id != intent.id)
+        for line in lines:
+            try:
+                evolve_once(environment, intents, intent, line)
+            except Inapplicable:
+                continue
+            yield line
+
+
+def _shapes(intent: Intent, turned: bool) -> Mapping[tuple[tuple[str, ...], ...], int]:
+    return TURNED if turned else SHAPES if intent.outcome == "fulfil" else REFUSED
 
 
 def _draw(
