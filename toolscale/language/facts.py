@@ -107,8 +107,9 @@ class _Grading:
 
     def _said(self, fact: Fact) -> tuple[int, int] | None:
         """Return where a value stands, in any reading and however firmly, outside of what may be said."""
+        wanted = str(fact.value).lower()
         for mention in self.values:
-            if mention.kind == fact.kind and (fact.value in mention.readings or str(fact.value).lower() in {str(item).lower() for item in mention.readings}):
+            if mention.kind == fact.kind and any(wanted == str(reading).lower() for reading in mention.readings):
                 return mention.start, mention.end
         if fact.kind not in ("text", "id", "digits"):
             return None
