@@ -50,7 +50,10 @@ class _Grading:
         self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
         names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         self.labels = Labels(answer, tuple(dict.fromkeys(names)))
-        self.values = [m for m in answer.mentions if not self.labels.covers(m.start, m.end)] if self.labels.spans else list(answer.mentions)
+        self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
+        self.values = list(answer.mentions)
+        if self.labels.spans:  # the ending of a card names it and is told at once
+            self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._spans(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
@@ -80,7 +83,7 @@ class _Grading:
         for start, end in places:
             if not is_claimed(self.answer, start, end, fact.kind in ("money", "number")) or self._superseded(fact, start):
                 continue
-            scope = self.labels.scope(start, starts)
+            scope = self._scope(fact.kind, start, end, starts)
             if position not in self.own or self._belongs(start, scope, self.own[position], strict):
                 if not (scope.loose and position in self.own):
                     return None
@@ -138,6 +141,11 @@ class _Grading:
             return True
         return scope.near and own in scope.labels and self.labels.nearest(start) == own
 
+    def _scope(self, kind: str, start: int, end: int, starts: list[int]) -> Scope:
+        """Return what a value belongs to; the ending of a card does not belong to itself."""
+        scope = self.labels.scope(start, starts)
+        return scope._replace(labels=scope.labels - {self.answer.lower[start:end]}) if kind == "digits" else scope
+
     def _places(self, fact: Fact) -> tuple[list[int], list[tuple[int, int]]]:
         """Return where values of the kind stand, and where the value of the fact stands, firmly."""
         if fact.kind == "text":
@@ -162,6 +170,8 @@ class _Grading:
 
     def _fine(self, kind: str, reading: Any) -> bool:
         if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
+            return True
+        if kind == "digits" and str(reading) in self.endings:
             return True
         if kind in ("id", "digits", "text"):
             if ("text", reading) in self.allowed or ("text", str(reading).lower()) in self.allowed:
@@ -193,7 +203,7 @@ class _Grading:
         for mention in rivals:
             if seen is not None and not mention.readings & seen:
                 return f"a {kind} that nothing gave: {self.answer.text[mention.start : mention.end]}"
-            scope = self.labels.scope(mention.start, starts)
+            scope = self._scope(kind, mention.start, mention.end, starts)
             if None in own or not scope.near or scope.labels & own:
                 counted.add(min(mention.readings, default=None))
         if len(counted) > self.budget:
@@ -213,7 +223,7 @@ class _Grading:
         for mention in self.values:
             if mention.kind != kind or mention.qualifier or not mention.readings & told:
                 continue
-            scope = self.labels.scope(mention.start, starts)
+            scope = self._scope(kind, mention.start, mention.end, starts)
             if scope.near and len(scope.labels) == 1:
                 (label,) = scope.labels
                 if label in by_label and not mention.readings & by_label[label]:

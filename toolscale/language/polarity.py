@@ -67,7 +67,8 @@ _YES = re.compile(
     re.VERBOSE,
 )
 _WEAK_YES = re.compile(
-    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}|\b(?:is|are|was|were)\s(?:(?:now|all|both)\s)?{PARTICIPLE}"
+    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}"
+    rf"|(?:\b(?:is|are|was|were)|\b(?:it|that|this|everything)'s)\s(?:(?:now|all|both)\s)?{PARTICIPLE}|(?<!not\s)\ball\sdone\sfor\b"
 )
 _NOMINAL_YES = re.compile(
     r"\W*(?:(?:your|the)\s)?(?:(?:payment|transfer|bill|card|order|booking|refund|dispute|appointment|reservation|loan|request|money)\s)?"
