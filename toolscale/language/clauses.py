@@ -26,6 +26,7 @@ _UNSURE = re.compile(
     r"wrong|incorrect|is it true|unclear)\b"
 )
 _RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
+_PASSED = re.compile(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|the)\s+)?$")
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
 
 
@@ -144,6 +145,11 @@ class Labels:
         """Return the one label of the clause at `position` that stands nearest before it, or else first after it."""
         own = self._by_clause.get(self.answer.clause_at(position))
         return _nearest(own, position) if own else None
+
+    def is_passed(self, end: int, label: str) -> bool:
+        """Whether what ends at `end` only comes from the label or goes there: `the $3 were taken from your savings`."""
+        following = next((start for start, _, own in self.spans if start >= end and own == label), None)
+        return following is not None and _PASSED.search(self.answer.lower, end, following) is not None
 
     def _inherited(self, index: int, sentence: int) -> Scope:
         clauses, lower = self.answer.clauses, self.answer.lower

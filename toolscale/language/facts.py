@@ -117,6 +117,7 @@ class _Grading:
         if fact.kind not in ("text", "id", "digits"):
             return None
         fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
+        fine += [span for fact in self.facts if fact.about for span in self._spans(bare_label(fact.about))]
         return next((span for span in self._spans(str(fact.value)) if not _overlaps(*span, (*self.texts, *fine))), None)
 
     def _superseded(self, fact: Fact, start: int) -> bool:
@@ -211,23 +212,27 @@ class _Grading:
         return None
 
     def _swapped(self, kind: str) -> str | None:
-        """Find a value of one label said of another, where labels tell the facts apart."""
-        if not self._strict(kind):
-            return None
+        """Find a value of one label said of another, or one of no label said of a label in place of its own."""
         by_label: dict[str, set[Any]] = {}
-        for position, label in self.own.items():
-            if self.facts[position].kind == kind:
-                by_label.setdefault(label, set()).add(self.facts[position].value)
-        starts = [mention.start for mention in self.values if mention.kind == kind]
+        free: set[Any] = set()
+        for position, fact in enumerate(self.facts):
+            if fact.kind == kind:
+                (by_label.setdefault(self.own[position], set()) if position in self.own else free).add(fact.value)
+        if not by_label or len(by_label) + bool(free) < 2:
+            return None
         told = {value for values in by_label.values() for value in values}
+        starts = [mention.start for mention in self.values if mention.kind == kind]
+        near: list[tuple[Mention, str]] = []
         for mention in self.values:
-            if mention.kind != kind or mention.qualifier or not mention.readings & told:
-                continue
-            scope = self._scope(kind, mention.start, mention.end, starts)
-            if scope.near and len(scope.labels) == 1:
-                (label,) = scope.labels
-                if label in by_label and not mention.readings & by_label[label]:
-                    return f"says {self.answer.text[mention.start : mention.end]} of {label}"
+            if mention.kind == kind and not mention.qualifier and mention.readings & (told | free):
+                scope = self._scope(kind, mention.start, mention.end, starts)
+                if scope.near and len(scope.labels) == 1 and scope.labels <= by_label.keys():
+                    near.append((mention, next(iter(scope.labels))))
+        right = {label for mention, label in near if mention.readings & by_label[label]}
+        for mention, label in near:
+            said_of_none = mention.readings & free and (label in right or self.labels.is_passed(mention.end, label))
+            if not (mention.readings & by_label[label] or (said_of_none and not mention.readings & told)):
+                return f"says {self.answer.text[mention.start : mention.end]} of {label}"
         return None
 
     def _rival_texts(self) -> str | None:
