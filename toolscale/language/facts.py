@@ -50,10 +50,12 @@ class _Grading:
         self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
         names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         self.labels = Labels(answer, tuple(dict.fromkeys(names)))
+        self.parts = self._part_labels() if any(fact.kind == "bool" and fact.about for fact in facts) else None
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
         self.values = list(answer.mentions)
-        if self.labels.spans:  # the ending of a card names it and is told at once
-            self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
+        named = [self.labels, *([self.parts] if self.parts else [])]
+        if any(labels.spans for labels in named):  # the ending of a card names it and is told at once
+            self.values = [m for m in self.values if m.kind == "digits" or not any(labels.covers(m.start, m.end) for labels in named)]
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._spans(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
@@ -72,7 +74,7 @@ class _Grading:
 
     def _fact(self, position: int, fact: Fact) -> str | None:
         if fact.kind == "bool" and fact.about:
-            return part_finding(self.answer, self._part_labels(), bare_label(fact.about), bool(fact.value))
+            return part_finding(self.answer, self.parts or self._part_labels(), bare_label(fact.about), bool(fact.value))
         if fact.kind == "bool":
             said = polarity(self.answer.lower)
             wanted = "yes or done" if fact.value else "no or not done"
