@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from toolscale.language import STYLES, grade_answer, state_facts
@@ -33,14 +33,16 @@ def read_case(text: str) -> tuple[list[Fact], dict[str, Any]]:
             kind, _, values = rest.partition("=")
             read = frozenset(typed(kind, value) for value in values.split(","))
             if word == "seen":
-                settings["observed"][kind] = read
+                settings["observed"][kind] = settings["observed"].get(kind, frozenset()) | read
             else:
                 settings["allowed"] |= {(kind, value) for value in read}
         else:
             told, _, others = part.strip().partition(" ~")
             told, _, about = told.partition(" @")
             kind, _, value = told.strip().partition("=")
-            facts.append(Fact(kind=kind, value=typed(kind, value), about=about or None, others=tuple(filter(None, others.split(",")))))
+            name, withheld = kind.removeprefix("withheld "), kind.startswith("withheld ")
+            told_others = tuple(filter(None, others.split(",")))
+            facts.append(Fact(kind=name, value=typed(name, value), about=about or None, others=told_others, withheld=withheld))
     return facts, settings
 
 
@@ -107,6 +109,76 @@ def test_another_value_is_never_accepted(kind: str, data: st.DataObject, style: 
     first, second = data.draw(st.lists(values[kind], unique=True, min_size=2, max_size=2))
     told, wanted = Fact(kind=kind, value=first), Fact(kind=kind, value=second)
     assert grade_answer(state_facts([told], TODAY, style), [wanted], today=TODAY, budget=9) is not None
+
+
+ENDINGS = ("4821", "9213", "0343", "5844")
+LABELS = (*NAMES[:-1], *ENDINGS)
+
+
+@st.composite
+def mixed_facts(draw: st.DrawFn) -> list[Fact]:
+    """Facts as composed tasks have them: several of a kind, with and without labels, parts that were done or not, labels that end cards."""
+    names = draw(st.lists(st.sampled_from(LABELS), unique=True, min_size=1, max_size=3))
+    facts: list[Fact] = []
+    for name in names:
+        others = tuple(other for other in LABELS if other != name and draw(st.booleans()))
+        for kind in draw(st.lists(st.sampled_from(["bool", "money", "date", "text", "number"]), unique=True, min_size=1, max_size=3)):
+            facts.append(Fact(kind=kind, value=draw(values[kind]), about=name, others=others))
+    for kind in draw(st.lists(st.sampled_from(["money", "date", "number", "text", "digits", "id"]), unique=True, max_size=3)):
+        facts.append(Fact(kind=kind, value=draw(values[kind] | st.sampled_from(ENDINGS) if kind == "digits" else values[kind])))
+    said = [(fact.kind, fact.value) for fact in facts if fact.kind != "bool"]
+    assume(len(set(said)) == len(said))
+    return draw(st.permutations(facts))
+
+
+@given(mixed_facts(), st.integers(0, STYLES - 1))
+def test_several_labelled_facts_are_graded_as_stated(facts: list[Fact], style: int) -> None:
+    answer = state_facts(facts, TODAY, style)
+    nothing: dict[str, frozenset[Any]] = {kind: frozenset() for kind in ("money", "date", "number", "digits")}
+    assert grade_answer(answer, facts, today=TODAY, observed=nothing) is None, answer
+
+
+@given(mixed_facts(), st.data(), st.integers(0, STYLES - 1))
+def test_several_labelled_facts_with_one_false_are_graded_as_wrong(facts: list[Fact], data: st.DataObject, style: int) -> None:
+    fact = data.draw(st.sampled_from(facts))
+    other = 1 - int(fact.value) if fact.kind == "bool" else data.draw(values[fact.kind])
+    assume((fact.kind, other) not in {(told.kind, told.value) for told in facts} or fact.kind == "bool")
+    assume(str(other).lower() not in {str(told.about).lower() for told in facts})
+    changed = [told.model_copy(update={"value": other}) if told is fact else told for told in facts]
+    answer = state_facts(changed, TODAY, style)
+    assert grade_answer(answer, facts, today=TODAY, budget=9) is not None, answer
+
+
+@given(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 1), st.integers(0, 1), st.integers(0, STYLES - 1))
+def test_a_part_is_done_or_not_whatever_was_done_elsewhere(one: str, other: str, first: int, second: int, style: int) -> None:
+    assume(one != other)
+    facts = [Fact(kind="bool", value=first, about=one, others=(other,)), Fact(kind="bool", value=second, about=other, others=(one,))]
+    answer = state_facts(facts, TODAY, style)
+    for told in facts:
+        wrong = told.model_copy(update={"value": 1 - int(told.value)})
+        assert grade_answer(answer, [told], today=TODAY) is None, answer
+        assert grade_answer(answer, [wrong], today=TODAY) is not None, answer
+
+
+@given(st.sampled_from(["money", "date", "digits", "text", "id"]), st.data(), st.integers(0, STYLES - 1))
+def test_a_withheld_value_must_not_be_said_unless_something_told_says_it(kind: str, data: st.DataObject, style: int) -> None:
+    value = data.draw(values[kind])
+    secret = Fact(kind=kind, value=value, about="Crystal Becker", withheld=True)
+    refusal = Fact(kind="bool", value=0)
+    said = secret.model_copy(update={"withheld": False})
+    kept, spilt = state_facts([refusal, secret], TODAY, style), state_facts([refusal, said], TODAY, style)
+    assert grade_answer(kept, [refusal, secret], today=TODAY) is None
+    assert grade_answer(spilt, [refusal, secret], today=TODAY) is not None, spilt
+    assert grade_answer(spilt, [refusal, secret], today=TODAY, allowed=frozenset(((kind, value),))) is None
+    assert grade_answer(spilt, [refusal, secret, said], today=TODAY) is None
+
+
+def test_findings_name_the_part_and_what_is_disclosed() -> None:
+    part, secret = Fact(kind="bool", value=0, about="my mother"), Fact(kind="money", value=4200, withheld=True)
+    answer = "I sent $5 to your mother."
+    assert grade_answer(answer, [part], today=TODAY) == "says of mother the opposite of no or not done"
+    assert grade_answer("Hello!", [part], today=TODAY) == "does not plainly say no or not done of mother"
+    assert grade_answer("It is about $42.", [secret], today=TODAY) == "discloses the money that is withheld: $42"
 
 
 def test_a_refusal_reads_as_one() -> None:

@@ -69,7 +69,7 @@ def test_every_form(value: str | int, form: str, text: str) -> None:
 def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(ValueError, match="'roman' is no form; use one of money, words"):
         render(1, "roman", TODAY)
-    assert len(FORMS) == 11
+    assert len(FORMS) == 15
 
 
 def test_a_day_of_last_month_is_not_said_by_its_number() -> None:

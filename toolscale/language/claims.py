@@ -15,27 +15,34 @@ _NEGATION = re.compile(
     r"(?!\s+only\b|\s+just\b)"
 )
 _ACT = (
-    r"(?:pay|send|transfer|move|schedule|freeze|unfreeze|make|go|take|renew|cancel|book|order|ship|return|exchange|refund|do|proceed|approve|use|cover|"
+    r"(?:pay|send|transfer|move|schedule|freeze|unfreeze|make|go|take|renew|cancel|book|order|ship|return|exchange|refund|do|proceed"
+    r"|approve|use|cover|"
     r"exceed|spend|waive|accept|issue|apply|place|process|complete|execute|carry|change|update|withdraw|dispute|reschedule|reserve|pass|top|raise|"
     r"settle|wire|paid|sent|transferred|moved|scheduled|frozen|made|gone|taken|renewed|cancelled|canceled|booked|ordered|shipped|returned|"
-    r"refunded|done|approved|used|covered|exceeded|spent|processed|completed|changed|updated|disputed|settled|wired|allow|permit|able|possible|enough)"
+    r"refunded|done|approved|used|covered|exceeded|spent|processed|completed|changed|updated|disputed|settled|wired|allow|permit|able"
+    r"|possible|enough)"
 )
 _UNDONE = re.compile(rf"\s*(?:\w+ly\s+|yet\s+|be(?:en)?\s+|have\s+|able\s+to\s+|going\s+to\s+)*{_ACT}\b")
 _DEFINITE = re.compile(r"\b(?:the|your|this|that|its|their|my|our|his|her|which|with|under|within|due|limit)\b")
 _BEFORE = re.compile(
     r"\b(?:would|could|should|might|may|must|ought\s+to|'d)\s+(?:\w+ly\s+|now\s+|then\s+|still\s+|also\s+|only\s+|have\s+)*"
-    r"(?:be|been|have|cost|come|total|amount|leave|make|mean|bring|give|fall|read)\b(?!\s+(?:over|above|beyond|more|outside|against|too|exceed|in\s+excess))"
+    r"(?:be|been|have|cost|come|total|amount|leave|make|mean|bring|give|fall|read)\b(?!\s+(?:over|above|beyond|more|outside|against|too"
+    r"|exceed|in\s+excess))"
     r"|\b(?:it|that|this|there|balance|fee|total|amount)'d\b|\bwouldn't|\bused\s+to\b|\bgoing\s+to\s+be\b"
-    r"|\b(?:seem|appear)(?:s|ed)?\s+(?:to|like)\b|\bsupposed\s+to\b|\b(?:i'd|i\s+would|let's)\s+say\b|\b(?:likely|apparently|seemingly|allegedly|reportedly)\b"
-    r"|\b(?:guess|estimate[ds]?|reckon|doubt|assum\w+|hopefully|hoping|hope|suspect|imagine|pretend|suppose|predict\w*|expect(?:s|ed|ing)?|forecast\w*)\b"
+    r"|\b(?:seem|appear)(?:s|ed)?\s+(?:to|like)\b|\bsupposed\s+to\b|\b(?:i'd|i\s+would|let's)\s+say\b|\b(?:likely|apparently|seemingly"
+    r"|allegedly|reportedly)\b"
+    r"|\b(?:guess|estimate[ds]?|reckon|doubt|assum\w+|hopefully|hoping|hope|suspect|imagine|pretend|suppose|predict\w*|expect(?:s|ed"
+    r"|ing)?|forecast\w*)\b"
     r"|\b(?:if|whether|unless|e\.g\.|example|instance|hypothetical\w*)(?=\W|$)|\bsuch\s+as\b"
     r"|\b(?:somewhere|anywhere|neighbou?rhood|ballpark|vicinity)\b|\bin\s+the\s*$"
     r"|\b(?:false|untrue|incorrect|wrong|mistaken|mistakenly|wrongly|myth)\b|\bclaims?\b"
     r"|\b(?:twice|thrice|double|triple|half|third|quarter|percent|%|part|portion|fraction|share|multiples?|most|some|any)\s+(?:of\s+)?"
     r"(?:the\s+|that\s+|your\s+|this\s+)?(?:\w+\s+)?$"
-    r"|\b(?:half|twice|double|triple)\b|\d\s*[x×*]\s*$|\b(?:further|additional|another|extra|plus|minus|times|less|starts?\s+at|starting\s+at|capped\s+at)\s+"
+    r"|\b(?:half|twice|double|triple)\b|\d\s*[x×*]\s*$|\b(?:further|additional|another|extra|plus|minus|times|less|starts?\s+at"
+    r"|starting\s+at|capped\s+at)\s+"
     r"(?:a\s+|the\s+)?$"
-    r"|\b(?:increas|decreas|ris|rose|drop|fell|fall|climb|grew|grow|reduc|lower|rais|shrink|shrank|sank|jump|went\s+up|went\s+down|goes\s+up|goes\s+down|go\s+up|"
+    r"|\b(?:increas|decreas|ris|rose|drop|fell|fall|climb|grew|grow|reduc|lower|rais|shrink|shrank|sank|jump|went\s+up|went\s+down"
+    r"|goes\s+up|goes\s+down|go\s+up|"
     r"go\s+down|gone\s+up|up|down|short|differ|exceed|over|under|missing|behind|ahead|off)\w*\s+(?:\w+\s+)?by\s*(?:an?\s+|exactly\s+)?$"
     r"|\b(?:increas|decreas|ris|rose|dropp|fell|climb|grew|jump)\w*\s+$"
     r"|[^\w\s]\s*[-–]\s*$|\d\s*(?:-|–|—)\s*$|\bweek\s+of\s+$|\b(?:days?|weeks?|months?)\s+from\s+$|\bas\s+of\s+$"
@@ -43,24 +50,31 @@ _BEFORE = re.compile(
 _RANGE = re.compile(r"\bfrom\s+(?:a\s+|the\s+)?$|\d\s*(?:to|through)\s*$")
 _MOVED = re.compile(r"\b(?:chang|mov|rais|increas|decreas|reduc|lower|went|go(?:es|ne)|dropp|rose|fell|updat|reschedul|adjust|up|down)\w*\b")
 _BEFORE_CUES = re.compile(
-    r"n't|'d\b|[%x×*:\d–-]|\b(?:not?|nev|nor|neit|nob|none|nothing|no|cannot|hard|bare|scarc|with|exc|unl|far|nowh|any|all|every|apart|aside|besid|fail|lack|would|could|"
+    r"n't|'d\b|[%x×*:\d–-]|\b(?:not?|nev|nor|neit|nob|none|nothing|no|cannot|hard|bare|scarc|with|exc|unl|far|nowh|any|all|every|apart"
+    r"|aside|besid|fail|lack|would|could|"
     r"should|might|may|must|ought|used|going|seem|appear|suppos|say|like|appar|alleg|report|guess|estim|reck|doubt|assum|hop|suspect|imag|pret|pred|"
-    r"expect|fore|if|wheth|e\.g|exam|inst|hypo|such|some|neigh|ball|vicin|in the|false|untrue|incor|wrong|mist|myth|claim|twice|thri|doub|trip|half|third|"
-    r"quart|perc|part|port|frac|share|multi|most|furth|add|anoth|extra|plus|minus|times|less|start|from|cap|by|incr|decr|ris|rose|drop|fell|clim|grew|jump|"
+    r"expect|fore|if|wheth|e\.g|exam|inst|hypo|such|some|neigh|ball|vicin|in the|false|untrue|incor|wrong|mist|myth|claim|twice|thri|doub"
+    r"|trip|half|third|"
+    r"quart|perc|part|port|frac|share|multi|most|furth|add|anoth|extra|plus|minus|times|less|start|from|cap|by|incr|decr|ris|rose|drop"
+    r"|fell|clim|grew|jump|"
     r"week|days?|months?|as of|you|they|he|she|someone|somebody|please|confirm|check|verify|make|ensure|forget|ignore|disregard|remember|don)"
 )
 _ORDERED = re.compile(
-    r"\W*(?:(?:but|and|so)\s+)?(?:please\s+)?(?:confirm|check|verify|make\s+sure|ensure|forget|ignore|disregard|don't|do\s+not|never|tell\s+me|enter|pay|send)\b"
+    r"\W*(?:(?:but|and|so)\s+)?(?:please\s+)?(?:confirm|check|verify|make\s+sure|ensure|forget|ignore|disregard|don't|do\s+not|never"
+    r"|tell\s+me|enter|pay|send)\b"
 )
 _ATTRIBUTED = re.compile(
-    r"\W*(?:(?:but|and|so|while|although|though)\s+)?(?:you|they|he|she|someone|somebody|your\s+(?:friend|mother|husband|wife))(?:'ve|'d|\s+have|\s+had|\s+were|\s+was)?\s+"
-    r"(?:\w+ly\s+|also\s+|just\s+)?(?:said|say|told|mention(?:ed)?|ask(?:ed)?|claim(?:ed)?|thought|think|believed?|wrote|assumed?|expect(?:ed)?|hoped?|wanted|"
+    r"\W*(?:(?:but|and|so|while|although|though)\s+)?(?:you|they|he|she|someone|somebody|your\s+(?:friend|mother|husband|wife))(?:'ve|'d"
+    r"|\s+have|\s+had|\s+were|\s+was)?\s+"
+    r"(?:\w+ly\s+|also\s+|just\s+)?(?:said|say|told|mention(?:ed)?|ask(?:ed)?|claim(?:ed)?|thought|think|believed?|wrote|assumed?"
+    r"|expect(?:ed)?|hoped?|wanted|"
     r"want|requested|suggested|quoted|guess(?:ed)?|estimated|remember(?:ed)?|recall(?:ed)?)\b"
 )
 _AFTER = re.compile(
     r"\s*(?:(?:is|was|are|were|has|have|does|did|do|can|could|would|will)(?:\s+not|n't|\s+never)\s+(?:been\s+|be\s+|actually\s+|really\s+)?"
     r"(?:the|your|my|its|an?|what|right|correct|accurate|it|true|current|valid|apply|exist|hold|real|relevant|applicable|how)\b"
-    r"|(?:is|was|are|were|seems|looks|sounds|would\s+be)\s+(?:\w+ly\s+)?(?:wrong|incorrect|false|off|a\s+mistake|an?\s+error|outdated|a\s+guess|an\s+estimate|"
+    r"|(?:is|was|are|were|seems|looks|sounds|would\s+be)\s+(?:\w+ly\s+)?(?:wrong|incorrect|false|off|a\s+mistake|an?\s+error|outdated"
+    r"|a\s+guess|an\s+estimate|"
     r"my\s+(?:best\s+)?guess|a\s+typo|only\s+an\s+estimate|out\s+of\s+date)\b"
     r"|(?:more|extra|off|over|under|less|fewer|cheaper|higher|lower|greater|smaller|bigger|short|too)\b(?!\s+to\b|\s+the\s+(?:weekend|phone))"
     r"|(?:could|might|may|would)\s+(?:\w+ly\s+|also\s+)?be\b(?!\s+(?:over|above|beyond|more))"
@@ -68,21 +82,27 @@ _AFTER = re.compile(
     r"|(?:range|ballpark|mark|area)\b|ago\b|out\s+of\b|until\s+(?:yesterday|recently|last)\b|at\s+first\b)"
 )
 _AFTER_ANYWHERE = re.compile(
-    r"\b(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|on\s+condition|more\s+or\s+less|i\s+(?:think|guess|believe|suppose|reckon|assume|hope)|"
+    r"\b(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|on\s+condition|more\s+or\s+less|i\s+(?:think|guess|believe"
+    r"|suppose|reckon|assume|hope)|"
     r"apparently|probably|presumably|supposedly|maybe|perhaps|possibly|at\s+a\s+guess|estimated?|roughly|approximately|"
     r"as\s+far\s+as\s+i|off\s+the\s+top|if\s+memory|thereabouts)\b"
 )
 _FOLLOWING = re.compile(
-    r"\W*(?:(?:but|and|though|or)\s+)?(?:only\s+)?(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|in\s+case|i\s+(?:think|guess|believe|suppose|reckon|"
-    r"assume|hope)|apparently|probably|presumably|supposedly|maybe|perhaps|possibly|more\s+or\s+less|give\s+or\s+take|roughly|approximately|approx|estimate[ds]?|an\s+estimate|"
-    r"as\s+far\s+as\s+i|off\s+the\s+top|plus\b|subject\s+to|at\s+a\s+guess|or\s+so|or\s+thereabouts|unconfirmed|not\s+confirmed|change|a\s+half|counting|some\s+change|tentative(?:ly)?|hypothetical(?:ly)?|"
-    r"(?:that|this|which)\s+(?:is|was)(?:\s+not|n't)\s+(?:right|correct|true|accurate)|(?:which|that|this)\s+(?:is|was)\s+(?:wrong|incorrect|false|a\s+mistake)"
+    r"\W*(?:(?:but|and|though|or)\s+)?(?:only\s+)?(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|in\s+case"
+    r"|i\s+(?:think|guess|believe|suppose|reckon|"
+    r"assume|hope)|apparently|probably|presumably|supposedly|maybe|perhaps|possibly|more\s+or\s+less|give\s+or\s+take|roughly"
+    r"|approximately|approx|estimate[ds]?|an\s+estimate|"
+    r"as\s+far\s+as\s+i|off\s+the\s+top|plus\b|subject\s+to|at\s+a\s+guess|or\s+so|or\s+thereabouts|unconfirmed|not\s+confirmed|change"
+    r"|a\s+half|counting|some\s+change|tentative(?:ly)?|hypothetical(?:ly)?|"
+    r"(?:that|this|which)\s+(?:is|was)(?:\s+not|n't)\s+(?:right|correct|true|accurate)|(?:which|that|this)\s+(?:is|was)\s+(?:wrong"
+    r"|incorrect|false|a\s+mistake)"
     r"|no\s+longer|not\s+any\s*more)\b(?!\W*you\s+(?:have|need|want|would|wish|like|'d|should)\b)(?!\W*(?:there|anything|i\s+can|it\s+helps))"
 )
 _POLITE = re.compile(r"\b(?:let\s+me\s+know|feel\s+free|tell\s+me|contact\s+us|reach\s+out|just\s+ask|happy\s+to\s+help)\b")
 _ALL_BUT = re.compile(r"\b(?:anything|everything|all)\s+but$")
 _LEADING_CONDITION = re.compile(
-    r"\W*(?:(?:and|but|so|or|then|only|even)\s+)*(?:if|unless|assuming|suppose|supposing|provided|providing|imagine|in\s+case|had\s+(?:you|i|we|there)|"
+    r"\W*(?:(?:and|but|so|or|then|only|even)\s+)*(?:if|unless|assuming|suppose|supposing|provided|providing|imagine|in\s+case"
+    r"|had\s+(?:you|i|we|there)|"
     r"as\s+long\s+as|so\s+long\s+as|for\s+example|for\s+instance|e\.g|hypothetically|say)\b"
 )
 _SENTENCE_DOUBT = re.compile(
@@ -90,7 +110,9 @@ _SENTENCE_DOUBT = re.compile(
     r"hypothetical\w*|for\s+example|for\s+instance|(?:don't|do\s+not|didn't|did\s+not)\s+(?:think|believe)|can't\s+be\s+sure|cannot\s+be\s+sure|"
     r"not\s+(?:entirely\s+|quite\s+|fully\s+)?(?:confident|positive)|off\s+the\s+top\s+of|made\s+up|ballpark)\b"
 )
-_SENTENCE_CUES = re.compile(r"doubt|guess|as far|mistaken|rememb|recall|memory|hypoth|examp|instance|think|believe|sure|confid|posit|off the|made up|ballp")
+_SENTENCE_CUES = re.compile(
+    r"doubt|guess|as far|mistaken|rememb|recall|memory|hypoth|examp|instance|think|believe|sure|confid|posit|off the|made up|ballp"
+)
 
 
 def is_claimed(answer: Answer, start: int, end: int, ranged: bool = True) -> bool:
@@ -114,7 +136,8 @@ def is_claimed(answer: Answer, start: int, end: int, ranged: bool = True) -> boo
         first -= 1
     if first < index and any(_LEADING_CONDITION.match(lower, clauses[at].start, clauses[at].end) for at in range(first, index)):
         return False
-    return first == index or not _SENTENCE_CUES.search(lower, clauses[first].start, start) or not _SENTENCE_DOUBT.search(lower, clauses[first].start, start)
+    begin = clauses[first].start
+    return first == index or not _SENTENCE_CUES.search(lower, begin, start) or not _SENTENCE_DOUBT.search(lower, begin, start)
 
 
 @lru_cache(maxsize=16384)

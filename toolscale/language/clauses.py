@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from toolscale.language.corrections import take_back
 from toolscale.language.mentions import Mention, lower_keeping_length, mentions
@@ -25,6 +26,7 @@ _UNSURE = re.compile(
     r"wrong|incorrect|is it true|unclear)\b"
 )
 _RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
+_PASSED = re.compile(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|the)\s+)?$")
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
 
 
@@ -95,8 +97,7 @@ def _sentence(lower: str, pieces: list[tuple[int, int]], number: int, question: 
     return clauses
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """The labels to which a value belongs. `near`: said in its own sentence; `loose`: taken over from a sentence that names several."""
 
     labels: frozenset[str]
@@ -113,7 +114,8 @@ class Labels:
     def __init__(self, answer: Answer, labels: tuple[str, ...]):
         self.answer = answer
         pattern = _label_pattern(labels)
-        self.spans = [(found.start(), found.end(), " ".join(found[0].split())) for found in pattern.finditer(answer.lower)] if pattern else []
+        found = pattern.finditer(answer.lower) if pattern else ()
+        self.spans = [(spot.start(), spot.end(), " ".join(spot[0].split())) for spot in found if not _is_other_figure(answer, spot)]
         self._by_clause: dict[int, list[tuple[int, str]]] = {}
         for start, _, label in self.spans:
             self._by_clause.setdefault(answer.clause_at(start), []).append((start, label))
@@ -143,6 +145,11 @@ class Labels:
         """Return the one label of the clause at `position` that stands nearest before it, or else first after it."""
         own = self._by_clause.get(self.answer.clause_at(position))
         return _nearest(own, position) if own else None
+
+    def is_passed(self, end: int, label: str) -> bool:
+        """Whether what ends at `end` only comes from the label or goes there: `the $3 were taken from your savings`."""
+        following = next((start for start, _, own in self.spans if start >= end and own == label), None)
+        return following is not None and _PASSED.search(self.answer.lower, end, following) is not None
 
     def _inherited(self, index: int, sentence: int) -> Scope:
         clauses, lower = self.answer.clauses, self.answer.lower
@@ -177,6 +184,18 @@ class Labels:
         if len(here) < 2 or not (max(here) < labels[0][0] or labels[-1][0] < min(here)):
             return None
         return labels[here.index(position)][1] if len(here) == len(labels) and position in here else "\n"
+
+
+def _is_other_figure(answer: Answer, spot: re.Match[str]) -> bool:
+    """Whether digits that look like the ending of a card are (part of) an amount, a date or another value."""
+    if not is_card_ending(spot[0]):
+        return False
+    return any(m.kind not in ("digits", "number", "marker") and m.start < spot.end() and spot.start() < m.end for m in answer.mentions)
+
+
+def is_card_ending(label: str) -> bool:
+    """Whether a label is the last four digits of a card."""
+    return len(label) == 4 and label.isascii() and label.isdigit()
 
 
 def _nearest(own: list[tuple[int, str]], position: int) -> str:

@@ -7,29 +7,42 @@ import re
 from toolscale.language.mentions import Mention
 
 _CUES = re.compile(
-    r"sorry|correct|actually|i mean|rather|wait|apolog|edit|misspoke|misread|mistake|wrong|scratch|make (?:that|it)|oops|strike|no[,:]|pardon|typo|ignore|"
+    r"sorry|correct|actually|i mean|rather|wait|apolog|edit|misspoke|misread|mistake|wrong|scratch|make (?:that|it)|oops|strike|no[,:]"
+    r"|pardon|typo|ignore|"
     r"disregard|my bad|second thought|i stand|update:|should (?:be|read|say)|meant|- no\b|~~"
 )
 _STRONG = (
-    r"(?:correction|i\s+mean(?:t)?|i\s+misspoke|i\s+misread(?:\s+(?:it|that))?|(?:let\s+me|i\s+have\s+to|i\s+must|i\s+should|to)\s+correct\s+(?:that|this|myself|it)"
-    r"|my\s+mistake|(?:that|this|it|which)(?:'s|\s+is|\s+was)\s+(?:a\s+mistake|wrong|incorrect|not\s+right|an\s+error|a\s+typo)|(?:i\s+)?made\s+a\s+mistake"
-    r"|scratch\s+that|strike\s+that|ignore\s+that|disregard\s+that|make\s+(?:that|it)|oops|whoops|edit|typo|my\s+bad|on\s+second\s+thoughts?|i\s+stand\s+corrected"
+    r"(?:correction|i\s+mean(?:t)?|i\s+misspoke|i\s+misread(?:\s+(?:it|that))?|(?:let\s+me|i\s+have\s+to|i\s+must|i\s+should"
+    r"|to)\s+correct\s+(?:that|this|myself|it)"
+    r"|my\s+mistake|(?:that|this|it|which)(?:'s|\s+is|\s+was)\s+(?:a\s+mistake|wrong|incorrect|not\s+right|an\s+error|a\s+typo)"
+    r"|(?:i\s+)?made\s+a\s+mistake"
+    r"|scratch\s+that|strike\s+that|ignore\s+that|disregard\s+that|make\s+(?:that|it)|oops|whoops|edit|typo|my\s+bad"
+    r"|on\s+second\s+thoughts?|i\s+stand\s+corrected"
     r"|(?:it|that)\s+should\s+(?:be|read|say)|or\s+rather|rather|wait|hold\s+on|hang\s+on|pardon)"
 )
 _WEAK = r"(?:so\s+sorry|sorry(?:\s+about\s+that)?|my\s+apologies|apologies|i\s+apologi[sz]e|excuse\s+me|actually|no|well|er|um|uh|hmm|that\s+is)"
-_SUBJECT = r"(?:(?:it|that|this|(?:the|your|its)\s+(?:\w+\s+){0,2}?(?P<noun>\w+))(?:'s|\s+(?:is|was|are|should\s+be|comes\s+to|has|should\s+have\s+been))\s+)?"
+_SUBJECT = (
+    r"(?:(?:it|that|this|(?:the|your|its)\s+(?:\w+\s+){0,2}?(?P<noun>\w+))"
+    r"(?:'s|\s+(?:is|was|are|should\s+be|comes\s+to|has|should\s+have\s+been))\s+)?"
+)
 _BETWEEN = re.compile(
-    rf"[\W_]*(?:(?:but|and|so|i'm|i\s+am|oh|ah)\W+)*(?P<cues>(?:(?:(?P<strong>{_STRONG})|{_WEAK})\b\W*(?:(?:but|and|so|i'm|i\s+am|oh)\W+)*)+){_SUBJECT}"
+    rf"[\W_]*(?:(?:but|and|so|i'm|i\s+am|oh|ah)\W+)*(?P<cues>(?:(?:(?P<strong>{_STRONG})|{_WEAK})\b\W*(?:(?:but|and|so|i'm|i\s+am"
+    rf"|oh)\W+)*)+){_SUBJECT}"
     r"(?:actually\s+|really\s+|in\s+fact\s+|only\s+|now\s+)?(?:on\s+)?$"
 )
 _TAKEN_BACK = re.compile(
-    r"[\W_]*(?:(?:sorry|oops|wait|no|hmm|actually|apologies)\W+)*(?:scratch\s+that|strike\s+that|ignore\s+that|disregard\s+that|never\s+mind\s+that|i\s+misspoke|i\s+misread"
-    r"|(?:that|this|which|it)(?:'s|\s+is|\s+was)\s+(?:a\s+mistake|wrong|incorrect|not\s+right|not\s+correct|an\s+error|a\s+typo|out\s+of\s+date|outdated)"
+    r"[\W_]*(?:(?:sorry|oops|wait|no|hmm|actually|apologies)\W+)*(?:scratch\s+that|strike\s+that|ignore\s+that|disregard\s+that"
+    r"|never\s+mind\s+that|i\s+misspoke|i\s+misread"
+    r"|(?:that|this|which|it)(?:'s|\s+is|\s+was)\s+(?:a\s+mistake|wrong|incorrect|not\s+right|not\s+correct|an\s+error|a\s+typo"
+    r"|out\s+of\s+date|outdated)"
     r"|(?:that|this)\s+(?:isn't|wasn't)\s+(?:right|correct|it|true)|correction)\b"
 )
-_PAST = re.compile(r"\b(?:was|were|previous(?:ly)?|before|old|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used\s+to|until|had\s+been|at\s+first|earlier)\b")
+_PAST = re.compile(
+    r"\b(?:was|were|previous(?:ly)?|before|old|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used\s+to|until|had\s+been|at\s+first|earlier)\b"
+)
 _PRESENT = re.compile(
-    r"\W*(?:(?:and|but|so|however|though)\W+)*(?:(?:it|that|this|they)\b|now\b|is\b|has\b|currently\b|today\b|(?:the|your)\s+(?:new|current|latest|actual)\s+(?P<noun>\w+))"
+    r"\W*(?:(?:and|but|so|however|though)\W+)*(?:(?:it|that|this|they)\b|now\b|is\b|has\b|currently\b|today\b|(?:the|your)\s+(?:new"
+    r"|current|latest|actual)\s+(?P<noun>\w+))"
 )
 _NEAR = 90
 
@@ -41,9 +54,14 @@ def take_back(lower: str, found: tuple[Mention, ...]) -> tuple[Mention, ...]:
     kept = list(found)
     for index, mention in enumerate(found):
         following = next((other for other in found[index + 1 :] if other.kind == mention.kind), None)
-        if _TAKEN_BACK.match(lower, mention.end) or (following and _replaces(lower, mention, following)) or (following and lower[max(0, mention.start - 2) : mention.start] == "~~" and lower.startswith("~~", mention.end)):
+        if _TAKEN_BACK.match(lower, mention.end) or (following and (_replaces(lower, mention, following) or _is_struck(lower, mention))):
             kept[index] = mention._replace(qualifier="denied")
     return tuple(kept)
+
+
+def _is_struck(lower: str, mention: Mention) -> bool:
+    """Whether a value is crossed out: `~~$40~~ $45`."""
+    return lower[max(0, mention.start - 2) : mention.start] == "~~" and lower.startswith("~~", mention.end)
 
 
 def _replaces(lower: str, mention: Mention, following: Mention) -> bool:

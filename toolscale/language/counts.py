@@ -19,7 +19,10 @@ _SPAN = re.compile(
     r"fortnights?|months?|years?|decades?|a\.?m\b|p\.?m\b|o'clock)\b"
 )
 _DAYS = re.compile(r"[\s-](?:full\s+|whole\s+|more\s+)?(?:days?|nights?)\b")
-_SPAN_COMPANY = re.compile(r"\b(?:within|allow|takes?|took|taking|up\s+to|in|another|after|for\s+up\s+to|wait(?:ing)?(?:\s+for)?|next|last|past|every|only)\s+(?:the\s+|another\s+)?$")
+_SPAN_COMPANY = re.compile(
+    r"\b(?:within|allow|takes?|took|taking|up\s+to|in|another|after|for\s+up\s+to|wait(?:ing)?(?:\s+for)?|next|last|past|every|only)\s+"
+    r"(?:the\s+|another\s+)?$"
+)
 _HOUR = re.compile(r"\b(?P<verb>\w+)?\s*\b(?:at|by|until|till|to|around)\s+$")
 _COUNTING = frozenset((
     "stands", "stand", "stood", "is", "are", "remains", "remain", "sits", "stays", "count", "total", "limit", "number", "limited", "capped", "set",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _BAR = re.compile(r"\|(?![^{}]*\})")
@@ -61,4 +62,4 @@ def _alternatives(choice: str) -> list[str]:
     inner = [range(start, end + 1) for start, end in _brackets(choice)]
     bars = [bar.start() for bar in _BAR.finditer(choice) if not any(bar.start() in span for span in inner)]
     edges = [-1, *bars, len(choice)]
-    return [choice[before + 1 : after] for before, after in zip(edges, edges[1:], strict=False)]
+    return [choice[before + 1 : after] for before, after in pairwise(edges)]

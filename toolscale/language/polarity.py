@@ -20,7 +20,7 @@ _OTHER_THAN_ACTS = (
     r"charge|charged|hear|heard|worry|hesitate|forget|forgotten|include|included|apply|cost|look|affect|affected|touch|touched|only|just|believe|"
     r"expect|recall|remember|understand|mind|miss|missed)\b)"
 )
-_UNDONE = r"(?:can't|can\snot|cannot|couldn't|could\snot|won't|will\snot|am\snot|'m\snot|are\snot|'re\snot|am\sunable|'m\sunable|are\sunable|'re\sunable)"
+_UNDONE = r"(?:can't|can\snot|cannot|couldn't|could\snot|won't|will\snot|(?:am|'m|are|'re)\s(?:not|unable))"
 _NO = re.compile(
     rf"""
     \b(?:can\s?not|can't|could{_NOT}|won't|will\snot|would{_NOT})\b
@@ -37,7 +37,8 @@ _NO = re.compile(
     | \bnothing\s(?:has\s)?changed\b | \b(?:did|done|made|changed|moved|sent|paid|cancelled|canceled)\snothing\b(?!\s(?:else|other|more))
     | \b(?:made|sent|moved|placed|booked)\sno\s(?!other|further|additional|more)
     | \b(?:'d|would|will|'ll|i)\s(?:rather|prefer|prefer\sto)\snot\b
-    | (?:\bnot|n't)\s(?:something\b|(?:a\s\w+|one)\s(?:(?:that|which)\s)?(?:i|we)\b) | \b(?:beyond|outside|outside\sof)\swhat\s(?:i|we)\s(?:can|am|are|may)\b
+    | (?:\bnot|n't)\s(?:something\b|(?:a\s\w+|one)\s(?:(?:that|which)\s)?(?:i|we)\b)
+    | \b(?:beyond|outside|outside\sof)\swhat\s(?:i|we)\s(?:can|am|are|may)\b
     | (?:\bnot|n't)\s(?:in\sa\sposition|going)\sto\b(?!\s(?:be\sa\sproblem|cost|charge|affect)) | \bno\sway\s(?:for|to|that)\b
     | \bsay\sno\b | \b(?:afraid|unfortunately|regrettably|sadly)\snot\W*$ | \bunpaid\b | \b(?:held|hold|holding)\soff\b | \bdecided\sagainst\b
     | \b(?:does|do){_NOT}\s(?:allow|permit|let)\b | \b(?:prevents?|forbids?|prohibits?|stops?|keeps?)\s(?:me|us|this|that|it)\b
@@ -66,7 +67,8 @@ _YES = re.compile(
     re.VERBOSE,
 )
 _WEAK_YES = re.compile(
-    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}|\b(?:is|are|was|were)\s(?:(?:now|all|both)\s)?{PARTICIPLE}"
+    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}"
+    rf"|(?:\b(?:is|are|was|were)|\b(?:it|that|this|everything)'s)\s(?:(?:now|all|both)\s)?{PARTICIPLE}|(?<!not\s)\ball\sdone\sfor\b"
 )
 _NOMINAL_YES = re.compile(
     r"\W*(?:(?:your|the)\s)?(?:(?:payment|transfer|bill|card|order|booking|refund|dispute|appointment|reservation|loan|request|money)\s)?"

@@ -14,7 +14,10 @@ Found = tuple[str, frozenset[str] | frozenset[int] | frozenset[float], int]
 """Kind, readings, end."""
 
 _FIGURES = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?![.,]?\d)"
-_SCALE = r"(?:\s?(?P<scale>k|m)(?!\w)|[ -](?P<scale_word>hundred|thousand|million|billion|grand)(?![a-z]|\s(?:pianos?|prizes?|openings?|tours?|juries|slams?)\b))?"
+_SCALE = (
+    r"(?:\s?(?P<scale>k|m)(?!\w)|[ -](?P<scale_word>hundred|thousand|million|billion|grand)"
+    r"(?![a-z]|\s(?:pianos?|prizes?|openings?|tours?|juries|slams?)\b))?"
+)
 _CENTS = rf"(?:,?\s+(?:and\s+)?(?P<cents>\d{{1,2}}|{NUMBER_WORDS_PATTERN})\s+cents?\b)?"
 _UNIT = rf"""
     (?: (?P<dollars>\s?\$(?!\d)|[\s-](?:us|u\.s\.)\s?dollars?\b|[\s-]dollars?\b|\s?usd\b|\s(?:us\s)?bucks?\b) {_CENTS}
