@@ -119,7 +119,9 @@ class CandidateSource:
         case = self._bind(queries, 0, env, {}, rng)
         if case is None:
             return None
-        words = put_into_words(plan, self.environment, case.rows, case.say, turn, rng)
+        # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of person.
+        phrasing = turn + stable_int("phrasing", seed, self.streams[number % len(self.streams)].name)
+        words = put_into_words(plan, self.environment, case.rows, case.say, phrasing, rng)
         bindings = {role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows) for role, rows in case.rows.items()}
         return Candidate(
             domain=self.environment.domain, number=number, seed=seed, intent_id=intent.id, bindings=bindings, say=dict(case.say),

@@ -40,10 +40,10 @@ def suffix_of(text: str) -> str:
 
 
 def _text_of(environment: Environment, name: str, role: Role) -> str | None:
-    """The first text column that the request says of a role."""
+    """The last text column that the request says of a role: of a kind and a number, the number."""
     columns = environment.schema.tables[role.is_].columns
     said = environment.spec.language.describe[role.is_][role.by].cols if role.by else ()
-    return next((f"{name}.{column}" for column in said if columns[column].type == "text"), None)
+    return next((f"{name}.{column}" for column in reversed(said) if columns[column].type == "text"), None)
 
 
 def labelled(environment: Environment, intent: Intent) -> Intent:
