@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from toolscale.canonical import stable_int
-from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
+from toolscale.config import EVOLVED_SHARE, SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
 from toolscale.environment import Environment, Rows
 from toolscale.errors import UsageError
 from toolscale.records import Candidate, Judged
@@ -26,10 +26,10 @@ RIGHTLY = frozenset(("unambiguous", "case_agrees", "novel"))
 """Gates that reject candidates of a natural draw with reason: a client with two bills of one company, a task that was there before."""
 
 TURNS = 40
-"""Candidates of each intent among which those of a kind are drawn, if so many are needed."""
+"""Candidates of each stream among which those of a kind are drawn, if so many are needed."""
 
 PATIENCE = 6
-"""Candidates of each intent that are tried in vain before a kind is taken to have no place in the environment."""
+"""Candidates of each stream that are tried in vain before a kind is taken to have no place in the environment."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -90,7 +90,7 @@ class SelfTest:
     good: int
     """Good candidates judged: those of the draw in which defects were planted, as they were."""
     good_rejected: tuple[Outcome, ...]
-    """Those of them that were rejected; `what` is their intent."""
+    """Those of them that were rejected; `what` is their stream."""
 
     @property
     def wrongly(self) -> tuple[Outcome, ...]:
@@ -160,7 +160,7 @@ class _Trial:
     def __init__(self, environment: Environment, rows: Rows, seed: int) -> None:
         self.seed = seed
         self.ground = Ground(environment, rows)
-        self.court = Court(environment, rows, audit_share=0)
+        self.court = Court(environment, rows, audit_share=0, catalogue=self.ground.source.catalogue)
         self.good: dict[int, bool] = {}
         """Number -> whether the candidate, as it was drawn, was accepted."""
         self.good_rejected: list[Outcome] = []
@@ -175,13 +175,11 @@ class _Trial:
     def kind(self, defect: Defect, per_kind: int) -> KindRow:
         """Plant a kind of defect and judge it."""
         rng = random.Random(stable_int("selftest", self.seed, self.ground.environment.domain, defect.kind))
-        intents = len(self.ground.source.intents)
-        numbers = list(range(TURNS * intents))
-        rng.shuffle(numbers)
+        streams = len(self.ground.source.streams)
         outcomes: list[Outcome] = []
         passed = vain = 0
-        for number in numbers:
-            if len(outcomes) == per_kind or vain == PATIENCE * intents:
+        for number in self._numbers(rng):
+            if len(outcomes) == per_kind or vain == PATIENCE * streams:
                 break
             candidate = self._draw(number)
             if candidate is None:
@@ -194,6 +192,19 @@ class _Trial:
                 vain = 0
                 outcomes.append(Outcome(number, planted.what, self._findings(planted)))
         return KindRow(defect.kind, defect.level, defect.words, passed, tuple(outcomes))
+
+    def _numbers(self, rng: random.Random) -> list[int]:
+        """TURNS numbers of each stream in a drawn order, in which plain ones and others come up in their share."""
+        streams = self.ground.source.streams
+        weights = {True: 0.0, False: 0.0}
+        for stream in streams:
+            weights[stream.kind == "plain"] += stream.weight
+        drawn = {}
+        for number in range(TURNS * len(streams)):
+            plain = streams[number % len(streams)].kind == "plain"
+            share = (1 - EVOLVED_SHARE if plain else EVOLVED_SHARE) * streams[number % len(streams)].weight / weights[plain]
+            drawn[number] = rng.random() ** (1 / share)
+        return sorted(drawn, key=lambda number: (-drawn[number], number))
 
     def _draw(self, number: int) -> Candidate | None:
         if number not in self._drawn:
@@ -212,7 +223,7 @@ class _Trial:
             self.good[number] = judged.verdict.accepted
             findings = _failed(judged, self._novelty)
             if findings:
-                self.good_rejected.append(Outcome(number, candidate.intent_id, findings))
+                self.good_rejected.append(Outcome(number, candidate.stream, findings))
         return self.good[number]
 
     def _findings(self, planted: Planted) -> dict[str, str]:
@@ -222,17 +233,17 @@ class _Trial:
         own = planted.environment is not None or planted.rows is not None
         court = self._own_court(planted) if own else self.court
         if planted.plan is not None:
-            court.plans[planted.candidate.intent_id] = planted.plan
+            court.bent = planted.plan
         novelty = Novelty()
         try:
             for before in planted.before:
                 novelty.check(court.judge(before))
             court.alter = planted.alter
-            return _failed(court.judge(planted.candidate), novelty)
+            candidate = planted.candidate.model_copy(update={"evolutions": ()}) if own else planted.candidate
+            return _failed(court.judge(candidate), novelty)
         finally:
             court.alter = None
-            if planted.plan is not None:
-                del court.plans[planted.candidate.intent_id]
+            court.bent = None
             if own:
                 court.close()
 
