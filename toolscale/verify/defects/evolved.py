@@ -13,22 +13,31 @@ from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, twi
 
 
 def taken_back_used(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """The plan uses the value or row that was taken back, and takes that for taken back which the person wants."""
+    """The plan uses the value or row that was taken back."""
+    return _taken_back(ground, candidate, rng, exchanged=False)
+
+
+def correction_reversed(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
+    """The plan takes what the person wants for taken back, and uses what was taken back."""
+    return _taken_back(ground, candidate, rng, exchanged=True)
+
+
+def _taken_back(ground: Ground, candidate: Candidate, rng: random.Random, *, exchanged: bool) -> Planted | None:
     intent = ground.plan_of(candidate).intent
-    slots = [(name, _corrected(name, intent.slots)) for name, slot in intent.slots.items() if slot.taken_back]
-    roles = [(name, _corrected(name, intent.roles)) for name, role in intent.roles.items() if role.only_said]
-    pair = pick(rng, [pair for pair in (*slots, *roles) if pair[1]])
+    said_first = [(name, _corrected(name, intent.slots)) for name, slot in intent.slots.items() if slot.taken_back]
+    said_first += [(name, _corrected(name, intent.roles)) for name, role in intent.roles.items() if role.only_said]
+    pair = pick(rng, [pair for pair in said_first if pair[1] is not None])
     if pair is None:
         return None
     was, name = pair
     if name in intent.slots:
         changed = _renamed(intent, {}, {name: was})
-        exchanged = {name: intent.slots[was], was: intent.slots[name]}
-        changed = changed.model_copy(update={"slots": {**intent.slots, **exchanged}})
+        slots = {**intent.slots, name: intent.slots[was], was: intent.slots[name]}
+        changed = changed.model_copy(update={"slots": slots if exchanged else intent.slots})
     else:
         changed = _renamed(intent, {name: was}, {})
-        exchanged_roles = {each: intent.roles[each].model_copy(update={"only_said": each == name}) for each in (name, was)}
-        changed = changed.model_copy(update={"roles": {**intent.roles, **exchanged_roles}})
+        roles = {**intent.roles, **{each: intent.roles[each].model_copy(update={"only_said": each == name}) for each in (name, was)}}
+        changed = changed.model_copy(update={"roles": roles if exchanged else intent.roles})
     return twist(ground, candidate, changed, f"{was} is used for {name}")
 
 
@@ -88,7 +97,7 @@ def _exchangeable(one: Tell, other: Tell) -> bool:
 
 
 def second_matter_dropped(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """The request asks for one more thing, of which the plan knows nothing."""
+    """The request asks for one more thing, which the plan neither does nor tells."""
     intent = ground.plan_of(candidate).intent
     composed = [line.split()[1] for line in candidate.evolutions if line.startswith("compose ")]
     suffixes = [found for name in (*intent.roles, *intent.slots, *step_names(intent.do)) for found in SUFFIX.findall(name)]
@@ -104,13 +113,9 @@ def second_matter_dropped(ground: Ground, candidate: Candidate, rng: random.Rand
         return tuple(step for step in steps if not of_it(step.model_dump_json()))
 
     tells = tuple(tell for tell in intent.tell if not any(map(of_it, (tell.is_, tell.about, tell.each))))
-    left = intent.model_copy(update={
-        "outcome": "fulfil",
-        "slots": {name: slot for name, slot in intent.slots.items() if not of_it(name)},
-        "roles": {name: role for name, role in intent.roles.items() if not of_it(name)},
-        "when": tuple(text for text in intent.when if not of_it(text)),
-        "do": kept(intent.do), "tell": tells, "refused": tuple(part for part in intent.refused if not of_it(part.model_dump_json())),
-    })  # fmt: skip
+    # The roles and slots stay: the words, which are about them, could not be made without.
+    refused = tuple(part for part in intent.refused if not of_it(part.model_dump_json()))
+    left = intent.model_copy(update={"outcome": "fulfil", "do": kept(intent.do), "tell": tells, "refused": refused})
     return twist(ground, candidate, left, f"{composed[-1]} is left out")
 
 
@@ -126,5 +131,5 @@ def refused_part_done(ground: Ground, candidate: Candidate, rng: random.Random) 
 
 DEFECTS = tuple(
     Defect(plant.__name__, "plan", plant.__doc__ or "", plant)
-    for plant in (taken_back_used, condition_turned, withheld_told, labels_exchanged, second_matter_dropped, refused_part_done)
+    for plant in (taken_back_used, correction_reversed, condition_turned, withheld_told, labels_exchanged, second_matter_dropped, refused_part_done)
 )

@@ -10,13 +10,15 @@ from typing import Any, Literal
 
 from toolscale.canonical import content_hash
 from toolscale.environment import Environment, Rows, World
+from toolscale.errors import SpecError, SpecIssue
 from toolscale.language import render
 from toolscale.records import Candidate, FactKind, Intent, IntentsSpec, PolicySpec
 from toolscale.tasks import CandidateSource, Recorder, Rejection
-from toolscale.tasks.check import check_intents
+from toolscale.tasks.check import check_phrasings
 from toolscale.tasks.compiler import PlanCompiler
 from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
+from toolscale.tasks.queries import compile_case
 from toolscale.tasks.record import Inputs, Recording, inputs_of
 from toolscale.verify.judge import Judge
 
@@ -142,19 +144,31 @@ class Ground:
         return with_only(environment or self.environment, self.plan_of(candidate).intent)
 
     def faults(self, candidate: Candidate) -> frozenset[tuple[str, str]]:
-        """(place, problem) of what lint says of the good intent itself, as if it had been written like that: the rules of phrasings ask more of
-        a written intent than evolution keeps."""
+        """(place, problem) of what lint says of the good intent itself, as if it had been written like that: no evolved intent is asked to pass it."""
         if not candidate.evolutions:
             return frozenset()
         name = (candidate.intent_id, candidate.evolutions)
         if name not in self._faults:
-            self._faults[name] = frozenset((issue.place, issue.problem) for issue in check_intents(self.alone(candidate)))
+            self._faults[name] = frozenset((issue.place, issue.problem) for issue in lint(self.environment, self.plan_of(candidate).intent))
         return self._faults[name]
 
     def record(self, plan: Plan, candidate: Candidate) -> Recording:
         """Record a candidate with a plan on the rows as they are. Raises Rejection."""
         self.world.reset()
         return self.recorder.record(plan, self.inputs(plan, candidate))
+
+
+def lint(environment: Environment, intent: Intent) -> list[SpecIssue]:
+    """What `toolscale lint` says of an intent of an environment whose rules and words are sound."""
+    compiler = PlanCompiler(environment)
+    plan = compiler.compile_intent(intent, compiler.compile_rules())
+    issues = [*compiler.issues, *check_phrasings(intent, environment)]
+    if plan is not None:
+        try:
+            compile_case(environment, plan)
+        except SpecError as error:
+            issues += error.issues
+    return issues
 
 
 def with_only(environment: Environment, intent: Intent, policy: PolicySpec | None = None) -> Environment:
@@ -229,7 +243,7 @@ def bend(
     """
     own = environment is not None
     changed = with_only(environment or ground.environment, intent, policy)
-    issues = [issue for issue in check_intents(changed) if (issue.place, issue.problem) not in ground.faults(candidate)]
+    issues = [issue for issue in lint(changed, intent) if (issue.place, issue.problem) not in ground.faults(candidate)]
     if issues:
         return Planted(candidate, what, refused=f"{issues[0].place}: {issues[0].problem}")
     source = CandidateSource(changed, ground.world)
