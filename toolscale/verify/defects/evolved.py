@@ -129,7 +129,16 @@ def refused_part_done(ground: Ground, candidate: Candidate, rng: random.Random) 
     return twist(ground, candidate, bent, f"it is done in spite of {intent.refused[0].rule}")
 
 
+OPEN = {
+    "correction_reversed": "both values stand in the request, and nothing reads which of them is taken back",
+    "condition_turned": "nothing compares the words of a condition with its test; language.yaml gives both in one place",
+    "labels_exchanged": "a label is read by its words; whether its fact is of that row is known only where a later call changes the cell",
+}
+"""Kind -> why no gate finds it surely."""
+
 DEFECTS = tuple(
-    Defect(plant.__name__, "plan", plant.__doc__ or "", plant)
-    for plant in (taken_back_used, correction_reversed, condition_turned, withheld_told, labels_exchanged, second_matter_dropped, refused_part_done)
-)
+    Defect(plant.__name__, "plan", plant.__doc__ or "", plant, OPEN.get(plant.__name__, ""))
+    for plant in (
+        taken_back_used, correction_reversed, condition_turned, withheld_told, labels_exchanged, second_matter_dropped, refused_part_done,
+    )
+)  # fmt: skip

@@ -64,6 +64,8 @@ class Defect:
     words: str
     """What is wrong with the task then, in one line."""
     plant: Plant
+    open: str = ""
+    """Why no gate finds it surely, if that is known. It is planted and counted by itself, and no threshold is about it."""
 
 
 class Court(Judge):
@@ -144,7 +146,7 @@ class Ground:
         return with_only(environment or self.environment, self.plan_of(candidate).intent)
 
     def faults(self, candidate: Candidate) -> frozenset[tuple[str, str]]:
-        """(place, problem) of what lint says of the good intent itself, as if it had been written like that: no evolved intent is asked to pass it."""
+        """(place, problem) of what lint says of the good intent itself, as if it had been written like that; none of an evolved one is a reject."""
         if not candidate.evolutions:
             return frozenset()
         name = (candidate.intent_id, candidate.evolutions)
