@@ -13,7 +13,10 @@ from toolscale.records import GATES
 from toolscale.verify.defects import DEFECTS
 from toolscale.verify.selftest import LINT, SelfTest, run_selftest
 
-NO_PLACE = {"exchanged_slots", "swapped_arguments", "wrong_enum", "freeze_and_unfreeze", "forgetful_tool", "planted_twin"}
+NO_PLACE = {
+    "exchanged_slots", "swapped_arguments", "wrong_enum", "freeze_and_unfreeze", "forgetful_tool", "planted_twin", "labels_exchanged",
+    "refused_part_done",
+}  # fmt: skip
 """What the mock domain is too small for; `unsaid_condition` seldom finds a place in it."""
 
 SOLE = {
@@ -35,8 +38,8 @@ def mock() -> SelfTest:
 def test_the_judge_finds_what_was_planted_and_spares_what_is_good(mock: SelfTest) -> None:
     assert list(mock.missed()) == []
     assert {row.kind for row in mock.kinds if not row.planted} - {"unsaid_condition"} == NO_PLACE
-    assert [(row.kind, outcome.what) for row in mock.kinds for outcome in row.outcomes if not outcome.findings] == []
-    assert mock.wrongly == () and mock.good >= 50
+    assert [(row.kind, outcome.what) for row in mock.kinds if not row.open for outcome in row.outcomes if not outcome.findings] == []
+    assert mock.wrongly == mock.collided == () and mock.good > mock.evolved >= 50
     assert {row.level for row in mock.kinds} == {"request", "case", "plan", "tools", "rows", "recording", "company"}
 
 
@@ -64,8 +67,22 @@ def test_a_kind_that_there_is_not_is_named() -> None:
 def test_a_bank_has_a_place_for_what_the_mock_domain_is_too_small_for() -> None:
     environment = load_environment("finance")
     found = run_selftest(environment, populate(environment), per_kind=2, kinds=sorted(NO_PLACE))
-    assert [(row.kind, row.planted, row.rejected) for row in found.kinds] == [(kind, 2, 2) for kind in sorted(NO_PLACE)]
+    assert {row.kind: row.rejected for row in found.kinds if not row.open} == dict.fromkeys(NO_PLACE - {"labels_exchanged"}, 2)
+    assert {row.planted for row in found.kinds} == {2}
     assert list(found.missed()) == []
+
+
+def test_what_only_evolved_tasks_can_have_is_found_or_said_to_be_open() -> None:
+    environment = load_environment("finance")
+    kinds = ["taken_back_used", "correction_reversed", "condition_turned", "withheld_told", "second_matter_dropped"]
+    found = run_selftest(environment, populate(environment), per_kind=2, kinds=kinds)
+    assert {row.kind: row.rejected for row in found.kinds if not row.open} == {"taken_back_used": 2, "withheld_told": 2, "second_matter_dropped": 2}
+    assert [(row.kind, row.planted) for row in found.kinds if row.open] == [("correction_reversed", 2), ("condition_turned", 2)]
+    assert found.planted == 6
+
+
+def test_candidates_of_all_streams_are_bent(mock: SelfTest) -> None:
+    assert 0.5 < mock.evolved / mock.good < 0.8
 
 
 def test_every_defect_says_what_is_wrong() -> None:
@@ -74,12 +91,16 @@ def test_every_defect_says_what_is_wrong() -> None:
 
 
 def test_the_verb_prints_tables_and_exits_by_the_thresholds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie,hedged_amount"]) == 0
+    assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie,hedged_amount", "--tasks", "0"]) == 0
     shown = capsys.readouterr().out
     assert "hedged_amount" in shown and "4 of 4 planted defects rejected (100.0 %)" in shown
-    assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie", "--json"]) == 0
+    assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie", "--json", "--tasks", "0"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["planted"], found["rejected"], found["kinds"][0]["gates"], found["missed"]) == (2, 2, {"unambiguous": 2}, [])
-    assert main(["selftest", "mock", "--kinds", "planted_twin"]) == 1
+    assert main(["selftest", "mock", "--kinds", "planted_twin", "--tasks", "0"]) == 1
     assert capsys.readouterr().err == "toolscale: no defect could be planted\n"
+    assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie", "--tasks", "5"]) == 1
+    shown = capsys.readouterr()
+    assert "end state; the message is not read" in shown.out
+    assert shown.err == "toolscale: the verifier 'money volatile' is not visibly weaker\n"
     assert main(["selftest", "mock", "--kinds", "typo"]) == 2

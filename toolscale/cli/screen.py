@@ -20,6 +20,7 @@ from toolscale.records import Judged
 
 if TYPE_CHECKING:
     from toolscale.verify.selftest import SelfTest
+    from toolscale.verify.weakened import WeakenedResult
 
 SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "bold red"), "not_run": ("·", "dim"), "attested": ("~", "dim")}
 
@@ -92,11 +93,15 @@ def print_selftest(found: SelfTest) -> None:
     share = found.rejected / found.planted if found.planted else None
     console.print(f"[bold]{found.rejected}[/] of {found.planted} planted defects rejected ({_percent(share)})")
     for row in found.kinds:
+        if row.open and row.planted:
+            console.print(Text.assemble(("○ open ", "bold yellow"), f"{row.kind}: {row.rejected} of {row.planted} rejected; {row.open}"))
+    for row in found.kinds:
         for outcome in row.outcomes:
-            if not outcome.findings:
+            if not outcome.findings and not row.open:
                 console.print(Text.assemble(("✗ let pass ", "bold red"), f"{row.kind} in candidate {outcome.number}: {outcome.what}"))
-    rightly = len(found.good_rejected) - len(found.wrongly)
-    console.print(f"[bold]{found.good}[/] good candidates judged, {len(found.wrongly)} rejected, and {rightly} for a reason that they had by nature")
+    collided, wrongly = len(found.collided), len(found.wrongly)
+    console.print(f"[bold]{found.good}[/] good candidates judged, {found.evolved} of them evolved: {wrongly} rejected, {collided} because their "
+                  f"matters collide, and {len(found.good_rejected) - wrongly - collided} for another reason that they had by nature")  # fmt: skip
     for outcome in found.good_rejected:
         if outcome.findings.keys() != {"novel"}:
             style = "bold red" if outcome in found.wrongly else "dim"
@@ -104,6 +109,15 @@ def print_selftest(found: SelfTest) -> None:
             console.print(Text.assemble((f"  {outcome.number} {outcome.what} ", style), findings))
     repeated = sum(outcome.findings.keys() == {"novel"} for outcome in found.good_rejected)
     console.print(f"  {repeated} only because another of the draw was like them (--json lists them)", style="dim")
+
+
+def print_weakened(results: Sequence[WeakenedResult]) -> None:
+    """Print what slips through without each check of the verifier."""
+    if results:
+        shares = [(r.name, r.what, _percent(r.wrong_killed), _percent(r.idle_killed), _percent(r.right_accepted)) for r in results]
+        console, draw = _console(), results[0]
+        console.print(_table(("verifier", "what it compares", "wrong killed", "idle agents killed", "right accepted"), shares))
+        console.print(f"[bold]{draw.wrong}[/] wrong trajectories, {draw.idle} of them idle agents, and {draw.right} right ones")
 
 
 def _console() -> Console:

@@ -21,7 +21,7 @@ def lint_plan(plan: Plan, environment: Environment) -> list[SpecIssue]:
     place = f"intents[{plan.intent.id}]"
     rules = (
         _literals(plan, environment), _tests(plan), _unused(plan), _superlatives(plan), _directions(plan), _ways(plan), _labels(plan), _stale(plan),
-        _twice(plan),
+        _twice(plan), _private(plan),
     )  # fmt: skip
     return [SpecIssue(FILE, f"{place}.{where}", problem, remedy) for rule in rules for where, problem, remedy in rule]
 
@@ -190,6 +190,14 @@ def _twice(plan: Plan) -> Found:
     for (tool, _), count in made.items():
         if count > 1 and not _conditions_guard(plan.all_steps):
             yield "do", f"{tool} is called {count} times with the same arguments", "call it once"
+
+
+def _private(plan: Plan) -> Found:
+    """What is told of rows that the request only mentions, and that no look-up may show, must be withheld."""
+    for number, tell in enumerate(plan.tells):
+        hidden = sorted(name for name in tell.value.names if name in plan.roles and plan.roles[name].role.only_said)
+        if hidden and not tell.tell.withheld:
+            yield f"tell[{number}]", f"{hidden[0]} is only mentioned, and {tell.value.source} is to be told", "write `withheld: true`"
 
 
 def _conditions_guard(steps: tuple[StepPlan, ...]) -> bool:

@@ -5,14 +5,14 @@ Its only inputs are what the request says, what earlier calls returned, the poli
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.environment import World
-from toolscale.records import Fact, GoldenCall, ToolCall
+from toolscale.records import Candidate, Fact, GoldenCall, ToolCall
 from toolscale.sql.compiled import Column
 from toolscale.tasks.names import Expression, Scratch, Unbound, relation_key
 from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan, calls_of
@@ -93,6 +93,25 @@ class Inputs:
     """Take the other way at this branch (for the mutant `branch`)."""
     hidden: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """Role -> rows that the agent must not look up: only the judge knows them, for facts that are withheld."""
+
+
+def inputs_of(plan: Plan, candidate: Candidate, row_of: Callable[[str, tuple[Any, ...]], dict[str, Any] | None]) -> Inputs:
+    """What the request of a candidate says: its slots, and the described columns of the rows it is about, which `row_of(table, key)` gives.
+
+    Raises Rejection if those rows are not there.
+    """
+    said: dict[str, dict[str, Any]] = {}
+    hidden: dict[str, list[dict[str, Any]]] = {}
+    for name, role in plan.roles.items():
+        bound = candidate.bindings.get(name, ())
+        if role.role.only_said:
+            hidden[name] = [row for key in bound if (row := row_of(role.table, tuple(key))) is not None]
+        if role.said:
+            row = row_of(role.table, tuple(bound[0])) if bound else None
+            if row is None:
+                raise Rejection("schema", f"{name} is bound to {bound or 'no row'}, which {role.table} does not have")
+            said[name] = {column: row[column] for column in role.said}
+    return Inputs(dict(candidate.say), said, hidden=hidden)
 
 
 class Recorder:

@@ -17,7 +17,7 @@ from toolscale.sandbox import state_hash as hash_of
 from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.evolution import Inapplicable
 from toolscale.tasks.plan import Plan
-from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection
+from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection, inputs_of
 from toolscale.verify.ambiguity import Ambiguity
 from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, superfluous, without_some
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
@@ -74,20 +74,7 @@ class Judge:
 
     def inputs(self, candidate: Candidate) -> Inputs:
         """What the request of a candidate says: its slots, and the described columns of the rows it is about. Rejection if those are not there."""
-        plan = self.plan_of(candidate)
-        said: dict[str, dict[str, Any]] = {}
-        hidden: dict[str, list[dict[str, Any]]] = {}
-        for name, role in plan.roles.items():
-            if role.role.only_said:
-                rows = [self._row(role.table, tuple(key)) for key in candidate.bindings.get(name, ())]
-                hidden[name] = [row for row in rows if row is not None]
-            if role.said:
-                bound = candidate.bindings.get(name)
-                row = self._row(role.table, tuple(bound[0])) if bound else None
-                if row is None:
-                    raise Rejection("schema", f"{name} is bound to {bound or 'no row'}, which {role.table} does not have")
-                said[name] = {column: row[column] for column in role.said}
-        return Inputs(dict(candidate.say), said, hidden=hidden)
+        return inputs_of(self.plan_of(candidate), candidate, self._row)
 
     def plan_of(self, candidate: Candidate) -> Plan:
         """Return the plan of a candidate. Rejection if the environment has none for it."""

@@ -18,7 +18,7 @@ from toolscale.errors import UsageError
 from toolscale.language import written
 from toolscale.sandbox import Rows
 from toolscale.tasks import CandidateSource
-from toolscale.verify.equivalents import equivalents, idle_agents
+from toolscale.verify.equivalents import equivalents, exchanged, idle_agents
 from toolscale.verify.judge import Judge
 from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.states import NOTHING, Changes, EndState, masked
@@ -144,7 +144,7 @@ def trials(subject: Subject, maker: MutantMaker, judge: Judge, seed: int) -> Ite
     """Yield the trajectories of a task: mutants, idle agents and equivalents. A mutant labelled `open` is right if it ends in an accepted state."""
     rng = random.Random(stable_int("weakened", seed, subject.candidate.seed, subject.candidate.number))
     mutants = maker.make(subject, judge.recorder, rng)
-    for trajectory in (*mutants, *islice(maker.extras(subject, rng), EXTRAS), *equivalents(subject)):
+    for trajectory in (*mutants, *islice(maker.extras(subject, rng), EXTRAS), *equivalents(subject, exchanged(subject))):
         state = subject.end_state(trajectory)
         right = state.changes in subject.accepted if trajectory.label == "open" else trajectory.label == "right"
         yield Trial(subject, trajectory, state, right=right, idle=False)

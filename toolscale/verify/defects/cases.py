@@ -32,7 +32,7 @@ def wrong_case_row(ground: Ground, candidate: Candidate, rng: random.Random) -> 
 
 def missing_row(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The candidate is about a row that the database does not have."""
-    role = pick(rng, [name for name, role in ground.plan_of(candidate).roles.items() if role.said])
+    role = pick(rng, [name for name, role in ground.plan_of(candidate).roles.items() if role.said and not role.role.only_said])
     if role is None:
         return None
     (key, *_) = candidate.bindings[role]
@@ -42,7 +42,8 @@ def missing_row(ground: Ground, candidate: Candidate, rng: random.Random) -> Pla
 
 def lost_slot(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """A value that the user invents is missing from the record."""
-    slot = pick(rng, candidate.say)
+    slots = ground.plan_of(candidate).intent.slots
+    slot = pick(rng, [name for name in candidate.say if not slots[name].taken_back])
     if slot is None:
         return None
     return Planted(candidate.model_copy(update={"say": {name: value for name, value in candidate.say.items() if name != slot}}), f"no {slot}")

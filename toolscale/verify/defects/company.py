@@ -24,10 +24,11 @@ SPARE = 2
 
 
 def _others(ground: Ground, candidate: Candidate) -> Iterator[Candidate]:
-    """Other candidates of the same intent."""
-    size, turn = len(ground.source.intents), candidate.number // len(ground.source.intents)
+    """Other cases of the same plan."""
+    size = len(ground.source.streams)
+    turn = candidate.number // size
     place = candidate.number % size
-    drawn = (ground.source.draw(candidate.seed, other * size + place) for other in range(turn + 1, turn + TRIES))
+    drawn = (ground.source.draw_evolved(candidate.seed, other * size + place, candidate.evolutions) for other in range(turn + 1, turn + TRIES))
     yield from (other for other in drawn if other is not None)
 
 
@@ -35,8 +36,8 @@ def _in_words(ground: Ground, candidate: Candidate, turn: int, seed: int) -> Can
     """The candidate with its case put into words anew."""
     plan = ground.plan_of(candidate)
     rows = {name: [ground.table(role.table)[tuple(key)] for key in candidate.bindings[name]] for name, role in plan.roles.items()}
-    request, skeleton = put_into_words(plan, ground.environment, rows, candidate.say, turn, random.Random(seed))
-    return candidate.model_copy(update={"request": request, "skeleton": skeleton})
+    words = put_into_words(plan, ground.environment, rows, candidate.say, turn, random.Random(seed))
+    return candidate.model_copy(update={"request": words.request, "skeleton": words.skeleton, "persona": words.persona})
 
 
 def duplicate_task(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -56,7 +57,7 @@ def worn_words(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
 
 
 def _unlike(ground: Ground, candidate: Candidate, count: int) -> list[Candidate]:
-    """So many candidates of the same intent, at most, that do other things than this one and than each other."""
+    """So many other cases of the same plan, at most, that do other things than this one and than each other."""
     deeds, found = {_deed(ground, candidate)}, list[Candidate]()
     for other in _others(ground, candidate):
         deed = _deed(ground, other)

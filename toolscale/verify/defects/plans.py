@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from toolscale.language import contains_words
-from toolscale.records import CallStep, Candidate, EachStep, Intent, PlanStep, Role, Slot, Tell
+from toolscale.records import CallStep, Candidate, EachStep, IfStep, Intent, PlanStep, Role, Slot, Tell
 from toolscale.tasks.plan import CallPlan, Plan, RolePlan
 from toolscale.tasks.tools import root_column
-from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled
+from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled, twist
 
 Bent = tuple[Intent, str] | None
 
@@ -25,8 +25,10 @@ def _changed_steps(steps: tuple[PlanStep, ...], change: Callable[[CallStep], Cal
             found += [made] if made is not None else []
         elif isinstance(step, EachStep):
             found.append(step.model_copy(update={"do": _changed_steps(step.do, change)}))
-        else:
+        elif isinstance(step, IfStep):
             found.append(step.model_copy(update={"then": _changed_steps(step.then, change), "else_": _changed_steps(step.else_, change)}))
+        else:
+            found.append(step)
     return tuple(found)
 
 
@@ -62,9 +64,15 @@ def lowest_for_highest(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 def _types(plan: Plan) -> dict[str, str]:
     """Every `role.column` and `say.slot` that a call may take, with its type."""
-    found = {f"{role.name}.{column}": str(kind) for role in plan.roles.values() for column, kind in role.finder.columns.items()}
+    roles = [role for role in plan.roles.values() if not role.role.only_said]
+    found = {f"{role.name}.{column}": str(kind) for role in roles for column, kind in role.finder.columns.items()}
     kinds = {"money": "cents", "number": "int", "digits": "text", "id": "text"}
-    return found | {f"say.{name}": kinds.get(slot.kind, slot.kind) for name, slot in plan.intent.slots.items()}
+    return found | {f"say.{name}": kinds.get(slot.kind, slot.kind) for name, slot in said_slots(plan).items()}
+
+
+def said_slots(plan: Plan) -> dict[str, Slot]:
+    """The slots whose values count: those that were not taken back."""
+    return {name: slot for name, slot in plan.intent.slots.items() if not slot.taken_back}
 
 
 def wrong_slot(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
@@ -79,13 +87,13 @@ def wrong_slot(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 def exchanged_slots(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """Two values that the request says are exchanged wherever the plan uses them."""
-    slots = plan.intent.slots
+    slots = said_slots(plan)
     pairs = [(a, b) for a in slots for b in slots if a < b and slots[a].kind == slots[b].kind]
     pair = pick(rng, pairs)
     if pair is None:
         return None
     names = dict(zip(pair, reversed(pair), strict=True))
-    text = plan.intent.model_copy(update={"when": None}).model_dump_json()
+    text = plan.intent.model_copy(update={"when": ()}).model_dump_json()
     text = re.sub(rf"\bsay\.({'|'.join(pair)})\b", lambda found: f"say.{names[found[1]]}", text)
     return Intent.model_validate_json(text).model_copy(update={"when": plan.intent.when}), f"{pair[0]} and {pair[1]} are exchanged"
 
@@ -113,7 +121,8 @@ def wrong_enum(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     for call, name, _ in shuffled(rng, [place for place in _arguments(plan) if place[0].arguments[place[1]].is_literal]):
         mine = call.arguments[name].literal
         others = [value for value in call.tool.spec.parameters[name].get("enum", ()) if value != mine]
-        apart = [value for value in others if not any(contains_words(text, cue) for text in plan.intent.requests for cue in cues.get(value, ()))]
+        says = [request.say for request in plan.intent.requests]
+        apart = [value for value in others if not any(contains_words(say, cue) for say in says for cue in cues.get(value, ()))]
         other = pick(rng, apart)
         if other is not None:
             return _with_argument(plan.intent, call, name, f"'{other}'"), f"{call.name}.{name} is {other!r} for {mine!r}"
@@ -134,10 +143,10 @@ def unsaid_literal(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 def invisible_column(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A fact is a column that no look-up shows of that row."""
     tells = plan.intent.tell
-    roles = [role for role in plan.roles.values() if role.role.take == "one"]
-    if not tells or not roles:
+    role = pick(rng, [role for role in plan.roles.values() if role.role.take == "one" and not role.role.only_said])
+    number = pick(rng, [number for number, tell in enumerate(tells) if not tell.withheld])
+    if role is None or number is None:
         return None
-    role, number = rng.choice(roles), rng.randrange(len(tells))
     columns = {column for table in ground.environment.schema.tables.values() for column in table.columns}
     column = pick(rng, sorted(columns - set(role.finder.columns)))
     if column is None:
@@ -157,8 +166,9 @@ def reads_the_database(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     column = rng.choice(sorted(tables[table].columns))
     text = f"(SELECT {rng.choice(('MIN', 'MAX'))}({column}) FROM {table})"
     places = _arguments(plan)
-    if plan.intent.tell and (not places or rng.random() < 0.5):
-        number = rng.randrange(len(plan.intent.tell))
+    told = [number for number, tell in enumerate(plan.intent.tell) if not tell.withheld]
+    if told and (not places or rng.random() < 0.5):
+        number = rng.choice(told)
         return _with_tell(plan.intent, number, plan.intent.tell[number].model_copy(update={"is_": text})), f"fact {number + 1} is {text}"
     if not places:
         return None
@@ -171,7 +181,7 @@ def dropped_look_up(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     texts = plan.intent.model_dump_json(include={"do", "tell"})
     calls = [call.name for call in plan.calls() if re.search(rf"\b{call.name}\.", texts)]
     parents = {role.role.of for role in plan.roles.values()}
-    roles = [name for name in plan.roles if name not in parents and re.search(rf"\b{name}\.", texts)]
+    roles = [name for name, role in plan.roles.items() if not role.role.only_said and name not in parents and re.search(rf"\b{name}\.", texts)]
     name = pick(rng, calls + roles)
     if name is None:
         return None
@@ -184,7 +194,8 @@ def dropped_look_up(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 def unread(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A look-up whose result nothing depends on."""
-    roots = {(role.table, column): f"{role.name}.{column}" for role in plan.roles.values() for column in role.key if role.role.take == "one"}
+    roots = {(role.table, column): f"{role.name}.{column}" for role in plan.roles.values() for column in role.key
+             if role.role.take == "one" and not role.role.only_said}  # fmt: skip
     options = []
     for name, tool in ground.environment.tools.items():
         required = [param for param, schema in tool.spec.parameters.items() if "default" not in schema]
@@ -199,11 +210,12 @@ def stale_balance(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A fact is told as it was before the call that changes it."""
     options = []
     for number, tell in enumerate(plan.tells):
-        if tell.value.direct is None or tell.value.direct[0] in plan.roles:
+        if tell.value.direct is None or tell.value.direct[0] in plan.roles or tell.tell.before or tell.tell.withheld:
             continue
         column = tell.value.direct[1]
         written = {place for call in plan.calls() for place in call.tool.writes}
-        options += [(number, role.name, column) for role in plan.roles.values() if (role.table, column) in written and column in role.finder.columns]
+        options += [(number, role.name, column) for role in plan.roles.values()
+                    if not role.role.only_said and (role.table, column) in written and column in role.finder.columns]  # fmt: skip
     option = pick(rng, options)
     if option is None:
         return None
@@ -215,7 +227,7 @@ def stale_balance(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 def unlabelled_fact(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A second fact of the same kind without a label: an answer could exchange them."""
     kinds = {"cents": "money", "date": "date", "int": "number", "text": "text"}
-    told = {tell.kind for tell in plan.intent.tell if tell.kind != "bool" and not tell.about and not tell.when}
+    told = {tell.kind for tell in plan.intent.tell if tell.kind != "bool" and not tell.about and not tell.when and not tell.withheld}
     options = [(name, kinds[kind]) for name, kind in _types(plan).items() if kinds.get(kind) in told and not name.startswith("say.")]
     option = pick(rng, [(name, kind) for name, kind in options if plan.roles[name.partition(".")[0]].role.take == "one"])
     if option is None:
@@ -236,11 +248,11 @@ def contradiction(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 def yes_or_no(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """Nothing is done, and nothing but a yes is told: whoever says yes has solved it."""
-    role = pick(rng, [role for role in plan.roles.values() if role.role.take == "one"])
+    role = pick(rng, [role for role in plan.roles.values() if role.role.take == "one" and not role.role.only_said])
     if plan.intent.outcome != "fulfil" or role is None:
         return None
     tell = Tell.model_validate({"kind": "bool", "is": f"{role.name}.{role.key[0]} = {role.name}.{role.key[0]}"})
-    return plan.intent.model_copy(update={"do": (), "tell": (tell,)}), f"only a yes about {role.name} is told"
+    return plan.intent.model_copy(update={"do": (), "tell": (tell,), "refused": ()}), f"only a yes about {role.name} is told"
 
 
 def unsaid_condition(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
@@ -256,7 +268,7 @@ def narrowed_set(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 def _narrowed(ground: Ground, plan: Plan, rng: random.Random, take: str) -> Bent:
     if plan.intent.outcome == "refuse":
         return None  # nothing is written whichever row is meant, and the same reason is told
-    roles = [role for role in plan.roles.values() if role.role.take == take and role.role.of is not None]
+    roles = [role for role in plan.roles.values() if role.role.take == take and role.role.of is not None and not role.role.only_said]
     role: RolePlan | None = pick(rng, [role for role in roles if take == "all" or role.first or not role.said] or roles)
     if role is None:
         return None
@@ -274,34 +286,6 @@ def _narrowed(ground: Ground, plan: Plan, rng: random.Random, take: str) -> Bent
     test = f"{role.name}.{column} " + ("IS NULL" if value is None else f"{sign} {value}" if isinstance(value, int) else f"{sign} '{value}'")
     where = f"({role.role.where}) AND {test}" if role.role.where else test
     return _with_role(plan.intent, role.name, where=where), f"{role.name} only where {test}"
-
-
-def lost_slot_phrase(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
-    """A phrasing does not say a value that the user invents."""
-    places = [(number, slot) for number in range(len(plan.intent.requests)) for slot in plan.intent.slots]
-    place = pick(rng, places)
-    if place is None:
-        return None
-    number, slot = place
-    texts = list(plan.intent.requests)
-    texts[number] = re.sub(rf"\{{{slot}\b[^}}]*\}}", "something", texts[number])
-    return plan.intent.model_copy(update={"requests": tuple(texts)}), f"requests[{number}] does not say {slot}"
-
-
-def refused_though_allowed(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
-    """What no rule forbids is to be refused."""
-    tools = {call.tool.spec.name for call in plan.calls() if call.tool.mutates_state}
-    rule = pick(rng, [name for name, rule in ground.environment.spec.policy.rules.items() if tools & set(rule.guards)])
-    if plan.intent.outcome == "refuse" or rule is None:
-        return None
-    return plan.intent.model_copy(update={"outcome": "refuse", "rule": rule, "tell": ()}), f"it is to be refused by {rule}"
-
-
-def done_though_forbidden(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
-    """What a rule forbids is done."""
-    if plan.intent.outcome != "refuse":
-        return None
-    return plan.intent.model_copy(update={"outcome": "fulfil", "rule": None}), f"it is done in spite of {plan.intent.rule}"
 
 
 def handed_over(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
@@ -332,21 +316,56 @@ def _defect(bent_by: Callable[[Ground, Plan, random.Random], Bent]) -> Defect:
     return Defect(bent_by.__name__, "plan", (bent_by.__doc__ or "").split("\n")[0], plant)
 
 
+def lost_slot_phrase(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
+    """A phrasing does not say a value that the user invents."""
+    plan = ground.plan_of(candidate)
+    slot = pick(rng, said_slots(plan))
+    if slot is None:
+        return None
+    # The phrasing in which the case is put into words: lint does not look at all of them where a chain of evolutions left its own places in them.
+    number = candidate.number // len(ground.source.streams) % len(plan.intent.requests)
+    requests = list(plan.intent.requests)
+    requests[number] = requests[number].model_copy(update={"say": re.sub(rf"\{{{slot}\b[^}}]*\}}", "something", requests[number].say)})
+    return bend(ground, candidate, plan.intent.model_copy(update={"requests": tuple(requests)}), f"requests[{number}] does not say {slot}")
+
+
+def refused_though_allowed(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
+    """What no rule forbids is to be refused."""
+    plan = ground.plan_of(candidate)
+    tools = {call.tool.spec.name for call in plan.calls() if call.tool.mutates_state}
+    rule = pick(rng, [name for name, rule in ground.environment.spec.policy.rules.items() if tools & set(rule.guards)])
+    if plan.intent.outcome == "refuse" or plan.refusals or rule is None:
+        return None
+    bent = plan.intent.model_copy(update={"outcome": "refuse", "rule": rule, "tell": ()})
+    return twist(ground, candidate, bent, f"it is to be refused by {rule}")
+
+
+def done_though_forbidden(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
+    """What a rule forbids is done."""
+    intent = ground.plan_of(candidate).intent
+    if intent.outcome != "refuse":
+        return None
+    return twist(ground, candidate, intent.model_copy(update={"outcome": "fulfil", "rule": None}), f"it is done in spite of {intent.rule}")
+
+
 def empty_refusal(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """A refusal tells nothing but the no."""
     plan, policy = ground.plan_of(candidate), ground.environment.spec.policy
-    if plan.intent.outcome != "refuse" or plan.rule is None or plan.intent.tell:
+    if plan.intent.outcome != "refuse" or plan.intent.tell:
         return None
-    rule = plan.rule.rule.model_copy(update={"tell": tuple(tell for tell in plan.rule.rule.tell if tell.kind == "bool")})
-    changed = policy.model_copy(update={"rules": {**policy.rules, plan.rule.name: rule}})
-    return bend(ground, candidate, plan.intent, f"{plan.rule.name} tells nothing", policy=changed)
+    (refusal,) = plan.refusals
+    rule = refusal.rule.rule.model_copy(update={"tell": tuple(tell for tell in refusal.rule.rule.tell if tell.kind == "bool")})
+    changed = policy.model_copy(update={"rules": {**policy.rules, refusal.rule.name: rule}})
+    return bend(ground, candidate, plan.intent, f"{refusal.rule.name} tells nothing", policy=changed)
 
 
 DEFECTS = (
     *map(_defect, (
         lowest_for_highest, wrong_slot, exchanged_slots, swapped_arguments, wrong_enum, unsaid_literal, invisible_column, reads_the_database,
-        dropped_look_up, unread, stale_balance, unlabelled_fact, contradiction, yes_or_no, unsaid_condition, narrowed_set, lost_slot_phrase,
-        refused_though_allowed, done_though_forbidden, handed_over,
+        dropped_look_up, unread, stale_balance, unlabelled_fact, contradiction, yes_or_no, unsaid_condition, narrowed_set, handed_over,
     )),
-    Defect("empty_refusal", "plan", empty_refusal.__doc__ or "", empty_refusal),
+    *(
+        Defect(plant.__name__, "plan", plant.__doc__ or "", plant)
+        for plant in (lost_slot_phrase, refused_though_allowed, done_though_forbidden, empty_refusal)
+    ),
 )  # fmt: skip

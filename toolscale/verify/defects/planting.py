@@ -8,14 +8,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from toolscale.canonical import content_hash
 from toolscale.environment import Environment, Rows, World
+from toolscale.errors import SpecError, SpecIssue
 from toolscale.language import render
 from toolscale.records import Candidate, FactKind, Intent, IntentsSpec, PolicySpec
 from toolscale.tasks import CandidateSource, Recorder, Rejection
-from toolscale.tasks.check import check_intents
+from toolscale.tasks.check import check_phrasings
+from toolscale.tasks.compiler import PlanCompiler
 from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
-from toolscale.tasks.record import Inputs, Recording
+from toolscale.tasks.queries import compile_case
+from toolscale.tasks.record import Inputs, Recording, inputs_of
 from toolscale.verify.judge import Judge
 
 Level = Literal["request", "case", "plan", "tools", "rows", "recording", "company"]
@@ -60,12 +64,21 @@ class Defect:
     words: str
     """What is wrong with the task then, in one line."""
     plant: Plant
+    open: str = ""
+    """Why no gate finds it surely, if that is known. It is planted and counted by itself, and no threshold is about it."""
 
 
 class Court(Judge):
-    """A judge whose recordings can be altered before its gates look at them, and that takes plans of bent intents."""
+    """A judge whose recordings can be altered before its gates look at them, and that takes the plan of a bent intent."""
 
     alter: Alter | None = None
+    bent: Plan | None = None
+
+    def plan_of(self, candidate: Candidate) -> Plan:
+        """Return the plan of a candidate: the bent one for that which was made from it."""
+        if self.bent is not None and candidate.intent_id == self.bent.intent.id:
+            return self.bent
+        return super().plan_of(candidate)
 
     def record(self, plan: Plan, inputs: Inputs) -> Recording:
         """Record, and alter what was recorded."""
@@ -87,6 +100,7 @@ class Ground:
         self.recorder = Recorder(self.world, environment.spec.policy.constants)
         self.today = environment.spec.world.today
         self._index: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
+        self._faults: dict[tuple[str, tuple[str, ...]], frozenset[tuple[str, str]]] = {}
         self._recorded: tuple[Candidate, Recording] | None = None
 
     def close(self) -> None:
@@ -96,7 +110,7 @@ class Ground:
 
     def plan_of(self, candidate: Candidate) -> Plan:
         """The plan of a good candidate."""
-        return self.source.plans[candidate.intent_id]
+        return self.source.catalogue.plan_of(candidate)
 
     def table(self, name: str) -> dict[tuple[Any, ...], dict[str, Any]]:
         """The rows of a table by key."""
@@ -108,8 +122,7 @@ class Ground:
 
     def inputs(self, plan: Plan, candidate: Candidate) -> Inputs:
         """What the request says, for a plan whose roles are bound in the candidate."""
-        bound = {name: self.table(role.table)[tuple(candidate.bindings[name][0])] for name, role in plan.roles.items() if role.said}
-        return Inputs(dict(candidate.say), {name: {column: row[column] for column in plan.roles[name].said} for name, row in bound.items()})
+        return inputs_of(plan, candidate, lambda table, key: self.table(table).get(key))
 
     def recording(self, candidate: Candidate) -> Recording:
         """What is recorded for a good candidate. Treat it as read-only."""
@@ -126,15 +139,46 @@ class Ground:
         return True
 
     def alone(self, candidate: Candidate, environment: Environment | None = None) -> Environment:
-        """The environment, or another one, with no intent but that of the candidate: a judge of one candidate need not compile the others."""
-        base = environment or self.environment
-        only = IntentsSpec.model_construct(intents=(self.plan_of(candidate).intent,))
-        return replace(base, spec=base.spec.model_copy(update={"intents": only}))
+        """The environment, or another one, with no intent but that of the candidate: a judge of one candidate need not compile the others.
+
+        All that evolutions did to the intent is in it, so it stands there as if it had been written like that.
+        """
+        return with_only(environment or self.environment, self.plan_of(candidate).intent)
+
+    def faults(self, candidate: Candidate) -> frozenset[tuple[str, str]]:
+        """(place, problem) of what lint says of the good intent itself, as if it had been written like that; none of an evolved one is a reject."""
+        if not candidate.evolutions:
+            return frozenset()
+        name = (candidate.intent_id, candidate.evolutions)
+        if name not in self._faults:
+            self._faults[name] = frozenset((issue.place, issue.problem) for issue in lint(self.environment, self.plan_of(candidate).intent))
+        return self._faults[name]
 
     def record(self, plan: Plan, candidate: Candidate) -> Recording:
         """Record a candidate with a plan on the rows as they are. Raises Rejection."""
         self.world.reset()
         return self.recorder.record(plan, self.inputs(plan, candidate))
+
+
+def lint(environment: Environment, intent: Intent) -> list[SpecIssue]:
+    """What `toolscale lint` says of an intent of an environment whose rules and words are sound."""
+    compiler = PlanCompiler(environment)
+    plan = compiler.compile_intent(intent, compiler.compile_rules())
+    issues = [*compiler.issues, *check_phrasings(intent, environment)]
+    if plan is not None:
+        try:
+            compile_case(environment, plan)
+        except SpecError as error:
+            issues += error.issues
+    return issues
+
+
+def with_only(environment: Environment, intent: Intent, policy: PolicySpec | None = None) -> Environment:
+    """The environment with no intent but one, and with another policy if one is given."""
+    update: dict[str, Any] = {"intents": IntentsSpec.model_construct(intents=(intent,))}
+    if policy is not None:
+        update["policy"] = policy
+    return replace(environment, spec=environment.spec.model_copy(update=update))
 
 
 @dataclass(frozen=True)
@@ -159,33 +203,34 @@ def standing(words: str) -> re.Pattern[str]:
 
 
 _FORMS: Mapping[str, tuple[str, ...]] = {
-    "money": ("money", "words"), "date": ("date", "day", "nth"), "number": ("number",), "text": ("text",), "digits": ("digits",), "id": ("text",),
+    "money": ("money", "words", "dollars"), "date": ("date", "ordinal", "dmy", "slash", "day", "nth"), "number": ("number",), "text": ("text",),
+    "digits": ("digits",), "id": ("text",),
 }  # fmt: skip
 
 
 def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
-    """Every slot and described column of a candidate that stands in its request, in the form in which it does.
+    """Every slot and described column of a candidate that stands in its request in one form, in that form.
 
-    Of the roles, those that were looked up: on the path taken nothing hangs on how the others are named.
+    Of the roles, those that were looked up: on the path taken nothing hangs on how the others are named. What was taken back is left out too.
     """
     plan, chosen = ground.plan_of(candidate), ground.recording(candidate).chosen
     values: list[tuple[str, FactKind, Any, Any]] = [
-        (name, slot.kind, candidate.say[name], slot.tense) for name, slot in plan.intent.slots.items()
+        (name, slot.kind, candidate.say[name], slot.tense) for name, slot in plan.intent.slots.items() if not slot.taken_back
     ]  # fmt: skip
     for name, columns in ground.inputs(plan, candidate).said.items():
         role = plan.roles[name]
-        if name not in chosen:
+        if name not in chosen or role.role.only_said:
             continue
         types = ground.environment.schema.tables[role.table].columns
         tense = role.description.tense if role.description else None
         values += [(f"{name}.{column}", KIND_OF_TYPE[types[column].type], value, tense) for column, value in columns.items()]
     found = []
     for name, kind, value, tense in values:
-        for form in _FORMS.get(kind, ()):
-            written = render(value, form, ground.today, tense)
-            if standing(written).search(candidate.request):
-                found.append(Spoken(name, kind, value, form, written))
-                break
+        forms = {render(value, form, ground.today, tense): form for form in reversed(_FORMS.get(kind, ()))}
+        stand = [written for written in forms if standing(written).search(candidate.request)]
+        whole = [written for written in stand if not any(written != other and standing(written).search(other) for other in stand)]
+        if len(whole) == 1:  # said in two forms, what becomes of one of them leaves the other
+            found.append(Spoken(name, kind, value, forms[whole[0]], whole[0]))
     return found
 
 
@@ -199,22 +244,40 @@ def bend(
     None too if a tool refuses what the good plan does: what a request means is what it states and what the tools enforce.
     """
     own = environment is not None
-    base = environment or ground.environment
-    update: dict[str, Any] = {"intents": IntentsSpec.model_construct(intents=(intent,))}
-    if policy is not None:
-        update["policy"] = policy
-    changed = replace(base, spec=base.spec.model_copy(update=update))
-    issues = check_intents(changed)
+    changed = with_only(environment or ground.environment, intent, policy)
+    issues = [issue for issue in lint(changed, intent) if (issue.place, issue.problem) not in ground.faults(candidate)]
     if issues:
         return Planted(candidate, what, refused=f"{issues[0].place}: {issues[0].problem}")
     source = CandidateSource(changed, ground.world)
     ground.world.reset()
-    drawn = source.draw(candidate.seed, candidate.number // len(ground.source.intents))
-    if drawn is None or (not own and not _differs(ground, drawn, source.plans[intent.id], ground.plan_of(candidate), enforced)):
+    drawn = source.draw(candidate.seed, source.number(intent.id, candidate.number // len(ground.source.streams)))
+    plan = source.catalogue.plan(intent.id)
+    if drawn is None or (not own and not _differs(ground, drawn, plan, ground.plan_of(candidate), enforced)):
         return None
-    name = f"{intent.id}~bent"  # judges keep what they compiled by the id of the intent
-    plan = replace(source.plans[intent.id], intent=intent.model_copy(update={"id": name}))
-    return Planted(drawn.model_copy(update={"intent_id": name}), what, plan=plan, environment=changed if own else None)
+    return _bent(drawn, plan, what, changed if own else None)
+
+
+def twist(ground: Ground, candidate: Candidate, intent: Intent, what: str) -> Planted | None:
+    """Hand in a bent intent as a slip of an evolution would: compiled as evolved ones are, for the case of the good candidate and in its words.
+
+    None if it does and tells the same as the good plan.
+    """
+    compiler = PlanCompiler(ground.environment)
+    plan = compiler.compile_intent(intent, ground.source.catalogue.rules)
+    if plan is None:
+        return Planted(candidate, what, refused=f"{compiler.issues[0].place}: {compiler.issues[0].problem}")
+    kept = {
+        "bindings": {name: keys for name, keys in candidate.bindings.items() if name in plan.roles},
+        "say": {name: value for name, value in candidate.say.items() if name in intent.slots},
+    }
+    made = candidate.model_copy(update=kept)
+    return _bent(made, plan, what) if _differs(ground, made, plan, ground.plan_of(candidate), enforced=False) else None
+
+
+def _bent(candidate: Candidate, plan: Plan, what: str, environment: Environment | None = None) -> Planted:
+    name = f"{plan.intent.id}~{content_hash(plan.intent.model_dump(mode='json'))[:12]}"  # judges keep what they compiled by the id of the intent
+    made = candidate.model_copy(update={"intent_id": name, "evolutions": ()})
+    return Planted(made, what, plan=replace(plan, intent=plan.intent.model_copy(update={"id": name})), environment=environment)
 
 
 def _differs(ground: Ground, drawn: Candidate, bent: Plan, plan: Plan, enforced: bool) -> bool:
@@ -231,7 +294,7 @@ def _differs(ground: Ground, drawn: Candidate, bent: Plan, plan: Plan, enforced:
             outcomes.append(None)
             continue
         calls = [(call.name, call.arguments) for call in made.write_calls]
-        outcomes.append((calls, [(fact.kind, fact.value) for fact in made.facts]))
+        outcomes.append((calls, [(fact.kind, fact.value, fact.about, fact.withheld) for fact in made.facts]))
     return outcomes[0] is None or outcomes[0] != outcomes[1]
 
 

@@ -51,7 +51,7 @@ def fact_of_another_row(ground: Ground, candidate: Candidate, rng: random.Random
     recording = ground.recording(candidate)
     places = [
         (number, row[column])
-        for number, fact in enumerate(recording.facts) if fact.kind in ("money", "text", "date")
+        for number, fact in enumerate(recording.facts) if fact.kind in ("money", "text", "date") and not fact.withheld
         for rows in recording.observed.values() for row in rows for column in row
         if type(row[column]) is type(fact.value) and row[column] != fact.value
         and any(other[column] == fact.value for other in rows)
@@ -70,7 +70,7 @@ def fact_of_another_row(ground: Ground, candidate: Candidate, rng: random.Random
 def lost_fact(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """One fact that must be told was not recorded."""
     facts = ground.recording(candidate).facts
-    number = pick(rng, range(len(facts)))
+    number = pick(rng, [number for number, fact in enumerate(facts) if not fact.withheld])
 
     def alter(world: World, recording: Recording) -> None:
         del recording.facts[number]

@@ -163,7 +163,7 @@ def stray_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Pl
 
 def leaked_answer(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The request gives away a fact that has to be told."""
-    facts = [fact for fact in ground.recording(candidate).facts if fact.kind in KIND_OF_TYPE.values() and fact.kind != "bool"]
+    facts = [fact for fact in ground.recording(candidate).facts if fact.kind in KIND_OF_TYPE.values() and fact.kind != "bool" and not fact.withheld]
     fact = pick(rng, [fact for fact in facts if fact.value])
     if fact is None:
         return None
