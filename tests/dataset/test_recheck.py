@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
-from toolscale.dataset.columns import Row
+from toolscale.dataset.columns import Row, system_message, task_row, tools_json
 from toolscale.dataset.folder import list_files
+from toolscale.dataset.judging import Place, bench_at
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.recheck import verify_dataset
 from toolscale.dataset.recheck_rows import Finding
+from toolscale.dataset.selection import apply_novelty
+from toolscale.tasks.split import held_out_intents
 
 TRAIN = "mock/train-00000-of-00001.parquet"
 
@@ -175,6 +178,24 @@ def test_a_test_row_moved_to_train(dataset: Path) -> None:
     repair(dataset)
     place = f"{TRAIN} row {everything.index(held_out[0])} ({held_out[0]['id']})"
     assert (place, "schema") in found(dataset)
+
+
+def test_a_row_that_is_composed_with_an_intent_of_the_other_split(dataset: Path) -> None:
+    """The row is right in itself; only the folder knows that the partner is held out."""
+    world, manifest = dataset / "environments" / "mock", read_manifest(dataset)
+    bench = bench_at(Place(world, "across", manifest.audit))
+    environment, source = bench.environment, bench.source
+    assert held_out_intents(environment.spec.intents.intents) == {"return_all"}
+    drawn = source.draw_evolved(manifest.seed, source.number("renew_due_first+evolved", 99), ("compose return_all",))
+    assert drawn is not None
+    (judged,) = apply_novelty([bench.judge.judge(drawn)])
+    assert judged.verdict.accepted
+    rows = [*read_shard(dataset / TRAIN, TASK_SCHEMA), task_row(judged, system_message(environment), tools_json(environment))]
+    write_shards(dataset / "mock", "train", rows, TASK_SCHEMA)
+    repair(dataset)
+    place = f"{TRAIN} row {len(rows) - 1} ({rows[-1]['id']})"
+    problem = "'compose return_all' takes an intent that does not belong to the split train"
+    assert Finding(place, "schema", problem) in verify_dataset(dataset).findings
 
 
 def test_a_changed_reject(dataset: Path) -> None:

@@ -14,6 +14,7 @@ from toolscale.pipeline import admit_domain
 Spoil = Callable[..., Path]
 
 INTENTS, LANGUAGE, RULES, CASES = "intents.yaml", "language.yaml", "rules.yaml", "cases.yaml"
+CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave it. Either way, tell me {noun}."]'
 
 
 @pytest.mark.parametrize(
@@ -86,11 +87,11 @@ INTENTS, LANGUAGE, RULES, CASES = "intents.yaml", "language.yaml", "rules.yaml",
         ),
         pytest.param(
             [
-                (INTENTS, "cues: [due first, open]", "cues: [due last, open]"),
+                (INTENTS, "cues: [due first, open]", "cues: [due first, still out]"),
                 (INTENTS, "Please return {loan} for me.", "Please return [{loan}|my loans] for me."),
             ],
             [
-                "intents.yaml: intents[renew_due_first].roles.loan.cues: no request says the cue 'due last'; say it, or {loan} where "
+                "intents.yaml: intents[renew_due_first].roles.loan.cues: no request says the cue 'still out'; say it, or {loan} where "
                 "its words hold it",
                 "intents.yaml: intents[return_all].requests[1]: the cues 'all' and 'open' of loan are not in it; say {loan}, or the "
                 "cue itself, in every alternative",
@@ -193,18 +194,23 @@ INTENTS, LANGUAGE, RULES, CASES = "intents.yaml", "language.yaml", "rules.yaml",
         ),
         pytest.param(
             [
-                (LANGUAGE, 'asides: ["By the way, leave {noise} alone."]', """acts: {renew_lone: "renew {loan_id}", renew_loan: "renew {loan}"}
-asides: ["Leave it alone.", "[Leave {noise}|Leave it] alone."]
-corrections: ["No, {new}.", "No, {new}, not {old}, {older}."]
-conditions: ["{why}: only if {condition}.", "Tell me {noun}."]
-fallbacks: ["Only if {condition}, else another; tell me {noun}."]
-counts: ["How many, and {totl}?"]
+                (
+                    LANGUAGE, 'acts:\n  renew_loan: "renew {loan_id}"\n  return_loan: "take back {loan_id}"\n',
+                    'acts: {renew_lone: "renew {loan_id}", renew_loan: "renew {loan}"}\n',
+                ),
+                (
+                    LANGUAGE, 'asides: ["By the way, leave {noise} alone."]\ncorrections: ["Sorry, I mean {new}, not {old}."]',
+                    'asides: ["Leave it alone.", "[Leave {noise}|Leave it] alone."]\ncorrections: ["No, {new}.", "No, {new}, not {old}, {older}."]',
+                ),
+                (LANGUAGE, CONDITIONS, """conditions: ["{why}: only if {condition}.", "Tell me {noun}."]
+fallbacks: ["Only if {condition}, else another; tell me {noun}."]"""),
+                (LANGUAGE, "counts: [How many was that?]", """counts: ["How many, and {totl}?"]
 totals: {loans: {column: amount, ask: what}, lones: {column: renewals, ask: what}}
 plurals: {lones: books}
-nouns: {loan: book}
 shared: [lans]
 enum_cues: {complant: [complaint]}"""),
-                (LANGUAGE, "cues: [due first]}", "cues: [due last]}"),
+                (LANGUAGE, "nouns: {loans: book, members: membership}", "nouns: {loan: book}"),
+                (LANGUAGE, "cues: [due first], why", "cues: [due last], why"),
                 (
                     LANGUAGE, "\"status = 'returned'\": returned",
                     "\"status = = 'returned'\": returned, \"status='open'\": open, \"state = 'open'\": open",
@@ -252,7 +258,7 @@ enum_cues: {complant: [complaint]}"""),
         ),
         pytest.param(
             [
-                (LANGUAGE, "openings:", """private:
+                (LANGUAGE, "private:\n", """private:
   a:
     roles: {other: {is: membrs, by: identity}, theirs: {is: loans, of: othr}, third: {is: members, by: name}}
     asks: ["What about {othr}?"]
@@ -264,7 +270,7 @@ enum_cues: {complant: [complaint]}"""),
     asks: ["What about {other}?"]
     withhold: [{kind: money, is: theirs.amount_cents, each: theirs}]
     about: other.name
-openings:"""),
+"""),
             ],
             [
                 "language.yaml: private.a.roles.other.is: unknown table 'membrs'; did you mean 'members'?",

@@ -153,6 +153,16 @@ def test_a_refusal_is_bound_by_the_rule(bank: Court) -> None:
         assert {gate.gate for gate in judged.verdict.failed} == ({"not_leaked"} if judged.candidate.say["amount_cents"] == limit else set())
 
 
+def test_a_stream_is_there_only_if_a_chain_can_begin(bank: Court) -> None:
+    """Nothing can be made harder of a refusal that is about the client alone; no account that must be active can be one that is not."""
+    source, _ = bank
+    names = [stream.name for stream in source.streams]
+    assert len(set(names)) == len(names)
+    assert {"pay_bill", "pay_bill+evolved", "pay_bill+turned", "refuse_expired_identity", "pay_bill_lowest_covering+evolved"} <= set(names)
+    assert not {"refuse_expired_identity+evolved", "refuse_expired_identity+turned", "pay_bill_lowest_covering+turned"} & set(names)
+    assert all(stream.weight > 0 for stream in source.streams)
+
+
 @pytest.mark.parametrize(
     ("chain", "finding"),
     [

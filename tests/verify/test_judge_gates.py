@@ -263,7 +263,8 @@ def test_a_candidate_about_rows_that_are_not_there_is_rejected(court: Court) -> 
     wordless = candidate.model_copy(update={"say": {}})
     assert failures(court, wordless) == {"schema": "the environment has no intent 'pay_some_fees' with the slots none"}
     evolved = candidate.model_copy(update={"evolutions": ("batch member",)})
-    assert failures(court, evolved) == {"schema": "the environment has no intent 'pay_some_fees + batch member': ?"}
+    reason = "member has a condition without an adjective"
+    assert failures(court, evolved) == {"schema": f"the environment has no intent 'pay_some_fees + batch member': {reason}"}
 
 
 def test_money_moved_there_and_back_is_superfluous(plant: OpenCourt) -> None:

@@ -177,7 +177,7 @@ def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit:
             [
                 f"intents.yaml: intents[top_up_and_pay].requests[{number}]: it says to target, and moved goes from there; exchange the arguments, or "
                 "the words"
-                for number in (0, 3)
+                for number in (0, 6)
             ],
             id="swapped accounts",
         ),

@@ -82,7 +82,7 @@ def inspect_environment(domain: str | Path) -> tuple[Environment | None, list[Sp
 
 
 def sound_part(environment: Environment, issues: Iterable[SpecIssue]) -> Environment:
-    """Return the environment without the rules and intents that an issue is about, and without intents that use such a rule or description."""
+    """Return the environment without the rules, intents and words of evolutions that an issue is about, and what uses such a rule or description."""
     places = {f"{issue.file}: {issue.place}" for issue in issues}
 
     def faulty(place: str) -> bool:
@@ -97,7 +97,14 @@ def sound_part(environment: Environment, issues: Iterable[SpecIssue]) -> Environ
         and all(rule is None or rule in rules for rule in (intent.rule, *(part.rule for part in intent.refused)))
         and not any(role.by is not None and faulty(f"language.yaml: describe.{role.is_}.{role.by}") for role in intent.roles.values())
     )
-    sound = {"policy": spec.policy.model_copy(update={"rules": rules}), "intents": spec.intents.model_copy(update={"intents": intents})}
+    words = {
+        "quantities": {name: words for name, words in spec.language.quantities.items() if not faulty(f"language.yaml: quantities.{name}")},
+        "private": {name: words for name, words in spec.language.private.items() if not faulty(f"language.yaml: private.{name}")},
+    }
+    sound = {
+        "policy": spec.policy.model_copy(update={"rules": rules}), "intents": spec.intents.model_copy(update={"intents": intents}),
+        "language": spec.language.model_copy(update=words),
+    }  # fmt: skip
     return replace(environment, spec=spec.model_copy(update=sound))
 
 
