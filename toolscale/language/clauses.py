@@ -19,7 +19,8 @@ _CUT = re.compile(
     r"(?P<sentence>[.!?]+(?=[\s)\"'”]|$)|\n+)|[;|()]|,(?=\s)|\s[-–—]{1,2}\s|—"
     r"|\s(?:and|but|while|whereas|although|though|versus|vs\.?|compared with|compared to)(?=\s)"
 )
-_SURE_END = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))[.!?](?=\s+[A-Z])")
+_STOP = re.compile(r"(?<=[A-Za-z\d])[.!?](?=\s+[A-Z])")
+_LAST_WORD = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
 _ABBREVIATIONS = frozenset((*MONTH_WORDS, *(name[:3] for name in WEEKDAYS), "tues", "thur", "thurs", "weds", "approx", "est", "min", "max", "number"))
 _ASKING = re.compile(
     r"\W*(?:is|was|are|were|am|did|do|does|can|could|would|will|shall|should|may|might|have|has|had|what|which|how|who|whose|when|where|why)\b"
@@ -88,8 +89,14 @@ def stretches(text: str) -> list[str]:
     No pattern of a value, and no word around one that hedges or denies it, reaches across a full stop and a space before a capital letter, unless
     the full stop belongs to an abbreviation (`approx. USD 5`, `Fri. March 20`) or to the number of a list (`1. Paid`).
     """
-    cuts = [found.end() for found in _SURE_END.finditer(text) if found["marker"] is None and found["word"].lower() not in _ABBREVIATIONS]
+    cuts = [stop.end() for stop in _STOP.finditer(text) if _is_sure_end(text[: stop.start()][-16:])]
     return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))] if cuts else [text]
+
+
+@lru_cache(maxsize=65536)
+def _is_sure_end(before: str) -> bool:
+    word = _LAST_WORD.search(before)
+    return word is not None and word["marker"] is None and word["word"].lower() not in _ABBREVIATIONS
 
 
 @lru_cache(maxsize=65536)
