@@ -7,7 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from toolscale.language import STYLES, grade_answer, state_facts
+from toolscale.language import STYLES, grade_answer, mentions, state_facts
+from toolscale.language.clauses import read_answer, stretches
+from toolscale.language.corrections import take_back
 from toolscale.records import Fact
 
 TODAY = "2026-03-16"
@@ -171,6 +173,21 @@ def test_a_withheld_value_must_not_be_said_unless_something_told_says_it(kind: s
     assert grade_answer(spilt, [refusal, secret], today=TODAY) is not None, spilt
     assert grade_answer(spilt, [refusal, secret], today=TODAY, allowed=frozenset(((kind, value),))) is None
     assert grade_answer(spilt, [refusal, secret, said], today=TODAY) is None
+
+
+PIECES = (
+    "The fee is $5", "Your balance is USD 40", "Not the card ending in 4821", "It is about", "approx", "Fri", "Mar", "March 20, 2026", "Sorry", "No",
+    "It was $7", "Now it is $9", "$3", "You have 2", "1", "Is it $6", "Or $8", "At 4 p.m", "From $5 to $6", "Eight of them", "USD", "the end", "10",
+    "or more",
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from((". ", ", ", "? ", "\n", "! ", ".\n", " ", ": "))), max_size=8))
+def test_a_sentence_reads_the_same_wherever_it_stands(pieces: list[tuple[str, str]]) -> None:
+    text = "".join(piece + mark for piece, mark in pieces)
+    answer = read_answer(text, TODAY)
+    assert "".join(stretches(text)) == text
+    assert answer.mentions == take_back(answer.lower, mentions(text, TODAY))
 
 
 def test_findings_name_the_part_and_what_is_disclosed() -> None:

@@ -6,9 +6,11 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from toolscale.language.corrections import take_back
+from toolscale.language.dates import MONTH_WORDS, WEEKDAYS
 from toolscale.language.mentions import Mention, lower_keeping_length, mentions
 
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
@@ -17,6 +19,9 @@ _CUT = re.compile(
     r"(?P<sentence>[.!?]+(?=[\s)\"'”]|$)|\n+)|[;|()]|,(?=\s)|\s[-–—]{1,2}\s|—"
     r"|\s(?:and|but|while|whereas|although|though|versus|vs\.?|compared with|compared to)(?=\s)"
 )
+_STOP = re.compile(r"(?<=[A-Za-z\d])[.!?](?=\s+[A-Z])")
+_LAST_WORD = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
+_ABBREVIATIONS = frozenset((*MONTH_WORDS, *(name[:3] for name in WEEKDAYS), "tues", "thur", "thurs", "weds", "approx", "est", "min", "max", "number"))
 _ASKING = re.compile(
     r"\W*(?:is|was|are|were|am|did|do|does|can|could|would|will|shall|should|may|might|have|has|had|what|which|how|who|whose|when|where|why)\b"
 )
@@ -30,8 +35,7 @@ _PASSED = re.compile(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|t
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """A stretch of the text. `firm`: what stands in it is claimed, not asked, supposed or doubted."""
 
     start: int
@@ -60,10 +64,48 @@ class Answer:
 def read_answer(answer: str, today: str) -> Answer:
     """Take off markup, find the values, and cut the text into clauses."""
     text = _MARKUP.sub("", _MASKED_CARD.sub("ending in ", answer))
+    found: list[Mention] = []
+    clauses: list[Clause] = []
+    starts: list[int] = []
+    lowers: list[str] = []
+    at = 0
+    for stretch in stretches(text):
+        lower, mentioned, cut = _read_stretch(stretch, today)
+        if at + len(stretch) < len(text):
+            cut = cut[:-1]  # nothing stands between the full stop and the next stretch
+        sentence = len(clauses)
+        found += [Mention(kind, readings, qualifier, start + at, end + at) for kind, readings, qualifier, start, end in mentioned]
+        clauses += [Clause(start + at, end + at, number + sentence, firm, asked) for start, end, number, firm, asked in cut]
+        starts += [clause.start + at for clause in cut]
+        lowers.append(lower)
+        at += len(stretch)
+    lower = "".join(lowers)
+    return Answer(text, lower, take_back(lower, tuple(found)), tuple(clauses), tuple(starts))
+
+
+def stretches(text: str) -> list[str]:
+    """Cut a text where one sentence surely ends and another begins: what is read in one stretch does not depend on the others.
+
+    No pattern of a value, and no word around one that hedges or denies it, reaches across a full stop and a space before a capital letter, unless
+    the full stop belongs to an abbreviation (`approx. USD 5`, `Fri. March 20`) or to the number of a list (`1. Paid`).
+    """
+    cuts = [stop.end() for stop in _STOP.finditer(text) if _is_sure_end(text[: stop.start()][-16:])]
+    return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))] if cuts else [text]
+
+
+@lru_cache(maxsize=65536)
+def _is_sure_end(before: str) -> bool:
+    word = _LAST_WORD.search(before)
+    return word is not None and word["marker"] is None and word["word"].lower() not in _ABBREVIATIONS
+
+
+@lru_cache(maxsize=65536)
+def _read_stretch(text: str, today: str) -> tuple[str, tuple[Mention, ...], tuple[Clause, ...]]:
+    """Read one stretch for itself. Many answers differ in one sentence only."""
     lower = lower_keeping_length(text)
-    found = take_back(lower, mentions(text, today))
-    clauses = tuple(_clauses(lower, found))
-    return Answer(text, lower, found, clauses, tuple(clause.start for clause in clauses))
+    found = mentions(text, today)
+    clauses = _clauses(lower, found)
+    return lower, found, tuple(clauses)
 
 
 def _clauses(lower: str, found: tuple[Mention, ...]) -> list[Clause]:

@@ -135,6 +135,7 @@ def polarity(lower: str) -> bool | None:
     return decisive.pop() if len(decisive) == 1 else None
 
 
+@lru_cache(maxsize=16384)
 def _sentence(sentence: str) -> tuple[set[bool], set[bool]]:
     """Return what a sentence says plainly, and what it only hints at."""
     leading = _LEADING.match(sentence)
