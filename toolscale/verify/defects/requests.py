@@ -188,7 +188,8 @@ def named_tool(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
 
 
 _ASKS = re.compile(
-    r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|give|giving|stating|total|number|amount|sum|count|show|look|find|remind|read|learn|let me)\b", re.IGNORECASE
+    r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|"
+    r"give|giving|stating|total|number|amount|sum|count|show|look|find|remind|read|learn|let me)\b", re.IGNORECASE
 )  # fmt: skip
 
 
