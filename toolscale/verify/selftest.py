@@ -28,7 +28,7 @@ RIGHTLY = frozenset(("unambiguous", "case_agrees", "novel"))
 COLLIDED = RIGHTLY | {"replay", "not_leaked", "necessary", "mutants_killed", "equivalents_accepted"}
 """The same for evolved candidates: one matter takes the money that another needs, undoes it, or says by chance what another must tell."""
 
-MOST_COLLIDED = 0.10
+MOST_COLLIDED = 0.15
 """The share of evolved candidates that may be rejected because their matters collide: each costs a draw, and a judge that is too strict shows."""
 
 TURNS = 40

@@ -9,7 +9,6 @@ from datetime import date, timedelta
 from toolscale.language import render
 from toolscale.records import Candidate
 from toolscale.tasks.names import columns_of
-from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.verify.defects.planting import Defect, Ground, Planted, Spoken, pick, shuffled, spoken, standing
 
 HEDGES = ("about", "around", "roughly", "approximately", "maybe", "perhaps", "nearly", "almost")
@@ -162,9 +161,18 @@ def stray_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Pl
 
 
 def leaked_answer(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """The request gives away a fact that has to be told."""
-    facts = [fact for fact in ground.recording(candidate).facts if fact.kind in KIND_OF_TYPE.values() and fact.kind != "bool" and not fact.withheld]
-    fact = pick(rng, [fact for fact in facts if fact.value])
+    """The request gives away an amount or a day that has to be told."""
+    return _leaked(ground, candidate, rng, "money", "date")
+
+
+def leaked_word(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
+    """The request gives away a word or a count that has to be told: nothing in it looks like a value of the case."""
+    return _leaked(ground, candidate, rng, "text", "number")
+
+
+def _leaked(ground: Ground, candidate: Candidate, rng: random.Random, *kinds: str) -> Planted | None:
+    facts = ground.recording(candidate).facts
+    fact = pick(rng, [fact for fact in facts if fact.kind in kinds and fact.value and not fact.withheld])
     if fact is None:
         return None
     value = render(fact.value, {"text": "text", "money": "money", "date": "date", "number": "number"}[fact.kind], ground.today)
@@ -180,7 +188,8 @@ def named_tool(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
 
 
 _ASKS = re.compile(
-    r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|give|giving|stating|total|number|amount|sum|count)\b", re.IGNORECASE
+    r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|"
+    r"give|giving|stating|total|number|amount|sum|count|show|look|find|remind|read|learn|let me)\b", re.IGNORECASE
 )  # fmt: skip
 
 
@@ -201,6 +210,6 @@ DEFECTS = tuple(
     Defect(plant.__name__, "request", (plant.__doc__ or "").split("\n")[0], plant)
     for plant in (
         hedged_amount, hedged_date, bound_for_amount, cents_for_dollars, another_amount, off_by_one_day, two_reading_date, another_name,
-        misspelt_name, lost_value, lost_cue, highest_said, stray_amount, leaked_answer, named_tool, unasked_fact,
+        misspelt_name, lost_value, lost_cue, highest_said, stray_amount, leaked_answer, leaked_word, named_tool, unasked_fact,
     )
 )  # fmt: skip
