@@ -26,7 +26,8 @@ _ASKING = re.compile(
     r"\W*(?:is|was|are|were|am|did|do|does|can|could|would|will|shall|should|may|might|have|has|had|what|which|how|who|whose|when|where|why)\b"
 )
 _UNSURE = re.compile(
-    r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|i think|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
+    r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|"
+    r"i think(?! you(?:'ll| will) (?:be|like|love))|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
     r"i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )

@@ -60,8 +60,8 @@ _YES = re.compile(
     rf"""
     (?:^|[\s,])(?<!not\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
     | (?<!not\s)\bwent\sthrough\b | \ball\sset\b | \btaken\scare\sof\b | (?<!not\s)\bsuccessfully\b
-    | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|\w+ly)\s)*{PARTICIPLE}
-    | \b(?:i|we)\s(?:(?:just|also|already|now|went\sahead\sand|\w+ly)\s)*{PARTICIPLE}
+    | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|not\sonly|\w+ly)\s)*{PARTICIPLE}
+    | \b(?:i|we)\s(?:(?:not\sonly|just|also|already|now|went\sahead\sand|\w+ly)\s)*{PARTICIPLE}
     | \b(?:i|we)\swent\sahead\b | \bgone\sahead\b
     """,
     re.VERBOSE,
@@ -110,6 +110,7 @@ _CONDITION = re.compile(
     r"\b(?:(?:if|unless|in case|whether|once|when|that|until|after)\s(?:you|i|we|it|this|that|they|anything|done)\b"
     r"|(?:if|unless|whether|once|when|until|before|as soon as)\s(?:the|your|my|a|an|there|it|this|that|everything)\b).*"
 )
+_AS_IT_WAS = re.compile(r"\b((?:left|leave|leaving|kept|keep)\s(?:\S+\s){1,5}?)as\s(?:it|they|things)\s(?:is|was|are|were)\b")
 _AS = re.compile(r"\bas soon as\b")
 _REGRET = ("sorry", "unfortunately", "afraid", "regret", "sadly")
 _OTHERS_NO = re.compile(r"\b(?:you|they|nobody|no\sone|he|she)\s(?:also\s|now\s)?(?:can't|cannot|can\snot|won't|couldn't|shouldn't)\b")
@@ -141,7 +142,8 @@ def _sentence(sentence: str) -> tuple[set[bool], set[bool]]:
     leading = _LEADING.match(sentence)
     if (not leading and sentence.rstrip().endswith("?")) or _SUPPOSED.match(sentence):
         return set(), set()
-    clauses = _CLAUSE.split(_AS.sub("once", sentence) if "as soon as" in sentence else sentence.replace("as good as", "almost"))
+    joined = _AS.sub("once", sentence) if "as soon as" in sentence else sentence.replace("as good as", "almost")
+    clauses = _CLAUSE.split(_AS_IT_WAS.sub(r"\1unchanged", joined))
     said = {verdict for clause in clauses if (verdict := clause_polarity(clause)) is not None}
     if leading:
         leads = leading["yes"] is not None

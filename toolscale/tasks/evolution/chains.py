@@ -17,12 +17,12 @@ SOFT = ("obscure", "distract", "correct")
 """Those that leave what is done as it is, and so can follow a composition or a refusal."""
 
 SHAPES: Mapping[tuple[tuple[str, ...], ...], int] = {
-    (ALONE,): 12,
-    (("compose",),): 12,
+    (ALONE,): 9,
+    (("compose",),): 9,
     (ALONE, ("compose",)): 20,
     (("compose",), SOFT): 10,
-    (("compose",), ("compose",)): 20,
-    (ALONE, ("compose",), ("compose",)): 14,
+    (("compose",), ("compose",)): 24,
+    (ALONE, ("compose",), ("compose",)): 20,
     (ALONE, ("compose",), (*SOFT, "pry")): 8,
     (("batch",), ("compose",)): 4,
 }
