@@ -21,7 +21,7 @@ def lint_plan(plan: Plan, environment: Environment) -> list[SpecIssue]:
     place = f"intents[{plan.intent.id}]"
     rules = (
         _literals(plan, environment), _tests(plan), _unused(plan), _superlatives(plan), _directions(plan), _ways(plan), _labels(plan), _stale(plan),
-        _twice(plan), _private(plan),
+        _twice(plan), _private(plan), _matters(plan),
     )  # fmt: skip
     return [SpecIssue(FILE, f"{place}.{where}", problem, remedy) for rule in rules for where, problem, remedy in rule]
 
@@ -193,11 +193,48 @@ def _twice(plan: Plan) -> Found:
 
 
 def _private(plan: Plan) -> Found:
-    """What is told of rows that the request only mentions, and that no look-up may show, must be withheld."""
+    """Rows that the request only mentions are used by nothing, and what is told of them, which no look-up may show, must be withheld."""
+    mentioned = {name for name, role in plan.roles.items() if role.role.only_said}
     for number, tell in enumerate(plan.tells):
-        hidden = sorted(name for name in tell.value.names if name in plan.roles and plan.roles[name].role.only_said)
+        hidden = sorted(tell.value.names & mentioned)
         if hidden and not tell.tell.withheld:
             yield f"tell[{number}]", f"{hidden[0]} is only mentioned, and {tell.value.source} is to be told", "write `withheld: true`"
+        elif not hidden and tell.about is not None and tell.tell.kind != "bool" and tell.about.names & mentioned:
+            yield f"tell[{number}]", f"{tell.value.source} is labelled by what is only mentioned", "label it by what it is about"
+    uses = {f"do.{call.name}.{name}": e.names for call in plan.calls() for name, e in call.arguments.items()}
+    uses |= {f"roles.{name}": role.needs | set(role.ancestors) for name, role in plan.roles.items() if name not in mentioned}
+    for where, names in uses.items():
+        for name in sorted(names & mentioned):
+            yield where, f"it uses {name}, which is only mentioned", "use what is meant, or leave out `only_said`"
+
+
+def matter_of(name: str) -> str:
+    """What a name ends in that belongs to a second or third matter of a composed request: `_2`."""
+    found = _MATTER.search(name)
+    return found[0] if found else ""
+
+
+_MATTER = re.compile(r"_\d+$")
+
+
+def _matters(plan: Plan) -> Found:
+    """A call is made with what its own matter says and shows, and a fact is labelled by its own matter."""
+    for call in plan.calls():
+        for name, expression in call.arguments.items():
+            for other in _owners(plan, expression):
+                if matter_of(other) != matter_of(call.name):
+                    yield f"do.{call.name}.{name}", f"{other} belongs to another matter of the request", "use what this one says"
+    for number, tell in enumerate(plan.tells):
+        values = {matter_of(name) for name in _owners(plan, tell.value)}
+        labels = {matter_of(name) for name in _owners(plan, tell.about)} if tell.about is not None else set()
+        if values and labels and values != labels:
+            yield f"tell[{number}]", f"{tell.value.source} is labelled by another matter of the request", "label it by its own"
+
+
+def _owners(plan: Plan, expression: Expression) -> set[str]:
+    """The slots, steps and roles that an expression uses, but who asks, who is the same in all matters."""
+    roots = {name for name, role in plan.roles.items() if not role.ancestors and not role.role.only_said}
+    return {*columns_of(expression.source, "say", FILE, ""), *(expression.names - roots - {"say", "policy"})}
 
 
 def _conditions_guard(steps: tuple[StepPlan, ...]) -> bool:

@@ -43,8 +43,8 @@ def ungrounded(subject: Subject) -> str | None:
 
 _ASKING = re.compile(
     r"\?|\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
-    r"read|remind|require|provide|determine|learn|let me have|count|add up|total|number|sum|amount|digits|balance|fee|due date|"
-    r"find out|look up|show)\b",
+    r"(?:please|kindly|and) name|(?:need|want|like) (?:the|its|his|her|their|your)|read|remind|require|provide|determine|learn|let me have|count|"
+    r"add up|total|number|sum|amount|digits|find out|look up|show)\b",
     re.IGNORECASE,
 )
 """Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that ask nothing at all."""
@@ -52,7 +52,7 @@ _ASKING = re.compile(
 
 def _unasked(subject: Subject) -> str | None:
     """Return the first fact of a task whose request asks nothing at all. Whether it asks for *this* fact is for a person to read."""
-    if subject.plan.intent.outcome != "fulfil" or not subject.facts or _ASKING.search(subject.candidate.request):
+    if subject.plan.intent.outcome != "fulfil" or not subject.facts or _ASKING.search(subject.candidate.request.replace("to say", "")):
         return None
     fact = subject.facts[0]
     return f"the request asks nothing, and the {fact.kind} {fact.value} must be told"

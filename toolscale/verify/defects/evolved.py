@@ -38,6 +38,8 @@ def _taken_back(ground: Ground, candidate: Candidate, rng: random.Random, *, exc
         changed = _renamed(intent, {name: was}, {})
         roles = {**intent.roles, **{each: intent.roles[each].model_copy(update={"only_said": each == name}) for each in (name, was)}}
         changed = changed.model_copy(update={"roles": roles if exchanged else intent.roles})
+    if (changed.do, changed.tell, changed.roles) == (intent.do, intent.tell, intent.roles):  # what is done depends on it through a look-up alone
+        return None
     return twist(ground, candidate, changed, f"{was} is used for {name}")
 
 
