@@ -15,7 +15,7 @@ from itertools import combinations, islice
 from typing import Any
 
 from toolscale.environment import Environment
-from toolscale.language import state_facts
+from toolscale.language import contains_words, state_facts
 from toolscale.language.clauses import bare_label
 from toolscale.records import Fact, ToolCall
 from toolscale.sandbox import Rows
@@ -261,7 +261,7 @@ class MutantMaker:
 
     def _false_facts(self, subject: Subject) -> Iterator[Trajectory]:
         for position, fact in enumerate(subject.told):
-            for value in self._other_values(subject, fact):
+            for value in self._other_values(subject, fact) if not _is_label(fact, subject.told) else ():
                 changed = (*subject.told[:position], fact.model_copy(update={"value": value}), *subject.told[position + 1 :])
                 yield Trajectory("fact", "wrong", subject.writes, state_facts(changed, subject.today))
 
@@ -293,7 +293,9 @@ class MutantMaker:
                 yield Trajectory("exchanged", "wrong", subject.writes, state_facts(changed, subject.today))
 
     def _unsaid(self, subject: Subject) -> Iterator[Trajectory]:
-        for position in range(len(subject.told)):
+        for position, fact in enumerate(subject.told):
+            if _is_label(fact, subject.told):
+                continue
             rest = (*subject.told[:position], *subject.told[position + 1 :])
             yield Trajectory("unsaid", "wrong", subject.writes, state_facts(rest, subject.today) if rest else "I have taken care of it.")
 
@@ -313,6 +315,11 @@ class MutantMaker:
             if len(rivals) >= 3 and fact.kind != "number":
                 listed = [Fact(kind=fact.kind, value=value) for value in (*rivals[:6], fact.value)]
                 yield Trajectory("shotgun", "wrong", subject.writes, state_facts((*subject.told, *listed), subject.today))
+
+
+def _is_label(fact: Fact, told: Sequence[Fact]) -> bool:
+    """Whether a fact is said as soon as another one is said under its label: "For Cedar Insurance, the amount is $42"."""
+    return fact.kind in ("text", "digits") and any(contains_words(other.about, str(fact.value)) for other in told if other.about is not None)
 
 
 def _plain_values(schema: Mapping[str, Any], today: str) -> list[Any]:
