@@ -26,6 +26,7 @@ class Catalogue:
         self.environment = environment
         self.intents: dict[str, Intent] = {intent.id: intent for intent in environment.spec.intents.intents}
         self.plans, self.rules = compile_plans(environment)
+        self._compiler = PlanCompiler(environment)
         self._evolved = lru_cache(KEPT)(self._compile)
         self._queries = lru_cache(KEPT)(self._compile_case)
 
@@ -43,10 +44,10 @@ class Catalogue:
 
     def _compile(self, intent_id: str, evolutions: tuple[str, ...]) -> Plan:
         intent = evolve(self.environment, self.intents, intent_id, evolutions)
-        compiler = PlanCompiler(self.environment)
-        plan = compiler.compile_intent(intent, self.rules)
+        self._compiler.issues.clear()
+        plan = self._compiler.compile_intent(intent, self.rules)
         if plan is None:
-            raise Inapplicable("; ".join(str(issue) for issue in compiler.issues))
+            raise Inapplicable("; ".join(str(issue) for issue in self._compiler.issues))
         return plan
 
     def _compile_case(self, intent_id: str, evolutions: tuple[str, ...]) -> tuple[RoleQuery, ...]:

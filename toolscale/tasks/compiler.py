@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
@@ -10,7 +11,7 @@ from toolscale.records import CallStep, ColumnType, Description, EachStep, FindS
 from toolscale.tasks.lint import lint_plan
 from toolscale.tasks.names import NO_TABLES, Expression, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
 from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan
-from toolscale.tasks.tools import finders, parameter_types, step_columns
+from toolscale.tasks.tools import Finder, finders, parameter_types, step_columns
 
 SLOT_TYPES: dict[str, ColumnType] = {
     "money": "cents", "date": "date", "number": "int", "text": "text", "bool": "bool", "digits": "text", "id": "text",
@@ -31,6 +32,7 @@ class PlanCompiler:
         self.environment = environment
         self.issues: list[SpecIssue] = []
         self._scope = starting_scope(environment)
+        self._finders: dict[tuple[Any, ...], list[Finder]] = {}
 
     def compile_rules(self) -> dict[str, RulePlan]:
         """Compile all rules of `rules.yaml`."""
@@ -118,7 +120,7 @@ class PlanCompiler:
             ancestors = [role.of, *roles[role.of].ancestors]
         description = self.environment.spec.language.describe.get(role.is_, {}).get(role.by) if role.by else None
         said = description.cols if description else ()
-        ways = finders(self.environment, role.is_, said, {ancestor: roles[ancestor].table for ancestor in ancestors})
+        ways = self._ways(role.is_, said, tuple((ancestor, roles[ancestor].table) for ancestor in ancestors))
         needed = self._needed(name, role, description, intent) | set(table.key)
         fitting = [way for way in ways if needed <= set(way.columns)]
         if not fitting:
@@ -150,6 +152,13 @@ class PlanCompiler:
             binds_of(statement, inner),
             frozenset(needs),
         )
+
+    def _ways(self, table: str, said: tuple[str, ...], ancestors: tuple[tuple[str, str], ...]) -> list[Finder]:
+        """The tools that find rows of a table, kept: evolved plans look for the same ones again and again."""
+        key = (table, said, ancestors)
+        if key not in self._finders:
+            self._finders[key] = finders(self.environment, table, said, dict(ancestors))
+        return self._finders[key]
 
     def _needed(self, name: str, role: Role, description: Description | None, intent: Intent) -> set[str]:
         """Columns of the role that any expression of the intent names."""
