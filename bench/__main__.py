@@ -19,14 +19,18 @@ from rich.table import Table
 from bench.floor import Floor, UnsharedStates, measure_floor
 from bench.memory import run_measured
 from bench.naive import NaiveStates
+from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
 from toolscale.environment import Environment, World, load_environment, populate
 from toolscale.records import Candidate, Judged
 from toolscale.tasks import CandidateSource
 from toolscale.verify import Judge
+from toolscale.verify.selftest import run_selftest
 from toolscale.verify.states import EndStates
+from toolscale.verify.weakened import measure
 
 BLOCKS = 5
-WARM_UP = 40
+WARM_UP = 120
+PER_KIND = 20
 
 
 def draw(environment: Environment, scale: int, seed: int, count: int, kind: str = "plain") -> tuple[list[Candidate], float]:
@@ -92,14 +96,28 @@ def time_judge(environment: Environment, scale: int, count: int, kind: str = "pl
     return Timed(candidates[WARM_UP:], judged, drawing, seconds, busy)
 
 
-def floor_lines(name: str, environment: Environment, timed: Timed) -> list[tuple[str, float, str, float]]:
+def floor_lines(name: str, environment: Environment, timed: Timed, most_times: tuple[float, float]) -> list[tuple[str, float, str, float]]:
     """Measure how many times the floor judging takes: of the statements that are executed, and of those that would be if no list shared any."""
     lines = []
-    for which, states, most in (("executed", EndStates, 10.0), ("unshared", UnsharedStates, 6.0)):
+    for which, states, most in zip(("executed", "unshared"), (EndStates, UnsharedStates), most_times, strict=True):
         floor = measure_floor(environment, 1, timed.candidates, states)
         what = f"times the floor, {name}: {floor.statements:,.0f} statements {which}, {floor.seconds * 1e3:.2f} ms"
         lines.append((what, timed.ratio(floor), "<=", most))
     return lines
+
+
+def selftest_lines(environment: Environment) -> list[tuple[str, float, str, float]]:
+    """Plant defects of every kind and measure which share the judge finds, and how visibly weaker verifiers are that look at less."""
+    rows = populate(environment)
+    found = run_selftest(environment, rows, per_kind=PER_KIND, seed=1)
+    full, *weakened = measure(environment, rows, tasks=100, seed=1)
+    return [
+        (f"share of {found.planted} seeded defects rejected", found.rejected / found.planted, ">=", SELFTEST_REJECTED),
+        ("share rejected of the kind that is found least", min(row.share or 0.0 for row in found.kinds if not row.open), ">=", SELFTEST_KIND),
+        (f"share of {found.good} good candidates rejected for a wrong reason", len(found.wrongly) / found.good, "<=", SELFTEST_GOOD),
+        ("share of wrong trajectories that the verifier kills", full.wrong_killed, ">=", 1.0),
+        ("the same for the strongest of the weakened verifiers", max(each.wrong_killed for each in weakened), "<=", 0.99),
+    ]
 
 
 def time_naive(environment: Environment, count: int) -> float:
@@ -137,9 +155,12 @@ def main(domain: str, candidates: int, naive: int) -> None:
     killed = sorted(one.verdict.mutants_killed for one in accepted)
     lines = [
         ("plain candidates a second on one core, accepted and rejected", base.rate, ">=", 150.0),
-        ("evolved candidates a second on one core", evolved.rate, ">=", 80.0),
-        *floor_lines("plain", environment, base),
-        *floor_lines("evolved", environment, evolved),
+        ("evolved candidates through all gates a second on one core", 1 / evolved.judging, ">=", 80.0),
+        ("the same, drawn and put into words too", evolved.rate, ">=", 45.0),
+        ("share of evolved candidates accepted", sum(one.verdict.accepted for one in evolved.judged) / len(evolved.judged), ">=", 0.7),
+        *floor_lines("plain", environment, base, (12.0, 9.0)),
+        *floor_lines("evolved", environment, evolved, (8.0, 3.0)),
+        *selftest_lines(environment),
         ("times faster than copying the file and hashing all tables", slow * base.rate, ">=", 40.0),
         ("time a candidate with 10 times the rows", base.rate / tenfold.rate, "<=", 1.2),
         ("live mutants an accepted task, least", float(killed[0]), ">=", 5.0),
