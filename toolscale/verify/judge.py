@@ -16,6 +16,7 @@ from toolscale.sandbox import Rows, to_row_changes
 from toolscale.sandbox import state_hash as hash_of
 from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.evolution import Inapplicable
+from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection, inputs_of
 from toolscale.verify.ambiguity import Ambiguity
@@ -59,7 +60,7 @@ class Judge:
         self._ambiguity = Ambiguity(environment, self.reader)
         self._audit_share = audit_share
         self._auditor: World | None = None
-        self._rows = rows
+        self.rows = rows
         self._replica = Replica(environment.folder, seed, scale) if replica else None
         self.initial_state_hash = hash_of(environment.schema, rows)
         self._index: dict[str, dict[tuple[Any, ...], dict[str, Any]]] = {}
@@ -74,7 +75,7 @@ class Judge:
 
     def inputs(self, candidate: Candidate) -> Inputs:
         """What the request of a candidate says: its slots, and the described columns of the rows it is about. Rejection if those are not there."""
-        return inputs_of(self.plan_of(candidate), candidate, self._row)
+        return inputs_of(self.plan_of(candidate), candidate, self.row)
 
     def plan_of(self, candidate: Candidate) -> Plan:
         """Return the plan of a candidate. Rejection if the environment has none for it."""
@@ -90,12 +91,13 @@ class Judge:
             raise Rejection("schema", f"the environment has no intent {candidate.intent_id!r} with the slots {slots}")
         return plan
 
-    def _row(self, table: str, key: tuple[Any, ...]) -> dict[str, Any] | None:
+    def row(self, table: str, key: tuple[Any, ...]) -> dict[str, Any] | None:
+        """Return a row of the populated database, or None."""
         if table not in self._index:
             spec = self.environment.schema.tables[table]
             names = list(spec.columns)
             places = [names.index(column) for column in spec.key]
-            self._index[table] = {tuple(row[p] for p in places): dict(zip(names, row, strict=True)) for row in self._rows[table]}
+            self._index[table] = {tuple(row[p] for p in places): dict(zip(names, row, strict=True)) for row in self.rows[table]}
         return self._index[table].get(key)
 
     def judge(self, candidate: Candidate) -> Judged:
@@ -127,16 +129,32 @@ class Judge:
     def _subject(self, plan: Plan, candidate: Candidate, inputs: Inputs, recording: Recording) -> Subject:
         today = self.environment.spec.world.today
         net, touched = self.world.net_changes(), tuple(self.world.touched())
+        allowed = allowed_values(self.environment, recording, candidate.request, today)
+        if not all(recording.branches):
+            allowed |= self._values_asked_about(plan, candidate)
         subject = Subject(
             self.environment, plan, candidate, inputs, recording, self.states,
             net=net,
             touched=touched,
             golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
-            observed=observed_values(self.environment, recording), allowed=allowed_values(self.environment, recording, candidate.request, today),
+            observed=observed_values(self.environment, recording), allowed=allowed,
         )  # fmt: skip
         subject.accepted.add(subject.golden.changes)
         self._accept_interchangeable(subject)
         return subject
+
+    def _values_asked_about(self, plan: Plan, candidate: Candidate) -> frozenset[Any]:
+        """The values of the rows that a request is about: where its condition does not hold, an agent may still tell what was asked about them."""
+        found: set[Any] = set()
+        for name, role in plan.roles.items():
+            keys = candidate.bindings.get(name, ()) if role.role.take == "one" and not role.role.only_said else ()
+            for row in filter(None, (self.row(role.table, tuple(key)) for key in keys)):
+                columns = self.environment.schema.tables[role.table].columns
+                found |= {
+                    (kind, str(value)[:10] if kind == "date" else value)
+                    for column, value in row.items() if value is not None and (kind := KIND_OF_TYPE[columns[column].type]) != "bool"
+                }  # fmt: skip
+        return frozenset(found)
 
     def _accept_interchangeable(self, subject: Subject) -> None:
         """Add the end state of every other row of a `take: any` role to the accepted set."""
@@ -249,7 +267,7 @@ class Judge:
         if draw >= self._audit_share * 10_000:
             return "attested", "every tool was compared on both engines at admission; this task was not drawn"
         if self._auditor is None:
-            self._auditor = World(self.environment, self._rows, engine="duckdb")
+            self._auditor = World(self.environment, self.rows, engine="duckdb")
         calls = [(recorded.call.name, recorded.call.arguments) for recorded in subject.recording.calls]
         if replayed(self._auditor, calls) == self._fingerprint(subject):
             return "pass", "DuckDB gives the same results and row changes"
