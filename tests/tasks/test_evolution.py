@@ -96,6 +96,11 @@ def test_facts_of_one_kind_are_labelled_in_a_composition(bank: Court) -> None:
     assert len(set(labels)) == 2
 
 
+def test_a_yes_or_no_is_labelled_by_its_own_matter() -> None:
+    composed = evolved(load_environment("finance"), "raise_standing_order", "compose send_if_rich")
+    assert [tell.about for tell in composed.tell if tell.kind == "bool"] == ["payee_2.relation"]
+
+
 def test_a_refused_part_is_told_and_not_done(bank: Court) -> None:
     task = accepted(bank, "freeze_card", "compose refuse_over_daily_limit")
     assert task.outcome == "fulfil"

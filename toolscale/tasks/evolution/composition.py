@@ -90,6 +90,7 @@ def _bodies(environment: Environment, intent: Intent, second: Intent) -> tuple[R
             continue
         persona = one.persona or two.persona
         joins = (language.personas[persona].joins if persona else ()) or language.joins
+        joins = joins[_parts(intent) % 2 :: 2] or joins  # a third matter is not joined in the words of the second
         found.append((number * 7919 % 101, Request.model_construct(say=f"{one.say} {alternatives(joins)} {two.say}", persona=persona)))
     if not found or not language.joins:
         raise Inapplicable("no two phrasings of one kind of person, or no joins")

@@ -61,7 +61,7 @@ def labelled(environment: Environment, intent: Intent) -> Intent:
     for tell in intent.tell:
         alike = kinds[tell.kind] > 1 or (composed and tell.kind == "bool")
         if tell.about is None and tell.each is None and not tell.withheld and alike:
-            about = label_of(environment, intent, suffix_of(tell.is_))
+            about = label_of(environment, intent, suffix_of(f"{tell.is_} {tell.when or ''}"))
             if about is None:
                 raise Inapplicable(f"two facts of kind {tell.kind}, and nothing to name one of them by")
             tell = tell.model_copy(update={"about": about})
