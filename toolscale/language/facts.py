@@ -7,9 +7,10 @@ from typing import Any
 
 from toolscale.language.claims import is_claimed
 from toolscale.language.clauses import Answer, Labels, Scope, bare_label, read_answer
-from toolscale.language.corrections import is_past_of
+from toolscale.language.corrections import is_past, is_present_of, is_range
 from toolscale.language.counts import is_no_count, is_whole, without_parts
 from toolscale.language.mentions import Mention
+from toolscale.language.names import is_piece
 from toolscale.language.parts import part_finding
 from toolscale.language.polarity import polarity
 from toolscale.language.qualifiers import qualifier_at
@@ -50,16 +51,11 @@ class _Grading:
         self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
         names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         self.labels = Labels(answer, tuple(dict.fromkeys(names)))
-        self.parts = self._part_labels() if any(fact.kind == "bool" and fact.about for fact in facts) else None
-        self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
-        self.values = list(answer.mentions)
-        named = [self.labels, *([self.parts] if self.parts else [])]
-        if any(labels.spans for labels in named):  # the ending of a card names it and is told at once
-            self.values = [m for m in self.values if m.kind == "digits" or not any(labels.covers(m.start, m.end) for labels in named)]
-        self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
+        self.values = [m for m in answer.mentions if not self.labels.covers(m.start, m.end)] if self.labels.spans else list(answer.mentions)
+        self.texts = [span for fact in facts if fact.kind == "text" for span in self._spans(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
-        if any(m.kind == "number" for m in self.values) and any(fact.kind == "number" for fact in facts):
+        if any(fact.kind == "number" for fact in facts):
             self.values = [m for m in self.values if m.kind != "number" or not is_no_count(answer.lower, m)]
 
     def finding(self) -> str | None:
@@ -74,7 +70,7 @@ class _Grading:
 
     def _fact(self, position: int, fact: Fact) -> str | None:
         if fact.kind == "bool" and fact.about:
-            return part_finding(self.answer, self.parts or self._part_labels(), bare_label(fact.about), bool(fact.value))
+            return part_finding(self.answer, self._part_labels(), bare_label(fact.about), bool(fact.value))
         if fact.kind == "bool":
             said = polarity(self.answer.lower)
             wanted = "yes or done" if fact.value else "no or not done"
@@ -85,7 +81,7 @@ class _Grading:
         for start, end in places:
             if not is_claimed(self.answer, start, end, fact.kind in ("money", "number")) or self._superseded(fact, start):
                 continue
-            scope = self._scope(fact.kind, start, end, starts)
+            scope = self.labels.scope(start, starts)
             if position not in self.own or self._belongs(start, scope, self.own[position], strict):
                 if not (scope.loose and position in self.own):
                     return None
@@ -112,24 +108,30 @@ class _Grading:
 
     def _said(self, fact: Fact) -> tuple[int, int] | None:
         """Return where a value stands, in any reading and however firmly, outside of what may be said."""
-        wanted = str(fact.value).lower()
         for mention in self.values:
-            if mention.kind == fact.kind and any(wanted == str(reading).lower() for reading in mention.readings):
+            if mention.kind == fact.kind and str(fact.value).lower() in {str(reading).lower() for reading in mention.readings}:
                 return mention.start, mention.end
         if fact.kind not in ("text", "id", "digits"):
             return None
         fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
-        fine += [span for fact in self.facts if fact.about for span in self._spans(bare_label(fact.about))]
         return next((span for span in self._spans(str(fact.value)) if not _overlaps(*span, (*self.texts, *fine))), None)
 
     def _superseded(self, fact: Fact, start: int) -> bool:
         """Whether the value is only the past of another one (`the fee was $40; it's now $45`), or the whole of which a part is told."""
+        if sum(mention.kind == fact.kind for mention in self.values) < 2 or fact.kind not in _TYPED:
+            return False
         clauses, lower = self.answer.clauses, self.answer.lower
         here = clauses[self.answer.clause_at(start)]
+        past = is_past(lower, here.start, here.end)
+        if not past and fact.kind not in ("date", "number"):
+            return False
         rivals = [mention for mention in self._rival_mentions(fact.kind) if mention.qualifier is None]
-        for mention in rivals:
+        if fact.kind == "date" and any(is_range(lower, start, mention) for mention in rivals):
+            return True
+        for mention in rivals if past else ():
             there = clauses[self.answer.clause_at(mention.start)]
-            if there is not here and abs(there.sentence - here.sentence) <= 1 and is_past_of(lower, (here.start, here.end), (there.start, there.end)):
+            near = there is not here and abs(there.sentence - here.sentence) <= 1
+            if near and is_present_of(lower, (there.start, there.end), (here.start, here.end)):
                 return True
         return fact.kind == "number" and bool(rivals) and any(mention.start == start and is_whole(lower, mention) for mention in self.values)
 
@@ -144,15 +146,10 @@ class _Grading:
             return True
         return scope.near and own in scope.labels and self.labels.nearest(start) == own
 
-    def _scope(self, kind: str, start: int, end: int, starts: list[int]) -> Scope:
-        """Return what a value belongs to; the ending of a card does not belong to itself."""
-        scope = self.labels.scope(start, starts)
-        return scope._replace(labels=scope.labels - {self.answer.lower[start:end]}) if kind == "digits" else scope
-
     def _places(self, fact: Fact) -> tuple[list[int], list[tuple[int, int]]]:
         """Return where values of the kind stand, and where the value of the fact stands, firmly."""
         if fact.kind == "text":
-            spans = self._alone(str(fact.value))
+            spans = self._spans(str(fact.value))
             firm = [(start, end) for start, end in spans if qualifier_at(self.answer.lower, start, end) not in ("denied", "hedge")]
             return [start for start, _ in spans], firm
         mentions = [mention for mention in self.values if mention.kind == fact.kind]
@@ -169,19 +166,11 @@ class _Grading:
 
     def _spans(self, words: str) -> list[tuple[int, int]]:
         pattern = word_pattern(words)
-        return [found.span() for found in pattern.finditer(self.answer.lower)] if pattern else []
-
-    def _alone(self, words: str) -> list[tuple[int, int]]:
-        """Return where a text stands, but not as a part of a longer one that was seen (`Greenleaf` in `Greenleaf Market`)."""
-        spans, low = self._spans(words), words.lower()
-        seen = map(str, self.observed.get("text", ()) if spans else ())
-        covering = [span for other in seen if len(other) > len(words) and low in other.lower() for span in self._spans(other)]
-        return [(start, end) for start, end in spans if not any(begin <= start and end <= stop for begin, stop in covering)]
+        spans = (found.span() for found in pattern.finditer(self.answer.lower)) if pattern else ()
+        return [(start, end) for start, end in spans if not is_piece(self.answer.text, start, end)]
 
     def _fine(self, kind: str, reading: Any) -> bool:
         if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
-            return True
-        if kind == "digits" and str(reading) in self.endings:
             return True
         if kind in ("id", "digits", "text"):
             if ("text", reading) in self.allowed or ("text", str(reading).lower()) in self.allowed:
@@ -213,7 +202,7 @@ class _Grading:
         for mention in rivals:
             if seen is not None and not mention.readings & seen:
                 return f"a {kind} that nothing gave: {self.answer.text[mention.start : mention.end]}"
-            scope = self._scope(kind, mention.start, mention.end, starts)
+            scope = self.labels.scope(mention.start, starts)
             if None in own or not scope.near or scope.labels & own:
                 counted.add(min(mention.readings, default=None))
         if len(counted) > self.budget:
@@ -221,27 +210,23 @@ class _Grading:
         return None
 
     def _swapped(self, kind: str) -> str | None:
-        """Find a value of one label said of another, or one of no label said of a label in place of its own."""
-        by_label: dict[str, set[Any]] = {}
-        free: set[Any] = set()
-        for position, fact in enumerate(self.facts):
-            if fact.kind == kind:
-                (by_label.setdefault(self.own[position], set()) if position in self.own else free).add(fact.value)
-        if not by_label or len(by_label) + bool(free) < 2:
+        """Find a value of one label said of another, where labels tell the facts apart."""
+        if not self._strict(kind):
             return None
-        told = {value for values in by_label.values() for value in values}
+        by_label: dict[str, set[Any]] = {}
+        for position, label in self.own.items():
+            if self.facts[position].kind == kind:
+                by_label.setdefault(label, set()).add(self.facts[position].value)
         starts = [mention.start for mention in self.values if mention.kind == kind]
-        near: list[tuple[Mention, str]] = []
+        told = {value for values in by_label.values() for value in values}
         for mention in self.values:
-            if mention.kind == kind and not mention.qualifier and mention.readings & (told | free):
-                scope = self._scope(kind, mention.start, mention.end, starts)
-                if scope.near and len(scope.labels) == 1 and scope.labels <= by_label.keys():
-                    near.append((mention, next(iter(scope.labels))))
-        right = {label for mention, label in near if mention.readings & by_label[label]}
-        for mention, label in near:
-            said_of_none = mention.readings & free and (label in right or self.labels.is_passed(mention.end, label))
-            if not (mention.readings & by_label[label] or (said_of_none and not mention.readings & told)):
-                return f"says {self.answer.text[mention.start : mention.end]} of {label}"
+            if mention.kind != kind or mention.qualifier or not mention.readings & told:
+                continue
+            scope = self.labels.scope(mention.start, starts)
+            if scope.near and len(scope.labels) == 1:
+                (label,) = scope.labels
+                if label in by_label and not mention.readings & by_label[label]:
+                    return f"says {self.answer.text[mention.start : mention.end]} of {label}"
         return None
 
     def _rival_texts(self) -> str | None:
