@@ -50,7 +50,7 @@ _BEFORE = re.compile(
     r"(?:a\s+|the\s+)?$"
     r"|\b(?:increas|decreas|ris|rose|drop|fell|fall|climb|grew|grow|reduc|lower|rais|shrink|shrank|sank|jump|went\s+up|went\s+down|goes\s+up"
     r"|goes\s+down|go\s+up|"
-    r"go\s+down|gone\s+up|up|down|short|differ|exceed|over|under|missing|behind|ahead|off)\w*\s+(?:\w+\s+)?by\s*(?:an?\s+|exactly\s+)?$"
+    r"go\s+down|gone\s+up|up|down|short|differ|exceed|over(?!drawn)|under|missing|behind|ahead|off)\w*\s+(?:\w+\s+)?by\s*(?:an?\s+|exactly\s+)?$"
     r"|\b(?:increas|decreas|ris|rose|dropp|fell|climb|grew|jump)\w*\s+$"
     r"|[^\w\s]\s*[-–]\s*$|\d\s*(?:-|–|—)\s*$|\bweek\s+of\s+$|\b(?:days?|weeks?|months?)\s+from\s+$|\bas\s+of\s+$|\busual\s+$|\b(?:i"
     r"|we)\s+(?:\w+\s+)?(?:said|thought|wrote|quoted|claimed)\b"

@@ -7,8 +7,10 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from toolscale.language.corrections import take_back
+from toolscale.language.dates import MONTH_WORDS, WEEKDAYS
 from toolscale.language.mentions import Mention, lower_keeping_length, mentions
 from toolscale.language.names import is_piece
 from toolscale.language.tables import cell_at, dividers, numbers_rows
@@ -16,6 +18,9 @@ from toolscale.language.tables import cell_at, dividers, numbers_rows
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
 _MASKED_CARD = re.compile(r"[*•·]{3,}\s?(?=\d{4})")
 _MARKS = re.compile(r"[<*_`\\•·]")
+_STOP = re.compile(r"(?<=[A-Za-z\d])[.!?](?=\s+[A-Z])")
+_LAST_WORD = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
+_ABBREVIATIONS = frozenset((*MONTH_WORDS, *(name[:3] for name in WEEKDAYS), "tues", "thur", "thurs", "weds", "approx", "est", "min", "max", "number"))
 _CUT = re.compile(
     r"(?P<sentence>[.!?]+(?=[\s)\"'”]|$)|\n+)|[;|()]|,(?=\s)|\s[-–—]{1,2}\s|—"
     r"|\s(?:and|but|while|whereas|although|though|versus|vs\.?|compared with|compared to)(?=\s)"
@@ -24,7 +29,8 @@ _ASKING = re.compile(
     r"\W*(?:is|was|are|were|am|did|do|does|can|could|would|will|shall|should|may|might|have|has|had|what|which|how|who|whose|when|where|why)\b"
 )
 _UNSURE = re.compile(
-    r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|i think|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
+    r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|"
+    r"i think(?! you(?:'ll| will) (?:be|like|love))|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
     r"i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
@@ -33,6 +39,7 @@ _UNLIKE = re.compile(
 )
 _WHICH = re.compile(r"(?:\s+\w+)?,?\s+(?:which|whose|where|who|that)\b")
 _RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
+_PASSED = re.compile(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|the)\s+)?$")
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
 
 
@@ -73,12 +80,43 @@ def read_answer(answer: str, today: str) -> Answer:
     """Take off markup, find the values, and cut the text into clauses."""
     text = _MARKUP.sub("", _MASKED_CARD.sub("ending in ", answer)) if _MARKS.search(answer) else answer
     lower = lower_keeping_length(text)
-    found = take_back(lower, mentions(text, today))
+    found = take_back(lower, _mentions(text, today))
     lines = dividers(lower)
     if lines:
         found = tuple(mention for mention in found if not ((cell := cell_at(lower, mention.start, lines)) and numbers_rows(lower, cell)))
     clauses = tuple(_clauses(lower, found))
     return Answer(text, lower, found, clauses, tuple(clause.start for clause in clauses), lines)
+
+
+def _mentions(text: str, today: str) -> tuple[Mention, ...]:
+    """Read each stretch for itself. Many answers differ in one sentence only."""
+    found: list[Mention] = []
+    at = 0
+    for stretch in stretches(text):
+        found += [Mention(m.kind, m.readings, m.qualifier, m.start + at, m.end + at) for m in _stretch_mentions(stretch, today)]
+        at += len(stretch)
+    return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def _stretch_mentions(stretch: str, today: str) -> tuple[Mention, ...]:
+    return mentions(stretch, today)
+
+
+def stretches(text: str) -> list[str]:
+    """Cut a text where one sentence surely ends and another begins: what is read in one stretch does not depend on the others.
+
+    No pattern of a value, and no word around one that hedges or denies it, reaches across a full stop and a space before a capital letter, unless
+    the full stop belongs to an abbreviation (`approx. USD 5`, `Fri. March 20`) or to the number of a list (`1. Paid`).
+    """
+    cuts = [stop.end() for stop in _STOP.finditer(text) if _is_sure_end(text[: stop.start()][-16:])]
+    return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))] if cuts else [text]
+
+
+@lru_cache(maxsize=65536)
+def _is_sure_end(before: str) -> bool:
+    word = _LAST_WORD.search(before)
+    return word is not None and word["marker"] is None and word["word"].lower() not in _ABBREVIATIONS
 
 
 def _clauses(lower: str, found: tuple[Mention, ...]) -> list[Clause]:
@@ -156,6 +194,11 @@ class Labels:
         """Return the one label of the clause at `position` that stands nearest before it, or else first after it."""
         own = self._by_clause.get(self.answer.clause_at(position))
         return _nearest(own, position) if own else None
+
+    def is_passed(self, end: int, label: str) -> bool:
+        """Whether what ends at `end` only comes from the label or goes there: `the $3 were taken from your savings`."""
+        following = next((start for start, _, own in self.spans if start >= end and own == label), None)
+        return following is not None and _PASSED.search(self.answer.lower, end, following) is not None
 
     def _headed(self, position: int) -> frozenset[str]:
         """Return the labels in the header above a cell whose row has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from toolscale.language.claims import is_claimed
@@ -51,7 +52,10 @@ class _Grading:
         self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
         names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         self.labels = Labels(answer, tuple(dict.fromkeys(names)))
-        self.values = [m for m in answer.mentions if not self.labels.covers(m.start, m.end)] if self.labels.spans else list(answer.mentions)
+        self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
+        self.values = list(answer.mentions)
+        if self.labels.spans:  # the ending of a card names it and is told at once
+            self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._spans(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
@@ -81,7 +85,7 @@ class _Grading:
         for start, end in places:
             if not is_claimed(self.answer, start, end, fact.kind in ("money", "number")) or self._superseded(fact, start):
                 continue
-            scope = self.labels.scope(start, starts)
+            scope = self._scope(fact.kind, start, end, starts)
             if position not in self.own or self._belongs(start, scope, self.own[position], strict):
                 if not (scope.loose and position in self.own):
                     return None
@@ -114,6 +118,7 @@ class _Grading:
         if fact.kind not in ("text", "id", "digits"):
             return None
         fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
+        fine += [span for fact in self.facts if fact.about for span in self._spans(bare_label(fact.about))]
         return next((span for span in self._spans(str(fact.value)) if not _overlaps(*span, (*self.texts, *fine))), None)
 
     def _superseded(self, fact: Fact, start: int) -> bool:
@@ -146,6 +151,11 @@ class _Grading:
             return True
         return scope.near and own in scope.labels and self.labels.nearest(start) == own
 
+    def _scope(self, kind: str, start: int, end: int, starts: list[int]) -> Scope:
+        """Return what a value belongs to; the ending of a card does not belong to itself."""
+        scope = self.labels.scope(start, starts)
+        return replace(scope, labels=scope.labels - {self.answer.lower[start:end]}) if kind == "digits" else scope
+
     def _places(self, fact: Fact) -> tuple[list[int], list[tuple[int, int]]]:
         """Return where values of the kind stand, and where the value of the fact stands, firmly."""
         if fact.kind == "text":
@@ -171,6 +181,8 @@ class _Grading:
 
     def _fine(self, kind: str, reading: Any) -> bool:
         if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
+            return True
+        if kind == "digits" and str(reading) in self.endings:
             return True
         if kind in ("id", "digits", "text"):
             if ("text", reading) in self.allowed or ("text", str(reading).lower()) in self.allowed:
@@ -202,7 +214,7 @@ class _Grading:
         for mention in rivals:
             if seen is not None and not mention.readings & seen:
                 return f"a {kind} that nothing gave: {self.answer.text[mention.start : mention.end]}"
-            scope = self.labels.scope(mention.start, starts)
+            scope = self._scope(kind, mention.start, mention.end, starts)
             if None in own or not scope.near or scope.labels & own:
                 counted.add(min(mention.readings, default=None))
         if len(counted) > self.budget:
@@ -210,23 +222,27 @@ class _Grading:
         return None
 
     def _swapped(self, kind: str) -> str | None:
-        """Find a value of one label said of another, where labels tell the facts apart."""
-        if not self._strict(kind):
-            return None
+        """Find a value of one label said of another, or one of no label said of a label in place of its own."""
         by_label: dict[str, set[Any]] = {}
-        for position, label in self.own.items():
-            if self.facts[position].kind == kind:
-                by_label.setdefault(label, set()).add(self.facts[position].value)
-        starts = [mention.start for mention in self.values if mention.kind == kind]
+        free: set[Any] = set()
+        for position, fact in enumerate(self.facts):
+            if fact.kind == kind:
+                (by_label.setdefault(self.own[position], set()) if position in self.own else free).add(fact.value)
+        if not by_label or len(by_label) + bool(free) < 2:
+            return None
         told = {value for values in by_label.values() for value in values}
+        starts = [mention.start for mention in self.values if mention.kind == kind]
+        near: list[tuple[Mention, str]] = []
         for mention in self.values:
-            if mention.kind != kind or mention.qualifier or not mention.readings & told:
-                continue
-            scope = self.labels.scope(mention.start, starts)
-            if scope.near and len(scope.labels) == 1:
-                (label,) = scope.labels
-                if label in by_label and not mention.readings & by_label[label]:
-                    return f"says {self.answer.text[mention.start : mention.end]} of {label}"
+            if mention.kind == kind and not mention.qualifier and mention.readings & (told | free):
+                scope = self._scope(kind, mention.start, mention.end, starts)
+                if scope.near and len(scope.labels) == 1 and scope.labels <= by_label.keys():
+                    near.append((mention, next(iter(scope.labels))))
+        right = {label for mention, label in near if mention.readings & by_label[label]}
+        for mention, label in near:
+            said_of_none = mention.readings & free and (label in right or self.labels.is_passed(mention.end, label))
+            if not (mention.readings & by_label[label] or (said_of_none and not mention.readings & told)):
+                return f"says {self.answer.text[mention.start : mention.end]} of {label}"
         return None
 
     def _rival_texts(self) -> str | None:

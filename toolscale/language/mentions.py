@@ -189,9 +189,9 @@ class _Scan:
     def dollars(self, start: int) -> Found | None:
         """Read `$5`, `-$5`, `minus $5`."""
         found = money_at(self.lower, start)
-        before = self.lower[max(0, start - 10) : start]
+        before = self.lower[max(0, start - 13) : start]
         minus = before.endswith("-") and (len(before) == 1 or not before[-2].isalnum()) and not before.endswith("--")
-        if found and (minus or before.endswith(("minus ", "negative "))):
+        if found and (minus or before.endswith(("minus ", "negative ", "overdrawn by "))):
             return "money", frozenset(-item for item in found[1]), found[2]
         return found
 

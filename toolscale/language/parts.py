@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from toolscale.language.clauses import Answer, Labels
 from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, leading_polarity
@@ -45,6 +46,7 @@ def part_finding(answer: Answer, labels: Labels, label: str, done: bool) -> str 
     return None if said else f"does not plainly say {wanted} of {label}"
 
 
+@lru_cache(maxsize=16384)
 def _verdict(text: str, before: bool | None) -> bool | None:
     """Return what a clause says; one that goes on without a subject (`and sent $5 to ..`) says done if it is not denied."""
     leading = leading_polarity(text)

@@ -67,15 +67,16 @@ _YES = re.compile(
     rf"""
     (?:^|[\s,])(?<!not\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
     | (?<!not\s)\bwent\sthrough\b | \ball\sset\b | \btaken\scare\sof\b | (?<!not\s)\bsuccessfully\b
-    | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|\w+ly)\s)*{PARTICIPLE}
-    | \b(?:i|we)\s(?:(?:just|also|already|now|went\sahead\sand|\w+ly)\s)*{PARTICIPLE}
+    | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|not\sonly|\w+ly)\s)*{PARTICIPLE}
+    | \b(?:i|we)\s(?:(?:not\sonly|just|also|already|now|went\sahead\sand|\w+ly)\s)*{PARTICIPLE}
     | \b(?:i|we)\swent\sahead\b | \bgone\sahead\b
     """,
     re.VERBOSE,
 )
 _WEAK_YES = re.compile(
     r"(?<!could\s)(?<!should\s)(?<!must\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!may\s)(?<!that\s)"
-    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}|(?<!that\s)\b(?:is|are|was|were)\s(?:(?:now|all|both)\s)?{PARTICIPLE}"
+    rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}"
+    rf"|(?:(?<!that\s)\b(?:is|are|was|were)|\b(?:it|this|everything)'s|^\W*that's)\s(?:(?:now|all|both)\s)?{PARTICIPLE}|(?<!not\s)\ball\sdone\sfor\b"
 )
 _NOMINAL_YES = re.compile(
     r"\W*(?:(?:your|the)\s)?(?:(?:payment|transfer|bill|card|order|booking|refund|dispute|appointment|reservation|loan|request|money)\s)?"
@@ -97,7 +98,9 @@ _NO_REFUSAL = re.compile(
     r"|failed|unable)\b"
     r"|\b(?:unless|until|without|before|if|till)\s(?:you|your|i\shave\syour|i\sget\syour|we\shave\syour)\b.*?"
     r"(?:confirm|say|tell|agree|approve|approval|go-ahead|permission|consent|okay|ok\b|provide|give|verify|answer)"
-    r"|\b(?:any|every|no|some)(?:thing|one|body)\selse\b|\bthe\srest\b|\b(?:any|no)\s(?:other|further|additional)\b|\bnothing\s(?:that\s)?(?:i|we)\b"
+    r"|\b(?:any|every|no|some)(?:thing|one|body)\selse\b"
+    r"|\bthe\srest\b(?!(?:\sof\s(?:it|them|(?:the|that|your)\s(?:money|amount|payment|transfer|sum)))?\s(?:was|were|is|are|has|have|did|could|can|will|"
+    r"failed|never)\b)|\b(?:any|no)\s(?:other|further|additional)\b|\bnothing\s(?:that\s)?(?:i|we)\b"
     r"|^\W*(?:last\stime|previously|at\sfirst|initially|in\sthe\spast|earlier)\b|\b(?:before|at\sfirst|initially|earlier)\W*$"
 )
 _NO_ACT = re.compile(

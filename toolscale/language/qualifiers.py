@@ -46,12 +46,12 @@ _TRIMMED = "(*\"'“[,"
 def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
     """Return what the words right before and after a value make of it."""
     after = _AFTER.match(lower, end)
-    if after:
-        return "hedge" if after["hedge"] else "bound"
     words = lower[max(0, start - 32) : start].split()
+    last = words[-1].lstrip(_TRIMMED) if words else ""
+    if after:  # "about $5 or more" is no firmer than "about $5"
+        return "hedge" if after["hedge"] or last in _HEDGES or last[-1:] in tuple("~≈±") else "bound"
     if not words:
         return None
-    last = words[-1].lstrip(_TRIMMED)
     before = words[-2].lstrip(_TRIMMED) if len(words) > 1 else ""
     if last in _HEDGES or last[-1:] in "~≈±":
         return "hedge" if last else None

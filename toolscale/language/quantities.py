@@ -47,7 +47,7 @@ _CLOCK = re.compile(
 _HOUR_IN_WORDS = re.compile(rf"{_AM_PM}")
 _PAST_THE_HOUR = re.compile(rf"(?:half|quarter)\s(?:past|to|after)\s(?:\d{{1,2}}|{NUMBER_WORDS_PATTERN})(?!\w)|half\s(?:past|to)\b")
 _HALF = re.compile(r"half\san?\s(?P<unit>grand|thousand|hundred|million|dozen|dollar)\b(?P<dollars>\s(?:us\s)?(?:dollars?|bucks?)\b)?")
-_AND_A_HALF = re.compile(r"\sand\sa\s(?:half|quarter)(?:\s(?:hundred|thousand|million|grand|k))?\b")
+_AND_A_HALF = re.compile(r"\sand\sa\s(?:(?P<half>half)|quarter)(?:\s(?P<scale>hundred|thousand|million|grand|k))?\b")
 _OTHER_DOLLARS = re.compile(r"\s?(?:cad|aud|nzd|hkd|sgd|mxn|twd|brl|canadian|australian|new\szealand|singapore|hong\skong|mexican|pesos?)\b")
 _OTHER_SIGN = re.compile(r"(?<!\w)(?!us$)[a-z]{1,3}$")
 _IN = re.compile(r"\bin\s(?:about\s|around\s|roughly\s)?$")
@@ -101,9 +101,10 @@ def indefinite_at(lower: str, position: int, clock: Clock) -> Found | None:
     if not found:
         return quantity_at(lower, position, clock)
     if found["money"]:
+        whole = 100_000 if found["money"] == "grand" else 100
         if half := _AND_A_HALF.match(lower, found.end()):
-            return "money", frozenset[int](), half.end()
-        return "money", frozenset((100_000 if found["money"] == "grand" else 100,)), found.end()
+            return "money", frozenset((whole + whole // (2 if half["half"] else 4),)) if half["scale"] is None else frozenset[int](), half.end()
+        return "money", frozenset((whole,)), found.end()
     if found["dozen"]:
         return "number", frozenset((12,)), found.end()
     return _span(found, 1, lower, position, clock)
