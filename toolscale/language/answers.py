@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolscale.language.clauses import bare_label
+from toolscale.language.clauses import bare_label, is_card_ending
 from toolscale.language.dates import MONTHS, WEEKDAYS, parse_day
 from toolscale.language.numerals import number_in_words
 from toolscale.language.render import full_date, money, money_in_words
@@ -79,7 +79,9 @@ _NOUNS = {"money": "amount", "date": "date", "number": "number", "digits": "card
 
 
 def _yours(label: str) -> str:
-    """Return "your joint account" for a common noun, the name itself for a proper one."""
+    """Return "your joint account" for a common noun, "the card ending in 4821" for digits, the name itself for a proper one."""
+    if is_card_ending(label):
+        return f"the card ending in {label}"
     if len(bare_label(label).split()) < len(label.split()):
         return f"your {label.split(maxsplit=1)[1]}"
     return f"your {label}" if label[:1].islower() else label

@@ -251,6 +251,8 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str]) -> Iterator[tuple[int
     last: tuple[int, int, str] | None = None
     for found in pattern.finditer(answer.lower):
         start, end = found.span()
+        if _is_other_figure(answer, found):
+            continue
         if _UNLIKE.search(answer.lower, max(0, start - 24), start) and not _WHICH.match(answer.lower, end):
             continue
         if last and not answer.lower[last[1] : start].strip(" "):
@@ -262,6 +264,18 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str]) -> Iterator[tuple[int
         last = start, end, f"{label}\n" if is_piece(answer.text, start, end) else label
     if last:
         yield last
+
+
+def _is_other_figure(answer: Answer, spot: re.Match[str]) -> bool:
+    """Whether digits that look like the ending of a card are (part of) an amount, a date or another value."""
+    if not is_card_ending(spot[0]):
+        return False
+    return any(m.kind not in ("digits", "number", "marker") and m.start < spot.end() and spot.start() < m.end for m in answer.mentions)
+
+
+def is_card_ending(label: str) -> bool:
+    """Whether a label is the last four digits of a card."""
+    return len(label) == 4 and label.isascii() and label.isdigit()
 
 
 def _nearest(own: list[tuple[int, str]], position: int) -> str:

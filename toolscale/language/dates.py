@@ -46,7 +46,8 @@ _DATE = re.compile(
 )
 
 _MONTH_END = re.compile(
-    rf"(?:end|last\s+day)\s+of\s+(?:(?P<which>the|this|next|last)\s+month|(?P<month>{_MONTH_PATTERN}))\b(?:,?\s+(?P<year>{_YEAR}))?|month(?:'s\s|-)end\b"
+    rf"(?:end|last\s+day)\s+of\s+(?:(?P<which>the|this|next|last)\s+month|(?P<month>{_MONTH_PATTERN}))\b(?:,?\s+(?P<year>{_YEAR}))?"
+    r"|month(?:'s\s|-)end\b"
 )
 _CLEARLY_NEARER = 7
 _SAME_YEAR = 45

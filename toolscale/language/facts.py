@@ -56,7 +56,7 @@ class _Grading:
         self.values = list(answer.mentions)
         if self.labels.spans:  # the ending of a card names it and is told at once
             self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
-        self.texts = [span for fact in facts if fact.kind == "text" for span in self._spans(str(fact.value))]
+        self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
         if any(fact.kind == "number" for fact in facts):
@@ -159,7 +159,7 @@ class _Grading:
     def _places(self, fact: Fact) -> tuple[list[int], list[tuple[int, int]]]:
         """Return where values of the kind stand, and where the value of the fact stands, firmly."""
         if fact.kind == "text":
-            spans = self._spans(str(fact.value))
+            spans = self._alone(str(fact.value))
             firm = [(start, end) for start, end in spans if qualifier_at(self.answer.lower, start, end) not in ("denied", "hedge")]
             return [start for start, _ in spans], firm
         mentions = [mention for mention in self.values if mention.kind == fact.kind]
@@ -178,6 +178,13 @@ class _Grading:
         pattern = word_pattern(words)
         spans = (found.span() for found in pattern.finditer(self.answer.lower)) if pattern else ()
         return [(start, end) for start, end in spans if not is_piece(self.answer.text, start, end)]
+
+    def _alone(self, words: str) -> list[tuple[int, int]]:
+        """Return where a text stands, but not as a part of a longer one that was seen (`Greenleaf` in `Greenleaf Market`)."""
+        spans, low = self._spans(words), words.lower()
+        seen = map(str, self.observed.get("text", ()) if spans else ())
+        covering = [span for other in seen if len(other) > len(words) and low in other.lower() for span in self._spans(other)]
+        return [(start, end) for start, end in spans if not any(begin <= start and end <= stop for begin, stop in covering)]
 
     def _fine(self, kind: str, reading: Any) -> bool:
         if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):

@@ -26,8 +26,8 @@ _UNDONE = (
 _NO = re.compile(
     rf"""
     \b(?:can\s?not|can't|could{_NOT}|won't|will\snot|would{_NOT})\b
-        (?!\s+(?:wait|believe|thank|find|see|hesitate|lose|go\swrong|miss|complain|affect|change|cost|need|have\sto|notice|mind|agree\smore|not|help|reach|worry|dream|want|
-            say|tell|confirm|resist|imagine|recommend|stress|be\s+(?:undone|reversed|used|changed|charged|happier|easier|simpler|better)))
+        (?!\s+(?:wait|believe|thank|find|see|hesitate|lose|go\swrong|miss|complain|affect|change|cost|need|have\sto|notice|mind|agree\smore|not|help|reach|
+            worry|dream|want|say|tell|confirm|resist|imagine|recommend|stress|be\s+(?:undone|reversed|used|changed|charged|happier|easier|simpler|better)))
     | (?:\bunable|(?:\bnot|n't)\s(?:currently\s|yet\s)?able)\s+to\b
     | (?:\bnot|n't)\s(?:possible|allowed|permitted|eligible|authori[sz]ed|approved|accepted|available)\b | \bimpossible\b | \bineligible\b
     | \b(?:i|we)\s(?:do|did|have|had){_NOT}\b{_OTHER_THAN_ACTS} | \b(?:i|we)'ve\snot\b{_OTHER_THAN_ACTS}
@@ -99,8 +99,8 @@ _NO_REFUSAL = re.compile(
     r"|\b(?:unless|until|without|before|if|till)\s(?:you|your|i\shave\syour|i\sget\syour|we\shave\syour)\b.*?"
     r"(?:confirm|say|tell|agree|approve|approval|go-ahead|permission|consent|okay|ok\b|provide|give|verify|answer)"
     r"|\b(?:any|every|no|some)(?:thing|one|body)\selse\b"
-    r"|\bthe\srest\b(?!(?:\sof\s(?:it|them|(?:the|that|your)\s(?:money|amount|payment|transfer|sum)))?\s(?:was|were|is|are|has|have|did|could|can|will|"
-    r"failed|never)\b)|\b(?:any|no)\s(?:other|further|additional)\b|\bnothing\s(?:that\s)?(?:i|we)\b"
+    r"|\bthe\srest\b(?!(?:\sof\s(?:it|them|(?:the|that|your)\s(?:money|amount|payment|transfer|sum)))?\s(?:was|were|is|are|has|have|did|could|can"
+    r"|will|failed|never)\b)|\b(?:any|no)\s(?:other|further|additional)\b|\bnothing\s(?:that\s)?(?:i|we)\b"
     r"|^\W*(?:last\stime|previously|at\sfirst|initially|in\sthe\spast|earlier)\b|\b(?:before|at\sfirst|initially|earlier)\W*$"
 )
 _NO_ACT = re.compile(
