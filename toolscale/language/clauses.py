@@ -30,7 +30,8 @@ _ASKING = re.compile(
 )
 _UNSURE = re.compile(
     r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|"
-    r"i think(?! you(?:'ll| will) (?:be|like|love))|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
+    r"i think(?! you(?:'ll| will) (?:be (?:\w+ )?(?:pleased|happy|glad|delighted|relieved)|like|love)\b)|"
+    r"i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
     r"i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )

@@ -65,7 +65,7 @@ _NO_CUES = (
 
 _YES = re.compile(
     rf"""
-    (?:^|[\s,])(?<!not\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
+    (?:^|[\s,])(?<!not\s)(?<!never\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
     | (?<!not\s)\bwent\sthrough\b | \ball\sset\b | \btaken\scare\sof\b | (?<!not\s)\bsuccessfully\b
     | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|not\sonly|\w+ly)\s)*{PARTICIPLE}
     | \b(?:i|we)\s(?:(?:not\sonly|just|also|already|now|went\sahead\sand|\w+ly)\s)*{PARTICIPLE}
