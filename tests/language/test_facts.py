@@ -61,7 +61,6 @@ def test_golden_answer_is_graded_as_a_person_would(expected: str, facts: str, an
 REJECTED_THOUGH_RIGHT = {
     "You don't have any open orders at the moment.",
     "Only one of your three cards is frozen.",
-    "| | Checking | Savings |\\n|---|---|---|\\n| Balance | $842.10 | $3,100.00 |",
     "That is more than I may send in one day: the limit is $500.00.",
 }
 

@@ -22,12 +22,9 @@ _NO = (
     "Of course I looked into it, but I cannot do that.",
 )
 _PART_YES = (
-    "That is done for {}.",
-    "It's done for {}.",
-    "I have done that for {}.",
-    "All done for {}.",
-    "I have taken care of that for {}: it's done.",
-)
+    "I have done that for {}.", "I've gone ahead and done that for {}.", "I have now done that for {}.", "I've done that for {}.",
+    "I have just done that for {}.",
+)  # fmt: skip
 _PART_NO = (
     "I'm sorry, but I couldn't do that for {}.",
     "I am sorry, that was not possible for {}.",
@@ -46,20 +43,26 @@ def state_facts(facts: Sequence[Fact], today: str, style: int = 0) -> str:
     written and in what stands around them.
     """
     style %= STYLES
-    told = [fact for fact in facts if not fact.withheld]
-    answers = [(_YES if fact.value else _NO)[style] for fact in told if _is_of_all(fact)]
-    refused = any(_is_of_all(fact) and not fact.value for fact in told)
-    parts = {fact.about for fact in told if fact.kind == "bool" and not fact.value}
-    sentences = [_sentence(fact, style, refused=refused or (fact.about is not None and fact.about in parts)) for fact in told if not _is_of_all(fact)]
+    answers, told = [], []
+    refused, parts = False, set()
+    for fact in facts:
+        if fact.withheld:
+            continue
+        if fact.kind != "bool":
+            told.append(fact)
+        elif fact.about is None:
+            answers.append((_YES if fact.value else _NO)[style])
+            refused |= not fact.value
+        else:
+            told.append(fact)
+            if not fact.value:
+                parts.add(fact.about)
+    sentences = [_sentence(fact, style, refused=refused or (fact.about in parts)) for fact in told]
     if style == 2:
         body = "\n".join(f"- {sentence}" for sentence in sentences)
         return "\n".join(filter(None, (*dict.fromkeys(answers), _OPENING[style] if not (refused or parts) and body else "", body)))
     opening = "" if answers or parts else _OPENING[style]
     return " ".join(filter(None, (opening, *dict.fromkeys(answers), *sentences, _CLOSING[style])))
-
-
-def _is_of_all(fact: Fact) -> bool:
-    return fact.kind == "bool" and fact.about is None
 
 
 def _sentence(fact: Fact, style: int, *, refused: bool) -> str:

@@ -9,101 +9,133 @@ from toolscale.language.clauses import Answer
 
 _RESET = re.compile(r".*(?:[:;]\s|\b(?:because|as|since|so|due\s+to|given|than|where|which|that\s+is|until)\b)", re.DOTALL)
 _NEGATION = re.compile(
-    r"(?:\b(?:not|never|nor|neither|none|nobody|nothing|cannot|hardly|barely|scarcely|without|except|excluding|excludes?|unlike|no\s+longer)\b|n't\b"
+    r"(?:\b(?:not|never|nor|neither|none|nobody|nothing|cannot|hardly|barely|scarcely|without|except|excluding|excludes?|unlike|no\s+longer"
+    r"|instead\s+of|rather\s+than)\b|n't\b"
     r"|\bfar\s+from\b|\bnowhere\s+near\b|\b(?:anything|everything|all)\s+but\b|\b(?:apart|aside)\s+from\b|\bbesides\b|\bfail(?:s|ed)?\s+to\b"
-    r"|\bno\b(?!\.|\s+(?:problem|worries|doubt|later|more|less|need|matter|other|further|additional|changes?)\b)|\black(?:s|ing)?\b)"
+    r"|\bno\b(?!\.|\s+(?:problem|worries|doubt|later|more|less|need|matter|other|further|additional|changes?)\b)|\black(?:s|ing)?\b|\byet\s+to\b"
+    r"|\bwill\s+become\b)"
     r"(?!\s+only\b|\s+just\b)"
 )
 _ACT = (
-    r"(?:pay|send|transfer|move|schedule|freeze|unfreeze|make|go|take|renew|cancel|book|order|ship|return|exchange|refund|do|proceed"
-    r"|approve|use|cover|"
+    r"(?:pay|send|transfer|move|schedule|freeze|unfreeze|make|go|take|renew|cancel|book|order|ship|return|exchange|refund|do|proceed|approve|use"
+    r"|cover|"
     r"exceed|spend|waive|accept|issue|apply|place|process|complete|execute|carry|change|update|withdraw|dispute|reschedule|reserve|pass|top|raise|"
     r"settle|wire|paid|sent|transferred|moved|scheduled|frozen|made|gone|taken|renewed|cancelled|canceled|booked|ordered|shipped|returned|"
-    r"refunded|done|approved|used|covered|exceeded|spent|processed|completed|changed|updated|disputed|settled|wired|allow|permit|able"
-    r"|possible|enough)"
+    r"refunded|done|approved|used|covered|exceeded|spent|processed|completed|changed|updated|disputed|settled|wired|allow|permit|able|possible"
+    r"|enough)"
 )
 _UNDONE = re.compile(rf"\s*(?:\w+ly\s+|yet\s+|be(?:en)?\s+|have\s+|able\s+to\s+|going\s+to\s+)*{_ACT}\b")
 _DEFINITE = re.compile(r"\b(?:the|your|this|that|its|their|my|our|his|her|which|with|under|within|due|limit)\b")
 _BEFORE = re.compile(
     r"\b(?:would|could|should|might|may|must|ought\s+to|'d)\s+(?:\w+ly\s+|now\s+|then\s+|still\s+|also\s+|only\s+|have\s+)*"
-    r"(?:be|been|have|cost|come|total|amount|leave|make|mean|bring|give|fall|read)\b(?!\s+(?:over|above|beyond|more|outside|against|too"
-    r"|exceed|in\s+excess))"
+    r"(?:be|been|have|cost|come|total|amount|leave|make|mean|bring|give|fall|read)\b(?!\s+(?:over|above|beyond|more|outside|against|too|exceed"
+    r"|in\s+excess))"
     r"|\b(?:it|that|this|there|balance|fee|total|amount)'d\b|\bwouldn't|\bused\s+to\b|\bgoing\s+to\s+be\b"
-    r"|\b(?:seem|appear)(?:s|ed)?\s+(?:to|like)\b|\bsupposed\s+to\b|\b(?:i'd|i\s+would|let's)\s+say\b|\b(?:likely|apparently|seemingly"
-    r"|allegedly|reportedly)\b"
-    r"|\b(?:guess|estimate[ds]?|reckon|doubt|assum\w+|hopefully|hoping|hope|suspect|imagine|pretend|suppose|predict\w*|expect(?:s|ed"
-    r"|ing)?|forecast\w*)\b"
+    r"|\b(?:seem|appear)(?:s|ed)?\s+(?:to|like)\b|\bsupposed\s+to\b|\b(?:i'd|i\s+would|let's)\s+say\b|\b(?:likely|apparently|seemingly|allegedly"
+    r"|reportedly)\b"
+    r"|\b(?:guess|estimate[ds]?|reckon|doubt|assum\w+|hopefully|hoping|hope|suspect|imagine|pretend|suppose|predict\w*|expect(?:s|ed|ing)?"
+    r"|forecast\w*)\b"
     r"|\b(?:if|whether|unless|e\.g\.|example|instance|hypothetical\w*)(?=\W|$)|\bsuch\s+as\b"
     r"|\b(?:somewhere|anywhere|neighbou?rhood|ballpark|vicinity)\b|\bin\s+the\s*$"
+    r"|\b(?:normally|usually|typically|often|generally|sometimes|occasionally|ordinarily|theoretically|in\s+theory|on\s+average|otherwise"
+    r"|chances?|odds|rumou?r)\b"
+    r"|\b(?:possible|probable|plausible|conceivable)\s+that\b|\b(?:can|could|might|may)\s+(?:\w+\s+)?(?:be|reach|cost|go|vary|pay|keep|want)\b"
+    r"|\bonce\s+you\b"
+    r"|\bas\s+(?:high|low|much|little|many|few|early|late)\s+as\b|\b(?:tried|try|attempted)\s+to\b|\bnot\s*[:,]\s*$"
+    r"|\b(?:was|am|been|were)\s+(?:told|informed)\b|\b(?:colleague|neighbou?r|elsewhere|other\s+(?:banks?|shops?|stores?|customers?))\b"
     r"|\b(?:false|untrue|incorrect|wrong|mistaken|mistakenly|wrongly|myth)\b|\bclaims?\b"
     r"|\b(?:twice|thrice|double|triple|half|third|quarter|percent|%|part|portion|fraction|share|multiples?|most|some|any)\s+(?:of\s+)?"
-    r"(?:the\s+|that\s+|your\s+|this\s+)?(?:\w+\s+)?$"
-    r"|\b(?:half|twice|double|triple)\b|\d\s*[x×*]\s*$|\b(?:further|additional|another|extra|plus|minus|times|less|starts?\s+at"
-    r"|starting\s+at|capped\s+at)\s+"
+    r"(?:the\s+|that\s+|your\s+|this\s+)?(?:(?!by\b|at\b|to\b|for\b|is\b|are\b|was\b|from\b|in\b|with\b)\w+\s+)?$"
+    r"|\d\s*[x×*]\s*$|\b(?:further|additional|another|extra|plus|minus|times|less|starts?\s+at|starting\s+at|capped\s+at)\s+"
     r"(?:a\s+|the\s+)?$"
-    r"|\b(?:increas|decreas|ris|rose|drop|fell|fall|climb|grew|grow|reduc|lower|rais|shrink|shrank|sank|jump|went\s+up|went\s+down"
-    r"|goes\s+up|goes\s+down|go\s+up|"
+    r"|\b(?:increas|decreas|ris|rose|drop|fell|fall|climb|grew|grow|reduc|lower|rais|shrink|shrank|sank|jump|went\s+up|went\s+down|goes\s+up"
+    r"|goes\s+down|go\s+up|"
     r"go\s+down|gone\s+up|up|down|short|differ|exceed|over(?!drawn)|under|missing|behind|ahead|off)\w*\s+(?:\w+\s+)?by\s*(?:an?\s+|exactly\s+)?$"
     r"|\b(?:increas|decreas|ris|rose|dropp|fell|climb|grew|jump)\w*\s+$"
-    r"|[^\w\s]\s*[-–]\s*$|\d\s*(?:-|–|—)\s*$|\bweek\s+of\s+$|\b(?:days?|weeks?|months?)\s+from\s+$|\bas\s+of\s+$"
+    r"|[^\w\s]\s*[-–]\s*$|\d\s*(?:-|–|—)\s*$|\bweek\s+of\s+$|\b(?:days?|weeks?|months?)\s+from\s+$|\bas\s+of\s+$|\busual\s+$|\b(?:i"
+    r"|we)\s+(?:\w+\s+)?(?:said|thought|wrote|quoted|claimed)\b"
 )
-_RANGE = re.compile(r"\bfrom\s+(?:a\s+|the\s+)?$|\d\s*(?:to|through)\s*$")
+_FROM = re.compile(r"\bfrom\s+(?:a\s+|the\s+)?$")
+_RANGE = re.compile(r"\d\s*(?:to|through)\s*$")
 _MOVED = re.compile(r"\b(?:chang|mov|rais|increas|decreas|reduc|lower|went|go(?:es|ne)|dropp|rose|fell|updat|reschedul|adjust|up|down)\w*\b")
 _BEFORE_CUES = re.compile(
-    r"n't|'d\b|[%x×*:\d–-]|\b(?:not?|nev|nor|neit|nob|none|nothing|no|cannot|hard|bare|scarc|with|exc|unl|far|nowh|any|all|every|apart"
-    r"|aside|besid|fail|lack|would|could|"
+    r"n't|'d\b|[%x×*:\d–-]|\b(?:not?|nev|nor|neit|nob|none|nothing|no|cannot|hard|bare|scarc|with|exc|unl|far|nowh|any|all|every|apart|aside"
+    r"|besid|fail|lack|would|could|"
     r"should|might|may|must|ought|used|going|seem|appear|suppos|say|like|appar|alleg|report|guess|estim|reck|doubt|assum|hop|suspect|imag|pret|pred|"
-    r"expect|fore|if|wheth|e\.g|exam|inst|hypo|such|some|neigh|ball|vicin|in the|false|untrue|incor|wrong|mist|myth|claim|twice|thri|doub"
-    r"|trip|half|third|"
-    r"quart|perc|part|port|frac|share|multi|most|furth|add|anoth|extra|plus|minus|times|less|start|from|cap|by|incr|decr|ris|rose|drop"
-    r"|fell|clim|grew|jump|"
-    r"week|days?|months?|as of|you|they|he|she|someone|somebody|please|confirm|check|verify|make|ensure|forget|ignore|disregard|remember|don)"
+    r"expect|fore|if|wheth|e\.g|exam|inst|hypo|such|some|neigh|ball|vicin|in the|false|untrue|incor|wrong|mist|myth|claim|twice|thri|doub|trip"
+    r"|half|third|"
+    r"quart|perc|part|port|frac|share|multi|most|furth|add|anoth|extra|plus|minus|times|less|start|from|cap|by|incr|decr|ris|rose|drop|fell|clim"
+    r"|grew|jump|"
+    r"week|days?|months?|as of|yet|become|said|wrote|quoted|instead|rather|normal|usual|typic|often|gener|sometimes|occas|ordin|theor|in theor"
+    r"|on av|otherw|chance|odds|rumo"
+    r"|possib|probab|plaus|conceiv|can|once|as|tried|"
+    r"try|attempt|told|informed|been|coll|other|else|you|they|he|she|someone|somebody|please|confirm|check|verify|make|ensure|forget|ignore"
+    r"|disregard|remember|don)"
 )
 _ORDERED = re.compile(
-    r"\W*(?:(?:but|and|so)\s+)?(?:please\s+)?(?:confirm|check|verify|make\s+sure|ensure|forget|ignore|disregard|don't|do\s+not|never"
-    r"|tell\s+me|enter|pay|send)\b"
+    r"\W*(?:(?:but|and|so)\s+)?(?:please\s+)?(?:confirm|check|verify|make\s+sure|ensure|forget|ignore|disregard|don't|do\s+not|never|tell\s+me"
+    r"|enter|pay|send)\b"
 )
 _ATTRIBUTED = re.compile(
-    r"\W*(?:(?:but|and|so|while|although|though)\s+)?(?:you|they|he|she|someone|somebody|your\s+(?:friend|mother|husband|wife))(?:'ve|'d"
-    r"|\s+have|\s+had|\s+were|\s+was)?\s+"
-    r"(?:\w+ly\s+|also\s+|just\s+)?(?:said|say|told|mention(?:ed)?|ask(?:ed)?|claim(?:ed)?|thought|think|believed?|wrote|assumed?"
-    r"|expect(?:ed)?|hoped?|wanted|"
+    r"\W*(?:(?:but|and|so|while|although|though)\s+)?(?:you|they|he|she|someone|somebody|your\s+(?:friend|mother|husband|wife))(?:'ve|'d|\s+have"
+    r"|\s+had|\s+were|\s+was)?\s+"
+    r"(?:\w+ly\s+|also\s+|just\s+)?(?:said|say|told|mention(?:ed)?|ask(?:ed)?|claim(?:ed)?|thought|think|believed?|wrote|assumed?|expect(?:ed)?"
+    r"|hoped?|wanted|"
     r"want|requested|suggested|quoted|guess(?:ed)?|estimated|remember(?:ed)?|recall(?:ed)?)\b"
 )
 _AFTER = re.compile(
     r"\s*(?:(?:is|was|are|were|has|have|does|did|do|can|could|would|will)(?:\s+not|n't|\s+never)\s+(?:been\s+|be\s+|actually\s+|really\s+)?"
     r"(?:the|your|my|its|an?|what|right|correct|accurate|it|true|current|valid|apply|exist|hold|real|relevant|applicable|how)\b"
-    r"|(?:is|was|are|were|seems|looks|sounds|would\s+be)\s+(?:\w+ly\s+)?(?:wrong|incorrect|false|off|a\s+mistake|an?\s+error|outdated"
-    r"|a\s+guess|an\s+estimate|"
+    r"|(?:is|was|are|were|seems|looks|sounds|would\s+be)\s+(?:\w+ly\s+)?(?:wrong|incorrect|false|off|a\s+mistake|an?\s+error|outdated|a\s+guess"
+    r"|an\s+estimate|"
     r"my\s+(?:best\s+)?guess|a\s+typo|only\s+an\s+estimate|out\s+of\s+date)\b"
     r"|(?:more|extra|off|over|under|less|fewer|cheaper|higher|lower|greater|smaller|bigger|short|too)\b(?!\s+to\b|\s+the\s+(?:weekend|phone))"
     r"|(?:could|might|may|would)\s+(?:\w+ly\s+|also\s+)?be\b(?!\s+(?:over|above|beyond|more))"
-    r"|plus\b|and\s+(?:change|a\s+half|some|counting)\b|[-–]?\s?something\b|[-–]\s?\$?\d|\+|[x×*]\s*\d|times\b|(?:to|through)\s+\$?\d"
+    r"|plus\b|and\s+(?:change|a\s+half|some|counting)\b|[-–]?\s?something\b|[-–]\s?\$?\d|\+|[x×*]\s*\d|times\s+(?:\d|the\b|that\b|as\b)|(?:to"
+    r"|through)\s+\$?\d"
+    r"|(?:figure|price|amount|number|sum|date|value)?\s*(?:\w+\s+){0,2}(?:no\s+longer\s+(?:applies|apply|holds?|valid|current|correct|accurate)"
+    r"|(?:is|was)\s+(?:outdated|wrong|not\s+what))\b"
+    r"|for\s+(?:others|everyone|non-?members|members|new|other|someone|somebody|people)\b|before\s+tax|excluding|not\s+(?:counting|including)"
+    r"|you\s+(?:mentioned|quoted|said|saw)\b|what\s+you'd"
     r"|(?:range|ballpark|mark|area)\b|ago\b|out\s+of\b|until\s+(?:yesterday|recently|last)\b|at\s+first\b)"
 )
 _AFTER_ANYWHERE = re.compile(
-    r"\b(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|on\s+condition|more\s+or\s+less|i\s+(?:think|guess|believe"
-    r"|suppose|reckon|assume|hope)|"
+    r"\b(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|on\s+condition|more\s+or\s+less|i\s+(?:think|guess|believe|suppose"
+    r"|reckon|assume|hope)|once\s+you|when\s+you|"
     r"apparently|probably|presumably|supposedly|maybe|perhaps|possibly|at\s+a\s+guess|estimated?|roughly|approximately|"
     r"as\s+far\s+as\s+i|off\s+the\s+top|if\s+memory|thereabouts)\b"
 )
 _FOLLOWING = re.compile(
-    r"\W*(?:(?:but|and|though|or)\s+)?(?:only\s+)?(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|in\s+case"
-    r"|i\s+(?:think|guess|believe|suppose|reckon|"
-    r"assume|hope)|apparently|probably|presumably|supposedly|maybe|perhaps|possibly|more\s+or\s+less|give\s+or\s+take|roughly"
-    r"|approximately|approx|estimate[ds]?|an\s+estimate|"
-    r"as\s+far\s+as\s+i|off\s+the\s+top|plus\b|subject\s+to|at\s+a\s+guess|or\s+so|or\s+thereabouts|unconfirmed|not\s+confirmed|change"
-    r"|a\s+half|counting|some\s+change|tentative(?:ly)?|hypothetical(?:ly)?|"
-    r"(?:that|this|which)\s+(?:is|was)(?:\s+not|n't)\s+(?:right|correct|true|accurate)|(?:which|that|this)\s+(?:is|was)\s+(?:wrong"
-    r"|incorrect|false|a\s+mistake)"
+    r"\W*(?:(?:but|and|though|or)\s+)?(?:only\s+)?(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|in\s+case|i\s+(?:think"
+    r"|guess|believe|suppose|reckon|"
+    r"assume|hope)|apparently|probably|presumably|supposedly|maybe|perhaps|possibly|more\s+or\s+less|give\s+or\s+take|roughly|approximately"
+    r"|approx|estimate[ds]?|an\s+estimate|"
+    r"as\s+far\s+as\s+i|off\s+the\s+top|plus\b|at\s+(?:the\s+)?(?:most|latest|earliest)|subject\s+to|at\s+a\s+guess|or\s+so|or\s+thereabouts"
+    r"|unconfirmed|not\s+confirmed|not\s+(?:counting"
+    r"|including)|excluding|before\s+tax|pending|to\s+be\s+confirmed|tbc|change|a\s+half|counting|some\s+change|tentative(?:ly)?|hypothetical(?:ly)?|"
+    r"(?:that|this|which)\s+(?:is|was)(?:\s+not|n't)\s+(?:right|correct|true|accurate)|(?:which|that|this)\s+(?:is|was)\s+(?:wrong|incorrect"
+    r"|false|a\s+mistake)"
     r"|no\s+longer|not\s+any\s*more)\b(?!\W*you\s+(?:have|need|want|would|wish|like|'d|should)\b)(?!\W*(?:there|anything|i\s+can|it\s+helps))"
 )
 _POLITE = re.compile(r"\b(?:let\s+me\s+know|feel\s+free|tell\s+me|contact\s+us|reach\s+out|just\s+ask|happy\s+to\s+help)\b")
+_TAG = 16
+"""Characters of a question that asks for a yes to what was said before it (`.., right?`)."""
 _ALL_BUT = re.compile(r"\b(?:anything|everything|all)\s+but$")
 _LEADING_CONDITION = re.compile(
-    r"\W*(?:(?:and|but|so|or|then|only|even)\s+)*(?:if|unless|assuming|suppose|supposing|provided|providing|imagine|in\s+case"
-    r"|had\s+(?:you|i|we|there)|"
-    r"as\s+long\s+as|so\s+long\s+as|for\s+example|for\s+instance|e\.g|hypothetically|say)\b"
+    r"\W*(?:(?:and|but|so|or|then|only|even)\s+)*(?:if|unless|assuming|suppose|supposing|provided|providing|imagine|in\s+case|had\s+(?:you|i|we"
+    r"|there)|"
+    r"as\s+long\s+as|so\s+long\s+as|for\s+example|for\s+instance|e\.g|hypothetically|say|normally|usually|typically|generally|ideally|otherwise"
+    r"|sometimes|"
+    r"in\s+theory|on\s+average|at\s+(?:best|worst)|in\s+the\s+(?:best|worst)\s+case|without\s+(?:the|a|any|your))\b"
+)
+_DOUBTED_AFTERWARDS = re.compile(
+    r"\W*(?:(?:but|though|although|however|that\s+said|or)\W+)*(?:i(?:'m|\s+am)\s+not\s+(?:\w+\s+)?(?:sure|certain|positive|confident)"
+    r"|i\s+(?:could|might|may)\s+be\s+"
+    r"(?:wrong|mistaken)|don't\s+quote|(?:that|this|it)(?:'s|\s+is|\s+was)\s+(?:\w+\s+)?(?:a\s+guess|an\s+estimate|my\s+guess|a\s+joke"
+    r"|approximate|unconfirmed|not\s+"
+    r"(?:certain|confirmed|final|correct|right))|just\s+(?:kidding|a\s+guess)|is\s+it\b|take\s+(?:that|this)\s+with|i\s+(?:cannot|can't"
+    r"|could\s+not|couldn't)\s+"
+    r"(?:confirm|verify|be\s+sure))"
 )
 _SENTENCE_DOUBT = re.compile(
     r"\b(?:doubt|best\s+guess|my\s+guess|as\s+far\s+as\s+i|if\s+i(?:'m|\s+am)\s+not\s+mistaken|if\s+i\s+(?:remember|recall)|if\s+memory|guessing|"
@@ -125,19 +157,33 @@ def is_claimed(answer: Answer, start: int, end: int, ranged: bool = True) -> boo
     here = clauses[index]
     if index and _ALL_BUT.search(lower, max(0, here.start - 16), here.start):
         return False
-    if not (here.firm and _claimed_after(lower[end : here.end]) and _claimed_before(lower[here.start : start], ranged)):
+    if not (_claimed_after(lower[end : here.end]) and _claimed_before(lower[here.start : start], ranged) and answer.is_firm(here)):
         return False
-    if index + 1 < len(clauses) and clauses[index + 1].sentence == here.sentence:
-        after = clauses[index + 1]
-        if not _POLITE.search(lower, here.start, after.end) and _FOLLOWING.match(lower, after.start, after.end):
+    return _is_left_standing(answer, index, end) and not _is_led_away(answer, index, start)
+
+
+def _is_left_standing(answer: Answer, index: int, end: int) -> bool:
+    """Whether what follows the clause of a value does not make it doubtful."""
+    clauses, lower = answer.clauses, answer.lower
+    here, after = clauses[index], index + 1
+    if after < len(clauses) and clauses[after].sentence == here.sentence:
+        following = clauses[after]
+        if following.asked and following.end - following.start < _TAG:
             return False
+        if _FOLLOWING.match(lower, following.start, following.end) and not _POLITE.search(lower, here.start, following.end):
+            return False
+    return here.whole[1] >= len(lower) or not _DOUBTED_AFTERWARDS.match(lower, here.whole[1] + 1)
+
+
+def _is_led_away(answer: Answer, index: int, start: int) -> bool:
+    """Whether the sentence, up to a value, begins with a condition or says that the speaker doubts it."""
+    clauses, lower, begin = answer.clauses, answer.lower, answer.clauses[index].whole[0]
     first = index
-    while first and clauses[first - 1].sentence == here.sentence:
+    while first and clauses[first - 1].sentence == clauses[index].sentence:
         first -= 1
-    if first < index and any(_LEADING_CONDITION.match(lower, clauses[at].start, clauses[at].end) for at in range(first, index)):
-        return False
-    begin = clauses[first].start
-    return first == index or not _SENTENCE_CUES.search(lower, begin, start) or not _SENTENCE_DOUBT.search(lower, begin, start)
+    if any(_LEADING_CONDITION.match(lower, clause.start, clause.end) for clause in clauses[first : index + 1]):
+        return True
+    return first < index and _SENTENCE_CUES.search(lower, begin, start) is not None and _SENTENCE_DOUBT.search(lower, begin, start) is not None
 
 
 @lru_cache(maxsize=16384)
@@ -145,7 +191,7 @@ def _claimed_before(before: str, ranged: bool) -> bool:
     """Whether the words of a clause before a value leave it claimed."""
     if not _BEFORE_CUES.search(before):
         return True
-    if ranged and _RANGE.search(before) and not _MOVED.search(before):
+    if ranged and (_FROM.search(before) or (_RANGE.search(before) and not _MOVED.search(before))):
         return False
     if _BEFORE.search(before) or _ORDERED.match(before) or _ATTRIBUTED.match(before) or _SENTENCE_DOUBT.search(before):
         return False

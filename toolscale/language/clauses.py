@@ -4,45 +4,54 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 from toolscale.language.corrections import take_back
 from toolscale.language.dates import MONTH_WORDS, WEEKDAYS
 from toolscale.language.mentions import Mention, lower_keeping_length, mentions
+from toolscale.language.names import is_piece
+from toolscale.language.tables import cell_at, dividers, numbers_rows
 
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
 _MASKED_CARD = re.compile(r"[*•·]{3,}\s?(?=\d{4})")
+_MARKS = re.compile(r"[<*_`\\•·]")
+_STOP = re.compile(r"(?<=[A-Za-z\d])[.!?](?=\s+[A-Z])")
+_LAST_WORD = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
+_ABBREVIATIONS = frozenset((*MONTH_WORDS, *(name[:3] for name in WEEKDAYS), "tues", "thur", "thurs", "weds", "approx", "est", "min", "max", "number"))
 _CUT = re.compile(
     r"(?P<sentence>[.!?]+(?=[\s)\"'”]|$)|\n+)|[;|()]|,(?=\s)|\s[-–—]{1,2}\s|—"
     r"|\s(?:and|but|while|whereas|although|though|versus|vs\.?|compared with|compared to)(?=\s)"
 )
-_STOP = re.compile(r"(?<=[A-Za-z\d])[.!?](?=\s+[A-Z])")
-_LAST_WORD = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
-_ABBREVIATIONS = frozenset((*MONTH_WORDS, *(name[:3] for name in WEEKDAYS), "tues", "thur", "thurs", "weds", "approx", "est", "min", "max", "number"))
 _ASKING = re.compile(
     r"\W*(?:is|was|are|were|am|did|do|does|can|could|would|will|shall|should|may|might|have|has|had|what|which|how|who|whose|when|where|why)\b"
 )
 _UNSURE = re.compile(
     r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|"
-    r"i think(?! you(?:'ll| will) (?:be|like|love))|i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
+    r"i think(?! you(?:'ll| will) (?:be (?:\w+ )?(?:pleased|happy|glad|delighted|relieved)|like|love)\b)|"
+    r"i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
     r"i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
+_UNLIKE = re.compile(
+    r"\b(?:not|unlike|instead\s+of|rather\s+than|other\s+than|except(?:\s+for)?)\s+(?:(?:in|from|for|to|on|of)\s+)?(?:(?:your|the|my)\s+)?$"
+)
+_WHICH = re.compile(r"(?:\s+\w+)?,?\s+(?:which|whose|where|who|that)\b")
 _RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
 _PASSED = re.compile(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|the)\s+)?$")
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
 
 
-class Clause(NamedTuple):
-    """A stretch of the text. `firm`: what stands in it is claimed, not asked, supposed or doubted."""
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A stretch of the text. `whole`: the sentence that it is in, as a stretch; `asked`: nothing that stands in it is claimed."""
 
     start: int
     end: int
     sentence: int
-    firm: bool
+    whole: tuple[int, int]
     asked: bool
 
 
@@ -55,33 +64,44 @@ class Answer:
     mentions: tuple[Mention, ...]
     clauses: tuple[Clause, ...]
     starts: tuple[int, ...]
+    dividers: tuple[tuple[int, int], ...]
+    """Where the lines stand that part the headers of tables from their rows."""
 
     def clause_at(self, position: int) -> int:
         """The index of the clause in which a position lies."""
         return max(bisect_right(self.starts, position) - 1, 0)
 
+    def is_firm(self, clause: Clause) -> bool:
+        """Whether what stands in a clause is claimed, not asked, supposed or doubted."""
+        return not (clause.asked or _UNSURE.search(self.lower, *clause.whole) or _SUPPOSED.match(self.lower, clause.start, clause.end))
+
 
 @lru_cache(maxsize=16384)
 def read_answer(answer: str, today: str) -> Answer:
     """Take off markup, find the values, and cut the text into clauses."""
-    text = _MARKUP.sub("", _MASKED_CARD.sub("ending in ", answer))
+    text = _MARKUP.sub("", _MASKED_CARD.sub("ending in ", answer)) if _MARKS.search(answer) else answer
+    lower = lower_keeping_length(text)
+    found = take_back(lower, _mentions(text, today))
+    lines = dividers(lower)
+    if lines:
+        found = tuple(mention for mention in found if not ((cell := cell_at(lower, mention.start, lines)) and numbers_rows(lower, cell)))
+    clauses = tuple(_clauses(lower, found))
+    return Answer(text, lower, found, clauses, tuple(clause.start for clause in clauses), lines)
+
+
+def _mentions(text: str, today: str) -> tuple[Mention, ...]:
+    """Read each stretch for itself. Many answers differ in one sentence only."""
     found: list[Mention] = []
-    clauses: list[Clause] = []
-    starts: list[int] = []
-    lowers: list[str] = []
     at = 0
     for stretch in stretches(text):
-        lower, mentioned, cut = _read_stretch(stretch, today)
-        if at + len(stretch) < len(text):
-            cut = cut[:-1]  # nothing stands between the full stop and the next stretch
-        sentence = len(clauses)
-        found += [Mention(kind, readings, qualifier, start + at, end + at) for kind, readings, qualifier, start, end in mentioned]
-        clauses += [Clause(start + at, end + at, number + sentence, firm, asked) for start, end, number, firm, asked in cut]
-        starts += [clause.start + at for clause in cut]
-        lowers.append(lower)
+        found += [Mention(m.kind, m.readings, m.qualifier, m.start + at, m.end + at) for m in _stretch_mentions(stretch, today)]
         at += len(stretch)
-    lower = "".join(lowers)
-    return Answer(text, lower, take_back(lower, tuple(found)), tuple(clauses), tuple(starts))
+    return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def _stretch_mentions(stretch: str, today: str) -> tuple[Mention, ...]:
+    return mentions(stretch, today)
 
 
 def stretches(text: str) -> list[str]:
@@ -98,15 +118,6 @@ def stretches(text: str) -> list[str]:
 def _is_sure_end(before: str) -> bool:
     word = _LAST_WORD.search(before)
     return word is not None and word["marker"] is None and word["word"].lower() not in _ABBREVIATIONS
-
-
-@lru_cache(maxsize=65536)
-def _read_stretch(text: str, today: str) -> tuple[str, tuple[Mention, ...], tuple[Clause, ...]]:
-    """Read one stretch for itself. Many answers differ in one sentence only."""
-    lower = lower_keeping_length(text)
-    found = mentions(text, today)
-    clauses = _clauses(lower, found)
-    return lower, found, tuple(clauses)
 
 
 def _clauses(lower: str, found: tuple[Mention, ...]) -> list[Clause]:
@@ -131,16 +142,11 @@ def _clauses(lower: str, found: tuple[Mention, ...]) -> list[Clause]:
 def _sentence(lower: str, pieces: list[tuple[int, int]], number: int, question: bool) -> list[Clause]:
     begin, end = pieces[0][0], pieces[-1][1]
     asks = question and _ASKING.match(lower, begin, end) is not None
-    unsure = _UNSURE.search(lower, begin, end) is not None
-    clauses = []
-    for start, stop in pieces:
-        asked = asks or (question and stop == end)
-        firm = not (asked or unsure or _SUPPOSED.match(lower, start, stop))
-        clauses.append(Clause(start, stop, number, firm, asked))
-    return clauses
+    return [Clause(start, stop, number, (begin, end), asks or (question and stop == end)) for start, stop in pieces]
 
 
-class Scope(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Scope:
     """The labels to which a value belongs. `near`: said in its own sentence; `loose`: taken over from a sentence that names several."""
 
     labels: frozenset[str]
@@ -157,8 +163,7 @@ class Labels:
     def __init__(self, answer: Answer, labels: tuple[str, ...]):
         self.answer = answer
         pattern = _label_pattern(labels)
-        found = pattern.finditer(answer.lower) if pattern else ()
-        self.spans = [(spot.start(), spot.end(), " ".join(spot[0].split())) for spot in found if not _is_other_figure(answer, spot)]
+        self.spans = list(_label_spans(answer, pattern)) if pattern else []
         self._by_clause: dict[int, list[tuple[int, str]]] = {}
         for start, _, label in self.spans:
             self._by_clause.setdefault(answer.clause_at(start), []).append((start, label))
@@ -171,6 +176,8 @@ class Labels:
         """Return the labels of the value at `position`; `values` are the positions of all values of its kind."""
         index = self.answer.clause_at(position)
         sentence = self.answer.clauses[index].sentence
+        if self.answer.dividers and self.spans and (headed := self._headed(position)):
+            return Scope(headed, True, False)
         if paired := self._paired(position, sentence, values):
             return Scope(frozenset((paired,)), True, False)
         own = self._by_clause.get(index)
@@ -193,6 +200,13 @@ class Labels:
         """Whether what ends at `end` only comes from the label or goes there: `the $3 were taken from your savings`."""
         following = next((start for start, _, own in self.spans if start >= end and own == label), None)
         return following is not None and _PASSED.search(self.answer.lower, end, following) is not None
+
+    def _headed(self, position: int) -> frozenset[str]:
+        """Return the labels in the header above a cell whose row has none."""
+        cell = cell_at(self.answer.lower, position, self.answer.dividers)
+        if cell is None or any(cell.row[0] <= start < cell.row[1] for start, _, _ in self.spans):
+            return frozenset()
+        return frozenset(label for start, _, label in self.spans if cell.head[0] <= start < cell.head[1])
 
     def _inherited(self, index: int, sentence: int) -> Scope:
         clauses, lower = self.answer.clauses, self.answer.lower
@@ -227,6 +241,30 @@ class Labels:
         if len(here) < 2 or not (max(here) < labels[0][0] or labels[-1][0] < min(here)):
             return None
         return labels[here.index(position)][1] if len(here) == len(labels) and position in here else "\n"
+
+
+def _label_spans(answer: Answer, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
+    """Yield where labels stand.
+
+    One that is told from another (`not your joint account`) stands nowhere; two in a row (`joint savings`) and a piece of a longer name are the
+    label of something else.
+    """
+    last: tuple[int, int, str] | None = None
+    for found in pattern.finditer(answer.lower):
+        start, end = found.span()
+        if _is_other_figure(answer, found):
+            continue
+        if _UNLIKE.search(answer.lower, max(0, start - 24), start) and not _WHICH.match(answer.lower, end):
+            continue
+        if last and not answer.lower[last[1] : start].strip(" "):
+            last = last[0], end, answer.lower[last[0] : end]
+            continue
+        if last:
+            yield last
+        label = " ".join(found[0].split())
+        last = start, end, f"{label}\n" if is_piece(answer.text, start, end) else label
+    if last:
+        yield last
 
 
 def _is_other_figure(answer: Answer, spot: re.Match[str]) -> bool:

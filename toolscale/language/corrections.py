@@ -7,8 +7,8 @@ import re
 from toolscale.language.mentions import Mention
 
 _CUES = re.compile(
-    r"sorry|correct|actually|i mean|rather|wait|apolog|edit|misspoke|misread|mistake|wrong|scratch|make (?:that|it)|oops|strike|no[,:]"
-    r"|pardon|typo|ignore|"
+    r"sorry|correct|actually|i mean|rather|wait|apolog|edit|misspoke|misread|mistake|wrong|scratch|make (?:that|it)|oops|strike|no[,:]|pardon"
+    r"|typo|ignore|"
     r"disregard|my bad|second thought|i stand|update:|should (?:be|read|say)|meant|- no\b|~~"
 )
 _STRONG = (
@@ -16,8 +16,8 @@ _STRONG = (
     r"|to)\s+correct\s+(?:that|this|myself|it)"
     r"|my\s+mistake|(?:that|this|it|which)(?:'s|\s+is|\s+was)\s+(?:a\s+mistake|wrong|incorrect|not\s+right|an\s+error|a\s+typo)"
     r"|(?:i\s+)?made\s+a\s+mistake"
-    r"|scratch\s+that|strike\s+that|ignore\s+that|disregard\s+that|make\s+(?:that|it)|oops|whoops|edit|typo|my\s+bad"
-    r"|on\s+second\s+thoughts?|i\s+stand\s+corrected"
+    r"|scratch\s+that|strike\s+that|ignore\s+that|disregard\s+that|make\s+(?:that|it)|oops|whoops|edit|typo|my\s+bad|on\s+second\s+thoughts?"
+    r"|i\s+stand\s+corrected"
     r"|(?:it|that)\s+should\s+(?:be|read|say)|or\s+rather|rather|wait|hold\s+on|hang\s+on|pardon)"
 )
 _WEAK = r"(?:so\s+sorry|sorry(?:\s+about\s+that)?|my\s+apologies|apologies|i\s+apologi[sz]e|excuse\s+me|actually|no|well|er|um|uh|hmm|that\s+is)"
@@ -33,35 +33,33 @@ _BETWEEN = re.compile(
 _TAKEN_BACK = re.compile(
     r"[\W_]*(?:(?:sorry|oops|wait|no|hmm|actually|apologies)\W+)*(?:scratch\s+that|strike\s+that|ignore\s+that|disregard\s+that"
     r"|never\s+mind\s+that|i\s+misspoke|i\s+misread"
-    r"|(?:that|this|which|it)(?:'s|\s+is|\s+was)\s+(?:a\s+mistake|wrong|incorrect|not\s+right|not\s+correct|an\s+error|a\s+typo"
-    r"|out\s+of\s+date|outdated)"
+    r"|(?:that|this|which|it)(?:'s|\s+is|\s+was)\s+(?:a\s+mistake|wrong|incorrect|not\s+right|not\s+correct|an\s+error|a\s+typo|out\s+of\s+date"
+    r"|outdated)"
     r"|(?:that|this)\s+(?:isn't|wasn't)\s+(?:right|correct|it|true)|correction)\b"
 )
 _PAST = re.compile(
     r"\b(?:was|were|previous(?:ly)?|before|old|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used\s+to|until|had\s+been|at\s+first|earlier)\b"
 )
 _PRESENT = re.compile(
-    r"\W*(?:(?:and|but|so|however|though)\W+)*(?:(?:it|that|this|they)\b|now\b|is\b|has\b|currently\b|today\b|(?:the|your)\s+(?:new"
-    r"|current|latest|actual)\s+(?P<noun>\w+))"
+    r"\W*(?:(?:and|but|so|however|though)\W+)*(?:(?:it|that|this|they)\b|now\b|is\b|has\b|currently\b|today\b|(?:the|your)\s+(?:new|current"
+    r"|latest|actual)\s+(?P<noun>\w+))"
 )
 _NEAR = 90
+_RANGE = re.compile(r"[\w ,]{3,30}?(?:-|–|—|\bto\b|\bthrough\b|\buntil\b|\btill\b)\s*(?:on\s+)?(?:the\s+)?$")
+_MOVED = re.compile(r"\b(?:mov|chang|reschedul|extend|push|shift|postpon|delay|updat|brought|bring|put|renew)\w*\b")
 
 
 def take_back(lower: str, found: tuple[Mention, ...]) -> tuple[Mention, ...]:
     """Mark values as denied that a correction replaces, or takes back without giving another."""
-    if len(lower) < 4 or not _CUES.search(lower):
+    if not found or not _CUES.search(lower, found[0].end):
         return found
     kept = list(found)
     for index, mention in enumerate(found):
         following = next((other for other in found[index + 1 :] if other.kind == mention.kind), None)
-        if _TAKEN_BACK.match(lower, mention.end) or (following and (_replaces(lower, mention, following) or _is_struck(lower, mention))):
+        struck = lower.startswith("~~", mention.end) and lower[: mention.start].endswith("~~")
+        if struck or _TAKEN_BACK.match(lower, mention.end) or (following and _replaces(lower, mention, following)):
             kept[index] = mention._replace(qualifier="denied")
     return tuple(kept)
-
-
-def _is_struck(lower: str, mention: Mention) -> bool:
-    """Whether a value is crossed out: `~~$40~~ $45`."""
-    return lower[max(0, mention.start - 2) : mention.start] == "~~" and lower.startswith("~~", mention.end)
 
 
 def _replaces(lower: str, mention: Mention, following: Mention) -> bool:
@@ -73,9 +71,20 @@ def _replaces(lower: str, mention: Mention, following: Mention) -> bool:
     return between["strong"] is not None or between["noun"] is None or between["noun"] in lower[max(0, mention.start - _NEAR) : mention.end].split()
 
 
-def is_past_of(lower: str, clause: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Whether the clause tells how something was, of which the other clause tells how it is now; clauses are stretches of the text."""
-    if not _PAST.search(lower, *clause):
+def is_past(lower: str, start: int, end: int) -> bool:
+    """Whether a clause tells how something was."""
+    return _PAST.search(lower, start, end) is not None
+
+
+def is_present_of(lower: str, clause: tuple[int, int], past: tuple[int, int]) -> bool:
+    """Whether a clause tells how that is now which another clause tells how it was; clauses are stretches of the text."""
+    present = _PRESENT.match(lower, *clause)
+    return present is not None and (present["noun"] is None or present["noun"] == "one" or present["noun"] in lower[slice(*past)])
+
+
+def is_range(lower: str, start: int, other: Mention) -> bool:
+    """Whether a date is one end of a stretch of time with another (`March 20 to March 25`), or what was moved from; where it was moved to is none."""
+    first, last = sorted((start, other.start))
+    if last - first > 40 or not _RANGE.match(lower[first:last]):
         return False
-    present = _PRESENT.match(lower, *other)
-    return present is not None and (present["noun"] is None or present["noun"] == "one" or present["noun"] in lower[slice(*clause)])
+    return start == first or not _MOVED.search(lower, max(0, first - 60), first)

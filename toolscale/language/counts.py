@@ -15,7 +15,8 @@ _NO_NOUN = frozenset((
     "altogether", "so", "but",
 ))  # fmt: skip
 _SPAN = re.compile(
-    r"[\s-](?:(?:more|full|whole|long|short)\s+)?(?:(?:business|working|calendar|week)[\s-]?(?:days?|weeks?)|seconds?|secs?|minutes?|mins?|hours?|hrs?|weeks?|"
+    r"[\s-](?:(?:more|full|whole|long|short)\s+)?(?:(?:business|working|calendar|week)[\s-]?(?:days?|weeks?)|seconds?|secs?|minutes?|mins?|hours?"
+    r"|hrs?|weeks?|"
     r"fortnights?|months?|years?|decades?|a\.?m\b|p\.?m\b|o'clock)\b"
 )
 _DAYS = re.compile(r"[\s-](?:full\s+|whole\s+|more\s+)?(?:days?|nights?)\b")
@@ -30,8 +31,10 @@ _COUNTING = frozenset((
 ))  # fmt: skip
 _NO_NOUN_AFTER = re.compile(r"\s*(?:[.,;!?)]|$|\s(?:today|tonight|tomorrow|yesterday|sharp|on\s+\w+day|in\s+the\s+(?:morning|afternoon|evening))\b)")
 _LABELLED = re.compile(
-    r"(?:\b(?:no\.?|nr\.?|number|item|row|option|version|page|section|rule|line|chapter|room|seat|gate|table|day|week|phase|terminal|account|suite|apartment|"
-    r"apt\.?|unit|building|floor|aisle|bay|slot|level|tier|point|clause|article|part|question|choice|priority|track|route|bus|flight|volume|vol\.?|form|window|desk|"
+    r"(?:\b(?:no\.?|nr\.?|number|item|row|option|version|page|section|rule|line|chapter|room|seat|gate|table|day|week|phase|terminal|account"
+    r"|suite|apartment|"
+    r"apt\.?|unit|building|floor|aisle|bay|slot|level|tier|point|clause|article|part|question|choice|priority|track|route|bus|flight|volume"
+    r"|vol\.?|form|window|desk|"
     r"counter|platform|zone|lane|box|category|type|class|grade|stage|round|attempt|case|ticket)\s+|[#№]\s?)$"
 )
 _YEAR = re.compile(r"\b(?:in|since|of|during|year|from|until|by|for|before|after|through|early|late|mid|©)\s+$")

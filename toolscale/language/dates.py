@@ -38,8 +38,8 @@ _DATE = re.compile(
     | (?P<month2>{_MONTH_PATTERN})\b\.?\s+(?:the\s+)?(?P<day2>{_NTH}|\d{{1,2}}(?![\w:/]|[.,]\d))
       (?:(?:\s?[-–]\s?|\sor\s(?:the\s)?)(?P<until>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]))? (?:(?:,\s*|\s+)(?P<year2>{_YEAR}))?
     | (?P<month5>{_MONTH_PATTERN})\b\.?,?\s+(?P<year5>{_YEAR})
-    | (?P<day3>{_NTH}|\d{{1,2}})\s+(?:of\s+)?(?P<month3>{_MONTH_PATTERN})\b(?:\.?,?\s+(?P<year3>{_YEAR}))?
-    | (?P<day4>{_NTH})\s+of\s+(?P<which>the|this|next|last)\s+month\b
+    | (?P<day3>{_NTH}|\d{{1,2}})\s+(?:day\s+)?(?:of\s+)?(?P<month3>{_MONTH_PATTERN})\b(?:\.?,?\s+(?P<year3>{_YEAR}))?
+    | (?P<day4>{_NTH})\s+(?:day\s+)?of\s+(?P<which>the|this|next|last)\s+month\b
     | (?P<nth>{_NTH})
     """,
     re.VERBOSE,
@@ -47,6 +47,7 @@ _DATE = re.compile(
 
 _MONTH_END = re.compile(
     rf"(?:end|last\s+day)\s+of\s+(?:(?P<which>the|this|next|last)\s+month|(?P<month>{_MONTH_PATTERN}))\b(?:,?\s+(?P<year>{_YEAR}))?"
+    r"|month(?:'s\s|-)end\b"
 )
 _CLEARLY_NEARER = 7
 _SAME_YEAR = 45
@@ -175,8 +176,8 @@ def month_end_at(lower: str, position: int, today: date, tense: Tense | None) ->
     found = _MONTH_END.match(lower, position)
     if not found:
         return None
-    if found["which"]:
-        offset = {"the": 0, "this": 0, "next": 1, "last": -1}[found["which"]]
+    if not found["month"]:
+        offset = {"next": 1, "last": -1}.get(found["which"] or "this", 0)
         first = add_months(today.replace(day=1), offset)
         return DateText(frozenset((first.replace(day=calendar.monthrange(first.year, first.month)[1]).isoformat(),)), found.end())
     month = _MONTH_NUMBER[found["month"]]

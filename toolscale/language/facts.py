@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from toolscale.language.claims import is_claimed
 from toolscale.language.clauses import Answer, Labels, Scope, bare_label, read_answer
-from toolscale.language.corrections import is_past_of
+from toolscale.language.corrections import is_past, is_present_of, is_range
 from toolscale.language.counts import is_no_count, is_whole, without_parts
 from toolscale.language.mentions import Mention
+from toolscale.language.names import is_piece
 from toolscale.language.parts import part_finding
 from toolscale.language.polarity import polarity
 from toolscale.language.qualifiers import qualifier_at
@@ -50,16 +52,14 @@ class _Grading:
         self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
         names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         self.labels = Labels(answer, tuple(dict.fromkeys(names)))
-        self.parts = self._part_labels() if any(fact.kind == "bool" and fact.about for fact in facts) else None
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
         self.values = list(answer.mentions)
-        named = [self.labels, *([self.parts] if self.parts else [])]
-        if any(labels.spans for labels in named):  # the ending of a card names it and is told at once
-            self.values = [m for m in self.values if m.kind == "digits" or not any(labels.covers(m.start, m.end) for labels in named)]
+        if self.labels.spans:  # the ending of a card names it and is told at once
+            self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
-        if any(m.kind == "number" for m in self.values) and any(fact.kind == "number" for fact in facts):
+        if any(fact.kind == "number" for fact in facts):
             self.values = [m for m in self.values if m.kind != "number" or not is_no_count(answer.lower, m)]
 
     def finding(self) -> str | None:
@@ -74,7 +74,7 @@ class _Grading:
 
     def _fact(self, position: int, fact: Fact) -> str | None:
         if fact.kind == "bool" and fact.about:
-            return part_finding(self.answer, self.parts or self._part_labels(), bare_label(fact.about), bool(fact.value))
+            return part_finding(self.answer, self._part_labels(), bare_label(fact.about), bool(fact.value))
         if fact.kind == "bool":
             said = polarity(self.answer.lower)
             wanted = "yes or done" if fact.value else "no or not done"
@@ -112,9 +112,8 @@ class _Grading:
 
     def _said(self, fact: Fact) -> tuple[int, int] | None:
         """Return where a value stands, in any reading and however firmly, outside of what may be said."""
-        wanted = str(fact.value).lower()
         for mention in self.values:
-            if mention.kind == fact.kind and any(wanted == str(reading).lower() for reading in mention.readings):
+            if mention.kind == fact.kind and str(fact.value).lower() in {str(reading).lower() for reading in mention.readings}:
                 return mention.start, mention.end
         if fact.kind not in ("text", "id", "digits"):
             return None
@@ -124,12 +123,20 @@ class _Grading:
 
     def _superseded(self, fact: Fact, start: int) -> bool:
         """Whether the value is only the past of another one (`the fee was $40; it's now $45`), or the whole of which a part is told."""
+        if sum(mention.kind == fact.kind for mention in self.values) < 2 or fact.kind not in _TYPED:
+            return False
         clauses, lower = self.answer.clauses, self.answer.lower
         here = clauses[self.answer.clause_at(start)]
+        past = is_past(lower, here.start, here.end)
+        if not past and fact.kind not in ("date", "number"):
+            return False
         rivals = [mention for mention in self._rival_mentions(fact.kind) if mention.qualifier is None]
-        for mention in rivals:
+        if fact.kind == "date" and any(is_range(lower, start, mention) for mention in rivals):
+            return True
+        for mention in rivals if past else ():
             there = clauses[self.answer.clause_at(mention.start)]
-            if there is not here and abs(there.sentence - here.sentence) <= 1 and is_past_of(lower, (here.start, here.end), (there.start, there.end)):
+            near = there is not here and abs(there.sentence - here.sentence) <= 1
+            if near and is_present_of(lower, (there.start, there.end), (here.start, here.end)):
                 return True
         return fact.kind == "number" and bool(rivals) and any(mention.start == start and is_whole(lower, mention) for mention in self.values)
 
@@ -147,7 +154,7 @@ class _Grading:
     def _scope(self, kind: str, start: int, end: int, starts: list[int]) -> Scope:
         """Return what a value belongs to; the ending of a card does not belong to itself."""
         scope = self.labels.scope(start, starts)
-        return scope._replace(labels=scope.labels - {self.answer.lower[start:end]}) if kind == "digits" else scope
+        return replace(scope, labels=scope.labels - {self.answer.lower[start:end]}) if kind == "digits" else scope
 
     def _places(self, fact: Fact) -> tuple[list[int], list[tuple[int, int]]]:
         """Return where values of the kind stand, and where the value of the fact stands, firmly."""
@@ -169,7 +176,8 @@ class _Grading:
 
     def _spans(self, words: str) -> list[tuple[int, int]]:
         pattern = word_pattern(words)
-        return [found.span() for found in pattern.finditer(self.answer.lower)] if pattern else []
+        spans = (found.span() for found in pattern.finditer(self.answer.lower)) if pattern else ()
+        return [(start, end) for start, end in spans if not is_piece(self.answer.text, start, end)]
 
     def _alone(self, words: str) -> list[tuple[int, int]]:
         """Return where a text stands, but not as a part of a longer one that was seen (`Greenleaf` in `Greenleaf Market`)."""

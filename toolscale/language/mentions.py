@@ -49,6 +49,7 @@ _CARD = re.compile(
 )
 _LAST_FOUR = re.compile(r"\blast\s+$")
 _MARKER = re.compile(r"(?:\d{1,2}[.)](?=\s)|\d{1,2}(?=\s?[.:)]\s?\*))")
+_INLINE_MARKER = re.compile(r"\d{1,2}\)(?=\s)")
 _MARKED = re.compile(r"(?:^|\n)[ \t>]*(?:\*\*)?$")
 _STEP = re.compile(r"\bstep\s+$")
 _NO_COUNT_BEFORE = frozenset((
@@ -160,6 +161,8 @@ class _Scan:
         if _STEP.search(lower, max(0, start - 8), start) and (numeral := _NUMERAL.match(lower, start)):
             return "marker", frozenset(), numeral.end()
         if (marker := _MARKER.match(lower, start)) and _MARKED.search(lower, max(0, start - 12), start):
+            return "marker", frozenset(), marker.end()
+        if (marker := _INLINE_MARKER.match(lower, start)) and lower.rfind("(", 0, start) <= lower.rfind(")", 0, start):
             return "marker", frozenset(), marker.end()
         if (day := date_at(lower, start, self.clock.today, self.clock.tense)) is not None and self._capital_may(day, start):
             return self._day(day, start)
@@ -278,7 +281,7 @@ class _Scan:
         return self.end_of_month(start) if which == "last" else None
 
     def end_of_month(self, start: int) -> Found | None:
-        """Read `end of the month`."""
+        """Read `end of the month`, `month's end`."""
         found = month_end_at(self.lower, start, self.clock.today, self.clock.tense)
         return ("date", found.readings, found.end) if found else None
 
@@ -355,6 +358,6 @@ _TRIGGERS = (
     | dict.fromkeys(("today", "tonight", "tomorrow", "yesterday"), _Scan.near_day)
     | dict.fromkeys(("a", "an"), _Scan.indefinite)
     | dict.fromkeys(("half", "quarter"), _Scan.half)
-    | {"usd": _Scan.coded, "end": _Scan.end_of_month, "day": _Scan.days_apart}
+    | {"usd": _Scan.coded, "end": _Scan.end_of_month, "month": _Scan.end_of_month, "day": _Scan.days_apart}
 )
 _TRIGGERS |= dict.fromkeys(("twenty", "thirty"), _Scan.ordinal_or_number)

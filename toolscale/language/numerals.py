@@ -7,7 +7,7 @@ TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"
 TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 _SMALL = {word: value for value, word in enumerate(UNITS + TEENS)} | {word: 20 + 10 * index for index, word in enumerate(TENS)}
-SCALES = {"hundred": 100, "k": 1_000, "thousand": 1_000, "grand": 1_000, "m": 1_000_000, "million": 1_000_000, "billion": 1_000_000_000}
+SCALES = {"dozen": 12, "hundred": 100, "k": 1_000, "thousand": 1_000, "grand": 1_000, "m": 1_000_000, "million": 1_000_000, "billion": 1_000_000_000}
 
 NUMBER_WORDS = frozenset(_SMALL)
 """Words with which a number in words may begin, besides `a`."""

@@ -37,8 +37,8 @@ def part_finding(answer: Answer, labels: Labels, label: str, done: bool) -> str 
         verdict = _verdict(text, before)
         before = verdict if verdict is not None else before
         if label in about:
-            opposite |= verdict is (not done) or (not done and verdict is None and _in_passing(text, clause.firm))
-        if verdict is done and clause.firm and (label in about or not about):
+            opposite |= verdict is (not done) or (not done and verdict is None and answer.is_firm(clause) and _in_passing(text))
+        if verdict is done and (label in about or not about) and answer.is_firm(clause):
             said = True
     wanted = "yes or done" if done else "no or not done"
     if opposite:
@@ -58,6 +58,6 @@ def _verdict(text: str, before: bool | None) -> bool | None:
     return True if verdict is None and before and _ELLIPTIC.match(text) and not _NOT.search(text) else verdict
 
 
-def _in_passing(text: str, firm: bool) -> bool:
+def _in_passing(text: str) -> bool:
     """Whether a clause lets one think that the part was done after all (`your mother has received $5`, `to your mother: sent`)."""
-    return firm and not _NOT.search(text) and (_ARRIVED.search(text) or _TERSE.search(text)) is not None
+    return not _NOT.search(text) and (_ARRIVED.search(text) or _TERSE.search(text)) is not None

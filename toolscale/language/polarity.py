@@ -20,27 +20,34 @@ _OTHER_THAN_ACTS = (
     r"charge|charged|hear|heard|worry|hesitate|forget|forgotten|include|included|apply|cost|look|affect|affected|touch|touched|only|just|believe|"
     r"expect|recall|remember|understand|mind|miss|missed)\b)"
 )
-_UNDONE = r"(?:can't|can\snot|cannot|couldn't|could\snot|won't|will\snot|(?:am|'m|are|'re)\s(?:not|unable))"
+_UNDONE = (
+    r"(?:can't|can\snot|cannot|couldn't|could\snot|won't|will\snot|am\snot|'m\snot|are\snot|'re\snot|am\sunable|'m\sunable|are\sunable|'re\sunable)"
+)
 _NO = re.compile(
     rf"""
     \b(?:can\s?not|can't|could{_NOT}|won't|will\snot|would{_NOT})\b
-        (?!\s+(?:wait|believe|thank|find|see|hesitate|lose|go\swrong|miss|complain|affect|change|cost|need|have\sto|notice|mind|agree\smore|not|
-            say|tell|confirm|resist|imagine|recommend|stress|be\s+(?:undone|reversed|used|changed|charged|happier|easier|simpler|better)))
+        (?!\s+(?:wait|believe|thank|find|see|hesitate|lose|go\swrong|miss|complain|affect|change|cost|need|have\sto|notice|mind|agree\smore|not|help|reach|
+            worry|dream|want|say|tell|confirm|resist|imagine|recommend|stress|be\s+(?:undone|reversed|used|changed|charged|happier|easier|simpler|better)))
     | (?:\bunable|(?:\bnot|n't)\s(?:currently\s|yet\s)?able)\s+to\b
     | (?:\bnot|n't)\s(?:possible|allowed|permitted|eligible|authori[sz]ed|approved|accepted|available)\b | \bimpossible\b | \bineligible\b
     | \b(?:i|we)\s(?:do|did|have|had){_NOT}\b{_OTHER_THAN_ACTS} | \b(?:i|we)'ve\snot\b{_OTHER_THAN_ACTS}
     | \b(?:was|were|is|are|has|have|had){_NOT}\s(?:yet\s|been\s|be\s)*{PARTICIPLE}
     | \bnot\s(?:yet\s|be\s|been\s)*(?:proceed|go(?:ne|ing)?\sahead|{PARTICIPLE})
     | ^\W*(?:(?:but|and)\s)?not\s(?!only\b|to\s+worry\b|a\s+problem\b)
-    | \b(?:declined|denied|rejected|refused|failed|refuse)\b | \bmust\sdecline\b | \bhave\sto\s(?:decline|refuse)\b
-    | \b(?:nothing|no\s(?!other|further|additional|more)(?:\w+\s)?\w+)\s(?:was|were|has\sbeen|have\sbeen)\s{PARTICIPLE}
-    | \bnothing\s(?:has\s)?changed\b | \b(?:did|done|made|changed|moved|sent|paid|cancelled|canceled)\snothing\b(?!\s(?:else|other|more))
+    | \b(?:declined|denied|rejected|refused|failed|refuse)\b
+    | \b(?:i|we|must|have\sto|had\sto|need\sto|going\sto)\s(?:\w+ly\s)?(?:decline|refuse|turn\s(?:\w+\s)?down)\b
+    | ^\W*(?:but\s)?no\W*$ | \ba\sno\W*$
+    | \b(?:none|neither)\b(?:\s\w+){{0,5}}?\s(?:was|were|is|are|has\sbeen|have\sbeen|could\sbe|can\sbe)\s{PARTICIPLE}
+    | \b(?:nothing|no\s(?!other|further|additional|more|one\selse)(?:\w+\s)?\w+)\s(?:was|were|has\sbeen|have\sbeen)\s{PARTICIPLE}
+    | \bnothing\s(?:has\s)?changed\b | \b(?:did|changed|{PARTICIPLE})\snothing\b(?!\s(?:else|other|more))
     | \b(?:made|sent|moved|placed|booked)\sno\s(?!other|further|additional|more)
     | \b(?:'d|would|will|'ll|i)\s(?:rather|prefer|prefer\sto)\snot\b
     | (?:\bnot|n't)\s(?:something\b|(?:a\s\w+|one)\s(?:(?:that|which)\s)?(?:i|we)\b)
-    | \b(?:beyond|outside|outside\sof)\swhat\s(?:i|we)\s(?:can|am|are|may)\b
+    | \b(?:beyond|outside|outside\sof)\swhat\s(?:i|we)(?:'m|'re|\s(?:can|am|are|may))\b
+    | \bagainst\s(?:\w+\s)?(?:\w+\s)?(?:policy|policies|rules)\b | \bcan\sno\slonger\b
     | (?:\bnot|n't)\s(?:in\sa\sposition|going)\sto\b(?!\s(?:be\sa\sproblem|cost|charge|affect)) | \bno\sway\s(?:for|to|that)\b
-    | \bsay\sno\b | \b(?:afraid|unfortunately|regrettably|sadly)\snot\W*$ | \bunpaid\b | \b(?:held|hold|holding)\soff\b | \bdecided\sagainst\b
+    | \bsays?\sno\b | \b(?:stays?|remains?|stayed|remained)\sunchanged\b | \b(?:afraid|unfortunately|regrettably|sadly)\snot\W*$
+    | \bunpaid\b | \b(?:held|hold|holding)\soff\b | \bdecided\sagainst\b
     | \b(?:does|do){_NOT}\s(?:allow|permit|let)\b | \b(?:prevents?|forbids?|prohibits?|stops?|keeps?)\s(?:me|us|this|that|it)\b
     | \b(?:did|does|do){_NOT}\s(?:go\sthrough|succeed|work)\b | \b(?:i|we)(?:'ve|\shave)?\s(?:skipped|stopped\sshort)\b | \bunsuccessful\b
     | \b(?:i|we|it|that|this|they)\s?(?:was|is|has|have|did|were|could|can|do|does){_NOT}\W*$
@@ -51,14 +58,14 @@ _NO = re.compile(
 _WISHED = re.compile(r"\b(?:i|we)\swish\s(?:that\s)?(?:i|we)\scould\b")
 _THAT_NOT = re.compile(rf"\b(?:that|which|what|as)\s(?:i|we)\s?{_UNDONE}")
 _NO_CUES = (
-    "not", "n't", "no ", "nothing", "unable", "impossible", "ineligible", "declin", "denied", "reject", "refuse", "failed", "left ", "leav", "kept ",
-    "keep ", "beyond", "outside", "unpaid", "held off", "hold", " no", "against", "prevent", "forbid", "prohibit", "stop", "skip", "unsuccess",
+    "no", "n't", "unable", "impossible", "ineligible", "declin", "denied", "reject", "refuse", "failed", "left ", "leav", "kept ", "keep ", "beyond",
+    "outside", "unpaid", "held off", "hold", "against", "prevent", "forbid", "prohibit", "stop", "skip", "unsuccess", "neither", "turn",
 )  # fmt: skip
 """Without one of these a clause cannot match `_NO`, which is slow to say no."""
 
 _YES = re.compile(
     rf"""
-    (?:^|[\s,])(?<!not\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
+    (?:^|[\s,])(?<!not\s)(?<!never\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
     | (?<!not\s)\bwent\sthrough\b | \ball\sset\b | \btaken\scare\sof\b | (?<!not\s)\bsuccessfully\b
     | \b(?:i|we)(?:'ve|\shave)\s(?:(?:now|just|already|also|gone\sahead\sand|both|all|not\sonly|\w+ly)\s)*{PARTICIPLE}
     | \b(?:i|we)\s(?:(?:not\sonly|just|also|already|now|went\sahead\sand|\w+ly)\s)*{PARTICIPLE}
@@ -67,8 +74,9 @@ _YES = re.compile(
     re.VERBOSE,
 )
 _WEAK_YES = re.compile(
+    r"(?<!could\s)(?<!should\s)(?<!must\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!may\s)(?<!that\s)"
     rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}"
-    rf"|(?:\b(?:is|are|was|were)|\b(?:it|that|this|everything)'s)\s(?:(?:now|all|both)\s)?{PARTICIPLE}|(?<!not\s)\ball\sdone\sfor\b"
+    rf"|(?:(?<!that\s)\b(?:is|are|was|were)|\b(?:it|this|everything)'s|^\W*that's)\s(?:(?:now|all|both)\s)?{PARTICIPLE}|(?<!not\s)\ball\sdone\sfor\b"
 )
 _NOMINAL_YES = re.compile(
     r"\W*(?:(?:your|the)\s)?(?:(?:payment|transfer|bill|card|order|booking|refund|dispute|appointment|reservation|loan|request|money)\s)?"
@@ -76,28 +84,37 @@ _NOMINAL_YES = re.compile(
 )
 _NOT_MEANT = re.compile(
     r"\b(?:i\s(?:think|guess|hope|believe|suppose|assume|wish)|maybe|perhaps|probably|possibly|doubt|supposedly|not\s(?:sure|certain|know|think|"
-    r"believe|true)|(?:might|may)\s(?:not\s)?(?:be|have)|almost|nearly|hardly|barely|scarcely|partially|partly|half|as\sgood\sas|being\s(?:\w+ly\s)?\w+e[dn]|"
-    r"been\s(?:told|asked|informed)|so-called|pretend|twice)\b|n't\s(?:sure|certain|know|think|believe|true)\b"
+    r"believe|true)|(?:might|may)\s(?:not\s)?(?:be|have)|almost|nearly|hardly|barely|scarcely|partially|partly|half|as\sgood\sas"
+    r"|being\s(?:\w+ly\s)?\w+e[dn]|"
+    rf"been\s(?:told|asked|informed)|so-called|pretend|twice|(?:get|getting|want|need)\s(?:this|it|that|them)\s(?:all\s)?{PARTICIPLE})\b"
+    r"|n't\s(?:sure|certain|know|think|believe|true)\b"
 )
 _ATTRIBUTED = re.compile(
     r"\W*(?:(?:but|and|so|as|like)\s)?(?:you|they|he|she|someone|somebody)(?:'ve|\shave|\shad)?\s(?:\w+ly\s|also\s|just\s)?"
     r"(?:said|say|told|tell|asked|ask|mentioned|claim|claimed|thought|think|believe|believed|wrote|assume|assumed|expect|expected|hope|hoped)\b"
 )
 _NO_REFUSAL = re.compile(
-    r"(?:\bnot|n't|\bnever|\bnothing\s(?:was|were|is))\s(?:been\s|be\s|yet\s)*(?:declined|denied|rejected|refused|impossible|ineligible|fail|failed|unable)\b"
+    r"(?:\bnot|n't|\bnever|\bnothing\s(?:was|were|is))\s(?:been\s|be\s|yet\s)*(?:declined|denied|rejected|refused|impossible|ineligible|fail"
+    r"|failed|unable)\b"
     r"|\b(?:unless|until|without|before|if|till)\s(?:you|your|i\shave\syour|i\sget\syour|we\shave\syour)\b.*?"
     r"(?:confirm|say|tell|agree|approve|approval|go-ahead|permission|consent|okay|ok\b|provide|give|verify|answer)"
-    r"|\b(?:anything|anyone|nothing|something)\selse\b|\b(?:any|no)\s(?:other|further|additional)\b"
+    r"|\b(?:any|every|no|some)(?:thing|one|body)\selse\b"
+    r"|\bthe\srest\b(?!(?:\sof\s(?:it|them|(?:the|that|your)\s(?:money|amount|payment|transfer|sum)))?\s(?:was|were|is|are|has|have|did|could|can"
+    r"|will|failed|never)\b)|\b(?:any|no)\s(?:other|further|additional)\b|\bnothing\s(?:that\s)?(?:i|we)\b"
+    r"|^\W*(?:last\stime|previously|at\sfirst|initially|in\sthe\spast|earlier)\b|\b(?:before|at\sfirst|initially|earlier)\W*$"
 )
 _NO_ACT = re.compile(
     r"\b(?:made|taken|added|set|put|sent|recorded|submitted|shared|done|opened|created|filed|raised)\s(?:\S+\s){0,3}?"
     r"(?:notes?|messages?|reminders?|look|best|everything|all\si|research|sure|requests?\s(?:to|for)|with\sa|your\s(?:request|file|case|question)|"
     r"enquiry|inquiry)\b"
+    r"|\b(?:only\spart|part\sof|some\sof|none|neither|wrong|someone\selse|another\sperson|by\sothers)\b|\b(?:an?|the|this)\s(?:error|problem|issue)\b"
+    r"|\b(?:payment|transfer|transaction)\s(?:has\sbeen|was|is)\s(?:now\s|\w+ly\s)?(?:blocked|reversed|locked|frozen|closed|refunded)\b"
 )
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|then)\s)?(?:if|unless|assuming|suppose|supposing|provided|in\scase|had\s(?:i|we|there|it))\b")
 _RETRACTED = re.compile(r"\b(?:scratch|strike|ignore|disregard|forget)\sthat\b|\bi\smisspoke\b|\bjust\skidding\b")
 _INTENT = re.compile(
-    r"\W*(?:yes|yep|yeah)\W+(?:of\scourse\W+|sure\W+|certainly\W+)?(?:(?:i|we)(?:'ll|'d|\s(?:will|can|could|would|may|might|see|understand|know|hear|'m|am)\b|"
+    r"\W*(?:yes|yep|yeah)\W+(?:of\scourse\W+|sure\W+|certainly\W+)?(?:(?:i|we)(?:'ll|'d|\s(?:will|can|could|would|may|might|see|understand|know"
+    r"|hear|'m|am)\b|"
     r"'m\b|'re\b)|that\s(?:is|can|should|will)\b|it\s(?:can|will|should)\b|but\b|and\sno\b)"
 )
 _LEADING = re.compile(
@@ -110,8 +127,7 @@ _CONDITION = re.compile(
     r"\b(?:(?:if|unless|in case|whether|once|when|that|until|after)\s(?:you|i|we|it|this|that|they|anything|done)\b"
     r"|(?:if|unless|whether|once|when|until|before|as soon as)\s(?:the|your|my|a|an|there|it|this|that|everything)\b).*"
 )
-_AS_IT_WAS = re.compile(r"\b((?:left|leave|leaving|kept|keep)\s(?:\S+\s){1,5}?)as\s(?:it|they|things)\s(?:is|was|are|were)\b")
-_AS = re.compile(r"\bas soon as\b")
+_AS = re.compile(r"\bas (?:soon|good) as\b|\bas (?:it|they|is|before)\b(?: (?:is|was|are|were)\b)?(?!\s*\w)")
 _REGRET = ("sorry", "unfortunately", "afraid", "regret", "sadly")
 _OTHERS_NO = re.compile(r"\b(?:you|they|nobody|no\sone|he|she)\s(?:also\s|now\s)?(?:can't|cannot|can\snot|won't|couldn't|shouldn't)\b")
 
@@ -136,14 +152,12 @@ def polarity(lower: str) -> bool | None:
     return decisive.pop() if len(decisive) == 1 else None
 
 
-@lru_cache(maxsize=16384)
 def _sentence(sentence: str) -> tuple[set[bool], set[bool]]:
     """Return what a sentence says plainly, and what it only hints at."""
     leading = _LEADING.match(sentence)
     if (not leading and sentence.rstrip().endswith("?")) or _SUPPOSED.match(sentence):
         return set(), set()
-    joined = _AS.sub("once", sentence) if "as soon as" in sentence else sentence.replace("as good as", "almost")
-    clauses = _CLAUSE.split(_AS_IT_WAS.sub(r"\1unchanged", joined))
+    clauses = _CLAUSE.split(_AS.sub(_without_as, sentence) if " as " in sentence else sentence)
     said = {verdict for clause in clauses if (verdict := clause_polarity(clause)) is not None}
     if leading:
         leads = leading["yes"] is not None
@@ -157,6 +171,11 @@ def _sentence(sentence: str) -> tuple[set[bool], set[bool]]:
     return said, {True} if _NOMINAL_YES.fullmatch(sentence) or any(map(hints_done, clauses)) else set()
 
 
+def _without_as(found: re.Match[str]) -> str:
+    """Return other words for those with an `as` that begins no clause."""
+    return {"as soon as": "once", "as good as": "almost"}.get(found[0], "unchanged")
+
+
 def leading_polarity(text: str) -> bool | None:
     """Return what a text says by beginning with yes or no; `yes, I can` says nothing."""
     leading = _LEADING.match(text)
@@ -165,15 +184,19 @@ def leading_polarity(text: str) -> bool | None:
 
 def clause_polarity(clause: str) -> bool | None:
     """Return what one clause plainly says: True for done, False for not done."""
-    if _WISHED.search(clause):
+    if "wish" in clause and _WISHED.search(clause):
         return False
-    if _NOT_MEANT.search(clause) or _ATTRIBUTED.match(clause):
-        return None
-    if any(cue in clause for cue in _NO_CUES) and (_NO.search(_CONDITION.sub("", clause)) or _THAT_NOT.search(clause)):
-        return None if _NO_REFUSAL.search(clause) else False
-    return True if _YES.search(claimed := _CONDITION.sub("", clause)) and not _NO_ACT.search(claimed) else None
+    claimed = _CONDITION.sub("", clause)
+    if any(cue in clause for cue in _NO_CUES) and (_NO.search(claimed) or _THAT_NOT.search(clause)):
+        return None if _NO_REFUSAL.search(clause) or not _is_meant(clause) else False
+    return True if _YES.search(claimed) and not _NO_ACT.search(claimed) and _is_meant(clause) else None
 
 
 def hints_done(clause: str) -> bool:
     """Whether one clause says in the passive voice that something is done: `your card is now frozen`."""
-    return not (_NOT_MEANT.search(clause) or _ATTRIBUTED.match(clause)) and _WEAK_YES.search(_CONDITION.sub("", clause)) is not None
+    claimed = _CONDITION.sub("", clause)
+    return _WEAK_YES.search(claimed) is not None and not _NO_ACT.search(claimed) and _is_meant(clause)
+
+
+def _is_meant(clause: str) -> bool:
+    return not (_NOT_MEANT.search(clause) or _ATTRIBUTED.match(clause))

@@ -12,7 +12,8 @@ _HEDGES = frozenset((
     "probably", "possibly", "estimated", "like", "practically", "virtually", "guess", "~", "≈", "±",
 ))  # fmt: skip
 _BOUNDS = frozenset((
-    "under", "over", "below", "above", "exceeding", "beyond", "exceeds", "before", "after", "minimum", "maximum", ">", "<", ">=", "<=", "≥", "≤",
+    "under", "over", "below", "above", "exceeding", "beyond", "exceeds", "within", "before", "after", "minimum", "maximum",
+    ">", "<", ">=", "<=", "≥", "≤",
 ))  # fmt: skip
 _DENIALS = frozenset((
     "not", "never", "nor", "neither", "isn't", "wasn't", "aren't", "weren't",
@@ -24,6 +25,9 @@ _TWO_WORDS: dict[tuple[str, str], Qualifier] = {
     ("could", "be"): "hedge", ("may", "be"): "hedge", ("not", "be"): "denied", ("cannot", "be"): "denied", ("can't", "be"): "denied",
     ("won't", "be"): "denied", ("shy", "of"): "bound", ("short", "of"): "bound", ("north", "of"): "bound", ("south", "of"): "bound",
 }  # fmt: skip
+_LOOSE: dict[str, Qualifier] = {
+    "around": "hedge", "near": "hedge", "towards": "hedge", "toward": "hedge", "before": "bound", "after": "bound", "past": "bound",
+}  # fmt: skip
 _COPULA = frozenset(("is", "was", "are", "were", "it's", "that's"))
 _COPULA_NOT = frozenset(("isn't", "wasn't", "aren't", "weren't"))
 _REASON = frozenset(("because", "as", "since", "so", "but", "than"))
@@ -33,7 +37,8 @@ _WEAK = frozenset((
 _AFTER = re.compile(
     r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
     r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b"
-    r"|(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|less\b|short\b|shy\b|above\b|below\b|too\s+(?:much|little|many|few)\b))"
+    r"|(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|less\b|short\b|shy\b|(?<![,(]\s)(?:above|below)\b|too\s+(?:much|little|many"
+    r"|few)\b|(?<![,(]\s)at\s+(?:the\s+)?(?:earliest|latest|most|least|very\s+\w+)\b|max(?:imum)?\b|tops\b|min(?:imum)?\b))"
 )
 _TRIMMED = "(*\"'“[,"
 
@@ -54,6 +59,8 @@ def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
         return "bound"
     if last == "than" and before not in ("rather", "other"):
         return "bound"
+    if last == "the" and before in _LOOSE:
+        return _LOOSE[before]
     if two := _TWO_WORDS.get((before, last)):
         return two
     if last in _DENIALS or (last in _WEAK and before in _DENIALS):

@@ -15,15 +15,15 @@ Found = tuple[str, frozenset[str] | frozenset[int] | frozenset[float], int]
 
 _FIGURES = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?![.,]?\d)"
 _SCALE = (
-    r"(?:\s?(?P<scale>k|m)(?!\w)|[ -](?P<scale_word>hundred|thousand|million|billion|grand)"
-    r"(?![a-z]|\s(?:pianos?|prizes?|openings?|tours?|juries|slams?)\b))?"
+    r"(?:\s?(?P<scale>k|m)(?!\w)|[ -]"
+    r"(?P<scale_word>dozen|hundred|thousand|million|billion|grand)(?![a-z]|\s(?:pianos?|prizes?|openings?|tours?|juries|slams?)\b))?"
 )
 _CENTS = rf"(?:,?\s+(?:and\s+)?(?P<cents>\d{{1,2}}|{NUMBER_WORDS_PATTERN})\s+cents?\b)?"
 _UNIT = rf"""
     (?: (?P<dollars>\s?\$(?!\d)|[\s-](?:us|u\.s\.)\s?dollars?\b|[\s-]dollars?\b|\s?usd\b|\s(?:us\s)?bucks?\b) {_CENTS}
       | (?P<only_cents>\s?¢|[\s-]cents?\b)
       | (?P<foreign>\s?[€£¥]|\s(?:euros?|pounds?|eur|gbp)\b)
-      | (?P<percent>\s?%|\s?per\s?cent\b|\spercentage\spoints?\b)
+      | (?P<percent>\s?%|\s?-?per\s?cent\b|\s?pct\b|\s?bps\b|\sbasis\spoints?\b|\spercentage\spoints?\b)
       | (?P<span>\s(?P<span_unit>days?|weeks?|fortnights?|months?|years?)'?(?P<time>\stime\b)?
           (?:\s(?P<ago>ago|earlier)\b|\sfrom\s(?P<origin>today|now|tomorrow|{WEEKDAY_PATTERN})\b)?)
     )?
@@ -89,7 +89,8 @@ def money_at(lower: str, position: int) -> tuple[str, frozenset[int], int] | Non
         return None
     cents = found.groupdict().get("cents")
     readings = _cents(_value(found), cents)
-    if _OTHER_DOLLARS.match(lower, found.end()) or (lower[position] == "$" and _OTHER_SIGN.search(lower, max(0, position - 4), position)):
+    signed = lower[position] == "$" and lower[position - 1 : position].isalpha()
+    if _OTHER_DOLLARS.match(lower, found.end()) or (signed and _OTHER_SIGN.search(lower, max(0, position - 4), position)):
         return "foreign", frozenset(), found.end()
     return "money", frozenset(-item for item in readings) if found["minus"] else readings, found.end()
 
