@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from toolscale.environment import Environment
 from toolscale.errors import SpecIssue
-from toolscale.tasks.names import Expression, columns_of, parse_expression
+from toolscale.tasks.names import Expression, columns_of, matter_of, parse_expression
 from toolscale.tasks.plan import EachPlan, IfPlan, Plan, StepPlan, TellPlan
 
 FILE = "intents.yaml"
@@ -206,15 +206,6 @@ def _private(plan: Plan) -> Found:
     for where, names in uses.items():
         for name in sorted(names & mentioned):
             yield where, f"it uses {name}, which is only mentioned", "use what is meant, or leave out `only_said`"
-
-
-def matter_of(name: str) -> str:
-    """What a name ends in that belongs to a second or third matter of a composed request: `_2`."""
-    found = _MATTER.search(name)
-    return found[0] if found else ""
-
-
-_MATTER = re.compile(r"_\d+$")
 
 
 def _matters(plan: Plan) -> Found:

@@ -280,6 +280,15 @@ def relation_key(name: str) -> str:
     return f"*{name}"
 
 
+def matter_of(name: str) -> str:
+    """What the names of a second or third matter of a composed request end in: `_2`; an empty text for those of the first."""
+    found = _MATTER.search(name)
+    return found[0] if found else ""
+
+
+_MATTER = re.compile(r"_\d+$")
+
+
 class Unbound(Exception):
     """An expression used a step of a path that was not taken."""
 

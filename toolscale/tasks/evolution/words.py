@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from toolscale.records import Intent, Request
+from toolscale.tasks.names import matter_of
 from toolscale.tasks.phrase import MORE
 from toolscale.tasks.evolution.renaming import names_of
-
-
-
-SUFFIX = re.compile(r"_\d+$")
-"""What the names of a second matter end in."""
 
 
 def alternatives(texts: Sequence[str]) -> str:
@@ -22,8 +17,7 @@ def alternatives(texts: Sequence[str]) -> str:
 
 def appended(requests: Iterable[Request], sentence: str, near: str = "") -> tuple[Request, ...]:
     """Return the phrasings with one more sentence: where the matter that the name `near` belongs to has a place for more, else at the end."""
-    found = SUFFIX.search(near)
-    place = f"{{{MORE}{found[0] if found else ''}}}"
+    place = f"{{{MORE}{matter_of(near)}}}"
     says = (
         (f"{r.say.replace(place, f'{sentence} {place}')}" if place in r.say else f"{r.say} {sentence}", r.persona) for r in requests
     )
