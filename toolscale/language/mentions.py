@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from toolscale.language.dates import (
     MONTH_WORDS, WEEKDAYS, DateText, Tense, date_at, is_weekday, month_end_at, parse_day, shift, weekday_readings,
@@ -18,14 +18,12 @@ from toolscale.language.numerals import NUMBER_WORDS, ORDINALS
 from toolscale.language.qualifiers import Qualifier, qualifier_at
 from toolscale.language.quantities import Clock, clock_time_at, half_at, hour_in_words_at, indefinite_at, money_at, quantity_at
 
-MentionKind = Literal["id", "date", "money", "number", "digits", "time", "percent", "foreign", "month", "duration", "ordinal", "marker"]
-
-
 class Mention(NamedTuple):
     """A value that stands in a text from `start` to `end`. A hedge (`about`) never states a value, a bound (`under`) states a threshold at most,
     and a value that is `denied` (`not $5`) is not said to hold."""
 
     kind: str
+    """id, date, money, number, digits, time, percent, foreign, month, duration, ordinal or marker."""
     readings: frozenset[Any]
     qualifier: Qualifier | None
     start: int

@@ -100,10 +100,9 @@ class CandidateSource:
         evolutions: tuple[str, ...] = ()
         if stream.kind != "plain":
             partners, rng = self._partners[stream.intent.id], self._rng("chain", seed, number)
-            drawn = draw_chain(self.environment, self.catalogue.intents, stream.intent, partners, turned=stream.kind == "turned", rng=rng)
-            if drawn is None:
+            evolutions = draw_chain(self.environment, self.catalogue.intents, stream.intent, partners, turned=stream.kind == "turned", rng=rng)
+            if not evolutions:
                 return None
-            evolutions = drawn[0]
         return self.draw_evolved(seed, number, evolutions)
 
     def draw_evolved(self, seed: int, number: int, evolutions: tuple[str, ...]) -> Candidate | None:

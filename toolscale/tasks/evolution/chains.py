@@ -46,15 +46,15 @@ TRIES = 8
 
 def draw_chain(
     environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], *, turned: bool, rng: random.Random
-) -> tuple[tuple[str, ...], Intent] | None:
-    """Draw a chain of evolutions that applies to an intent; return it with the intent that it gives, or None. `partners` are what may be composed."""
+) -> tuple[str, ...]:
+    """Draw a chain of evolutions that applies to an intent; an empty one if none does. `partners` are what may be composed."""
     shapes = _shapes(intent, turned)
     for _ in range(TRIES):
         (shape,) = rng.choices(list(shapes), list(shapes.values()))
-        chain, evolved = _draw(environment, intents, intent, partners, shape, rng)
+        chain = _draw(environment, intents, intent, partners, shape, rng)
         if chain:
-            return chain, evolved
-    return None
+            return chain
+    return ()
 
 
 def first_lines(
@@ -79,7 +79,7 @@ def _shapes(intent: Intent, turned: bool) -> Mapping[tuple[tuple[str, ...], ...]
 def _draw(
     environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], shape: Sequence[Sequence[str]],
     rng: random.Random,
-) -> tuple[tuple[str, ...], Intent]:  # fmt: skip
+) -> tuple[str, ...]:  # fmt: skip
     chain: list[str] = []
     for operators in shape:
         for line in _lines(environment, intent, partners, operators, chain, rng):
@@ -90,8 +90,8 @@ def _draw(
             chain.append(line)
             break
         else:
-            return (), intent
-    return tuple(chain), intent
+            return ()
+    return tuple(chain)
 
 
 def _lines(

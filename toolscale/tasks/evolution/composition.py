@@ -12,16 +12,10 @@ from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.labels import label_of, labelled
 from toolscale.tasks.evolution.renaming import rename_intent
 from toolscale.tasks.evolution.words import alternatives
+from toolscale.tasks.names import matter_of
 
 MOST_BODIES = 12
 """Pairs of phrasings that are kept of all that go together."""
-
-
-def compose_options(intents: dict[str, Intent], intent: Intent) -> Iterator[str]:
-    """Every other intent of the domain with the same person."""
-    for other in intents.values():
-        if other.id != intent.id and intent.outcome == "fulfil" and not intent.refused and _shared(intent, other):
-            yield f"compose {other.id}"
 
 
 def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
@@ -69,8 +63,8 @@ def _asked_first(intent: Intent) -> Iterator[FindStep]:
 
 
 def _parts(intent: Intent) -> int:
-    suffixes = [name.rpartition("_")[2] for name in intent.roles]
-    return max([1, *(int(text) for text in suffixes if text.isdigit())])
+    """How many matters an intent has."""
+    return max([1, *(int(matter[1:]) for matter in map(matter_of, intent.roles) if matter)])
 
 
 def _apart(environment: Environment, intent: Intent, second: Intent) -> Iterator[str]:

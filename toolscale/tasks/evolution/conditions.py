@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from toolscale.environment import Environment
 from toolscale.records import CallStep, IfStep, Intent, Quantity, Slot, Tell
-from toolscale.tasks.evolution.descriptions import conjoined, lookalike
+from toolscale.tasks.evolution.descriptions import lookalike
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.labels import label_of, labelled
 from toolscale.tasks.evolution.renaming import rename_expression, rename_places, rename_steps, rename_tell
@@ -63,9 +63,9 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
 
 
 def _or_nothing(intent: Intent, reads: tuple[CallStep, ...], test: str, told: Tell) -> Intent:
-    tells = tuple(tell.model_copy(update={"when": conjoined(tell.when, test)}) for tell in intent.tell)
     if any(tell.kind == "bool" for tell in intent.tell):
         raise Inapplicable("it is told already whether something was done")
+    tells = tuple(tell.model_copy(update={"when": _conjoined(tell.when, test)}) for tell in intent.tell)
     done = Tell.model_construct(kind="bool", is_=f"CASE WHEN {test} THEN 1 ELSE 0 END", before=True)
     return intent.model_copy(update={"do": (*reads, IfStep.model_construct(if_=test, then=intent.do, else_=())), "tell": (done, *tells, told)})
 
@@ -85,7 +85,7 @@ def _or_backup(environment: Environment, intent: Intent, reads: tuple[CallStep, 
         if moved == tell:
             tells.append(tell)
         else:
-            tells += [tell.model_copy(update={"when": conjoined(tell.when, test)}), moved.model_copy(update={"when": f"NOT ({test})"})]
+            tells += [tell.model_copy(update={"when": _conjoined(tell.when, test)}), moved.model_copy(update={"when": f"NOT ({test})"})]
     return intent.model_copy(
         update={
             "roles": {**intent.roles, backup: role.model_copy(update={"only_said": False})},
@@ -115,3 +115,9 @@ def _filled(text: str, places: Mapping[str, str]) -> str:
         return places[match[1]]
 
     return _PLACE.sub(place, text)
+
+
+def _conjoined(*conditions: str | None) -> str | None:
+    """Join conditions with AND."""
+    given = [f"({text})" for text in conditions if text]
+    return " AND ".join(given) or None

@@ -105,9 +105,3 @@ def correct(environment: Environment, intent: Intent, name: str) -> Intent:
         role, apart = lookalike(environment, intent, name, was)
         update["roles"] = {**intent.roles, was: role}
     return intent.model_copy(update={**update, "when": (*intent.when, *apart)})
-
-
-def conjoined(*conditions: str | None) -> str | None:
-    """Join conditions with AND."""
-    given = [f"({text})" for text in conditions if text]
-    return " AND ".join(given) or None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from toolscale.environment import Environment
 from toolscale.records import Intent
-from toolscale.tasks.evolution.composition import compose, compose_options
+from toolscale.tasks.evolution.composition import compose
 from toolscale.tasks.evolution.conditions import constrain, constrain_options
 from toolscale.tasks.evolution.descriptions import correct, correct_options, distract, distract_options, obscure, obscure_options
 from toolscale.tasks.evolution.inapplicable import Inapplicable
@@ -46,6 +46,3 @@ def evolve_once(environment: Environment, intents: Mapping[str, Intent], intent:
             raise Inapplicable(f"there is no intent {arguments[0]}")
         return compose(environment, intent, intents[arguments[0]])
     return OPERATORS[operator][0](environment, intent, *arguments)
-
-
-__all__ = ["OPERATORS", "compose_options", "evolve", "evolve_once"]

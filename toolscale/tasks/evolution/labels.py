@@ -8,8 +8,9 @@ from collections import Counter
 from toolscale.environment import Environment
 from toolscale.records import Intent, Role, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
+from toolscale.tasks.names import matter_of
 
-SUFFIX = re.compile(r"[a-z](_\d+)\b")
+_MATTERS = re.compile(r"[a-z](_\d+)\b")
 
 
 def label_of(environment: Environment, intent: Intent, suffix: str = "") -> str | None:
@@ -20,7 +21,7 @@ def label_of(environment: Environment, intent: Intent, suffix: str = "") -> str 
     """
     language = environment.spec.language
     roles = {
-        name: role for name, role in intent.roles.items() if role.of is not None and not role.only_said and suffix_of(name) == suffix
+        name: role for name, role in intent.roles.items() if role.of is not None and not role.only_said and matter_of(name) == suffix
     }  # fmt: skip
     own = [name for name, role in roles.items() if role.is_ not in language.shared]
     shared = [name for name in roles if name not in own]
@@ -33,9 +34,9 @@ def label_of(environment: Environment, intent: Intent, suffix: str = "") -> str 
     return f"'{nouns[0]}'" if nouns else None
 
 
-def suffix_of(text: str) -> str:
-    """What the names of an expression end in: `_2` for those of a second matter."""
-    found = SUFFIX.findall(text)
+def _matter_in(text: str) -> str:
+    """The matter to which the names of an expression belong."""
+    found = _MATTERS.findall(text)
     return found[-1] if found else ""
 
 
@@ -56,12 +57,12 @@ def labelled(environment: Environment, intent: Intent) -> Intent:
     kinds.update(tell.kind for part in intent.refused for tell in rules[part.rule].tell)
     if kinds["bool"] > 1:
         raise Inapplicable("two answers of yes or no, which nobody could tell apart")
-    composed = any(suffix_of(name) for name in intent.roles)
+    composed = any(matter_of(name) for name in intent.roles)
     tells: list[Tell] = []
     for tell in intent.tell:
         alike = kinds[tell.kind] > 1 or (composed and tell.kind == "bool")
         if tell.about is None and tell.each is None and not tell.withheld and alike:
-            about = label_of(environment, intent, suffix_of(f"{tell.is_} {tell.when or ''}"))
+            about = label_of(environment, intent, _matter_in(f"{tell.is_} {tell.when or ''}"))
             if about is None:
                 raise Inapplicable(f"two facts of kind {tell.kind}, and nothing to name one of them by")
             tell = tell.model_copy(update={"about": about})

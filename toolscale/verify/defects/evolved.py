@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from toolscale.records import Candidate, IfStep, Intent, PlanStep, Tell
-from toolscale.tasks.evolution.labels import SUFFIX
 from toolscale.tasks.evolution.renaming import rename_expression, rename_steps, rename_tell, step_names
+from toolscale.tasks.names import matter_of
 from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, twist
 
 
@@ -102,7 +102,7 @@ def second_matter_dropped(ground: Ground, candidate: Candidate, rng: random.Rand
     """The request asks for one more thing, which the plan neither does nor tells."""
     intent = ground.plan_of(candidate).intent
     composed = [line.split()[1] for line in candidate.evolutions if line.startswith("compose ")]
-    suffixes = [found for name in (*intent.roles, *intent.slots, *step_names(intent.do)) for found in SUFFIX.findall(name)]
+    suffixes = [found for name in (*intent.roles, *intent.slots, *step_names(intent.do)) if (found := matter_of(name))]
     if not composed or not suffixes:
         return None
     suffix = max(suffixes)
