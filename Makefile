@@ -37,12 +37,12 @@ clean: ## Remove everything that was made, the environment and the datasets too.
 	rm -rf $(VENV) var .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 
 # A stamp is older than the requirements only if they changed since they were installed.
-$(VENV)/pipeline.stamp: requirements.txt pyproject.toml
+$(VENV)/pipeline.stamp: requirements.txt constraints.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-$(VENV)/dev.stamp: $(VENV)/pipeline.stamp requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+$(VENV)/dev.stamp: $(VENV)/pipeline.stamp requirements-dev.txt requirements-scale.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-dev.txt
 	@touch $@
