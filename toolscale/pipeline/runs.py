@@ -1,7 +1,7 @@
 """The stages as a scheduler calls them: a URL in, a URL or a few figures out, each call in a process and perhaps on a machine of its own.
 
-    order_run -> for each domain: build -> plan -> judge_shard, many -> plan -> judge_shard, many -> assemble_domain -> check_domain
-              -> collect -> close_run
+    order_run -> for each domain: build_domain -> plan_round -> judge_shard, many -> plan_round -> judge_shard, many -> assemble_domain
+              -> check_domain -> collect_run -> close_run
 
 The functions may be called again after any failure: what is there already is not made again. Two rounds are judged by mapped tasks; what is still
 short after them is little, and `assemble_domain` judges it itself.
@@ -10,26 +10,56 @@ short after them is little, and `assemble_domain` judges it itself.
 from __future__ import annotations
 
 import json
+import logging
 import shutil
+from collections.abc import Mapping
+from contextlib import ExitStack
+from datetime import datetime, UTC
 from pathlib import Path
 from typing import Any
 
+from toolscale.canonical import stable_int
+from toolscale.config import EVOLVED_SHARE
+from toolscale.dataset.combined import combine
 from toolscale.dataset.judging import close_bench
 from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
 from toolscale.dataset.places import deliver, files_in, is_local, local_copy, open_place, staging, url_of
+from toolscale.dataset.quality import check_quality
 from toolscale.dataset.rounds import Rounds
 from toolscale.dataset.runs import Order, Run, open_run, run_at
 from toolscale.dataset.selection import apply_novelty
 from toolscale.dataset.shards import Shard, cut_shards, read_shard_plan, write_rejects
-from toolscale.dataset.storage import read_file, remove_folder, write_file
+from toolscale.dataset.storage import file_hash, read_file, remove_folder, write_file
 from toolscale.dataset.units import judge_unit, read_judged, units_of
 from toolscale.dataset.workers import fitting_workers
 from toolscale.dataset.world import ADMISSION
 from toolscale.environment import load_environment
 from toolscale.environment.folder import find_folder
-from toolscale.errors import UsageError
+from toolscale.errors import QualityError, UsageError
 from toolscale.pipeline.stages import assemble, build_environment, judge_enough, place_of, recipe_of
 from toolscale.records import Manifest
+
+
+log = logging.getLogger(__name__)
+
+NIGHTS = {"scheduled", "backfill"}
+"""Types of runs that stand for a night: run again for the same night, they have the same seed."""
+
+
+def order_of(dag_run: Any, params: Mapping[str, Any]) -> Order:
+    """Return what a run of Airflow asks for. `dag_run` has `dag_id`, `run_id`, `run_type`, `start_date`, `logical_date`, `data_interval_start`."""
+    night = dag_run.data_interval_start if dag_run.run_type in NIGHTS else None
+    seed = params["seed"] if params["seed"] is not None else night_seed(night) if night else 0
+    return Order(
+        dag_id=dag_run.dag_id, run_id=dag_run.run_id, started=_utc(dag_run.start_date),
+        logical_date=dag_run.logical_date and _utc(dag_run.logical_date), domains=tuple(params["domains"]), tasks=params["tasks"], seed=seed,
+        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=params["publish"], params=dict(params),
+    )  # fmt: skip
+
+
+def night_seed(night: datetime) -> int:
+    """Return the seed of the night that begins at `night`: 31 bits that depend on that instant alone."""
+    return stable_int("night", _utc(night)) % 2**31
 
 
 def order_run(root: str, order: Order) -> str:
@@ -41,8 +71,8 @@ def order_run(root: str, order: Order) -> str:
     return open_run(root, order).url
 
 
-def build(run_url: str, domain: str) -> str:
-    """Admit and populate the environment of a domain in the scratch of the run; return its URL."""
+def build_domain(run_url: str, domain: str) -> str:
+    """Admit and populate the environment of a domain in the scratch of the run; return the URL of the run."""
     run = run_at(run_url)
     world, recipe = run.world(domain), run.scratch / "recipes" / f"{domain}.json"
     order = run.order()
@@ -53,10 +83,10 @@ def build(run_url: str, domain: str) -> str:
         if not is_local(world) or not (world / ADMISSION).exists() or read_file(world / ADMISSION) != read_file(built / ADMISSION):
             deliver(built, world, ADMISSION)
     write_file(recipe, json.dumps({"inputs": inputs}).encode())
-    return url_of(world)
+    return run_url
 
 
-def plan(run_url: str, domain: str, round_: int, task_id: str) -> list[str]:
+def plan_round(run_url: str, domain: str, round_: int, task_id: str) -> list[str]:
     """Write the plans of the shards of a round and return their URLs: none if the rounds before it brought enough. `task_id` will judge them."""
     run = run_at(run_url)
     with local_copy(run.world(domain)) as world:
@@ -100,6 +130,31 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
         manifest = assemble(inside, judged, staged, recipe)
         deliver(staged, target, MANIFEST)
     return _summary(target, manifest)
+
+
+def check_domain(run_url: str, domain: str) -> dict[str, Any]:
+    """Hold the dataset of a domain against the quality gate, write what it found, and return the figures. QualityError if it is under a threshold."""
+    run = run_at(run_url)
+    with local_copy(run.dataset(domain)) as dataset:
+        quality = check_quality(dataset)
+    write_file(run.quality(domain), quality.render())
+    for name, figure in quality.figures.items():
+        log.info("%s: %s = %s (threshold %s)", domain, name, figure, quality.thresholds.get(name, "none"))
+    if not quality.passed:
+        raise QualityError(f"{domain}: {'; '.join(quality.reasons)}")
+    return quality.figures
+
+
+def collect_run(run_url: str) -> dict[str, Any]:
+    """Combine the datasets of all domains into the dataset of the run; return what listeners are told of it."""
+    run = run_at(run_url)
+    order = run.order()
+    with ExitStack() as stack, staging(run.scratch, ".dataset") as staged:
+        manifest = combine([stack.enter_context(local_copy(run.dataset(domain))) for domain in order.domains], staged)
+        digest = file_hash(staged / MANIFEST)
+        deliver(staged, run.dataset(), MANIFEST)
+    told = {"run_id": order.run_id, "domains": list(order.domains), "seed": order.seed, "publish": order.publish, "sha256": digest}
+    return _summary(run.dataset(), manifest) | told
 
 
 def close_run(run_url: str) -> str:
@@ -148,3 +203,7 @@ def _write_late_rejects(run: Run, world: Path, domain: str, paths: list[Path]) -
 
 def _summary(dataset: Path, manifest: Manifest) -> dict[str, Any]:
     return {"dataset": url_of(dataset), "counts": {name: manifest.counts[name] for name in ("asked", "accepted", "rejected", "candidates")}}
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
