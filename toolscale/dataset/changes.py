@@ -96,8 +96,9 @@ def _compare(domain: str, now: Reading, before: Reading) -> ChangedDomain:
     changed = [
         ChangedTask(id=row["id"], was=old["id"], columns=tuple(name for name in row if row[name] != old[name])) for row, old in pairs if row != old
     ]
+    tables = [reading.manifest.domains[domain].tables for reading in (now, before)]
     return ChangedDomain(
-        status="kept", files=_changed_files(domain, now, before), database=now.manifest.domains[domain].tables != before.manifest.domains[domain].tables,
+        status="kept", files=_changed_files(domain, now, before), database=tables[0] != tables[1],
         added=tuple(sorted(row["id"] for row in added)), removed=tuple(sorted(row["id"] for row in removed)),
         changed=tuple(sorted(changed, key=lambda task: task.id)), unchanged=len(pairs) - len(changed),
     )  # fmt: skip

@@ -50,7 +50,8 @@ class Reading:
     def rows(self) -> DatasetRows:
         """The rows of all domains, one after the other."""
         parts = self.domains.values()
-        return DatasetRows({split: [row for part in parts for row in part.splits[split]] for split in SPLITS}, [row for p in parts for row in p.rejects])
+        splits = {split: [row for part in parts for row in part.splits[split]] for split in SPLITS}
+        return DatasetRows(splits, [row for part in parts for row in part.rejects])
 
     @property
     def figures(self) -> Figures:
