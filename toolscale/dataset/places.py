@@ -54,7 +54,7 @@ def local_copy(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def staging(beside: Path, name: str) -> Iterator[Path]:
+def fresh_folder(beside: Path, name: str) -> Iterator[Path]:
     """Yield an empty local folder to be delivered, in `beside` if that is local, so that it can be renamed; what is left of it is removed."""
     with tempfile.TemporaryDirectory(prefix="toolscale-") as temporary:
         staged = (beside if is_local(beside) else Path(temporary)) / name

@@ -43,10 +43,10 @@ def read_shard_plan(path: Path) -> Shard:
     return Shard(**content | {"numbers": tuple(content["numbers"])})
 
 
-def cut_shards(numbers: Sequence[int], *, domain: str, round_: int, first: int, task_id: str) -> list[Shard]:
+def cut_shards(numbers: Sequence[int], *, domain: str, round_: int, first: int, task_id: str, most: int = SHARD_NUMBERS) -> list[Shard]:
     """Cut the numbers of a round into shards of whole units, nearly equal ones; the shards of a domain are counted on from `first`."""
     units = -(-len(numbers) // UNIT_NUMBERS)
-    count = max(-(-len(numbers) // SHARD_NUMBERS), min(MIN_SHARDS, units // 2), 1 if units else 0)
+    count = min(units, max(-(-len(numbers) // most), min(MIN_SHARDS, units // 2), 1))
     bounds = [UNIT_NUMBERS * (units * place // count) for place in range(count)] + [len(numbers)] if count else []
     return [
         Shard(f"{domain}-{first + place:03d}", domain, round_, task_id, place, tuple(numbers[bounds[place] : bounds[place + 1]]))

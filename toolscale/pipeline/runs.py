@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.canonical import stable_int
-from toolscale.config import EVOLVED_SHARE
+from toolscale.config import EVOLVED_SHARE, SHARD_NUMBERS
 from toolscale.dataset.combined import combine
 from toolscale.dataset.judging import close_bench
 from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
-from toolscale.dataset.places import deliver, files_in, is_local, local_copy, open_place, staging, url_of
+from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, local_copy, open_place, url_of
 from toolscale.dataset.quality import check_quality
 from toolscale.dataset.rounds import Rounds
 from toolscale.dataset.runs import Order, Run, open_run, run_at
@@ -78,7 +78,7 @@ def build_domain(run_url: str, domain: str) -> str:
     order = run.order()
     environment = load_environment(find_folder(domain))
     inputs = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved).inputs
-    with staging(run.scratch, f".build-{domain}") as staged:
+    with fresh_folder(run.scratch, f".build-{domain}") as staged:
         built = build_environment(environment.folder, staged / domain, staged / "admitted")
         if not is_local(world) or not (world / ADMISSION).exists() or read_file(world / ADMISSION) != read_file(built / ADMISSION):
             deliver(built, world, ADMISSION)
@@ -86,18 +86,21 @@ def build_domain(run_url: str, domain: str) -> str:
     return run_url
 
 
-def plan_round(run_url: str, domain: str, round_: int, task_id: str) -> list[str]:
-    """Write the plans of the shards of a round and return their URLs: none if the rounds before it brought enough. `task_id` will judge them."""
+def plan_round(run_url: str, domain: str, round_: int, task_id: str, *, most: int = SHARD_NUMBERS) -> list[str]:
+    """Write the plans of the shards of a round and return their URLs: none if the rounds before it brought enough.
+
+    `task_id` will judge them, each at most `most` candidates (and a unit at least).
+    """
     run = run_at(run_url)
     with local_copy(run.world(domain)) as world:
         recipe = _recipe(run, world)
         rounds, first = Rounds(load_environment(world), recipe), 0
         for number in range(round_):
             drawn = rounds.draw()
-            first += len(cut_shards(drawn, domain=domain, round_=number, first=first, task_id=task_id))
+            first += len(cut_shards(drawn, domain=domain, round_=number, first=first, task_id=task_id, most=most))
             units = units_of(place_of(world, recipe), recipe.seed, drawn, run.judged(domain))
             rounds.add(read_judged(unit.path for unit in units)[1])
-        shards = cut_shards(rounds.draw(), domain=domain, round_=round_, first=first, task_id=task_id)
+        shards = cut_shards(rounds.draw(), domain=domain, round_=round_, first=first, task_id=task_id, most=most)
     return [url_of(shard.write(run.scratch / "plan")) for shard in shards]
 
 
@@ -119,7 +122,7 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
     """Judge what is still short, apply novelty and quotas, and write the dataset of a domain; return its URL and counts."""
     run = run_at(run_url)
     target = run.dataset(domain)
-    with local_copy(run.world(domain)) as world, staging(run.scratch, f".dataset-{domain}") as staged:
+    with local_copy(run.world(domain)) as world, fresh_folder(run.scratch, f".dataset-{domain}") as staged:
         recipe = _recipe(run, world)
         if (target / MANIFEST).exists() and (manifest := read_manifest(target)).inputs == recipe.inputs:
             return _summary(target, manifest)
@@ -149,7 +152,7 @@ def collect_run(run_url: str) -> dict[str, Any]:
     """Combine the datasets of all domains into the dataset of the run; return what listeners are told of it."""
     run = run_at(run_url)
     order = run.order()
-    with ExitStack() as stack, staging(run.scratch, ".dataset") as staged:
+    with ExitStack() as stack, fresh_folder(run.scratch, ".dataset") as staged:
         manifest = combine([stack.enter_context(local_copy(run.dataset(domain))) for domain in order.domains], staged)
         digest = file_hash(staged / MANIFEST)
         deliver(staged, run.dataset(), MANIFEST)
