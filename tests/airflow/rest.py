@@ -87,7 +87,7 @@ class AirflowClient:
         """The log of one try of a task, one event a line."""
         path = f"dags/{quote(dag_id)}/dagRuns/{quote(run_id, safe='')}/taskInstances/{task_id}/logs/{attempt}"
         lines = self.get(path, map_index=map_index, full_content="true")["content"]
-        return "\n".join(line if isinstance(line, str) else f"{line.get('level', '')} {line['event']} {line.get('error_detail') or ''}" for line in lines)
+        return "\n".join(f"{line.get('level', '')} {line['event']} {line.get('error_detail') or ''}" for line in lines)
 
     def report(self, dag_id: str, run_id: str) -> str:
         """The state of every task, and the end of the log of each that failed: for failure messages."""
