@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+
 
 import pytest
-from homes import AirflowHome, LiveAirflow, make_home, standalone
+from homes import TRIAL_DAGS, AirflowHome, LiveAirflow, make_home, standalone
 
-TRIAL_DAGS = Path(__file__).with_name("trial_dags")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

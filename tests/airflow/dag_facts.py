@@ -1,7 +1,7 @@
-"""What Airflow finds in a folder of DAG files, as JSON on standard output. Run as a process of its own: `python dag_facts.py FOLDER`.
+"""What Airflow finds in a folder of DAG files, as JSON on standard output. Run as a process of its own: `python dag_facts.py FOLDER ENVIRONMENTS`.
 
-Each file is imported twice: by Airflow's DagBag, for its DAGs and errors, and then under an audit hook that refuses every act on the world outside the
-process. The hook stays quiet about what importing Python needs: reading source, listing the folders that modules are found in.
+Each file is imported twice: by Airflow's DagBag, for its DAGs and errors, and then under an audit hook that refuses every act on the world outside
+the process. The hook stays quiet about what importing Python needs: reading source, listing the folders that modules are found in.
 """
 
 from __future__ import annotations

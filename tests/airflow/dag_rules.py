@@ -13,7 +13,7 @@ from typing import Any
 from homes import ROOT, AirflowHome
 
 LONGEST = 80
-IMPORTABLE = ("airflow.sdk", "airflow.providers.standard")
+IMPORTABLE = ("airflow.sdk.", "airflow.providers.standard.")
 
 
 def broken_rules(folder: Path, home: AirflowHome) -> dict[str, list[str]]:
@@ -49,7 +49,7 @@ def text_rules(path: Path) -> Iterator[str]:
     except SyntaxError:
         return  # Airflow's import error tells it
     for name in top_level_imports(tree):
-        if name.partition(".")[0] not in sys.stdlib_module_names and not any(name == allowed or name.startswith(f"{allowed}.") for allowed in IMPORTABLE):
+        if name.partition(".")[0] not in sys.stdlib_module_names and not f"{name}.".startswith(IMPORTABLE):
             yield f"imports {name} at top level"
 
 

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -72,10 +73,8 @@ def main() -> None:
     ended_by_itself = child.poll()
     if ended_by_itself is None:
         child.send_signal(signal.SIGINT)
-        try:
+        with suppress(subprocess.TimeoutExpired):  # then it is among those that are left
             child.wait(CLEAN_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
     left = wait_until_none(5.0)
     report = {"ended_by_itself": ended_by_itself, "status": child.poll(), "left": [words(process) for process in left]}
     while left:

@@ -7,14 +7,15 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rest import AirflowClient
+from rest import AirflowClient, is_healthy
 from services import Service, free_ports, running
 
 ROOT = Path(__file__).parents[2]
+TRIAL_DAGS = Path(__file__).with_name("trial_dags")
 PASSWORDS = {"admin": "a password of tests", "viewer": "another of tests"}
 LOCAL_BUNDLE = "airflow.dag_processing.bundles.local.LocalDagBundle"
 
@@ -76,7 +77,7 @@ class LiveAirflow:
     service: Service
     seconds_to_healthy: float
 
-    def client(self, user: str | None = None) -> AirflowClient:
+    def client(self, user: str | None = None) -> AbstractContextManager[AirflowClient]:
         """A client of another user; anonymous without one."""
         return AirflowClient.of(self.url, user, PASSWORDS[user] if user else None)
 
@@ -94,6 +95,7 @@ def standalone(home: AirflowHome, *, seconds: float = 120.0) -> Iterator[LiveAir
     url = f"http://127.0.0.1:{ui}"
     begin = time.monotonic()
     with running("airflow", [ROOT / "scripts" / "airflow-standalone"], log=home.folder / "standalone.log", environ=environ) as service:
-        service.wait_until(AirflowClient.of(url).is_healthy, seconds)
+        service.wait_until(lambda: is_healthy(url), seconds)
         took = time.monotonic() - begin
-        yield LiveAirflow(url, home, AirflowClient.of(url, "admin", PASSWORDS["admin"]), service, took)
+        with AirflowClient.of(url, "admin", PASSWORDS["admin"]) as admin:
+            yield LiveAirflow(url, home, admin, service, took)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +14,15 @@ import httpx
 COMPONENTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 
 
+def is_healthy(url: str) -> bool:
+    """Do the database and all four components say that they are healthy? Never the banner: it is printed without an API server too."""
+    try:
+        answer = httpx.get(f"{url}/api/v2/monitor/health", trust_env=False)
+    except httpx.TransportError:
+        return False
+    return answer.is_success and all((answer.json().get(name) or {}).get("status") == "healthy" for name in COMPONENTS)
+
+
 @dataclass
 class AirflowClient:
     """One user of one Airflow. Without a user it is anonymous."""
@@ -20,22 +30,15 @@ class AirflowClient:
     http: httpx.Client
 
     @classmethod
-    def of(cls, url: str, user: str | None = None, password: str | None = None) -> AirflowClient:
-        """A client that is logged in as `user`, if there is one."""
-        client = cls(httpx.Client(base_url=url, timeout=30.0, trust_env=False))
-        if user is not None:
-            token = client.http.post("/auth/token", json={"username": user, "password": password})
-            token.raise_for_status()
-            client.http.headers["Authorization"] = f"Bearer {token.json()['access_token']}"
-        return client
-
-    def is_healthy(self) -> bool:
-        """Do the database and all four components say that they are healthy?"""
-        try:
-            answer = self.http.get("/api/v2/monitor/health")
-        except httpx.TransportError:
-            return False
-        return answer.is_success and all((answer.json().get(name) or {}).get("status") == "healthy" for name in COMPONENTS)
+    @contextmanager
+    def of(cls, url: str, user: str | None = None, password: str | None = None) -> Iterator[AirflowClient]:
+        """A client that is logged in as `user`, if there is one; closed with the block."""
+        with httpx.Client(base_url=url, timeout=30.0, trust_env=False) as http:
+            if user is not None:
+                token = http.post("/auth/token", json={"username": user, "password": password})
+                token.raise_for_status()
+                http.headers["Authorization"] = f"Bearer {token.json()['access_token']}"
+            yield cls(http)
 
     def get(self, path: str, **params: Any) -> Any:
         """The JSON at /api/v2/`path`."""

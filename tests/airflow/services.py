@@ -47,9 +47,16 @@ class Service:
                 raise self.error(f"was not ready after {seconds:.0f} s")
             time.sleep(0.25)
 
+    def begin_to_stop(self) -> None:
+        """Let the guard stop the command, and do not wait: several stop at once."""
+        if self.guard.stdin is not None:
+            self.guard.stdin.close()
+            self.guard.stdin = None
+
     def stop(self) -> dict[str, object]:
         """Stop the command with all that it started; what the guard found (see guard.py). A second call changes nothing."""
         if self.report is None:
+            self.begin_to_stop()
             output, _ = self.guard.communicate()
             self.report = json.loads(output)
         return self.report

@@ -63,7 +63,7 @@ BAD = {
     "pool": ("pool_dag.py", 'pool="judging"', 'pool="judgign"', "pool.each wants the pool judgign, which is not in pools.json"),
     "retries": ("retries_dag.py", '"retries": 2, ', "", "retries.each has no retry policy"),
     "policy": ("policy_dag.py", '"retry_policy": POLICY, ', "", "policy.count has no retry policy"),
-    "clock": ("clock_dag.py", '"clock", ', '"clock", start_date=datetime.now(), ', "differs at each import: Code: dag('clock', start_date=datetime.now()"),
+    "clock": ("clock_dag.py", "schedule=None", "start_date=datetime.now()", "differs at each import: Code: dag('clock', start_date=datetime.now()"),
     "chance": ("chance_dag.py", '"retries": 2', '"retries": random.randint(1, 3)', "differs at each import: Code: dag('chance', "),
     "write": ("write_dag.py", TOP, f"\nPath('trace').write_text('here'){TOP}", "at import: open 'trace' for writing"),
     "read": ("read_dag.py", TOP, f"\nPath('/etc/hostname').read_text(){TOP}", "at import: open '/etc/hostname'"),
