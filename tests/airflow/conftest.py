@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-
 import pytest
 from homes import TRIAL_DAGS, AirflowHome, LiveAirflow, make_home, standalone
-
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
