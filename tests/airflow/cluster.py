@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,9 +125,13 @@ def start(stack: ExitStack, home: AirflowHome, name: str, *words: str, log_port:
     """One process of Airflow. Its logs are served on a port of its own, because all machines are one."""
     log_ports = {"AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_port), "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(log_port)}
     log = home.folder / f"{name}.log"
-    service = stack.enter_context(running(name, ["airflow", *words], log=log, environ=home.environ | log_ports))
-    stack.callback(service.begin_to_stop)
-    return service
+    return stack.enter_context(running(name, ["airflow", *words], log=log, environ=home.environ | log_ports))
+
+
+def begin_to_stop(services: Sequence[Service]) -> None:
+    """Let all of them stop at once; their contexts wait for each."""
+    for service in services:
+        service.begin_to_stop()
 
 
 @contextmanager
@@ -147,6 +151,7 @@ def cluster(folder: Path, *, dags: Path) -> Iterator[Cluster]:
             start(airflow, home, f"worker-{queue}", "celery", "worker", "--queues", queue, "--celery-hostname", f"{queue}@trial", log_port=port)
             for (queue, home), port in zip(homes.items(), log_ports[1:], strict=True)
         ]
+        airflow.callback(begin_to_stop, [*services, *workers])
         url = f"http://127.0.0.1:{api_port}"
         services[0].wait_until(lambda: is_healthy(url), 120.0)
         for worker in workers:
