@@ -8,7 +8,7 @@ SEED ?= 0
 OUT ?= var/datasets/$(DOMAIN)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset test bench lint schemas clean
+.PHONY: help install dataset publish test bench lint schemas clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +17,10 @@ install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of th
 
 dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT.
 	$(BIN)/toolscale synthesize $(DOMAIN) --tasks $(TASKS) --seed $(SEED) --out $(OUT)
+
+publish: install ## Show what publishing on the Hub would upload, or do it: DOMAIN or OUT, REPO=me/name, PUSH=1.
+	$(if $(REPO),,$(error REPO is not set; say e.g. make publish DOMAIN=$(DOMAIN) REPO=me/$(DOMAIN)-tasks))
+	$(BIN)/toolscale publish $(OUT) $(REPO) $(if $(filter 1,$(PUSH)),--push)
 
 test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, tests.
 	$(MAKE) --no-print-directory lint

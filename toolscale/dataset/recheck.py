@@ -19,12 +19,13 @@ from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
 from toolscale.dataset.figures import SPLITS, DatasetRows, count_figures
 from toolscale.dataset.folder import derived_files
+from toolscale.dataset.integrity import Finding, check_files
 from toolscale.dataset.judging import Place
 from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
 from toolscale.dataset.parquet import read_shard
-from toolscale.dataset.recheck_rows import Chunk, Finding, recheck_chunk
+from toolscale.dataset.recheck_rows import Chunk, recheck_chunk
 from toolscale.tasks.split import held_out_intents
-from toolscale.dataset.storage import file_hash, read_file
+from toolscale.dataset.storage import read_file
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
 from toolscale.environment import Environment, load_environment
@@ -71,7 +72,7 @@ def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progre
     """Judge the whole folder again. DatasetError if it has no manifest; everything else that is wrong is a finding."""
     manifest = read_manifest(folder)
     domain = next(iter(manifest.environment_hash))
-    findings = list(_check_files(folder, manifest))
+    findings = list(check_files(folder, manifest))
     contents = _read_contents(folder, domain)
     findings += contents.findings
     world = world_folder(folder, domain)
@@ -93,18 +94,6 @@ def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progre
             findings += _check_together(environment, contents)
             findings += _check_derived(folder, environment, database, contents.rows, manifest)
     return Verification(len(contents.tasks), len(contents.rejects), tuple(dict.fromkeys(findings)))
-
-
-def _check_files(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    claimed = {entry.path: entry for entry in manifest.files}
-    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {MANIFEST}
-    for path in sorted(claimed.keys() - present):
-        yield Finding(path, "integrity", f"the file is in {MANIFEST} but not in the folder")
-    for path in sorted(present - claimed.keys()):
-        yield Finding(path, "integrity", f"the file is not in {MANIFEST}")
-    for path in sorted(claimed.keys() & present):
-        if (found := file_hash(folder / path)) != claimed[path].sha256:
-            yield Finding(path, "integrity", f"sha256 is {found}; {MANIFEST} says {claimed[path].sha256}")
 
 
 def _read_contents(folder: Path, domain: str) -> _Contents:
