@@ -31,7 +31,7 @@ def test_the_folder_is_complete_and_its_manifest_knows_every_file(mock_dataset: 
     found = fingerprints(mock_dataset)
     del found["manifest.json"]
     assert {entry.path: entry.sha256 for entry in manifest.files} == found
-    assert {"README.md", "mock/train-00000-of-00001.parquet", "mock/test-00000-of-00001.parquet", "plots/gates.png", "plots/calls.png",
+    assert {"README.md", "mock/train-00000-of-00001.parquet", "mock/test-00000-of-00001.parquet", "plots/mock/gates.png", "plots/mock/calls.png",
             "rejects/mock/rejected-00000-of-00001.parquet", "environments/mock/database.sqlite", "environments/mock/tools.json",
             "environments/mock/toolset.yaml", "environments/mock/policy.md", "environments/mock/admission.json"} <= found.keys()  # fmt: skip
     assert [path.name for path in mock_dataset.parent.iterdir() if path.name.startswith(".mock")] == []
@@ -53,7 +53,7 @@ def test_another_seed_gives_other_tasks_on_the_same_database(mock_dataset: Path,
     other = synthesize("mock", tmp_path / "mock", tasks=12, seed=1)
     ours, theirs = ({row["id"] for row in read_dataset(folder).rows.tasks} for folder in (mock_dataset, tmp_path / "mock"))
     assert ours != theirs
-    assert other.initial_state_hash == read_manifest(mock_dataset).initial_state_hash
+    assert other.domains["mock"].tables == read_manifest(mock_dataset).domains["mock"].tables
 
 
 def test_a_finished_dataset_is_left_as_it_is(mock_dataset: Path) -> None:

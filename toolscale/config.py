@@ -5,6 +5,9 @@ from __future__ import annotations
 VERSION = "0.1.0"
 """The version of ToolScale, stored in every dataset."""
 
+GRADING_VERSION = 2
+"""Raised when the same rollout or the same candidate may be judged otherwise: scores of one version are not comparable with those of another."""
+
 SKELETON_LIMIT = 3
 """So many tasks at most may share a phrase skeleton (the request with its facts masked) and the names of its calls."""
 

@@ -182,11 +182,11 @@ def test_a_test_row_moved_to_train(dataset: Path) -> None:
 
 def test_a_row_that_is_composed_with_an_intent_of_the_other_split(dataset: Path) -> None:
     """The row is right in itself; only the folder knows that the partner is held out."""
-    world, manifest = dataset / "environments" / "mock", read_manifest(dataset)
-    bench = bench_at(Place(world, "across", manifest.audit))
+    world, part = dataset / "environments" / "mock", read_manifest(dataset).domains["mock"]
+    bench = bench_at(Place(world, "across", part.audit))
     environment, source = bench.environment, bench.source
     assert held_out_intents(environment.spec.intents.intents) == {"return_all"}
-    drawn = source.draw_evolved(manifest.seed, source.number("renew_due_first+evolved", 99), ("compose return_all",))
+    drawn = source.draw_evolved(part.seed, source.number("renew_due_first+evolved", 99), ("compose return_all",))
     assert drawn is not None
     (judged,) = apply_novelty([bench.judge.judge(drawn)])
     assert judged.verdict.accepted
@@ -239,8 +239,8 @@ def test_a_tool_that_no_longer_compiles(dataset: Path) -> None:
     assert ("environments/mock/toolset.yaml", "lint") in found(dataset)
 
 
-@pytest.mark.parametrize("name", ["README.md", "plots/gates.png", "plots/calls.png", "environments/mock/tools.json", "environments/mock/policy.md",
-                                  "environments/mock/intents.yaml", "environments/mock/admission.json"])  # fmt: skip
+@pytest.mark.parametrize("name", ["README.md", "plots/mock/gates.png", "plots/mock/calls.png", "environments/mock/tools.json",
+                                  "environments/mock/policy.md", "environments/mock/intents.yaml", "environments/mock/admission.json"])  # fmt: skip
 def test_any_other_changed_file(dataset: Path, name: str) -> None:
     path = dataset / name
     content = path.read_bytes()
@@ -251,9 +251,9 @@ def test_any_other_changed_file(dataset: Path, name: str) -> None:
 
 def test_a_file_whose_hash_is_not_repaired_is_named(dataset: Path) -> None:
     (dataset / "README.md").write_text("Hello.")
-    (dataset / "plots" / "gates.png").unlink()
+    (dataset / "plots" / "mock" / "gates.png").unlink()
     (dataset / "more.txt").write_text("")
-    assert found(dataset) >= {("README.md", "integrity"), ("plots/gates.png", "integrity"), ("more.txt", "integrity")}
+    assert found(dataset) >= {("README.md", "integrity"), ("plots/mock/gates.png", "integrity"), ("more.txt", "integrity")}
 
 
 def test_a_shard_that_is_no_parquet(dataset: Path) -> None:

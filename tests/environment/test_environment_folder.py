@@ -14,7 +14,7 @@ Spoil = Callable[..., Path]
 
 FIVE = [
     "environment.yaml: verison: unknown key 'verison'; did you mean 'version'? "
-    "known keys: currency, description, locale, now, title, transfer_reasons, version",
+    "known keys: currency, description, license, locale, now, title, transfer_reasons, version",
     "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? known keys: cols, cues, first, tense, text, why",
     "cases.yaml: verifier[1].calls: 'nothing' does not fit here; it should be 'golden', 'writes' or 'none'",
     "schema.yaml: tables.loans.columns.member_id.fk: unknown column of members 'id'; "
@@ -157,12 +157,35 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
         ("environment.yaml", "now: 2026-03-16T09:30:00", "now: 2026-03-16", [
             "environment.yaml: now: '2026-03-16' is not a moment; write it as YYYY-MM-DDTHH:MM:SS",
         ]),
+        ("environment.yaml", "license: apache-2.0", "license: apache2", [
+            "environment.yaml: license: the Hub knows no licence 'apache2'; did you mean apache-2.0?",
+        ]),
+        ("environment.yaml", "license: apache-2.0", "license: proprietary", [
+            "environment.yaml: license: the Hub knows no licence 'proprietary'; "
+            "use an identifier that the Hub lists, such as apache-2.0, mit or cc-by-4.0",
+        ]),
+        ("environment.yaml", "license: apache-2.0\n", "", ["environment.yaml: license: a required key is missing; add 'license'"]),
+        ("environment.yaml", 'version: "1"', 'version: "1st"', [
+            "environment.yaml: version: '1st' is not a version; write one to three numbers with dots between them, such as 1 or 1.2",
+        ]),
         ("policy.md", "", None, ["policy.md: the file is missing; write it in mock/"]),
         ("language.yaml", "", None, ["language.yaml: the file is missing; write it in mock/"]),
     ],
 )  # fmt: skip
 def test_one_fault_is_told_in_whole_lines(spoil: Spoil, file: str, old: str, new: str | None, line: list[str]) -> None:
     assert issues(spoil((file, old, new))) == line
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("rejects", "environment.yaml: the domain is called 'rejects', as a folder of every dataset is; rename its folder"),
+        ("My Bank", "environment.yaml: the domain is called 'My Bank'; rename its folder: small letters first, then also digits, _ and -"),
+    ],
+)
+def test_a_domain_needs_a_name_that_a_dataset_can_hold(spoil: Spoil, name: str, line: str) -> None:
+    folder = spoil()
+    assert issues(folder.rename(folder.parent / name)) == [line]
 
 
 def test_five_faults_in_five_files_are_all_told(spoil: Spoil) -> None:

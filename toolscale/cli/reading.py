@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from toolscale.dataset.folder import Reading
 
 dataset_argument = click.argument("dataset", type=click.Path(path_type=Path))
+of_domain = click.option("--domain", metavar="DOMAIN", help="Only this domain of the dataset.  [default: all of them]")
 
 
 @click.command()
@@ -46,13 +47,14 @@ def verify(context: click.Context, dataset: Path, workers: int | None, json_: bo
 @click.argument("task_id", metavar="[ID]", required=False)
 @click.option("--random", "sample", type=click.IntRange(1), metavar="N", help="Show N tasks drawn at random.")
 @click.option("--seed", default=0, show_default=True, help="Of the draw.")
+@of_domain
 @as_json
-def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, json_: bool) -> None:
+def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, domain: str | None, json_: bool) -> None:
     """Print the task ID (or the first letters of its id) of DATASET for a person to read: request, calls with results, row changes as a diff."""
     from toolscale.cli.screen import print_task
     from toolscale.dataset.folder import read_dataset
 
-    reading = read_dataset(dataset)
+    reading = read_dataset(dataset, domain)
     tasks = _matching(reading.rows.tasks, task_id, dataset) if task_id else _drawn(reading.rows.tasks, sample or 1, seed)
     if json_:
         return echo_json(tasks)
@@ -64,13 +66,14 @@ def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, json
 @dataset_argument
 @click.option("--gate", type=click.Choice(GATES), metavar="GATE", help="Only those that failed this gate.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="How many at most.")
+@of_domain
 @as_json
-def rejects(dataset: Path, gate: str | None, limit: int, json_: bool) -> None:
+def rejects(dataset: Path, gate: str | None, limit: int, domain: str | None, json_: bool) -> None:
     """List the rejected candidates of DATASET with the gates that they failed and the command that reproduces each."""
     from toolscale.cli.screen import print_reject
     from toolscale.dataset.folder import read_dataset
 
-    rows = read_dataset(dataset).rows.rejects
+    rows = read_dataset(dataset, domain).rows.rejects
     found = [row for row in rows if gate is None or any(failed["gate"] == gate for failed in row["failed"])]
     if json_:
         return echo_json(found[:limit])
@@ -81,16 +84,14 @@ def rejects(dataset: Path, gate: str | None, limit: int, json_: bool) -> None:
 
 @click.command()
 @dataset_argument
+@of_domain
 @as_json
-def stats(dataset: Path, json_: bool) -> None:
+def stats(dataset: Path, domain: str | None, json_: bool) -> None:
     """Count what is in DATASET: candidates and gates, calls, tools, tiers, mutants."""
     from toolscale.cli.screen import print_figures
-    from toolscale.dataset.figures import count_figures
     from toolscale.dataset.folder import read_dataset
 
-    reading = read_dataset(dataset)
-    counts = reading.manifest.counts
-    figures = count_figures(reading.rows, asked=reading.manifest.tasks, over_quota=counts["over_quota"], no_case=counts["no_case"])
+    figures = read_dataset(dataset, domain).figures
     echo_json(asdict(figures)) if json_ else print_figures(figures)
 
 

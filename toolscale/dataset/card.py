@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jinja2
@@ -12,48 +13,82 @@ import yaml
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
-from toolscale.dataset.figures import DatasetRows, Figures, typical_task
+from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, typical_task
+from toolscale.dataset.manifest import tag_of
 from toolscale.environment import Environment
+from toolscale.records import Manifest, Part
 from toolscale.sandbox import Rows
 
 CELL_LENGTH = 220
 
 
-def render_card(
-    environment: Environment, database: Rows, rows: DatasetRows, figures: Figures, *, seed: int, initial_state: str, versions: dict[str, str]
-) -> str:
-    """Return the card as Markdown with the YAML header that the Hub and `datasets` read."""
+@dataclass(frozen=True)
+class Contents:
+    """One domain of a dataset, with all that the card says of it."""
+
+    part: Part
+    environment: Environment
+    database: Rows
+    rows: DatasetRows
+    figures: Figures
+
+    @property
+    def domain(self) -> str:
+        """Its name."""
+        return self.environment.domain
+
+    @property
+    def title(self) -> str:
+        """What it is called in a heading."""
+        return self.environment.spec.world.title
+
+    @property
+    def example(self) -> Row | None:
+        """The task that is shown."""
+        return typical_task(self.rows)
+
+
+def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
+    """Return the card as Markdown with the YAML header that the Hub and `datasets` read.
+
+    Of the manifest it takes what changed since the version before, and the tag; what else it says is counted anew.
+    """
     template = jinja2.Environment(
         loader=jinja2.PackageLoader("toolscale.dataset", "."), undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
-    template.filters |= {"cell": _cell, "effect": _effect}
-    example = typical_task(rows)
-    return template.get_template("card.md.jinja").render(
-        header=yaml.safe_dump(_header(environment, rows), sort_keys=False, allow_unicode=True), environment=environment,
-        domain=environment.domain, figures=figures, counts=figures.counts, seed=seed, initial_state=initial_state, manifest_versions=versions,
-        writing_tools=sum(tool.mutates_state for tool in environment.tools.values()), tables=len(database),
-        database_rows=sum(len(table) for table in database.values()), example=example,
-        example_changes=json.loads(example["row_changes"]) if example else [],
-    )  # fmt: skip
+    template.filters |= {"cell": _cell, "effect": _effect, "from_json": json.loads}
+    header = yaml.safe_dump(_header(contents), sort_keys=False, allow_unicode=True)
+    text = template.get_template("card.md.jinja").render(header=header, parts=contents, release=manifest.release, tag=tag_of(manifest), sum=sum)
+    return text.encode()
 
 
-def _header(environment: Environment, rows: DatasetRows) -> dict[str, Any]:
-    domain, rejects = environment.domain, "rejects"
-    splits = [{"split": split, "path": f"{domain}/{split}-*.parquet"} for split in rows.splits]
-    rejected = [{"split": "rejected", "path": f"rejects/{domain}/rejected-*.parquet"}]
-    examples = [_split(split, part, TASK_SCHEMA) for split, part in rows.splits.items()]
+def _header(contents: Sequence[Contents]) -> dict[str, Any]:
+    licenses = sorted({part.part.license for part in contents})
+    tasks = sum(len(part.rows.tasks) for part in contents)
+    rejects = [row for part in contents for row in part.rows.rejects]
+    paths = [f"rejects/{part.domain}/rejected-*.parquet" for part in contents]
+    rejected = {"config_name": "rejects", "data_files": [{"split": "rejected", "path": paths if len(paths) > 1 else paths[0]}]}
+    known = {"config_name": "rejects", "features": _features(REJECT_SCHEMA), "splits": [_split("rejected", rejects, REJECT_SCHEMA)]}
     return {
-        "pretty_name": f"ToolScale {environment.spec.world.title}",
+        "pretty_name": f"ToolScale {', '.join(part.title for part in contents)}",
+        "license": licenses if len(licenses) > 1 else licenses[0],
         "language": ["en"],
         "task_categories": ["text-generation"],
         "tags": ["tool-use", "function-calling", "agents", "synthetic", "verified"],
-        "size_categories": [_size_category(len(rows.tasks))],
-        "configs": [{"config_name": domain, "data_files": splits, "default": True}, {"config_name": rejects, "data_files": rejected}],
-        "dataset_info": [
-            {"config_name": domain, "features": _features(TASK_SCHEMA), "splits": examples},
-            {"config_name": rejects, "features": _features(REJECT_SCHEMA), "splits": [_split("rejected", rows.rejects, REJECT_SCHEMA)]},
-        ],
+        "size_categories": [_size_category(tasks)],
+        "configs": [*(_config(part.domain, is_default=number == 0) for number, part in enumerate(contents)), rejected],
+        "dataset_info": [*(_info(part) for part in contents), known],
     }
+
+
+def _config(domain: str, *, is_default: bool) -> dict[str, Any]:
+    files = [{"split": split, "path": f"{domain}/{split}-*.parquet"} for split in SPLITS]
+    return {"config_name": domain, "data_files": files} | ({"default": True} if is_default else {})
+
+
+def _info(part: Contents) -> dict[str, Any]:
+    splits = [_split(split, rows, TASK_SCHEMA) for split, rows in part.rows.splits.items()]
+    return {"config_name": part.domain, "features": _features(TASK_SCHEMA), "splits": splits}
 
 
 def _split(name: str, rows: Sequence[Row], schema: pa.Schema) -> dict[str, Any]:

@@ -16,7 +16,7 @@ SPLITS = ("train", "test")
 
 @dataclass(frozen=True)
 class DatasetRows:
-    """All rows of one domain: split -> tasks, and the rejects, each in the order of the candidates' numbers."""
+    """All rows of one domain, or of several one after the other: split -> tasks, and the rejects, each in the order of the candidates' numbers."""
 
     splits: Mapping[str, Sequence[Row]]
     rejects: Sequence[Row]
@@ -102,9 +102,14 @@ def typical_task(rows: DatasetRows) -> Row | None:
 
 
 def _intents(rows: DatasetRows) -> dict[str, dict[str, Any]]:
-    splits = {row["intent_id"]: split for split, part in rows.splits.items() for row in part}
-    accepted = Counter(row["intent_id"] for row in rows.tasks)
-    rejected = Counter(row["intent_id"] for row in rows.rejects)
+    many = len({row["domain"] for row in (*rows.tasks, *rows.rejects)}) > 1
+
+    def name(row: Row) -> str:
+        return f"{row['domain']}.{row['intent_id']}" if many else str(row["intent_id"])
+
+    splits = {name(row): split for split, part in rows.splits.items() for row in part}
+    accepted = Counter(name(row) for row in rows.tasks)
+    rejected = Counter(name(row) for row in rows.rejects)
     return {
         intent: {"split": splits.get(intent), "accepted": accepted[intent], "rejected": rejected[intent]} for intent in sorted(accepted | rejected)
     }

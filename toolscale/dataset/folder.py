@@ -1,8 +1,17 @@
-"""The dataset folder: its layout, how it is written (manifest last) and how it is read back."""
+"""The dataset folder: its layout, how it is written (manifest last) and how it is read back.
+
+    finance/train-*.parquet  finance/test-*.parquet     the tasks of a domain; of another domain in its own folder beside it
+    rejects/finance/rejected-*.parquet                  its rejected candidates
+    environments/finance/                               its spec files, tools.json, database.sqlite
+    plots/finance/*.png                                 the pictures of the card
+    README.md                                           the card, of all domains
+    changes.json                                        in a published version: what changed since the one before
+    manifest.json                                       every file with its hash, and what each domain is
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,36 +19,44 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
-from toolscale.dataset.card import render_card
+from toolscale.dataset.card import Contents, render_card
 from toolscale.dataset.columns import Row, reject_row, system_message, task_row, tools_json
 from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, count_figures
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.plots import plot_calls, plot_gates
 from toolscale.dataset.selection import Selection
-from toolscale.tasks.split import held_out_intents
 from toolscale.dataset.storage import file_hash, remove_leftovers, write_file
 from toolscale.dataset.world import read_rows, table_hashes
-from toolscale.environment import Environment
-from toolscale.records import FileEntry, Manifest
-from toolscale.sandbox import Rows, state_hash
+from toolscale.environment import Environment, load_environment
+from toolscale.errors import DatasetError, UsageError
+from toolscale.records import FileEntry, Manifest, Part, Release
+from toolscale.sandbox import state_hash
+from toolscale.tasks.split import held_out_intents
 
 CARD = "README.md"
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One domain of a dataset folder, as its files say; nothing in it is verified."""
+    """A dataset folder, as its files say; nothing in it is verified."""
 
     folder: Path
     manifest: Manifest
-    domain: str
-    rows: DatasetRows
+    domains: Mapping[str, DatasetRows]
+    """The rows of each domain that was read."""
 
     @property
-    def world(self) -> Path:
-        """The folder of the environment."""
-        return world_folder(self.folder, self.domain)
+    def rows(self) -> DatasetRows:
+        """The rows of all domains, one after the other."""
+        parts = self.domains.values()
+        splits = {split: [row for part in parts for row in part.splits[split]] for split in SPLITS}
+        return DatasetRows(splits, [row for part in parts for row in part.rejects])
+
+    @property
+    def figures(self) -> Figures:
+        """What can be counted in all domains together."""
+        return figures_of(self.rows, [self.manifest.domains[domain] for domain in self.domains])
 
 
 def write_dataset(folder: Path, environment: Environment, selection: Selection, recipe: Recipe, no_case: int) -> Manifest:
@@ -51,17 +68,16 @@ def write_dataset(folder: Path, environment: Environment, selection: Selection, 
     write_shards(folder / "rejects" / recipe.domain, "rejected", rows.rejects, REJECT_SCHEMA)
     figures = count_figures(rows, asked=recipe.tasks, over_quota=selection.over_quota, no_case=no_case)
     database = read_rows(environment, world_folder(folder, recipe.domain))
-    manifest = Manifest(
-        name=f"toolscale-{recipe.domain}", version=environment.spec.world.version, files=(), counts=figures.counts, gates=figures.gates,
-        environment_hash={recipe.domain: environment.hash}, initial_state_hash={recipe.domain: state_hash(environment.schema, database)},
-        tables={recipe.domain: table_hashes(database)}, seed=recipe.seed, tasks=recipe.tasks, audit=recipe.audit, inputs=recipe.inputs,
-        versions=current_versions(),
+    world = environment.spec.world
+    made = Part(
+        version=world.version, license=world.license, tasks=recipe.tasks, seed=recipe.seed, evolved=recipe.evolved, audit=recipe.audit,
+        inputs=recipe.inputs, environment_hash=environment.hash, initial_state_hash=state_hash(environment.schema, database),
+        tables=table_hashes(database), versions=current_versions(), counts=figures.counts, gates=figures.gates,
     )  # fmt: skip
-    for name, content in derived_files(environment, database, rows, figures, manifest).items():
+    contents = Contents(made, environment, database, rows, figures)
+    for name, content in draw_plots(contents).items():
         write_file(folder / name, content)
-    manifest = manifest.model_copy(update={"files": tuple(list_files(folder))})
-    write_file(folder / MANIFEST, render_manifest(manifest))
-    return manifest
+    return seal_dataset(folder, [contents])
 
 
 def dataset_rows(environment: Environment, selection: Selection) -> DatasetRows:
@@ -74,11 +90,26 @@ def dataset_rows(environment: Environment, selection: Selection) -> DatasetRows:
     return DatasetRows(splits, [reject_row(judged, environment.hash) for judged in selection.rejected])
 
 
-def derived_files(environment: Environment, database: Rows, rows: DatasetRows, figures: Figures, manifest: Manifest) -> dict[str, bytes]:
-    """Return the files that follow from the others: the plots and the card."""
-    initial_state = manifest.initial_state_hash[environment.domain]
-    card = render_card(environment, database, rows, figures, seed=manifest.seed, initial_state=initial_state, versions=manifest.versions)
-    return {"plots/gates.png": plot_gates(figures), "plots/calls.png": plot_calls(figures), CARD: card.encode()}
+def seal_dataset(folder: Path, contents: Sequence[Contents], release: Release | None = None) -> Manifest:
+    """Write the card of all that lies in the folder, and the manifest last."""
+    manifest = describe([(part.domain, part.part) for part in contents], list_files(folder), release)
+    write_file(folder / CARD, render_card(contents, manifest))
+    manifest = manifest.model_copy(update={"files": tuple(list_files(folder))})
+    write_file(folder / MANIFEST, render_manifest(manifest))
+    return manifest
+
+
+def describe(parts: Iterable[tuple[str, Part]], files: Iterable[FileEntry], release: Release | None) -> Manifest:
+    """Return the manifest of a folder with these parts."""
+    domains = dict(sorted(parts))
+    version = max((part.version for part in domains.values()), key=lambda text: [int(number) for number in text.split(".")])
+    return Manifest(name=f"toolscale-{'-'.join(domains)}", version=version, domains=domains, release=release, files=tuple(files))
+
+
+def draw_plots(contents: Contents) -> dict[str, bytes]:
+    """Return the pictures of one domain."""
+    place = f"plots/{contents.domain}"
+    return {f"{place}/gates.png": plot_gates(contents.figures), f"{place}/calls.png": plot_calls(contents.figures)}
 
 
 def list_files(folder: Path) -> Iterator[FileEntry]:
@@ -88,16 +119,48 @@ def list_files(folder: Path) -> Iterator[FileEntry]:
         yield FileEntry(path=path.relative_to(folder).as_posix(), sha256=file_hash(path), bytes=path.stat().st_size, rows=rows)
 
 
-def read_dataset(folder: Path) -> Reading:
-    """Read the rows of a dataset. DatasetError if it has no manifest or a shard cannot be read."""
+def read_dataset(folder: Path, domain: str | None = None) -> Reading:
+    """Read the rows of a dataset, or of one of its domains.
+
+    DatasetError if it has no manifest or a shard cannot be read, UsageError if it has no such domain.
+    """
     manifest = read_manifest(folder)
-    domain = next(iter(manifest.environment_hash))
-    return Reading(folder, manifest, domain, DatasetRows(
-        {split: read_split(folder / domain, split, TASK_SCHEMA) for split in SPLITS},
-        read_split(folder / "rejects" / domain, "rejected", REJECT_SCHEMA),
-    ))  # fmt: skip
+    if domain is not None and domain not in manifest.domains:
+        raise UsageError(f"{folder} has no domain {domain!r}; it has {', '.join(manifest.domains)}")
+    return Reading(folder, manifest, {name: _read_domain(folder, name) for name in (manifest.domains if domain is None else (domain,))})
 
 
-def read_split(folder: Path, split: str, schema: pa.Schema) -> list[Row]:
-    """Return the rows of all shards of a split, in order."""
+def read_contents(reading: Reading) -> list[Contents]:
+    """Return all that the card says of each domain of a dataset. SpecError or DatasetError if an environment in the folder cannot be read."""
+    found = []
+    for domain, rows in reading.domains.items():
+        world, part = world_folder(reading.folder, domain), reading.manifest.domains[domain]
+        environment = load_environment(world)
+        found.append(Contents(part, environment, read_rows(environment, world), rows, figures_of(rows, [part])))
+    return found
+
+
+def figures_of(rows: DatasetRows, parts: Sequence[Part]) -> Figures:
+    """Count the rows of these parts."""
+    known = {name: sum(part.counts.get(name, 0) for part in parts) for name in ("over_quota", "no_case")}
+    return count_figures(rows, asked=sum(part.tasks for part in parts), over_quota=known["over_quota"], no_case=known["no_case"])
+
+
+def complete_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a dataset whose files are all there, as it says. DatasetError names the first that is not."""
+    manifest = read_manifest(folder)
+    for entry in manifest.files:
+        path = folder / entry.path
+        if not path.is_file() or file_hash(path) != entry.sha256:
+            problem = "has changed" if path.is_file() else "is missing"
+            raise DatasetError(f"{folder} is not complete: {entry.path} {problem}; make the dataset, or pull it, again")
+    return manifest
+
+
+def _read_domain(folder: Path, domain: str) -> DatasetRows:
+    splits = {split: _read_split(folder / domain, split, TASK_SCHEMA) for split in SPLITS}
+    return DatasetRows(splits, _read_split(folder / "rejects" / domain, "rejected", REJECT_SCHEMA))
+
+
+def _read_split(folder: Path, split: str, schema: pa.Schema) -> list[Row]:
     return [row for path in sorted(folder.glob(f"{split}-*.parquet")) for row in read_shard(path, schema)]

@@ -1,4 +1,4 @@
-"""What a dataset says about itself: the recipe that it was made from and its manifest, which is written last."""
+"""What a dataset says about itself: the recipe that it was made from, its manifest, which is written last, and what identifies it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from toolscale.canonical import CANONICAL_VERSION
-from toolscale.config import EVOLVED_SHARE, VERSION
+from toolscale.canonical import CANONICAL_VERSION, content_hash
+from toolscale.config import EVOLVED_SHARE, GRADING_VERSION, VERSION
 from toolscale.dataset.judging import Audit
 from toolscale.dataset.storage import read_file
 from toolscale.errors import DatasetError
@@ -53,9 +53,27 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(read_file(path))
     except ValidationError as error:
-        raise DatasetError(f"{path} is not a manifest: {error.errors()[0]['msg'].lower()}; make the dataset again") from error
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise DatasetError(f"{path} is not a manifest: {place}: {first['msg'].lower()}; make the dataset again") from error
+
+
+def content_id(manifest: Manifest) -> str:
+    """Return the hash of the data: tasks, rejects and environments. What only speaks of them (card, plots, changes, manifest) is left out."""
+    return content_hash(sorted([entry.path, entry.sha256] for entry in manifest.files if _is_data(entry.path)))
+
+
+def tag_of(manifest: Manifest) -> str:
+    """Return the tag of a version, such as `v1.0.0-1a2b3c4d`: the version of the environment (of several, the highest), and of the data."""
+    numbers = [*manifest.version.split("."), "0", "0"][:3]
+    return f"v{'.'.join(numbers)}-{content_id(manifest)[:8]}"
 
 
 def current_versions() -> dict[str, str]:
     """Return the versions of everything on which the bytes of a dataset may depend."""
-    return {"toolscale": VERSION, "canonical": str(CANONICAL_VERSION), **{name: version(name) for name in VERSIONED}}
+    own = {"toolscale": VERSION, "grading": str(GRADING_VERSION), "canonical": str(CANONICAL_VERSION)}
+    return own | {name: version(name) for name in VERSIONED}
+
+
+def _is_data(path: str) -> bool:
+    return "/" in path and not path.startswith("plots/")

@@ -11,7 +11,7 @@ from toolscale.dataset.columns import Row, candidate_of, golden_calls, reject_ro
 from toolscale.dataset.integrity import Finding
 from toolscale.dataset.judging import Bench, Place, bench_at
 from toolscale.dataset.selection import with_gate
-from toolscale.errors import DatasetError
+from toolscale.errors import DatasetError, SandboxError
 from toolscale.records import GateResult, Judged
 from toolscale.sandbox import to_row_changes
 
@@ -26,6 +26,9 @@ ATTESTED = {"provenance": {"versions", "cost_usd", "model", "generator"}}
 
 OF_ENVIRONMENT = {"id", "environment_hash", "initial_state_hash"}
 """Columns that change in every row if the environment does."""
+
+CONTENT = ("golden_calls", "row_changes", "touched", "communicate", "request", "scenario")
+"""Columns that a task has whoever judges it; what a judge writes beside them may differ from version to version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,35 @@ def recheck_chunk(chunk: Chunk) -> list[Finding]:
         except DatasetError as error:
             findings.setdefault((place, "schema"), Finding(place, "schema", str(error)))
     return list(findings.values())
+
+
+def regrade_chunk(chunk: Chunk) -> list[dict[str, str] | str]:
+    """Return of each task, in order, the gates that it fails today with their findings, or why it cannot be judged.
+
+    Only what the task is counts: another wording of a finding, or another number of mutants, is no failure.
+    """
+    bench = bench_at(chunk.at)
+    return [_regrade(bench, row) for _, row in chunk.rows]
+
+
+def _regrade(bench: Bench, row: Row) -> dict[str, str] | str:
+    gates: dict[str, str] = {}
+    try:
+        task_of(row)
+        judged = _judge_again(bench, row)
+        for gate, finding in _replay(bench, row):
+            gates.setdefault(gate, finding)
+    except (DatasetError, SandboxError) as error:
+        return str(error)
+    for failed in judged.verdict.failed:
+        if failed.gate != "novel":  # compares tasks: whoever asks has them all
+            gates.setdefault(failed.gate, failed.finding)
+    if judged.task is not None:
+        anew = task_row(judged, "", "")
+        for column in CONTENT:
+            if row[column] != anew[column]:
+                gates.setdefault(GATE_OF[column], _difference(column, row[column], anew[column]))
+    return gates
 
 
 def _recheck_task(bench: Bench, row: Row, ignored: set[str]) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER
 from toolscale.environment.folder import Folder
 from toolscale.environment.language_references import check_language
+from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
 from toolscale.environment.names import SLOT, Names, unknown
 from toolscale.environment.places import suggest
 from toolscale.environment.rows import is_date, is_datetime
@@ -16,7 +17,12 @@ from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, Plan
 from toolscale.sql import lint_schema
 
 _CALL = re.compile(r"\bcall\.([a-z_][a-z0-9_]*)")
+_DOMAIN = re.compile(r"[a-z][a-z0-9_-]*")
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+){0,2}")
 _POLICY = re.compile(r"\bpolicy\.([a-z_][a-z0-9_]*)")
+
+RESERVED = frozenset({"environments", "plots", "rejects"})
+"""Folders of a dataset beside those of its domains; `rejects` is also the name of a config."""
 
 
 def check_references(folder: Folder) -> list[SpecIssue]:
@@ -24,12 +30,28 @@ def check_references(folder: Folder) -> list[SpecIssue]:
     names = Names(folder)
     names.is_sound = not any(_schema(names))
     checks: tuple[Callable[[Names], Iterator[SpecIssue]], ...] = (_world, _schema, _toolset, _rules, check_language, _intents, _cases)
-    return [issue for check in checks for issue in check(names)]
+    return [*_domain(folder), *(issue for check in checks for issue in check(names))]
+
+
+def _domain(folder: Folder) -> Iterator[SpecIssue]:
+    """The name of a domain is a config of the Hub, and a folder of a dataset beside others."""
+    name = folder.path.resolve().name
+    if not _DOMAIN.fullmatch(name):
+        yield SpecIssue("environment.yaml", "", f"the domain is called {name!r}", "rename its folder: small letters first, then also digits, _ and -")
+    elif name in RESERVED:
+        yield SpecIssue("environment.yaml", "", f"the domain is called {name!r}, as a folder of every dataset is", "rename its folder")
 
 
 def _world(names: Names) -> Iterator[SpecIssue]:
-    if names.world is not None and not is_datetime(names.world.now):
-        yield SpecIssue("environment.yaml", "now", f"{names.world.now!r} is not a moment", "write it as YYYY-MM-DDTHH:MM:SS")
+    file, world = "environment.yaml", names.world
+    if world is None:
+        return
+    if not is_datetime(world.now):
+        yield SpecIssue(file, "now", f"{world.now!r} is not a moment", "write it as YYYY-MM-DDTHH:MM:SS")
+    if world.license not in HUB_LICENSES:
+        yield SpecIssue(file, "license", f"the Hub knows no licence {world.license!r}", similar_licenses(world.license))
+    if not _VERSION.fullmatch(world.version):
+        yield SpecIssue(file, "version", f"{world.version!r} is not a version", "write one to three numbers with dots between them, such as 1 or 1.2")
 
 
 def _schema(names: Names) -> Iterator[SpecIssue]:

@@ -14,13 +14,11 @@ from huggingface_hub.utils import validate_repo_id
 from toolscale.dataset.folder import CARD
 from toolscale.dataset.integrity import check_files
 from toolscale.dataset.manifest import MANIFEST, read_manifest
-from toolscale.dataset.versions import tag_of
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.connection import endpoint_of
 from toolscale.records import Manifest
 
 PRIVATE_FOLDERS = (".git", ".cache", ".huggingface")
-_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _HEADER = re.compile(r"\A---\r?\n(.*?)^---\s*$", re.DOTALL | re.MULTILINE)
 
 
@@ -36,8 +34,6 @@ def check_publishable(folder: Path, repo: str, endpoint: str | None) -> Manifest
         problems += _check_licence(folder / CARD)
         problems += [f"{folder}: {finding}" for finding in check_files(folder, manifest)]
         problems += [f"{folder}: {problem}" for problem in check_paths(manifest)]
-        if not _TAG.fullmatch(tag_of(manifest)):
-            problems.append(f"{folder}: the version {manifest.version!r} cannot be part of a tag; set `version` in environment.yaml to e.g. 1.0.0")
     if problems or manifest is None:
         raise PublishError("\n".join(problems))
     return manifest
@@ -58,14 +54,12 @@ def check_address(repo: str, endpoint: str | None) -> Iterator[str]:
 
 
 def check_paths(manifest: Manifest) -> Iterator[str]:
-    """Yield the names of files that could lie outside a folder, or that a repo or a folder cannot hold."""
+    """Yield the names of files that a repo or a folder cannot hold. Those that lead out of the folder are refused by the manifest itself."""
     seen: set[str] = set()
     for entry in manifest.files:
         parts = entry.path.split("/")
         folders = {"/".join(parts[:depth]) for depth in range(1, len(parts))}
-        if not entry.path.isprintable() or "\\" in entry.path or any(part in ("", ".", "..") for part in parts):
-            yield f"{MANIFEST}: {entry.path!r} is no path of a file in a dataset; it is refused"
-        elif entry.path == MANIFEST or any(part in PRIVATE_FOLDERS for part in parts):
+        if entry.path == MANIFEST or any(part in PRIVATE_FOLDERS for part in parts):
             yield f"{MANIFEST}: {entry.path!r} is a name that a dataset cannot use; it is refused"
         elif entry.path in seen or seen & folders or any(other.startswith(f"{entry.path}/") for other in seen):
             yield f"{MANIFEST}: {entry.path!r} is listed twice, or as file and as folder; it is refused"
@@ -73,7 +67,6 @@ def check_paths(manifest: Manifest) -> Iterator[str]:
 
 
 def _check_licence(card: Path) -> Iterator[str]:
-    remedy = "say `license: apache-2.0` (or another) in environment.yaml and make the dataset again"
     if not card.is_file():
         return  # the check of the files says so
     found = _HEADER.match(card.read_text(encoding="utf-8", errors="replace"))
@@ -83,5 +76,8 @@ def _check_licence(card: Path) -> Iterator[str]:
         header = None
     if not isinstance(header, dict):
         yield f"{card} has no YAML header that can be read; make the dataset again"
-    elif not (isinstance(header.get("license"), str) and header["license"].strip()):
-        yield f"{card} names no licence; {remedy}"
+        return
+    named = header.get("license")
+    licences = named if isinstance(named, list) else [named]
+    if not licences or not all(isinstance(licence, str) and licence.strip() for licence in licences):
+        yield f"{card} names no licence; say `license: apache-2.0` (or another) in environment.yaml and make the dataset again"

@@ -147,25 +147,25 @@ class Hub:
 
         return self._ask(f"reading {MANIFEST} of {self.repo}", question)
 
-    def fetch(self, entry: FileEntry, commit: str, target: Path, *, verify: bool = True) -> None:
+    def fetch(self, entry: FileEntry, commit: str, target: Path) -> None:
         """Download a file of a commit. DatasetError if it is not the one that the manifest means."""
 
         def question() -> str:
             digest = hashlib.sha256()
             write = _writer(target)
             try:
-                for block in self._blocks(entry.path, commit, entry.bytes if verify else None):
+                for block in self._blocks(entry.path, commit, entry.bytes):
                     digest.update(block)
                     write(block)
             except EntryNotFoundError:
-                raise DatasetError(f"{self.url} at {commit[:8]}: {entry.path} is in {MANIFEST} but not in the repo; publish it again") from None
+                raise DatasetError(f"{self.url} at {commit[:8]}: {entry.path} is in {MANIFEST} but not in the repo; somebody deleted it there") from None
             finally:
                 write(None)
             return digest.hexdigest()
 
         found = self._ask(f"downloading {entry.path} of {self.repo}", question)
-        if verify and found != entry.sha256:
-            raise DatasetError(f"{self.url} at {commit[:8]}: {entry.path}: sha256 is {found}; {MANIFEST} says {entry.sha256}; publish it again")
+        if found != entry.sha256:
+            raise DatasetError(f"{self.url} at {commit[:8]}: {entry.path}: sha256 is {found}; {MANIFEST} says {entry.sha256}; somebody changed it there")
 
     def _files(self, commit: str) -> dict[str, RemoteFile]:
         def question() -> dict[str, RemoteFile]:
@@ -176,7 +176,7 @@ class Hub:
 
         return self._ask(f"listing the files of {self.repo}", question)
 
-    def _blocks(self, path: str, commit: str, limit: int | None) -> Iterator[bytes]:
+    def _blocks(self, path: str, commit: str, limit: int) -> Iterator[bytes]:
         url = hf_hub_url(self.repo, path, repo_type=KIND, revision=commit, endpoint=self._endpoint)
         total = 0
         try:
@@ -184,8 +184,8 @@ class Hub:
                 hf_raise_for_status(response)
                 for block in response.iter_bytes(BLOCK):
                     total += len(block)
-                    if limit is not None and total > limit:
-                        raise DatasetError(f"{self.url} at {commit[:8]}: {path} is larger than the {limit} bytes that it may have; publish it again")
+                    if total > limit:
+                        raise DatasetError(f"{self.url} at {commit[:8]}: {path} is larger than the {limit} bytes that it may have; somebody changed it there")
                     yield block
         except httpx2.TransportError as error:
             raise lost(error) from error

@@ -83,15 +83,15 @@ def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
     try:
         manifest = Manifest.model_validate_json(content)
     except ValidationError as error:
-        raise DatasetError(f"{where}: {MANIFEST} is not a manifest: {error.errors()[0]['msg'].lower()}; publish the dataset again") from error
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise DatasetError(f"{where}: {MANIFEST} is not a manifest: {place}: {first['msg'].lower()}; nothing of it is used") from error
     if problems := [f"{where}: {problem}" for problem in check_paths(manifest)]:
         raise DatasetError("\n".join(problems))
     return content, manifest
 
 
-def download(
-    hub: Hub, manifest: Manifest, commit: str, into: Path, *, have: Mapping[str, Path], verify: bool = True, progress: Progress
-) -> list[FileEntry]:
+def download(hub: Hub, manifest: Manifest, commit: str, into: Path, *, have: Mapping[str, Path], progress: Progress) -> list[FileEntry]:
     """Put the files of a version into a folder and return those that came over the network. `have`: SHA-256 -> a file here that may have it."""
     fetched: list[FileEntry] = []
     for number, entry in enumerate(manifest.files):
@@ -104,7 +104,7 @@ def download(
                 make_folder(target.parent)
                 shutil.copyfile(same, target)
             continue
-        hub.fetch(entry, commit, target, verify=verify)
+        hub.fetch(entry, commit, target)
         fetched.append(entry)
     return fetched
 

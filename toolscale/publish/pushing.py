@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from toolscale.dataset.folder import CARD
-from toolscale.dataset.manifest import MANIFEST, render_manifest
+from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import make_folder, storage_errors, write_file
 from toolscale.dataset.versions import content_id, release, tag_of
 from toolscale.errors import HubUnavailableError, PublishError
@@ -97,7 +97,7 @@ def publish_dataset(
         before = published(hub, head.commit)[1]
         if before is None and (foreign := sorted(head.files.keys() - {ATTRIBUTES, CARD})):
             raise PublishError(f"{hub.url} holds {foreign[0]!r} but no {MANIFEST}: it is no dataset of ours; choose another repo, or empty it")
-        if before is not None and content_id(before) == content_id(manifest) and _is_whole(before, head):
+        if before is not None and content_id(before) == content_id(manifest) and _is_whole(folder, manifest, before, head):
             return _already(hub, head, before, push)
         with _released(hub, head, before, folder, progress) as (staged, released):
             return _publish(hub, head, staged, released, push, progress)
@@ -162,10 +162,10 @@ def _already(hub: Hub, head: Head, before: Manifest, push: bool) -> Publication:
     return Publication(hub.repo, hub.url, tag, push, True, files, head.tags.get(tag, head.commit), tagged or push)
 
 
-def _is_whole(manifest: Manifest, head: Head) -> bool:
-    """Whether main holds what its manifest says, as far as its list of files tells."""
-    found = {entry.path: head.files.get(entry.path) for entry in manifest.files}
-    return all(file is not None and file.sha256 in (None, entry.sha256) for entry, file in zip(manifest.files, found.values(), strict=True))
+def _is_whole(folder: Path, local: Manifest, before: Manifest, head: Head) -> bool:
+    """Whether main holds every file that its manifest names, and those that are the same here as they are here."""
+    same = set(local.files) & set(before.files)
+    return all(entry.path in head.files for entry in before.files) and all(head.files[entry.path].holds(folder / entry.path) for entry in same)
 
 
 def _there(hub: Hub) -> Head:
@@ -181,15 +181,24 @@ def _released(hub: Hub, head: Head | None, before: Manifest | None, folder: Path
     with storage_errors("make a temporary folder for", folder):
         made = TemporaryDirectory(prefix="toolscale-publish-")
     with made as temporary:
-        previous = None
-        if head is not None and before is not None:
-            previous = make_folder(Path(temporary) / "previous")
-            # What people changed on the Hub is compared as it is: publishing puts it right again.
-            download(hub, before, head.commit, previous, have=local_files(folder), verify=False, progress=progress)
-            write_file(previous / MANIFEST, render_manifest(before))
+        previous = None if head is None or before is None else Path(temporary) / "previous"
+        if head is not None and before is not None and previous is not None:
+            _snapshot(hub, head, before, previous, local_files(folder), progress)
         staged = Path(temporary) / "release"
         progress("writing the release", 0, 1)
         yield staged, release(folder, previous, make_folder(staged))
+
+
+def _snapshot(hub: Hub, head: Head, before: Manifest, into: Path, have: dict[str, Path], progress: Progress) -> None:
+    """Download the version before as it was published: from its tag, since people may have edited main."""
+    commit = head.tags.get(tag_of(before), head.commit)
+    content, manifest = published(hub, commit)
+    if content is None or manifest is None or content_id(manifest) != content_id(before):
+        commit = head.commit
+        content, manifest = published(hub, commit)
+    if content is not None and manifest is not None:
+        download(hub, manifest, commit, into, have=have, progress=progress)
+        write_file(into / MANIFEST, content)
 
 
 def _compare(folder: Path, manifest: Manifest, head: Head | None) -> Iterator[FileChange]:

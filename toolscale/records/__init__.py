@@ -1,7 +1,7 @@
 """Frozen records that cross a stage."""
 
 from toolscale.records.base import Record
-from toolscale.records.dataset import FileEntry, Manifest
+from toolscale.records.dataset import FileEntry, Manifest, Part
 from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
 from toolscale.records.intent import (
     AdmissionCall, CallStep, CasesSpec, EachStep, FactKind, FindStep, IfStep, Intent, IntentsSpec, Invariant, PlanStep, PolicySpec, Refused,
@@ -9,6 +9,9 @@ from toolscale.records.intent import (
 )  # fmt: skip
 from toolscale.records.language import Description, LanguageSpec, Persona, Private, Quantity, Total
 from toolscale.records.population import Plant, PopulationSpec, TableRows
+from toolscale.records.release import (
+    ChangedDomain, ChangedTask, Changes, DomainChanges, FailedTask, Regraded, RegradedTasks, Release, UnjudgedTask,
+)  # fmt: skip
 from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
 from toolscale.records.task import (
     Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Provenance, RowChange, Scenario, Task, ToolCall, ToolResult,
@@ -17,10 +20,11 @@ from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Ret
 from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, Verdict
 
 __all__ = [
-    "GATES", "Admission", "AdmissionCall", "CallStep", "Candidate", "CasesSpec", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty",
-    "EachStep", "EnvironmentSpec", "Exec", "Fact", "FactKind", "FileEntry", "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory",
-    "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Manifest", "NewId", "Persona", "PlanStep",
-    "Plant", "PolicySpec", "PopulationSpec", "Private", "Provenance", "Quantity", "Record", "Refused", "Request", "Return", "Role", "RowChange",
+    "GATES", "Admission", "AdmissionCall", "CallStep", "Candidate", "CasesSpec", "ChangedDomain", "ChangedTask", "Changes", "Check", "ColumnSpec",
+    "ColumnType", "Description", "Difficulty", "DomainChanges", "EachStep", "EnvironmentSpec", "Exec", "Fact", "FactKind", "FailedTask",
+    "FileEntry", "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant",
+    "Judged", "LanguageSpec", "Let", "LetRows", "Manifest", "NewId", "Part", "Persona", "PlanStep", "Plant", "PolicySpec", "PopulationSpec",
+    "Private", "Provenance", "Quantity", "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Request", "Return", "Role", "RowChange",
     "Rule", "Scenario", "SchemaSpec", "Slot", "Status", "Step", "TableRows", "TableSpec", "Task", "Tell", "Tense", "ToolAdmission", "ToolCall",
-    "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "Verdict", "VerifierCase", "WorldSpec",
+    "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WorldSpec",
 ]  # fmt: skip

@@ -2,42 +2,124 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections import Counter
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from toolscale.canonical import content_hash
 from toolscale.records.base import Record
+from toolscale.records.release import Release
+
+
+def _stays_inside(path: str) -> str:
+    """Refuse a path that could lead out of the folder: a manifest may come from anywhere."""
+    parts = path.split("/")
+    if PurePosixPath(path).is_absolute() or not path.isprintable() or "\\" in path or {"", ".", ".."} & set(parts):
+        raise ValueError(f"{path!r} is not a path inside the folder")
+    return path
+
+
+DomainName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+"""A domain gives its name to folders and to a config of the Hub."""
+
+Version = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+){0,2}$")]
+"""One to three numbers with dots between them: it becomes part of a tag."""
 
 
 class FileEntry(Record):
     """One file of the folder."""
 
-    path: str
+    path: Annotated[str, AfterValidator(_stays_inside)]
     sha256: str
     bytes: int
     rows: int | None = None
 
 
-class Manifest(Record):
-    """A dataset folder."""
+class Part(Record):
+    """One domain of a dataset: what it was asked to be, what it was made from, and what came of it."""
 
-    name: str
-    version: str
-    files: tuple[FileEntry, ...]
+    version: Version
+    """The version of the environment."""
+    license: str
+    """As the Hub names it."""
+    tasks: int
+    """How many tasks were asked for."""
+    seed: int
+    evolved: float
+    """The share of tasks that should be evolved."""
+    audit: Literal["sample", "all"]
+    """Which candidates the second engine replayed."""
+    inputs: str
+    """Hash of all that the part was made from: environment, seed, settings, code. Equal inputs, equal bytes."""
+    environment_hash: str
+    initial_state_hash: str
+    tables: dict[str, str]
+    """Table -> content hash of its rows, so that a change can be named."""
+    versions: dict[str, str]
+    """Of everything on which the bytes may depend, and `grading`: figures of one grading version are not comparable with those of another."""
     counts: dict[str, Any]
     """Accepted, rejected, per split, per intent."""
     gates: dict[str, dict[str, int]]
     """Gate -> status -> count, over all candidates."""
-    environment_hash: dict[str, str]
-    """Domain -> hash."""
-    initial_state_hash: dict[str, str]
-    tables: dict[str, dict[str, str]] = Field(default_factory=dict)
-    """Domain -> table -> content hash of its rows, so that a change can be named."""
-    seed: int
-    tasks: int = 0
-    """How many tasks were asked for."""
-    audit: Literal["sample", "all"] = "sample"
-    """Which candidates the second engine replayed."""
-    inputs: str = ""
-    """Hash of all that the folder was made from: environment, seed, settings, code. Equal inputs, equal bytes."""
-    versions: dict[str, str]
+
+
+class Manifest(Record):
+    """A dataset folder: one domain, or several side by side. What it says as a whole is looked up in its parts."""
+
+    name: str
+    version: Version
+    """Of the environment; of several, the highest."""
+    domains: dict[DomainName, Part] = Field(min_length=1)
+    """Domain -> what its part of the folder is, by name."""
+    release: Release | None = None
+    """What changed since the version that was published before; None in a folder that was not prepared for publication."""
+    files: tuple[FileEntry, ...]
+    """Every file of the folder but this one, by path."""
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """The counts of all parts together; intents of several domains are named `domain.intent`."""
+        if len(self.domains) == 1:
+            return next(iter(self.domains.values())).counts
+        totals: Counter[str] = Counter()
+        splits: Counter[str] = Counter()
+        intents: dict[str, Any] = {}
+        for domain, part in self.domains.items():
+            totals.update({name: value for name, value in part.counts.items() if isinstance(value, int)})
+            splits.update(part.counts["splits"])
+            intents |= {f"{domain}.{intent}": row for intent, row in part.counts["intents"].items()}
+        return {**totals, "splits": dict(splits), "intents": intents}
+
+    @property
+    def gates(self) -> dict[str, dict[str, int]]:
+        """Gate -> status -> count, over the candidates of all parts."""
+        gates: dict[str, Counter[str]] = {}
+        for part in self.domains.values():
+            for gate, statuses in part.gates.items():
+                gates.setdefault(gate, Counter()).update(statuses)
+        return {gate: dict(sorted(statuses.items())) for gate, statuses in gates.items()}
+
+    @property
+    def inputs(self) -> str:
+        """Hash of all that the folder was made from."""
+        if len(self.domains) == 1:
+            return next(iter(self.domains.values())).inputs
+        return content_hash({domain: part.inputs for domain, part in self.domains.items()})
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """What all parts agree on."""
+        first, *others = (part.versions for part in self.domains.values())
+        return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+
+    @property
+    def environment_hash(self) -> dict[str, str]:
+        """Domain -> hash of its environment."""
+        return {domain: part.environment_hash for domain, part in self.domains.items()}
+
+    @property
+    def licenses(self) -> tuple[str, ...]:
+        """The licences of the parts, each once."""
+        return tuple(sorted({part.license for part in self.domains.values()}))

@@ -20,6 +20,9 @@ class WorldSpec(Record):
     title: str
     description: str
     version: str
+    """One to three numbers with dots between them; part of the tag of a published dataset."""
+    license: str
+    """Under what licence datasets of the domain are published: an identifier of https://huggingface.co/docs/hub/repositories-licenses."""
     now: str
     """The frozen clock, `YYYY-MM-DDTHH:MM:SS`."""
     currency: str = "USD"

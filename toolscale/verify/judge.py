@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash, stable_int
+from toolscale.config import GRADING_VERSION
 from toolscale.environment import Environment, World
 from toolscale.records import GATES, Candidate, Difficulty, GateResult, Judged, Provenance, RowChange, Scenario, Status, Task, Verdict
 from toolscale.sandbox import Rows, to_row_changes
@@ -29,9 +30,6 @@ from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject, allowed_values, golden_answer, observed_values
 from toolscale.verify.trajectories import Trajectory
-
-JUDGE_VERSION = "2"
-"""Raised when a change of grading could change a verdict; stored in every row."""
 
 LEAST_MUTANTS = 5
 AIM = 14
@@ -335,7 +333,7 @@ class Judge:
             verdict={gate.gate: f"{gate.status}: {gate.finding}" for gate in verdict.gates}, mutants_killed=verdict.mutants_killed,
             provenance=Provenance(
                 generator="plans", seed=candidate.seed, candidate=candidate.number,
-                versions={"judge": JUDGE_VERSION, "canonical": str(CANONICAL_VERSION), "environment": self.environment.spec.world.version},
+                versions={"judge": str(GRADING_VERSION), "canonical": str(CANONICAL_VERSION), "environment": self.environment.spec.world.version},
             ),
             candidate=candidate,
         )  # fmt: skip

@@ -1,0 +1,46 @@
+"""Several datasets, each of another domain, side by side in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolscale.dataset.changes import CHANGES
+from toolscale.dataset.folder import CARD, complete_manifest, read_contents, read_dataset, seal_dataset
+from toolscale.dataset.staging import copy_dataset, copy_files, staged
+from toolscale.errors import UsageError
+from toolscale.records import Manifest
+
+
+def combine(datasets: Sequence[Path], out: Path) -> Manifest:
+    """Write `out`, whole or not at all: the files of all datasets as they are, one card, and one manifest that keeps what each said of itself.
+
+    The order of the datasets does not matter; one alone stays what it is, byte for byte. UsageError if two hold the same domain or were graded
+    differently, DatasetError if one is not complete.
+    """
+    if not datasets:
+        raise UsageError("no dataset was given to combine; give at least one folder")
+    homes: dict[str, Path] = {}
+    gradings: dict[str, Path] = {}
+    manifests = {folder: complete_manifest(folder) for folder in dict.fromkeys(datasets)}
+    if len(manifests) < len(datasets):
+        raise UsageError("a dataset was given twice; give every folder once")
+    for folder, manifest in manifests.items():
+        for domain, part in manifest.domains.items():
+            if domain in homes:
+                raise UsageError(f"the domain {domain!r} is in {homes[domain]} and in {folder}; give only one of them")
+            homes[domain] = folder
+            gradings.setdefault(part.versions.get("grading", ""), folder)
+    if len(gradings) > 1:
+        told = ", ".join(f"{folder} under version {version or 'unknown'}" for version, folder in gradings.items())
+        raise UsageError(f"the datasets were graded differently, {told}; make the older ones again")
+    with staged(out, datasets) as stage:
+        if len(datasets) == 1:
+            copy_dataset(datasets[0], manifests[datasets[0]].files, stage)
+            return manifests[datasets[0]]
+        for folder, manifest in manifests.items():
+            copy_files(folder, [entry for entry in manifest.files if entry.path not in (CARD, CHANGES)], stage)
+        rows = {domain: read_dataset(homes[domain], domain) for domain in sorted(homes)}
+        return seal_dataset(stage, [contents for reading in rows.values() for contents in read_contents(reading)])
+
+
