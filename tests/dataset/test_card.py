@@ -56,7 +56,8 @@ def problems(header: dict[str, Any]) -> Iterator[str]:
     for config, info in zip(header["configs"], header["dataset_info"], strict=True):
         if [file["split"] for file in config["data_files"]] != [split["name"] for split in info["splits"]]:
             yield f"dataset_info of {config['config_name']} tells of other splits"
-        yield from (f"feature {feature}" for feature in info["features"] if set(feature) not in ({"name", kind} for kind in ("dtype", "struct", "list")))
+        kinds = [{"name", kind} for kind in ("dtype", "struct", "list")]
+        yield from (f"feature {feature}" for feature in info["features"] if set(feature) not in kinds)
         yield from (f"split {split}" for split in info["splits"] if set(split) != {"name", "num_bytes", "num_examples"})
 
 
