@@ -6,6 +6,7 @@ ToolScaleError
 ├── SandboxError             an engine refused or broke
 │   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement
 ├── DatasetError             a dataset folder is not what its manifest says
+├── QualityError             a dataset is what it says, and not good enough
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
@@ -75,6 +76,10 @@ class DatasetError(PermanentError, ToolScaleError):
     """A dataset folder cannot be read, or is not what its manifest says."""
 
     exit_status = 2
+
+
+class QualityError(PermanentError, ToolScaleError):
+    """A dataset is under a threshold of the quality gate; the message has the figures."""
 
 
 class StorageError(TransientError, ToolScaleError):
