@@ -48,7 +48,7 @@ def test_a_dataset_as_it_is_made_is_good_enough(mock_dataset: Path) -> None:
 def test_too_many_wrong_candidates(dataset: Path) -> None:
     change(dataset, REJECTS, lambda rows: reject(rows, 13, "unambiguous"))
     quality = check_quality(dataset)
-    reason = "mock: accepted_share is 0.48, at least 0.5 is wanted (the share of candidates that were accepted, those aside that only repeat another)"
+    reason = "accepted_share is 0.48, at least 0.5 is wanted (the share of candidates that were accepted, those aside that only repeat another)"
     assert (quality.passed, quality.reasons) == (False, (reason,))
 
 
@@ -56,13 +56,13 @@ def test_too_few_tasks_found(dataset: Path) -> None:
     manifest = read_manifest(dataset)
     part = manifest.domains["mock"].model_copy(update={"tasks": 16})
     (dataset / MANIFEST).write_bytes(render_manifest(manifest.model_copy(update={"domains": {"mock": part}})))
-    reason = "mock: found_share is 0.75, at least 0.95 is wanted (of the tasks that were asked for, the share that was found)"
+    reason = "found_share is 0.75, at least 0.95 is wanted (of the tasks that were asked for, the share that was found)"
     assert check_quality(dataset).reasons == (reason,)
 
 
 def test_too_many_survivors(dataset: Path) -> None:
     change(dataset, REJECTS, lambda rows: reject(rows, 3, "mutants_killed", survivor="{}"))
-    reason = "mock: kill_rate is 0.983, at least 0.99 is wanted (of the wrong trajectories that were tried, the share that scored 0)"
+    reason = "kill_rate is 0.983, at least 0.99 is wanted (of the wrong trajectories that were tried, the share that scored 0)"
     assert check_quality(dataset).reasons == (reason,)
 
 
@@ -83,12 +83,12 @@ def same_content(rows: list[Row]) -> None:
 @pytest.mark.parametrize("edit", [same_request, same_content])
 def test_a_task_that_repeats_another(dataset: Path, edit: Callable[[list[Row]], None]) -> None:
     change(dataset, TASKS, edit)
-    assert check_quality(dataset).reasons == ("mock: duplicates is 1, at most 0 is wanted (tasks that repeat an earlier one)",)
+    assert check_quality(dataset).reasons == ("duplicates is 1, at most 0 is wanted (tasks that repeat an earlier one)",)
 
 
 def test_a_task_in_which_too_few_wrong_trajectories_were_caught(dataset: Path) -> None:
     change(dataset, TASKS, lambda rows: rows[0].update(mutants_killed=4))
-    reason = "mock: fewest_killed is 4, at least 5 is wanted (wrong trajectories that were caught in the task with the fewest)"
+    reason = "fewest_killed is 4, at least 5 is wanted (wrong trajectories that were caught in the task with the fewest)"
     assert check_quality(dataset).reasons == (reason,)
 
 
@@ -109,4 +109,4 @@ def test_a_dataset_without_rows_is_not_good_enough(dataset: Path) -> None:
     for split in ("train", "test"):
         change(dataset, ("mock", split, TASK_SCHEMA), lambda rows: rows.clear())
     change(dataset, REJECTS, lambda rows: rows.clear())
-    assert {reason.split()[1] for reason in check_quality(dataset).reasons} == {"accepted_share", "found_share", "kill_rate", "fewest_killed"}
+    assert {reason.split()[0] for reason in check_quality(dataset).reasons} == {"accepted_share", "found_share", "kill_rate", "fewest_killed"}

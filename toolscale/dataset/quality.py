@@ -41,10 +41,10 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What was found. Of several domains every figure is that of the worst one, and each reason names its domain."""
+    """What was found. Of several domains every figure is that of the worst one, and each reason begins with its domain."""
 
-    figures: Mapping[str, float]
-    thresholds: Mapping[str, float]
+    figures: dict[str, float]
+    thresholds: dict[str, float]
     reasons: tuple[str, ...]
 
     @property
@@ -54,7 +54,7 @@ class Quality:
 
     def render(self) -> bytes:
         """Return the content of `quality.json`."""
-        content = {"passed": self.passed, "figures": dict(self.figures), "thresholds": dict(self.thresholds), "reasons": list(self.reasons)}
+        content = {"passed": self.passed, "figures": self.figures, "thresholds": self.thresholds, "reasons": list(self.reasons)}
         return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -62,9 +62,10 @@ def check_quality(folder: Path, thresholds: Thresholds | None = None) -> Quality
     """Count the rows of a dataset and compare the figures with what is wanted of them, domain by domain. DatasetError if it cannot be read."""
     reading, wanted = read_dataset(folder), (thresholds or Thresholds()).as_dict()
     found = {domain: count_quality(rows, reading.manifest.domains[domain].tasks) for domain, rows in reading.domains.items()}
-    reasons = [f"{domain}: {reason}" for domain, figures in found.items() for reason in _shortfalls(figures, wanted)]
+    reasons = [(domain, reason) for domain, figures in found.items() for reason in _shortfalls(figures, wanted)]
+    told = (f"{domain}: {reason}" if len(found) > 1 else reason for domain, reason in reasons)
     worst = {name: _worst(name, [figures[name] for figures in found.values()]) for name in WORDS}
-    return Quality(worst, wanted, tuple(reasons))
+    return Quality(worst, wanted, tuple(told))
 
 
 def count_quality(rows: DatasetRows, asked: int) -> dict[str, float]:
