@@ -1,0 +1,58 @@
+"""What is killed in the middle of a run is done again, and nothing is doubled."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from homes import AirflowHome, make_home, standalone
+from rest import AirflowClient
+from test_synthesize import DAG, contents, products
+
+from toolscale.pipeline import synthesize
+
+pytestmark = pytest.mark.xdist_group("airflow")
+
+CONF = {"domains": ["mock"], "tasks": 30, "publish": "never"}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("expected") / "mock"
+    synthesize("mock", out, tasks=CONF["tasks"], seed=0)
+    return contents(out)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> AirflowHome:
+    return make_home(tmp_path / "home", settings={"AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20"})
+
+
+def wait_for_judging(admin: AirflowClient, run_id: str) -> int:
+    """Wait until a shard is being judged; the process that does it."""
+    end = time.monotonic() + 90
+    while not (pids := [task["pid"] for task in admin.tasks(DAG, run_id) if (task["task_id"], task["state"]) == ("mock.judge", "running")]):
+        assert time.monotonic() < end, admin.report(DAG, run_id)
+        time.sleep(0.1)
+    return int(pids[0])
+
+
+def test_a_run_survives_a_killed_worker_and_then_the_death_of_all_of_airflow(home: AirflowHome, expected: dict[str, bytes]) -> None:
+    with standalone(home) as live:
+        live.admin.wait_for_dag(DAG)
+        run_id = live.admin.trigger(DAG, CONF)
+        psutil.Process(wait_for_judging(live.admin, run_id)).kill()
+        end = time.monotonic() + 60
+        while not [task for task in live.admin.tasks(DAG, run_id) if (task["task_id"], task["state"]) == ("mock.judge", "up_for_retry")]:
+            assert time.monotonic() < end, live.admin.report(DAG, run_id)
+            time.sleep(0.1)
+        wait_for_judging(live.admin, run_id)  # the retry
+        for process in psutil.Process(live.service.guard.pid).children(recursive=True):
+            process.kill()
+    with standalone(home) as live:
+        live.admin.wait(DAG, run_id, seconds=300)
+        tries = [task["try_number"] for task in live.admin.tasks(DAG, run_id) if task["task_id"] == "mock.judge"]
+    assert max(tries) >= 3
+    assert contents(products(home, run_id) / "dataset") == expected
