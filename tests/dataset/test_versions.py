@@ -186,6 +186,18 @@ def test_tasks_that_were_graded_otherwise_are_judged_again(mock_dataset: Path, t
     assert verify_dataset(tmp_path / "next").findings == ()
 
 
+def test_what_an_earlier_version_says_of_itself_cannot_speak_in_the_card(mock_dataset: Path, other_seed: Path, tmp_path: Path) -> None:
+    previous = altered(mock_dataset, tmp_path / "previous", lambda rows: None, grading="1) <script>")
+    path = previous / "environments" / "mock" / "admission.json"
+    admission = json.loads(path.read_text())
+    path.write_text(json.dumps(admission | {"files": admission["files"] | {"<script>": "0", "policy.md": "0"}}))
+    repair(previous)
+    release(other_seed, previous, tmp_path / "next")
+    assert "<script>" not in text_of(tmp_path / "next")
+    assert "(version unknown before, 2 now)" in text_of(tmp_path / "next")
+    assert read_changes(tmp_path / "next").domains["mock"].files == ("policy.md",)
+
+
 def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(mock_dataset: Path, other_seed: Path, tmp_path: Path) -> None:
     previous = altered(mock_dataset, tmp_path / "previous", lambda rows: None, grading="1")
     path = previous / "environments" / "mock" / "toolset.yaml"
