@@ -243,6 +243,15 @@ def test_changes_and_manifest_belong_together(first: Path, tmp_path: Path) -> No
     assert [(finding.place, finding.gate) for finding in verify_dataset(folder).findings] == [(CHANGES, "schema")]
 
 
+def test_a_file_that_the_manifest_does_not_name_is_no_part_of_a_version(mock_dataset: Path, first: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(mock_dataset, tmp_path / "pulled"))
+    shutil.copy(folder / TRAIN, folder / "mock" / "train-00001-of-00001.parquet")
+    (folder / ".cache").mkdir()
+    (folder / ".cache" / "notes").write_text("")
+    release(folder, None, tmp_path / "out")
+    assert fingerprints(tmp_path / "out") == fingerprints(first)
+
+
 def test_a_version_can_be_released_and_combined_again(first: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path) -> None:
     release(first, None, tmp_path / "again")
     assert fingerprints(tmp_path / "again") == fingerprints(first)
