@@ -9,7 +9,7 @@ OUT ?= var/datasets/$(DOMAIN)
 PORT ?= 8080
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset airflow test bench lint schemas system clean
+.PHONY: help install dataset publish airflow test bench lint schemas system clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,10 @@ dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT.
 
 airflow: install ## Run Airflow here, with its UI, until Ctrl-C: PORT.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" AIRFLOW_HOME="$(CURDIR)" PORT="$(PORT)" exec scripts/airflow-standalone
+
+publish: install ## Show what publishing on the Hub would upload, or do it: DOMAIN or OUT, REPO=me/name, PUSH=1.
+	$(if $(REPO),,$(error REPO is not set; say e.g. make publish DOMAIN=$(DOMAIN) REPO=me/$(DOMAIN)-tasks))
+	$(BIN)/toolscale publish $(OUT) $(REPO) $(if $(filter 1,$(PUSH)),--push)
 
 test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, tests.
 	$(MAKE) --no-print-directory lint

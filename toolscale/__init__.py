@@ -11,7 +11,9 @@ from typing import Any
 _HOMES = {
     "DatasetError": "toolscale.errors",
     "Environment": "toolscale.environment",
+    "HubUnavailableError": "toolscale.errors",
     "Judge": "toolscale.verify",
+    "PublishError": "toolscale.errors",
     "SpecError": "toolscale.errors",
     "StorageError": "toolscale.errors",
     "Task": "toolscale.records",
@@ -22,13 +24,16 @@ _HOMES = {
     "World": "toolscale.environment",
     "load_environment": "toolscale.environment",
     "populate": "toolscale.environment",
+    "publish_dataset": "toolscale.publish",
+    "pull_dataset": "toolscale.publish",
     "synthesize": "toolscale.pipeline",
     "verify_dataset": "toolscale.dataset.recheck",
 }
 
 __all__ = [
-    "DatasetError", "Environment", "Judge", "SpecError", "StorageError", "Task", "ToolCall", "ToolScaleError", "UsageError", "Verifier", "World",
-    "load_environment", "populate", "synthesize", "verify_dataset",
+    "DatasetError", "Environment", "HubUnavailableError", "Judge", "PublishError", "SpecError", "StorageError", "Task", "ToolCall",
+    "ToolScaleError", "UsageError", "Verifier", "World", "load_environment", "populate", "publish_dataset", "pull_dataset", "synthesize",
+    "verify_dataset",
 ]  # fmt: skip
 
 

@@ -7,6 +7,8 @@ ToolScaleError
 │   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement
 ├── DatasetError             a dataset folder is not what its manifest says
 ├── QualityError             a dataset is what it says, and not good enough
+├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
+├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
@@ -80,6 +82,16 @@ class DatasetError(PermanentError, ToolScaleError):
 
 class QualityError(PermanentError, ToolScaleError):
     """A dataset is under a threshold of the quality gate; the message has the figures."""
+
+
+class PublishError(PermanentError, ToolScaleError):
+    """A dataset cannot be published or pulled as asked: no token, no right to write, a wrong repo, a dataset that is not whole. One line each."""
+
+    exit_status = 2
+
+
+class HubUnavailableError(TransientError, ToolScaleError):
+    """The Hub was not reached, was busy for too long, lost the connection, or its main moved meanwhile. The same command may succeed later."""
 
 
 class StorageError(TransientError, ToolScaleError):

@@ -13,6 +13,7 @@ import click
 
 from toolscale.cli.making import admit, domains, judge, schemas, synthesize
 from toolscale.cli.reading import rejects, show, stats, verify
+from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
 from toolscale.config import VERSION
 from toolscale.errors import ToolScaleError
@@ -24,7 +25,7 @@ def commands() -> None:
     """Make, verify and read datasets of verified tool-use tasks."""
 
 
-for command in (domains, admit, synthesize, verify, show, rejects, stats, judge, selftest, schemas):
+for command in (domains, admit, synthesize, verify, show, rejects, stats, judge, selftest, publish, pull, schemas):
     commands.add_command(command)
 
 

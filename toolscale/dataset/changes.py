@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from toolscale.dataset.columns import Row
 from toolscale.dataset.folder import Reading
 from toolscale.dataset.manifest import tag_of, world_folder
-from toolscale.dataset.recheck_rows import Finding
+from toolscale.dataset.integrity import Finding
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION
 from toolscale.environment.folder import FILES, POLICY_TEXT

@@ -21,10 +21,11 @@ from toolscale.dataset.changes import check_changes
 from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
 from toolscale.dataset.figures import SPLITS, DatasetRows
 from toolscale.dataset.folder import CARD, describe, draw_plots, figures_of
+from toolscale.dataset.integrity import Finding, check_files
 from toolscale.dataset.judging import Place
 from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
 from toolscale.dataset.parquet import read_shard
-from toolscale.dataset.recheck_rows import Chunk, Finding, recheck_chunk
+from toolscale.dataset.recheck_rows import Chunk, recheck_chunk
 from toolscale.dataset.storage import file_hash, read_file
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
@@ -78,7 +79,7 @@ class _Domain:
 def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progress = lambda done, total: None) -> Verification:
     """Judge the whole folder again, each of its domains. DatasetError if it has no manifest; everything else that is wrong is a finding."""
     manifest = read_manifest(folder)
-    findings = list(_check_files(folder, manifest))
+    findings = list(check_files(folder, manifest))
     domains = [_read_domain(folder, name, part) for name, part in manifest.domains.items()]
     total, before = sum(domain.size for domain in domains), 0
     contents: list[Contents] = []
@@ -115,18 +116,6 @@ def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], worker
     if len(findings) == before and not domain.findings:
         findings += _check_together(environment, domain)
     yield Contents(domain.part, environment, database, domain.rows, figures_of(domain.rows, [domain.part]))
-
-
-def _check_files(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    claimed = {entry.path: entry for entry in manifest.files}
-    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {MANIFEST}
-    for path in sorted(claimed.keys() - present):
-        yield Finding(path, "integrity", f"the file is in {MANIFEST} but not in the folder")
-    for path in sorted(present - claimed.keys()):
-        yield Finding(path, "integrity", f"the file is not in {MANIFEST}")
-    for path in sorted(claimed.keys() & present):
-        if (found := file_hash(folder / path)) != claimed[path].sha256:
-            yield Finding(path, "integrity", f"sha256 is {found}; {MANIFEST} says {claimed[path].sha256}")
 
 
 def _read_domain(folder: Path, name: str, part: Part) -> _Domain:

@@ -8,6 +8,7 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import Row, candidate_of, golden_calls, reject_row, system_message, task_of, task_row, tools_json
+from toolscale.dataset.integrity import Finding
 from toolscale.dataset.judging import Bench, Place, bench_at
 from toolscale.dataset.selection import with_gate
 from toolscale.errors import DatasetError, SandboxError
@@ -28,18 +29,6 @@ OF_ENVIRONMENT = {"id", "environment_hash", "initial_state_hash"}
 
 CONTENT = ("golden_calls", "row_changes", "touched", "communicate", "request", "scenario")
 """Columns that a task has whoever judges it; what a judge writes beside them may differ from version to version."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that does not hold: where, which gate says so, and what it found."""
-
-    place: str
-    gate: str
-    finding: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.gate}: {self.finding}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,80 @@
+"""The verbs that reach the Hugging Face Hub: publish, pull."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolscale.cli.output import as_json, echo_json, progress_bar
+
+if TYPE_CHECKING:
+    from toolscale.publish import Publication
+
+endpoint_option = click.option("--endpoint", metavar="URL", help="The Hub to talk to.  [default: HF_ENDPOINT, else https://huggingface.co]")
+
+
+@click.command()
+@click.argument("dataset", type=click.Path(path_type=Path))
+@click.argument("repo")
+@click.option("--push", is_flag=True, help="Do it. Without this, nothing is written: what would be done is printed.")
+@endpoint_option
+@click.option("--private", is_flag=True, help="If the repo is made, make it private.")
+@as_json
+def publish(dataset: Path, repo: str, push: bool, endpoint: str | None, private: bool, json_: bool) -> None:
+    """Publish DATASET in the dataset repo REPO of the Hugging Face Hub: one commit and one tag. The token is read from HF_TOKEN."""
+    from toolscale.publish import publish_dataset
+
+    with progress_bar() as progress:
+        publication = publish_dataset(dataset, repo, push=push, endpoint=endpoint, private=private, progress=progress)
+    if json_:
+        return echo_json(asdict(publication))
+    _print_publication(dataset, publication)
+
+
+@click.command()
+@click.argument("repo")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@click.option("--revision", default="main", show_default=True, metavar="TAG", help="The version: a tag, a commit, or main.")
+@endpoint_option
+@as_json
+def pull(repo: str, out: Path, revision: str, endpoint: str | None, json_: bool) -> None:
+    """Download a version of the dataset repo REPO into a folder, and check every file of it. A private repo needs HF_TOKEN."""
+    from toolscale.publish import pull_dataset
+
+    with progress_bar() as progress:
+        pulled = pull_dataset(repo, out, revision=revision, endpoint=endpoint, progress=progress)
+    if json_:
+        return echo_json(asdict(pulled))
+    version = f"{repo} at {revision} (commit {pulled.commit[:8]})"
+    if pulled.already_there:
+        return click.echo(f"{out} holds {version} already; nothing was downloaded")
+    click.echo(f"{out}: {version}: {pulled.files} files, {pulled.downloaded} of them downloaded ({_size(pulled.downloaded_bytes)})")
+    click.echo(f"judge it again: toolscale verify {out}")
+
+
+def _print_publication(dataset: Path, publication: Publication) -> None:
+    tag, url = publication.tag, publication.url
+    if publication.already_published:
+        click.echo(f"{dataset}: already published as {tag}: {url}/tree/{tag}")
+        if not publication.tagged:
+            click.echo("its tag is missing; --push sets it")
+        return None
+    if not publication.pushed:
+        for file in publication.files:
+            click.echo(f"{file.state:<10}{_size(file.bytes):>10}  {file.path}")
+    sizes = sum(file.bytes for file in publication.uploaded)
+    uploads = f"{len(publication.uploaded)} files ({_size(sizes)})"
+    others = f"{publication.count('unchanged')} unchanged, {publication.count('deleted')} deleted"
+    if publication.pushed:
+        return click.echo(f"{dataset}: {uploads} uploaded, {others}; published as {tag}: {url}/tree/{tag}")
+    if publication.not_asked:
+        click.echo(f"the repo could not be asked, this is what a first push uploads: {publication.not_asked}")
+    click.echo(f"{dataset}: {uploads} to upload, {others}; to be published as {tag}: {url}")
+    click.echo("nothing was written; --push (make: PUSH=1) does it")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"

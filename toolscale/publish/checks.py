@@ -1,0 +1,83 @@
+"""What is looked at before anything is sent or written: everything that is wrong is told at once, one line each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
+
+from toolscale.dataset.folder import CARD
+from toolscale.dataset.integrity import check_files
+from toolscale.dataset.manifest import MANIFEST, read_manifest
+from toolscale.errors import DatasetError, PublishError
+from toolscale.publish.connection import endpoint_of
+from toolscale.records import Manifest
+
+PRIVATE_FOLDERS = (".git", ".cache", ".huggingface")
+_HEADER = re.compile(r"\A---\r?\n(.*?)^---\s*$", re.DOTALL | re.MULTILINE)
+
+
+def check_publishable(folder: Path, repo: str, endpoint: str | None) -> Manifest:
+    """Return the manifest of a dataset that can be published as it is. PublishError holds every reason why not."""
+    problems = [*check_address(repo, endpoint)]
+    manifest = None
+    try:
+        manifest = read_manifest(folder)
+    except DatasetError as error:
+        problems.append(str(error))
+    if manifest is not None:
+        problems += _check_licence(folder / CARD)
+        problems += [f"{folder}: {finding}" for finding in check_files(folder, manifest)]
+        problems += [f"{folder}: {problem}" for problem in check_paths(manifest)]
+    if problems or manifest is None:
+        raise PublishError("\n".join(problems))
+    return manifest
+
+
+def check_address(repo: str, endpoint: str | None) -> Iterator[str]:
+    """Yield what is wrong with the name of a repo and with the endpoint."""
+    try:
+        validate_repo_id(repo)
+    except HFValidationError as error:
+        yield f"the repo {repo!r} is no valid name: {' '.join(str(error).split())}; use e.g. me/finance-tasks"
+    else:
+        if "/" not in repo:
+            yield f"the repo {repo!r} does not say whose it is; use e.g. me/{repo}"
+    address = urlsplit(endpoint_of(endpoint))
+    if address.scheme not in ("http", "https") or not address.hostname:
+        yield f"the endpoint {endpoint_of(endpoint)!r} is no URL; use e.g. https://huggingface.co"
+
+
+def check_paths(manifest: Manifest) -> Iterator[str]:
+    """Yield the names of files that a repo or a folder cannot hold. Those that lead out of the folder are refused by the manifest itself."""
+    seen: set[str] = set()
+    for entry in manifest.files:
+        parts = entry.path.split("/")
+        folders = {"/".join(parts[:depth]) for depth in range(1, len(parts))}
+        if entry.path == MANIFEST or any(part in PRIVATE_FOLDERS for part in parts):
+            yield f"{MANIFEST}: {entry.path!r} is a name that a dataset cannot use; it is refused"
+        elif entry.path in seen or seen & folders or any(other.startswith(f"{entry.path}/") for other in seen):
+            yield f"{MANIFEST}: {entry.path!r} is listed twice, or as file and as folder; it is refused"
+        seen.add(entry.path)
+
+
+def _check_licence(card: Path) -> Iterator[str]:
+    if not card.is_file():
+        return  # the check of the files says so
+    found = _HEADER.match(card.read_text(encoding="utf-8", errors="replace"))
+    try:
+        header = yaml.safe_load(found[1]) if found else None
+    except yaml.YAMLError:
+        header = None
+    if not isinstance(header, dict):
+        yield f"{card} has no YAML header that can be read; make the dataset again"
+        return
+    named = header.get("license")
+    licences = named if isinstance(named, list) else [named]
+    if not licences or not all(isinstance(licence, str) and licence.strip() for licence in licences):
+        yield f"{card} names no licence; say `license: apache-2.0` (or another) in environment.yaml and make the dataset again"

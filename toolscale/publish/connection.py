@@ -1,0 +1,183 @@
+"""One way to talk to the Hub: how long we wait for it, and what its answers mean in one line.
+
+huggingface_hub retries some calls and not others, waits as long as a Retry-After says, and mostly sets no timeout. Inside `connected` its HTTP
+client is one of ours, which fails at once when the Hub is busy or the connection is lost; `Connection.ask` then repeats the whole question until
+patience is spent. Every question may be repeated: objects are stored under their hash, and a commit names its parent.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import httpx2
+from huggingface_hub import get_token, set_client_factory
+from huggingface_hub.errors import BadRequestError, HfHubHTTPError, OfflineModeIsEnabled
+from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+from huggingface_hub.utils import logging as library_log
+from huggingface_hub.utils._http import default_client_factory, hf_request_event_hook
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_delay
+
+from toolscale.errors import HubUnavailableError, PublishError
+
+HUB = "https://huggingface.co"
+BUSY = frozenset({408, 429, 500, 502, 503, 504})
+PATIENCE = 120.0
+"""Seconds that one question may wait for a Hub that is busy or drops connections."""
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
+TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
+AGENTS = "/api/agent-harnesses"
+"""The library asks for this list, at whatever HF_ENDPOINT says, to tell the Hub which program runs it."""
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and of how much."""
+
+Answer = TypeVar("Answer")
+
+
+class NoAnswerError(Exception):
+    """The Hub did not answer, or said that it is busy: what happened, and how long it asks to wait."""
+
+    def __init__(self, what: str, *, wait: float | None = None, again: bool = True):
+        super().__init__(what)
+        self.wait = wait
+        self.again = again
+
+
+class _Client(httpx2.Client):
+    """A client that leaves repeating to `Connection.ask`: what could be repeated is raised as NoAnswerError, which the library does not know."""
+
+    def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        if request.url.path == AGENTS:
+            raise httpx2.ConnectError("not asked", request=request)
+        request.extensions["timeout"] = TIMEOUT.as_dict()
+        try:
+            response = super().send(request, **options)
+        except httpx2.TransportError as error:
+            raise lost(error) from error
+        if response.status_code not in BUSY:
+            return response
+        response.close()
+        told = response.headers.get("Retry-After", "").strip()
+        limited = "the rate limit is reached (429)" if response.status_code == 429 else f"it answered {response.status_code}"
+        raise NoAnswerError(limited, wait=float(told) if told.isdecimal() else None)
+
+
+def lost(error: httpx2.TransportError) -> NoAnswerError:
+    """Return what a broken connection means. One that cannot be made at all is not tried again: the address or the network is wrong."""
+    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.UnsupportedProtocol | httpx2.ProxyError):
+        return NoAnswerError(f"it cannot be reached ({reason})", again=False)
+    return NoAnswerError(f"the connection was lost ({reason})")
+
+
+class Connection:
+    """Where questions to the Hub are asked: repeated while it is busy, and told in one line when it refuses."""
+
+    def __init__(self, endpoint: str, token: str | None, patience: float, progress: Progress):
+        self.endpoint = endpoint
+        self.token = token
+        self._patience = patience
+        self._progress = progress
+
+    def ask(self, act: str, question: Callable[[], Answer]) -> Answer:
+        """Return the answer to a question. `act` is what we were doing. PublishError and HubUnavailableError say what came instead."""
+
+        def told(state: RetryCallState) -> None:
+            seconds = state.next_action.sleep if state.next_action else 0
+            self._progress(f"{act}: waiting {seconds:g} s for the Hub", 0, 1)
+
+        retrying = Retrying(
+            retry=retry_if_exception(lambda error: (busy := _busy(error)) is not None and busy.again), wait=_wait,
+            stop=stop_before_delay(self._patience), before_sleep=told, reraise=True,
+        )  # fmt: skip
+        try:
+            return retrying(question)
+        except (PublishError, HubUnavailableError):
+            raise
+        except OfflineModeIsEnabled:
+            raise HubUnavailableError(f"{self.endpoint} was not asked while {act}: HF_HUB_OFFLINE is set; unset it") from None
+        except HfHubHTTPError as error:
+            raise self._refusal(act, error) from error
+        except Exception as error:
+            if (busy := _busy(error)) is None:
+                raise
+            raise self._unavailable(act, busy) from error
+
+    def _unavailable(self, act: str, busy: NoAnswerError) -> HubUnavailableError:
+        if busy.wait is not None and busy.wait > self._patience:
+            what = f"{busy} and it asks to wait {busy.wait:g} s, longer than the {self._patience:g} s that we wait; try again then"
+        elif busy.again:
+            what = f"{busy}, still after {self._patience:g} s of trying; run the same command again, it goes on where it was"
+        else:
+            what = f"{busy}; check the network and the endpoint, then run the same command again"
+        return HubUnavailableError(f"{self.endpoint} while {act}: {self.hide(what)}")
+
+    def _refusal(self, act: str, error: HfHubHTTPError) -> PublishError | HubUnavailableError:
+        status, said = error.response.status_code, self.hide(error.server_message or "no reason given")
+        if status == 401:
+            has = "does not know this token" if self.token else "asks for a token"
+            return PublishError(f"{self.endpoint} while {act}: it {has} (401); set HF_TOKEN to a token with write access from {HUB}/settings/tokens")
+        if status == 403:
+            return PublishError(f"{self.endpoint} while {act}: the token may not do that (403: {said}); set HF_TOKEN to one that may write there")
+        if status == 412:
+            moved = "somebody else committed meanwhile (412), nothing of this version is on main; run the same command again"
+            return HubUnavailableError(f"{self.endpoint} while {act}: {moved}")
+        kind = "bad request" if isinstance(error, BadRequestError) else "refused"
+        return PublishError(f"{self.endpoint} while {act}: {kind} ({status}: {said}); change what it names")
+
+    def hide(self, text: str) -> str:
+        """Return what the Hub said as one short line, without the token should it repeat it."""
+        line = " ".join(text.split())
+        line = line.replace(self.token, "…") if self.token else line
+        return line if len(line) <= 300 else line[:299] + "…"
+
+
+@contextmanager
+def connected(endpoint: str | None, token: str | None, patience: float, progress: Progress) -> Iterator[Connection]:
+    """Yield a connection. Within, huggingface_hub of the whole process uses our client and draws nothing."""
+    bars, level = not are_progress_bars_disabled(), library_log.get_verbosity()
+    set_client_factory(_new_client)
+    disable_progress_bars()
+    library_log.set_verbosity(library_log.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Use 'content=", category=DeprecationWarning)  # of how the library calls its client
+            yield Connection(endpoint_of(endpoint), token, patience, progress)
+    finally:
+        library_log.set_verbosity(level)
+        if bars:
+            enable_progress_bars()
+        set_client_factory(default_client_factory)
+
+
+def endpoint_of(endpoint: str | None) -> str:
+    """Return the Hub to talk to: the one that is given, else HF_ENDPOINT, else the public one."""
+    return (endpoint or os.environ.get("HF_ENDPOINT") or HUB).rstrip("/")
+
+
+def token_of(token: str | None) -> str | None:
+    """Return the token that is given, else HF_TOKEN, else the one that `hf auth login` stored."""
+    return token or get_token()
+
+
+def _new_client() -> httpx2.Client:
+    return _Client(event_hooks={"request": [hf_request_event_hook]}, follow_redirects=True, timeout=TIMEOUT)
+
+
+def _busy(error: BaseException | None) -> NoAnswerError | None:
+    """Find the NoAnswerError that the library may have wrapped."""
+    while error is not None and not isinstance(error, NoAnswerError):
+        error = error.__cause__
+    return error
+
+
+def _wait(state: RetryCallState) -> float:
+    busy = _busy(state.outcome.exception() if state.outcome else None)
+    if busy and busy.wait is not None:
+        return busy.wait
+    return float(min(LONGEST_WAIT, FIRST_WAIT * 2 ** (state.attempt_number - 1)))

@@ -1,0 +1,133 @@
+"""A published version becomes a folder again: whole or absent, every file the one that the manifest means."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from toolscale.dataset.integrity import check_files
+from toolscale.dataset.manifest import MANIFEST, read_manifest
+from toolscale.dataset.storage import file_hash, make_folder, only_writer, read_file, remove_folder, replace_folder, storage_errors, write_file
+from toolscale.errors import DatasetError, PublishError
+from toolscale.publish.checks import check_address, check_paths
+from toolscale.publish.connection import PATIENCE, Progress, connected, token_of
+from toolscale.publish.hub import Hub
+from toolscale.records import FileEntry, Manifest
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What pulling did."""
+
+    repo: str
+    revision: str
+    commit: str
+    folder: str
+    files: int
+    downloaded: int
+    downloaded_bytes: int
+    already_there: bool
+
+
+def pull_dataset(
+    repo: str, out: Path, *, revision: str = "main", endpoint: str | None = None, token: str | None = None, patience: float = PATIENCE,
+    progress: Progress = lambda act, done, total: None,
+) -> Pulled:  # fmt: skip
+    """Download a version of a dataset repo into the folder `out`, whole or not at all.
+
+    A folder that holds this version already is left as it is; one that holds another version of a dataset is replaced, and anything else is refused.
+    A pull that was interrupted goes on where it was.
+    """
+    problems = [*check_address(repo, endpoint)]
+    place = out.resolve()
+    if place.exists() and not (place / MANIFEST).is_file() and not (place.is_dir() and not any(place.iterdir())):
+        problems.append(f"{out} is there and is no dataset; choose another --out, or remove it")
+    if problems:
+        raise PublishError("\n".join(problems))
+    with connected(endpoint, token_of(token), patience, progress) as connection:
+        hub = Hub(connection, repo)
+        commit = hub.find(revision)
+        if commit is None:
+            raise PublishError(_missing(hub))
+        content, manifest = published(hub, commit)
+        if content is None or manifest is None:
+            raise PublishError(f"{hub.url} at {revision!r} has no {MANIFEST}: it was not published by `toolscale publish`; choose another --revision")
+        entries = len(manifest.files) + 1
+        if _holds(place, content, manifest):
+            return Pulled(repo, revision, commit, str(out), entries, 0, 0, True)
+        work = place.parent / f".{place.name}.pull"
+        with only_writer(make_folder(work)):
+            stage = work / commit
+            for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
+                remove_folder(stale)
+            fetched = download(hub, manifest, commit, stage, have=local_files(place), progress=progress)
+            write_file(stage / MANIFEST, content)
+            if findings := [f"{hub.url} at {commit[:8]}: {finding}" for finding in check_files(stage, manifest)]:
+                remove_folder(work)
+                raise DatasetError("\n".join(findings))
+            replace_folder(stage, place, work / "replaced")
+        remove_folder(work)
+    return Pulled(repo, revision, commit, str(out), entries, len(fetched) + 1, sum(entry.bytes for entry in fetched) + len(content), False)
+
+
+def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
+    """Return the manifest of a commit, as bytes and read; (None, None) if it has none. DatasetError if it cannot be read or names bad files."""
+    content = hub.read_manifest(commit)
+    if content is None:
+        return None, None
+    where = f"{hub.url} at {commit[:8]}"
+    try:
+        manifest = Manifest.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise DatasetError(f"{where}: {MANIFEST} is not a manifest: {place}: {first['msg'].lower()}; nothing of it is used") from error
+    if problems := [f"{where}: {problem}" for problem in check_paths(manifest)]:
+        raise DatasetError("\n".join(problems))
+    return content, manifest
+
+
+def download(hub: Hub, manifest: Manifest, commit: str, into: Path, *, have: Mapping[str, Path], progress: Progress) -> list[FileEntry]:
+    """Put the files of a version into a folder and return those that came over the network. `have`: SHA-256 -> a file here that may have it."""
+    fetched: list[FileEntry] = []
+    for number, entry in enumerate(manifest.files):
+        progress("downloading", number, len(manifest.files))
+        target = into / entry.path
+        if _is_right(target, entry):
+            continue
+        if (same := have.get(entry.sha256)) and _is_right(same, entry):
+            with storage_errors("write", target):
+                make_folder(target.parent)
+                shutil.copyfile(same, target)
+            continue
+        hub.fetch(entry, commit, target)
+        fetched.append(entry)
+    return fetched
+
+
+def local_files(folder: Path) -> dict[str, Path]:
+    """Return SHA-256 -> file of a dataset folder, as its manifest says; nothing of it is believed."""
+    if not (folder / MANIFEST).is_file():
+        return {}
+    try:
+        return {entry.sha256: folder / entry.path for entry in read_manifest(folder).files}
+    except DatasetError:
+        return {}  # it is replaced by what is downloaded
+
+
+def _is_right(path: Path, entry: FileEntry) -> bool:
+    return path.is_file() and path.stat().st_size == entry.bytes and file_hash(path) == entry.sha256
+
+
+def _holds(folder: Path, content: bytes, manifest: Manifest) -> bool:
+    return (folder / MANIFEST).is_file() and read_file(folder / MANIFEST) == content and not any(check_files(folder, manifest))
+
+
+def _missing(hub: Hub) -> str:
+    if kind := hub.other_kind():
+        return f"{hub.repo} is a {kind}, no dataset; pull one that `toolscale publish` made"
+    return f"{hub.url} is not there, or this token may not see it; check the name, and set HF_TOKEN if it is private"
