@@ -71,7 +71,7 @@ LEAST_FOUND = 0.95
 
 LEAST_KILL_RATE = 0.99
 """The share of wrong trajectories that the verifier tells from right ones. A survivor is never in a dataset, but many mean that the verifier does not
-see what matters. finance: all but two of nine thousand. With two dozen tried a candidate, this is passed when one candidate in five has a survivor."""
+see what matters. finance: all but two of nine thousand. With two dozen tried a candidate, the bound is met when one candidate in five has one."""
 
 MOST_DUPLICATES = 0
 """Tasks that say, or do and tell, the same as another. The gate `novel` lets none pass: one that is there came in past it."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -52,6 +55,22 @@ def test_neither_the_order_nor_what_was_there_before_shows(
     combine([kiosk_dataset], tmp_path / "out")
     combine([kiosk_dataset, mock_dataset], tmp_path / "out")
     assert fingerprints(tmp_path / "out") == fingerprints(combined_dataset)
+
+
+def test_a_killed_run_leaves_nothing_half_true(mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path) -> None:
+    out, marker = tmp_path / "out", tmp_path / ".out.work" / "dataset" / "README.md"
+    imports = "import sys; from pathlib import Path; from toolscale.dataset.combined import combine"
+    code = f"{imports}; *parts, out = map(Path, sys.argv[1:]); combine(parts, out)"
+    for wanted in (marker.parent, marker):
+        process = subprocess.Popen([sys.executable, "-c", code, str(mock_dataset), str(kiosk_dataset), str(out)])
+        while process.poll() is None and not wanted.exists():
+            time.sleep(0.002)
+        process.kill()
+        process.wait()
+        assert not out.exists() or fingerprints(out) == fingerprints(combined_dataset)
+    combine([mock_dataset, kiosk_dataset], out)
+    assert fingerprints(out) == fingerprints(combined_dataset)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_a_combined_folder_holds_and_a_copy_of_it_too(combined_dataset: Path, tmp_path: Path) -> None:

@@ -186,6 +186,18 @@ def test_tasks_that_were_graded_otherwise_are_judged_again(mock_dataset: Path, t
     assert verify_dataset(tmp_path / "next").findings == ()
 
 
+def test_what_an_earlier_version_says_of_itself_cannot_speak_in_the_card(mock_dataset: Path, other_seed: Path, tmp_path: Path) -> None:
+    previous = altered(mock_dataset, tmp_path / "previous", lambda rows: None, grading="1) <script>")
+    path = previous / "environments" / "mock" / "admission.json"
+    admission = json.loads(path.read_text())
+    path.write_text(json.dumps(admission | {"files": admission["files"] | {"<script>": "0", "policy.md": "0"}}))
+    repair(previous)
+    release(other_seed, previous, tmp_path / "next")
+    assert "<script>" not in text_of(tmp_path / "next")
+    assert "(version unknown before, 2 now)" in text_of(tmp_path / "next")
+    assert read_changes(tmp_path / "next").domains["mock"].files == ("policy.md",)
+
+
 def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(mock_dataset: Path, other_seed: Path, tmp_path: Path) -> None:
     previous = altered(mock_dataset, tmp_path / "previous", lambda rows: None, grading="1")
     path = previous / "environments" / "mock" / "toolset.yaml"
@@ -229,6 +241,15 @@ def test_changes_and_manifest_belong_together(first: Path, tmp_path: Path) -> No
     (folder / CHANGES).unlink()
     repair(folder)
     assert [(finding.place, finding.gate) for finding in verify_dataset(folder).findings] == [(CHANGES, "schema")]
+
+
+def test_a_file_that_the_manifest_does_not_name_is_no_part_of_a_version(mock_dataset: Path, first: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(mock_dataset, tmp_path / "pulled"))
+    shutil.copy(folder / TRAIN, folder / "mock" / "train-00001-of-00001.parquet")
+    (folder / ".cache").mkdir()
+    (folder / ".cache" / "notes").write_text("")
+    release(folder, None, tmp_path / "out")
+    assert fingerprints(tmp_path / "out") == fingerprints(first)
 
 
 def test_a_version_can_be_released_and_combined_again(first: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path) -> None:

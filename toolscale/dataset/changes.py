@@ -15,6 +15,7 @@ from toolscale.dataset.manifest import tag_of, world_folder
 from toolscale.dataset.integrity import Finding
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION
+from toolscale.environment.folder import FILES, POLICY_TEXT
 from toolscale.errors import DatasetError
 from toolscale.records import (
     Admission, ChangedDomain, ChangedTask, Changes, DomainChanges, Manifest, Regraded, RegradedTasks, Release,
@@ -130,10 +131,11 @@ def _changed_files(domain: str, now: Reading, before: Reading) -> tuple[str, ...
 
 
 def _environment_files(folder: Path, domain: str) -> dict[str, str]:
-    """File of the environment -> hash of its content: layout and comments do not count."""
+    """File of the environment -> hash of its content: layout and comments do not count. Names are told in the card: only those we know."""
     path = world_folder(folder, domain) / ADMISSION
     try:
-        return Admission.model_validate_json(read_file(path)).files
+        files = Admission.model_validate_json(read_file(path)).files
+        return {name: value for name, value in files.items() if name in FILES or name == POLICY_TEXT}
     except ValidationError as error:
         raise DatasetError(f"{path} is not an admission record: {error.errors()[0]['msg'].lower()}; pull the dataset again") from error
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -46,14 +47,14 @@ class Reading:
     domains: Mapping[str, DatasetRows]
     """The rows of each domain that was read."""
 
-    @property
+    @cached_property
     def rows(self) -> DatasetRows:
         """The rows of all domains, one after the other."""
         parts = self.domains.values()
         splits = {split: [row for part in parts for row in part.splits[split]] for split in SPLITS}
         return DatasetRows(splits, [row for part in parts for row in part.rejects])
 
-    @property
+    @cached_property
     def figures(self) -> Figures:
         """What can be counted in all domains together."""
         return figures_of(self.rows, [self.manifest.domains[domain] for domain in self.domains])
@@ -127,7 +128,8 @@ def read_dataset(folder: Path, domain: str | None = None) -> Reading:
     manifest = read_manifest(folder)
     if domain is not None and domain not in manifest.domains:
         raise UsageError(f"{folder} has no domain {domain!r}; it has {', '.join(manifest.domains)}")
-    return Reading(folder, manifest, {name: _read_domain(folder, name) for name in (manifest.domains if domain is None else (domain,))})
+    names = manifest.domains if domain is None else (domain,)
+    return Reading(folder, manifest, {name: _read_domain(folder, manifest, name) for name in names})
 
 
 def read_contents(reading: Reading) -> list[Contents]:
@@ -142,8 +144,11 @@ def read_contents(reading: Reading) -> list[Contents]:
 
 def figures_of(rows: DatasetRows, parts: Sequence[Part]) -> Figures:
     """Count the rows of these parts."""
-    known = {name: sum(part.counts.get(name, 0) for part in parts) for name in ("over_quota", "no_case")}
-    return count_figures(rows, asked=sum(part.tasks for part in parts), over_quota=known["over_quota"], no_case=known["no_case"])
+
+    def told(name: str) -> int:
+        return sum(count for part in parts if isinstance(count := part.counts.get(name), int))
+
+    return count_figures(rows, asked=sum(part.tasks for part in parts), over_quota=told("over_quota"), no_case=told("no_case"))
 
 
 def complete_manifest(folder: Path) -> Manifest:
@@ -157,10 +162,12 @@ def complete_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def _read_domain(folder: Path, domain: str) -> DatasetRows:
-    splits = {split: _read_split(folder / domain, split, TASK_SCHEMA) for split in SPLITS}
-    return DatasetRows(splits, _read_split(folder / "rejects" / domain, "rejected", REJECT_SCHEMA))
+def _read_domain(folder: Path, manifest: Manifest, domain: str) -> DatasetRows:
+    """Read the shards that the manifest names: what else lies in the folder is none of the dataset."""
 
+    def read(start: str, schema: pa.Schema) -> list[Row]:
+        paths = sorted(entry.path for entry in manifest.files if entry.path.startswith(start) and entry.path.endswith(".parquet"))
+        return [row for path in paths for row in read_shard(folder / path, schema)]
 
-def _read_split(folder: Path, split: str, schema: pa.Schema) -> list[Row]:
-    return [row for path in sorted(folder.glob(f"{split}-*.parquet")) for row in read_shard(path, schema)]
+    splits = {split: read(f"{domain}/{split}-", TASK_SCHEMA) for split in SPLITS}
+    return DatasetRows(splits, read(f"rejects/{domain}/rejected-", REJECT_SCHEMA))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from toolscale.config import GRADING_VERSION
@@ -51,7 +52,8 @@ def _changes(tag: str, now: Reading, before: Reading | None) -> Changes:
     graded, known = str(GRADING_VERSION), dict[str, ChangedDomain]()
     if before is None:
         return Changes(tag=tag, previous=None, grading=graded, previous_grading=None, domains=known)
-    graded_before = before.manifest.versions.get("grading", "unknown")
+    graded_before = before.manifest.versions.get("grading", "")
+    graded_before = graded_before if re.fullmatch("[0-9]{1,6}", graded_before) else "unknown"  # it is told in the card, whoever wrote that manifest
     known = compare_domains(now, before)
     if graded_before != graded:
         known |= {domain: known[domain].model_copy(update={"regraded": regrade(before, domain)}) for domain in before.domains}

@@ -18,7 +18,7 @@ from toolscale.sql import lint_schema
 
 _CALL = re.compile(r"\bcall\.([a-z_][a-z0-9_]*)")
 _DOMAIN = re.compile(r"[a-z][a-z0-9_-]*")
-_VERSION = re.compile(r"[0-9]+(\.[0-9]+){0,2}")
+_VERSION = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
 _POLICY = re.compile(r"\bpolicy\.([a-z_][a-z0-9_]*)")
 
 RESERVED = frozenset({"environments", "plots", "rejects"})

@@ -24,7 +24,7 @@ def _stays_inside(path: str) -> str:
 DomainName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 """A domain gives its name to folders and to a config of the Hub."""
 
-Version = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+){0,2}$")]
+Version = Annotated[str, Field(pattern=r"^[0-9]{1,6}(\.[0-9]{1,6}){0,2}$")]
 """One to three numbers with dots between them: it becomes part of a tag."""
 
 
@@ -88,8 +88,8 @@ class Manifest(Record):
         intents: dict[str, Any] = {}
         for domain, part in self.domains.items():
             totals.update({name: value for name, value in part.counts.items() if isinstance(value, int)})
-            splits.update(part.counts["splits"])
-            intents |= {f"{domain}.{intent}": row for intent, row in part.counts["intents"].items()}
+            splits.update(part.counts.get("splits", {}))
+            intents |= {f"{domain}.{intent}": row for intent, row in part.counts.get("intents", {}).items()}
         return {**totals, "splits": dict(splits), "intents": intents}
 
     @property

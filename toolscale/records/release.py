@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from toolscale.records.base import Record
 
+Tag = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+-[0-9a-f]{8}$")]
+Grading = Annotated[str, Field(pattern=r"^([0-9]{1,6}|unknown)$")]
 Status = Literal["new", "kept", "gone"]
 
 
@@ -47,10 +51,10 @@ class DomainChanges(Record):
 class Release(Record):
     """What changed since the version that was published before."""
 
-    previous: str | None
+    previous: Tag | None
     """The tag of that version; None: this is the first one."""
-    grading: str
-    previous_grading: str | None
+    grading: Grading
+    previous_grading: Grading | None
     """If it is another one, scores are not comparable across the two versions."""
     domains: dict[str, DomainChanges]
     """Empty for a first version."""
@@ -103,9 +107,9 @@ class ChangedDomain(Record):
 class Changes(Record):
     """`changes.json` of a published version."""
 
-    tag: str
+    tag: Tag
     """Of the version that this file lies in."""
-    previous: str | None
-    grading: str
-    previous_grading: str | None
+    previous: Tag | None
+    grading: Grading
+    previous_grading: Grading | None
     domains: dict[str, ChangedDomain]
