@@ -66,7 +66,7 @@ def pull_dataset(
                 remove_folder(stale)
             fetched = download(hub, manifest, commit, stage, have=local_files(place), progress=progress)
             write_file(stage / MANIFEST, content)
-            if findings := [f"{hub.url} at {commit[:8]}: {finding}" for finding in check_files(stage, manifest)]:
+            if findings := [f"{hub.at(commit)}: {finding}" for finding in check_files(stage, manifest)]:
                 remove_folder(work)
                 raise DatasetError("\n".join(findings))
             replace_folder(stage, place, work / "replaced")
@@ -79,7 +79,7 @@ def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
     content = hub.read_manifest(commit)
     if content is None:
         return None, None
-    where = f"{hub.url} at {commit[:8]}"
+    where = f"{hub.at(commit)}"
     try:
         manifest = Manifest.model_validate_json(content)
     except ValidationError as error:

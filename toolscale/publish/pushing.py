@@ -171,7 +171,7 @@ def _is_whole(folder: Path, local: Manifest, before: Manifest, head: Head) -> bo
 def _there(hub: Hub) -> Head:
     head = hub.head()
     if head is None:
-        raise HubUnavailableError(f"{hub.url} was there a moment ago and is not now; run the same command again")
+        raise PublishError(f"{hub.url} is there, but this token may not see it; set HF_TOKEN to one with write access to it")
     return head
 
 
