@@ -6,9 +6,10 @@ DOMAIN ?= finance
 TASKS ?= 396
 SEED ?= 0
 OUT ?= var/datasets/$(DOMAIN)
+PORT ?= 8080
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset publish test bench lint schemas clean
+.PHONY: help install dataset publish airflow test bench lint schemas system clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,6 +18,9 @@ install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of th
 
 dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT.
 	$(BIN)/toolscale synthesize $(DOMAIN) --tasks $(TASKS) --seed $(SEED) --out $(OUT)
+
+airflow: install ## Run Airflow here, with its UI, until Ctrl-C: PORT.
+	@PATH="$(CURDIR)/$(BIN):$$PATH" AIRFLOW_HOME="$(CURDIR)" PORT="$(PORT)" exec scripts/airflow-standalone
 
 publish: install ## Show what publishing on the Hub would upload, or do it: DOMAIN or OUT, REPO=me/name, PUSH=1.
 	$(if $(REPO),,$(error REPO is not set; say e.g. make publish DOMAIN=$(DOMAIN) REPO=me/$(DOMAIN)-tasks))
@@ -37,8 +41,11 @@ lint: $(VENV)/dev.stamp ## Check style, types and generated schemas; changes not
 schemas: install ## Write schemas/ anew from the records.
 	$(BIN)/toolscale schemas
 
+system: ## As root on Debian: install the browser and the servers that the tests start for themselves.
+	scripts/install-system
+
 clean: ## Remove everything that was made, the environment and the datasets too.
-	rm -rf $(VENV) var .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) var .airflow .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 
 # A stamp is older than the requirements only if they changed since they were installed.
 $(VENV)/pipeline.stamp: requirements.txt constraints.txt pyproject.toml

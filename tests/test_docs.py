@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -38,3 +39,14 @@ def test_every_target_in_the_readme_exists_and_the_other_way_round() -> None:
 def test_links_lead_somewhere(path: str) -> None:
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / path).read_text())
     assert not [link for link in links if not ((ROOT / path).parent / link).exists()]
+
+
+def test_every_setting_of_a_cluster_is_explained_and_the_other_way_round() -> None:
+    example = re.findall(r"^([A-Z_0-9]+)=", (ROOT / "deploy" / "scale.env.example").read_text(), re.MULTILINE)
+    explained = re.findall(r"`([A-Z_0-9]+)`", "".join(re.findall(r"^\| (.*?) \|", (ROOT / "docs" / "scale.md").read_text(), re.MULTILINE)))
+    assert sorted(set(explained) - {"HF_TOKEN"}) == sorted(example)
+
+
+@pytest.mark.parametrize("script", re.findall(r"scripts/[a-z-]+", MAKEFILE + (ROOT / "docs" / "scale.md").read_text()))
+def test_every_script_that_is_named_is_there_and_runs(script: str) -> None:
+    assert os.access(ROOT / script, os.X_OK)

@@ -38,6 +38,12 @@ MAX_ROUNDS = 12
 UNIT_NUMBERS = 32
 """Candidates judged between two writes to disk: what a crash costs at most, for each worker."""
 
+SHARD_NUMBERS = 2_048
+"""Candidates that one mapped task of a scheduler judges at most: about 40 s of work, beside 4 s to start."""
+
+MIN_SHARDS = 4
+"""Shards into which a scheduler divides a round at least, so that a small run uses several cores too; each has at least two units."""
+
 ROWS_PER_FILE = 5_000
 """Rows of one Parquet file."""
 

@@ -6,6 +6,7 @@ ToolScaleError
 ├── SandboxError             an engine refused or broke
 │   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement
 ├── DatasetError             a dataset folder is not what its manifest says
+├── QualityError             a dataset is what it says, and not good enough
 ├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
 └── StorageError             a file could not be read or written
@@ -77,6 +78,10 @@ class DatasetError(PermanentError, ToolScaleError):
     """A dataset folder cannot be read, or is not what its manifest says."""
 
     exit_status = 2
+
+
+class QualityError(PermanentError, ToolScaleError):
+    """A dataset is under a threshold of the quality gate; the message has the figures."""
 
 
 class PublishError(PermanentError, ToolScaleError):

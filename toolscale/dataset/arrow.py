@@ -41,3 +41,9 @@ REJECT_SCHEMA = pa.schema({
     "actual_row_changes": STRING, "survivor": STRING, "environment_hash": STRING, "candidate": STRING, "reproduce": STRING,
 }.items())  # fmt: skip
 """A rejected candidate. `survivor` is the wrong trajectory that scored 1, or the right one that scored 0, as JSON."""
+
+STAMP_SCHEMA = pa.schema({"dag_id": STRING, "run_id": STRING, "task_id": STRING, "map_index": INT, "shard": STRING}.items())
+"""By which task of which run a candidate was judged. A task that is not mapped has the map index -1."""
+
+RUN_REJECT_SCHEMA = pa.schema([*REJECT_SCHEMA, *STAMP_SCHEMA])
+"""A rejected candidate of a scheduled run, for people who look at the run."""

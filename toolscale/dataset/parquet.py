@@ -19,7 +19,7 @@ def write_shards(folder: Path, split: str, rows: Sequence[Row], schema: pa.Schem
     """Write rows as `split-00000-of-0000N.parquet`, at least one file, and return their paths."""
     count = max(1, -(-len(rows) // ROWS_PER_FILE))
     parts = [rows[number * ROWS_PER_FILE : (number + 1) * ROWS_PER_FILE] for number in range(count)]
-    return [write_file(folder / f"{split}-{number:05d}-of-{count:05d}.parquet", _encode(part, schema)) for number, part in enumerate(parts)]
+    return [write_file(folder / f"{split}-{number:05d}-of-{count:05d}.parquet", encode_rows(part, schema)) for number, part in enumerate(parts)]
 
 
 def read_shard(path: Path, schema: pa.Schema) -> list[Row]:
@@ -35,7 +35,8 @@ def read_shard(path: Path, schema: pa.Schema) -> list[Row]:
     return rows
 
 
-def _encode(rows: Sequence[Row], schema: pa.Schema) -> bytes:
+def encode_rows(rows: Sequence[Row], schema: pa.Schema) -> bytes:
+    """Return rows as one Parquet file: the same rows give the same bytes."""
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), buffer, compression="zstd", row_group_size=1_000)
     return buffer.getvalue()

@@ -1,4 +1,7 @@
-"""Files that are either whole or absent: written under a temporary name beside their place, flushed, renamed."""
+"""Files that are either whole or absent: written under a temporary name beside their place, flushed, renamed.
+
+A place on an object store (`places.open_place`) needs no temporary name: an object appears whole.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from toolscale.errors import StorageError, UsageError
+from toolscale.errors import StorageError, ToolScaleError, UsageError
 
 
 def write_file(path: Path, content: bytes) -> Path:
     """Write a file whole or not at all, its folders included. StorageError, in one line, if the disk is full or the folder cannot be written."""
+    if not isinstance(path, Path):
+        with storage_errors("write", path):
+            path.write_bytes(content)
+        return path
     temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
     with storage_errors("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +69,9 @@ def replace_folder(new: Path, old: Path, aside: Path) -> None:
 def remove_folder(path: Path) -> None:
     """Remove a folder and all that is in it; nothing happens if it is not there."""
     with storage_errors("remove", path):
-        if path.exists():
+        if not isinstance(path, Path):
+            path.fs.rm(path.path, recursive=True) if path.exists() else None
+        elif path.exists():
             shutil.rmtree(path)
 
 
@@ -86,9 +95,13 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def storage_errors(act: str, path: Path) -> Iterator[None]:
-    """Turn what the operating system says into one line that names the file."""
+    """Turn what the operating system, or the driver of an object store, says into one line that names the file."""
     try:
         yield
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise StorageError(f"cannot {act} {path}: {reason}; free space or choose a place that can be written") from error
+    except ToolScaleError:
+        raise
+    except Exception as error:
+        if isinstance(path, Path) and not isinstance(error, OSError):
+            raise  # drivers of object stores raise errors of their own; on a local path that is a bug of ours
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
+        raise StorageError(f"cannot {act} {path}: {reason.lower()}; free space or choose a place that can be written") from error

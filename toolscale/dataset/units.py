@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from toolscale.canonical import content_hash
+from toolscale.config import UNIT_NUMBERS
 from toolscale.dataset.judging import Place, bench_at
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.records import Judged
@@ -27,6 +28,11 @@ class Unit:
         """The file of the judged candidates."""
         first, last = (self.numbers[0], self.numbers[-1]) if self.numbers else (0, 0)
         return self.out / f"{first:08d}-{last:08d}-{content_hash(self.numbers)[:8]}.jsonl"
+
+
+def units_of(at: Place, seed: int, numbers: Sequence[int], out: Path) -> list[Unit]:
+    """Divide numbers into units, in order. The same numbers always give the same units, and so the same files."""
+    return [Unit(at, seed, tuple(numbers[start : start + UNIT_NUMBERS]), out) for start in range(0, len(numbers), UNIT_NUMBERS)]
 
 
 def judge_unit(unit: Unit) -> Path:

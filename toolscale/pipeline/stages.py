@@ -12,26 +12,25 @@ how the numbers were divided among workers never changes a byte.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from math import ceil
 from pathlib import Path
 
 from toolscale.canonical import content_hash
-from toolscale.config import EVOLVED_SHARE, MAX_ROUNDS, MIN_ROUND, OVERSAMPLE, POPULATION_SEED, UNIT_NUMBERS
+from toolscale.config import EVOLVED_SHARE, POPULATION_SEED
 from toolscale.dataset.judging import Audit, Place, close_bench
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
-from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out, weights_of
+from toolscale.dataset.rounds import Rounds
+from toolscale.dataset.selection import apply_novelty, select, weights_of
 from toolscale.dataset.storage import file_hash, make_folder, only_writer, remove_folder, replace_folder
-from toolscale.dataset.units import Unit, judge_unit, read_judged
+from toolscale.dataset.units import Unit, judge_unit, read_judged, units_of
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
 from toolscale.environment.environment import inspect_environment, sound_part
 from toolscale.environment.folder import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
-from toolscale.records import Admission, Judged, Manifest
+from toolscale.records import Admission, Manifest
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents, check_rows
 from toolscale.verify.cases import check_cases
@@ -48,12 +47,8 @@ def synthesize(
 
     A folder that is already what these arguments give is left as it is. A run that was interrupted is completed from the work folder beside `out`.
     """
-    if tasks < 1:
-        raise UsageError(f"--tasks is {tasks}; ask for at least 1")
-    if not 0 <= evolved <= 1:
-        raise UsageError(f"--evolved is {evolved}; it is a share, from 0 to 1")
     environment = load_environment(find_folder(domain))
-    recipe = Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit, evolved), evolved)
+    recipe = recipe_of(environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved)
     work = out.resolve().parent / f".{out.resolve().name}.work"
     if _is_complete(out, recipe):
         remove_folder(work)  # of a run that was killed between its last two steps
@@ -113,38 +108,41 @@ def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
 
 def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, audit: Audit = "sample") -> Path:
     """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
-    return judge_unit(Unit(_place(world, audit), seed, tuple(range(start, stop)), out))
+    return judge_unit(Unit(Place(world, file_hash(world / ADMISSION), audit), seed, tuple(range(start, stop)), out))
 
 
-def judge_enough(world: Path, out: Path, *, recipe: Recipe, workers: int, progress: Progress) -> list[Path]:
-    """Judge candidates, round after round, until every stream has its share of novel accepted ones or runs dry; return the files.
+def judge_enough(
+    world: Path, out: Path, *, recipe: Recipe, workers: int, progress: Progress = lambda act, done, total: None
+) -> list[Path]:
+    """Judge candidates, round after round (`Rounds`), until there are enough or no more to be had; return the files.
 
-    The first round draws more than are wanted. A later one draws only for streams that are short. A stream that brings nothing in a whole round is
-    dry, and the others take over its share. What a round draws follows from the rounds before it alone: files of later rounds, left by a run that
-    was killed, are not looked at before their turn.
+    Files that are there already are not made again: of a run that was killed, or of shards that were judged elsewhere.
     """
-    streams, at = streams_of(load_environment(world)), _place(world, recipe.audit)
-    weights = weights_of(streams, recipe.evolved)
-    places = {stream.name: place for place, stream in enumerate(streams)}
-    turns, dry, counts = dict.fromkeys(weights, 0), set[str](), Counter[str]()
+    rounds, at = Rounds(load_environment(world), recipe), place_of(world, recipe)
     paths: list[Path] = []
-    judged: list[Judged] = []
-    for number in range(MAX_ROUNDS):
-        shares = share_out(recipe.tasks, weights, {name: counts[name] if name in dry else None for name in weights})
-        short = {name: shares[name] - counts[name] for name in weights if name not in dry and counts[name] < shares[name]}
-        if not short:
-            break
-        draws = {name: ceil(missing * OVERSAMPLE) if number == 0 else max(MIN_ROUND, 2 * missing) for name, missing in short.items()}
-        drawn = sorted(turn * len(streams) + places[name] for name, more in draws.items() for turn in range(turns[name], turns[name] + more))
-        units = [Unit(at, recipe.seed, tuple(drawn[start : start + UNIT_NUMBERS]), out) for start in range(0, len(drawn), UNIT_NUMBERS)]
+    while numbers := rounds.draw():
+        units = units_of(at, recipe.seed, numbers, out)
         for done, path in enumerate(map_in_workers(judge_unit, units, workers), 1):
             paths.append(path)
             progress("judging candidates", done, len(units))
-        judged += read_judged(paths[-len(units) :])[1]
-        before, counts = counts, count_accepted(apply_novelty(judged))
-        dry |= {name for name, more in draws.items() if more >= MIN_ROUND and counts[name] <= before[name]}
-        turns = {name: turns[name] + draws.get(name, 0) for name in turns}
+        rounds.add(read_judged(paths[-len(units) :])[1])
     return paths
+
+
+def place_of(world: Path, recipe: Recipe) -> Place:
+    """Return where the candidates of a recipe are judged."""
+    return Place(world, file_hash(world / ADMISSION), recipe.audit)
+
+
+def recipe_of(environment: Environment, *, tasks: int, seed: int, audit: Audit = "sample", evolved: float = EVOLVED_SHARE) -> Recipe:
+    """Return what a dataset is asked to be. UsageError if it cannot be."""
+    if tasks < 1:
+        raise UsageError(f"--tasks is {tasks}; ask for at least 1")
+    if not 0 <= evolved <= 1:
+        raise UsageError(f"--evolved is {evolved}; it is a share, from 0 to 1")
+    if not 0 <= seed < 2**63:
+        raise UsageError(f"--seed is {seed}; choose one from 0 to 2**63 - 1")
+    return Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit, evolved), evolved)
 
 
 def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:
@@ -155,10 +153,6 @@ def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> 
     no_case, candidates = read_judged(judged)
     selection = select(apply_novelty(candidates), weights_of(streams_of(environment), recipe.evolved), recipe.tasks)
     return write_dataset(out, environment, selection, recipe, no_case)
-
-
-def _place(world: Path, audit: Audit) -> Place:
-    return Place(world, file_hash(world / ADMISSION), audit)
 
 
 def _is_built(environment: Environment, folder: Path) -> bool:
@@ -189,7 +183,7 @@ def _inputs(environment: Environment, tasks: int, seed: int, audit: Audit, evolv
 
 
 def _code_hashes() -> Iterator[tuple[str, str]]:
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     for path in sorted(package.rglob("*")):
         if path.suffix in {".py", ".jinja", ".txt"}:
             yield path.relative_to(package).as_posix(), sha256(path.read_bytes()).hexdigest()

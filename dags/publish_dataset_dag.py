@@ -1,0 +1,63 @@
+"""
+### From a verified dataset to the Hub
+
+Runs when `synthesize_dataset` has made a dataset. `publish` of that run says what happens: with **ask** a person approves it here, under *Required
+Actions*, seeing the figures; with **auto** it is pushed straight on; with **never** nothing happens. A push is one commit and a tag; what has not
+changed is not uploaded again. The repository comes from the environment variable `TOOLSCALE_REPO`, the token from `HF_TOKEN`.
+
+Triggered by hand, it publishes the dataset (a path or URL) that is given.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, UTC
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import Metadata, Param, dag, get_current_context, task
+from airflow.sdk.exceptions import AirflowSkipException
+from toolscale_house import DEFAULTS, PUBLISHED, VERIFIED, repository
+
+PARAMS = {
+    "dataset": Param(None, type=["null", "string"], description="Path or URL of a dataset. Empty: the one that triggered this run."),
+    "repo": Param(None, type=["null", "string"], description="Repository on the Hub, `owner/name`. Empty: TOOLSCALE_REPO."),
+    "publish": Param("ask", type="string", enum=["ask", "auto"], description="Of a dataset that is given here."),
+}
+
+
+@dag(schedule=[VERIFIED], start_date=datetime(2026, 11, 1, tzinfo=UTC), catchup=False, max_active_runs=4, params=PARAMS,
+     default_args=DEFAULTS, tags=["toolscale", "hub"], doc_md=__doc__)  # fmt: skip
+def publish_dataset():
+    @task
+    def inspect() -> dict:
+        from toolscale.pipeline.publishing import inspect_dataset
+
+        context = get_current_context()
+        events = [event for found in context["triggering_asset_events"].values() for event in found]
+        found = dict(max(events, key=lambda event: event.timestamp).extra) if events else {}
+        params = found or context["params"]
+        if params.get("publish") == "never":
+            raise AirflowSkipException("the run that made the dataset says `publish: never`")
+        return inspect_dataset(params.get("dataset"), context["params"]["repo"] or repository(), params["publish"])
+
+    @task.branch
+    def choose(inspected: dict) -> str:
+        return "push" if inspected["publish"] == "auto" else "approve"
+
+    @task(trigger_rule="none_failed_min_one_success", pool="hub", outlets=[PUBLISHED])
+    def push(inspected: dict, approved: dict | None):
+        from toolscale.pipeline.publishing import push_dataset
+
+        filled_in = (approved or {}).get("params_input", {}).get("repo")
+        pushed = push_dataset(inspected["dataset"], filled_in or inspected["repo"])
+        yield Metadata(PUBLISHED, pushed)
+        return pushed
+
+    approve = ApprovalOperator(
+        task_id="approve", subject="Publish this dataset?", body="{{ ti.xcom_pull('inspect')['body'] }}", defaults="Reject",
+        response_timeout=timedelta(hours=20), params={"repo": PARAMS["repo"]},
+    )  # fmt: skip
+    inspected = inspect()
+    choose(inspected) >> [approve, push(inspected, approve.output)]
+
+
+publish_dataset()

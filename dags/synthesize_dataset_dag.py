@@ -1,0 +1,65 @@
+"""
+### A verified dataset, every night
+
+For each chosen domain: **build** the environment (admit, populate), **plan** the candidates, **judge** them in shards, **assemble** the dataset, and
+hold it against the **quality gate**. What was rejected, and why, is under *Rejected tasks*: of this run, and of each `judge` task. A reject is no
+failure; only `quality_gate` turns red. When every domain has passed, **collect** makes one dataset of them and says so with the asset
+`verified_dataset`.
+
+Without a seed, a scheduled night has a seed of its own, which a backfill of that night repeats; a run by hand has 0, as `make dataset` has.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, UTC
+
+from airflow.sdk import Metadata, Param, dag, get_current_context, setup, task, teardown
+from synthesize_domain import synthesize_domain
+from toolscale_house import DEFAULTS, VERIFIED, data_root, domains
+
+PARAMS = {
+    "domains": Param(["finance"], type="array", items={"type": "string", "enum": domains()}, examples=domains(), minItems=1, uniqueItems=True,
+                     description="Each becomes a config of the dataset."),
+    "tasks": Param(396, type="integer", minimum=1, maximum=1_000_000, description="Tasks wanted of each domain."),
+    "seed": Param(None, type=["null", "integer"], minimum=0, maximum=2**31 - 1, description="Empty: the night's own; 0 in a run by hand."),
+    "generator": Param("plans", type="string", enum=["plans"], description="Who writes tasks: the plans of intents.yaml; no model is called."),
+    "evolved": Param(None, type=["null", "number"], minimum=0, maximum=1, description="Share of tasks that are evolved. Empty: two thirds."),
+    "publish": Param("ask", type="string", enum=["ask", "auto", "never"], description="ask waits for a person before anything is pushed to the Hub."),
+}  # fmt: skip
+
+
+@dag(schedule="0 2 * * *", start_date=datetime(2026, 11, 1, tzinfo=UTC), catchup=False, max_active_runs=1, params=PARAMS,
+     default_args=DEFAULTS, tags=["toolscale", "dataset"], doc_md=__doc__)  # fmt: skip
+def synthesize_dataset():
+    @setup
+    @task
+    def order() -> str:
+        from toolscale.pipeline.runs import order_of, order_run
+
+        context = get_current_context()
+        return order_run(data_root(), order_of(context["dag_run"], context["params"]))
+
+    @task(trigger_rule="none_failed_min_one_success", outlets=[VERIFIED])
+    def collect(run: str):
+        from toolscale.pipeline.runs import collect_run
+
+        collected = collect_run(run)
+        yield Metadata(VERIFIED, collected)
+        return collected
+
+    @teardown
+    @task
+    def close(run: str) -> str:
+        from toolscale.pipeline.runs import close_run
+
+        return close_run(run)
+
+    run = order()
+    # By template: only tasks with the rule all_success may follow a setup directly.
+    collected = collect(run="{{ ti.xcom_pull('order') }}")
+    for domain in domains():
+        synthesize_domain.override(group_id=domain)(domain, run) >> collected
+    collected >> close(run).as_teardown(setups=run)
+
+
+synthesize_dataset()

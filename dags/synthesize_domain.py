@@ -1,0 +1,50 @@
+"""The tasks of one domain in the DAG synthesize_dataset."""
+
+from __future__ import annotations
+
+from airflow.sdk import get_current_context, task, task_group
+from airflow.sdk.exceptions import AirflowSkipException
+
+
+@task_group
+def synthesize_domain(domain: str, run: str):
+    @task
+    def build(run: str) -> str:
+        from toolscale.pipeline.runs import build_domain
+
+        if domain not in get_current_context()["params"]["domains"]:
+            raise AirflowSkipException(f"{domain} was not chosen")
+        return build_domain(run, domain)
+
+    @task
+    def plan(run: str, round_: int, judge: str) -> list[str]:
+        from toolscale.pipeline.runs import plan_round
+
+        return plan_round(run, domain, round_, f"{domain}.{judge}")
+
+    @task(map_index_template="{{ shard }}", pool="judging")
+    def judge(plan: str) -> dict:
+        from toolscale.pipeline.runs import judge_shard
+
+        get_current_context()["shard"] = plan.rsplit("/", 1)[-1].removesuffix(".json")
+        return judge_shard(plan)
+
+    @task(trigger_rule="none_failed_min_one_success", pool="judging")
+    def assemble(run: str) -> dict:
+        from toolscale.pipeline.runs import assemble_domain
+
+        return assemble_domain(run, domain)
+
+    @task
+    def quality_gate(run: str) -> dict:
+        from toolscale.pipeline.runs import check_domain
+
+        return check_domain(run, domain)
+
+    built = build(run)
+    judged = judge.expand(plan=plan(built, 0, "judge"))
+    more = plan.override(task_id="plan_more")(built, 1, "top_up")
+    topped = judge.override(task_id="top_up").expand(plan=more)
+    assembled = assemble(built)
+    judged >> more
+    [judged, topped] >> assembled >> quality_gate(built)

@@ -1,0 +1,65 @@
+"""What the DAGs of ToolScale share: assets, retries, where data lies, who is told of a failure."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import Asset, BaseNotifier, ExceptionRetryPolicy, RetryAction, RetryRule
+
+VERIFIED = Asset("verified_dataset")
+PUBLISHED = Asset("published_dataset")
+
+RETRIES = ExceptionRetryPolicy(
+    rules=[
+        RetryRule(exception="toolscale.errors.PermanentError", action=RetryAction.FAIL, reason="the same input fails again"),
+        RetryRule(exception="toolscale.errors.TransientError", action=RetryAction.DEFAULT, reason="may succeed later"),
+    ]
+)
+"""Our error tree decides; whatever else happens (a worker was killed, a machine was lost) is tried again, later each time."""
+
+
+def domains() -> list[str]:
+    """The domains that can be chosen: the names of the folders in environments/."""
+    return sorted(path.parent.name for path in (Path(__file__).resolve().parents[1] / "environments").glob("*/environment.yaml"))
+
+
+def data_root() -> str:
+    """Where runs are kept: a path or a URL."""
+    return os.environ.get("TOOLSCALE_DATA") or str(Path(os.environ["AIRFLOW_HOME"]) / "var" / "data")
+
+
+def repository() -> str | None:
+    """The repository on the Hub to which datasets are published, if nothing else is said."""
+    return os.environ.get("TOOLSCALE_REPO")
+
+
+class FailureNotifier(BaseNotifier):
+    """Log a failed task, and post it as JSON with a field `text`, as chat services expect it, to the webhook in TOOLSCALE_FAILURE_WEBHOOK."""
+
+    def notify(self, context: Any) -> None:
+        import requests
+
+        instance = context["task_instance"]
+        first_line = (str(context.get("exception") or "killed").splitlines() or [""])[0][:500]
+        text = f"{instance.dag_id}.{instance.task_id} failed in {instance.run_id}: {first_line}"
+        self.log.error(text)
+        if webhook := os.environ.get("TOOLSCALE_FAILURE_WEBHOOK"):
+            told = {"text": text, "dag_id": instance.dag_id, "run_id": instance.run_id, "task_id": instance.task_id, "map_index": instance.map_index}
+            try:
+                requests.post(webhook, json=told, timeout=10).raise_for_status()
+            except requests.RequestException as error:  # the address may hold a secret, and so may the words of the error
+                self.log.error("the failure could not be posted to TOOLSCALE_FAILURE_WEBHOOK: %s", type(error).__name__)
+
+
+DEFAULTS: dict[str, Any] = {
+    "owner": "toolscale",
+    "retries": 3,
+    "retry_delay": timedelta(seconds=20),
+    "retry_exponential_backoff": True,
+    "max_retry_delay": timedelta(minutes=10),
+    "retry_policy": RETRIES,
+    "on_failure_callback": FailureNotifier(),
+}

@@ -1,0 +1,27 @@
+"""Airflow for tests: one prepared home and one running Airflow for all of them. All tests of the running one land in one xdist worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from homes import TRIAL_DAGS, AirflowHome, LiveAirflow, make_home, standalone
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Whoever asks for the running Airflow joins its group, so that two workers never start two of them."""
+    if "live_airflow" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.xdist_group("airflow"))
+
+
+@pytest.fixture(scope="session")
+def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> AirflowHome:
+    """An AIRFLOW_HOME in which nothing runs: for commands, and for reading DAG files."""
+    return make_home(tmp_path_factory.mktemp("airflow") / "home")
+
+
+@pytest.fixture(scope="session")
+def live_airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveAirflow]:
+    """What `make airflow` starts, with the DAGs of the repository and those of trial_dags/; it asks for passwords."""
+    with standalone(make_home(tmp_path_factory.mktemp("live") / "home", dags=TRIAL_DAGS)) as live:
+        yield live

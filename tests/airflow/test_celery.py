@@ -1,0 +1,43 @@
+"""More than one machine, run for real: PostgreSQL, Redis, S3, Celery workers of two queues, configured by deploy/scale.env.example alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from cluster import Cluster, cluster, missing_servers
+from homes import TRIAL_DAGS
+from rest import AirflowClient
+
+pytestmark = [
+    pytest.mark.xdist_group("celery"),
+    pytest.mark.skipif(bool(missing_servers()), reason=f"needs {' and '.join(missing_servers())}: make system"),
+]
+
+
+@pytest.fixture(scope="module")
+def two_machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster"), dags=TRIAL_DAGS) as machines:
+        yield machines
+
+
+def test_each_queue_has_its_machine_and_both_have_the_data(two_machines: Cluster) -> None:
+    admin = two_machines.admin
+    admin.wait_for_dag("queues")
+    run_id = admin.trigger("queues")
+    admin.wait("queues", run_id)
+
+    written, read = admin.xcom("queues", run_id, "write"), admin.xcom("queues", run_id, "read")
+    assert (written["queue"], written["home"]) == ("default", str(two_machines.machines["default"].folder))
+    assert (read["queue"], read["home"]) == ("gpu", str(two_machines.machines["gpu"].folder))
+    assert written["pid"] != read["pid"]
+    assert read["found"] == written
+
+
+def test_no_machine_needs_a_secret_of_its_own(two_machines: Cluster) -> None:
+    assert not [home for home in two_machines.machines.values() if (home.folder / ".airflow" / "jwt_secret").exists()]
+
+
+def test_a_stranger_sees_nothing(two_machines: Cluster) -> None:
+    with AirflowClient.of(two_machines.url) as stranger:
+        assert stranger.http.get("/api/v2/dags").status_code == 401

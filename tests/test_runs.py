@@ -1,0 +1,226 @@
+"""Scheduled runs: the stages by URL, on disk as on S3, give the bytes of `toolscale synthesize`, however they are divided and whatever is killed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolscale.config import EVOLVED_SHARE, UNIT_NUMBERS
+from toolscale.dataset.places import files_in, open_place
+from toolscale.dataset.runs import Order, Run, run_at, run_name
+from toolscale.dataset.shards import cut_shards, read_shard_plan
+from toolscale.errors import DatasetError, StorageError, UsageError
+from toolscale.pipeline.runs import (
+    assemble_domain, build_domain, check_domain, close_run, collect_run, judge_shard, night_seed, order_of, order_run, plan_round,
+)  # fmt: skip
+
+NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
+
+
+def order(**changes: Any) -> Order:
+    return Order(**{
+        "dag_id": "synthesize_dataset", "run_id": "manual__2026-11-21T02:00:00+00:00", "started": "2026-11-21T02:00:00+00:00", "logical_date": None,
+        "domains": ("mock",), "tasks": 12, "seed": 0, "evolved": EVOLVED_SHARE, "publish": "never", "params": {},
+    } | changes)  # fmt: skip
+
+
+def judge_all(run: str, domain: str = "mock", most: int = 2048) -> list[dict[str, Any]]:
+    build_domain(run, domain)
+    return [
+        judge_shard(plan)
+        for round_, task in enumerate(("judge", "top_up"))
+        for plan in plan_round(run, domain, round_, f"{domain}.{task}", most=most)
+    ]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path: sha256((folder / path).read_bytes()).hexdigest() for path in files_in(folder)}
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[str]:
+    """The URL of an empty bucket of a real S3 server on loopback."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }.items():  # fmt: skip
+            environment.setenv(name, value)
+        boto3.client("s3").create_bucket(Bucket="data")
+        yield "s3://data/toolscale"
+    server.stop()
+
+
+@pytest.mark.parametrize("most", [UNIT_NUMBERS, 2048])
+def test_a_run_gives_the_bytes_of_synthesize_however_many_shards_it_has(mock_dataset: Path, tmp_path: Path, most: int) -> None:
+    run = order_run(str(tmp_path), order())
+    shards = judge_all(run, most=most)
+    counts = assemble_domain(run, "mock")["counts"]
+    check_domain(run, "mock")
+    told = collect_run(run)
+    assert [shard["shard"] for shard in shards] == [f"mock-{number:03d}" for number in range(len(shards))]
+    assert contents(run_at(run).dataset()) == contents(mock_dataset)
+    assert told == {
+        "dataset": str(run_at(run).dataset()), "counts": counts, "run_id": order().run_id, "domains": ["mock"], "seed": 0, "publish": "never",
+        "sha256": contents(mock_dataset)["manifest.json"],
+    }  # fmt: skip
+    assert close_run(run) == f"{run_at(run).scratch} is removed: the run is complete"
+    assert [path.name for path in (tmp_path / "scratch").iterdir()] == []
+
+
+def test_a_run_on_s3_gives_the_same_bytes(s3: str, mock_dataset: Path) -> None:
+    run = order_run(s3, order())
+    judge_all(run)
+    assemble_domain(run, "mock")
+    check_domain(run, "mock")
+    assert collect_run(run)["dataset"] == f"{s3}/runs/{run_name(order().run_id)}/dataset"
+    assert contents(open_place(collect_run(run)["dataset"])) == contents(mock_dataset)
+    close_run(run)
+    assert {path.split("/")[0] for path in files_in(open_place(s3))} == {"runs"}
+
+
+def test_every_stage_may_be_called_again(mock_dataset: Path, tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    first, second = judge_all(run), judge_all(run)
+    assert first == second
+    assert assemble_domain(run, "mock") == assemble_domain(run, "mock")
+    collect_run(run)
+    collect_run(run)
+    assert contents(run_at(run).dataset()) == contents(mock_dataset)
+
+
+def test_each_shard_has_its_rejects_and_novelty_adds_its_own(tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order(tasks=60))
+    shards = judge_all(run)
+    assemble_domain(run, "mock")
+    rows = {
+        path.stem: pq.read_table(path).to_pylist() for path in sorted((run_at(run).products / "mock" / "rejects").iterdir())
+    }
+    assert {shard["shard"]: shard["rejected"] for shard in shards} == {name: len(found) for name, found in rows.items() if name[-3:].isdigit()}
+    planned = {name: read_shard_plan(run_at(run).scratch / "plan" / f"{name}.json") for name in rows if name[-3:].isdigit()}
+    judged_by = {number: shard for shard in planned.values() for number in shard.numbers}
+    for row in rows["novel"]:
+        shard = judged_by.get(row["number"])
+        expected = (shard.name, shard.task_id, shard.map_index) if shard else ("mock-rest", "mock.assemble", -1)
+        assert (row["shard"], row["task_id"], row["map_index"]) == expected
+        assert [failed["gate"] for failed in row["failed"]] == ["novel"]
+    assert rows["novel"] and {row["run_id"] for row in rows["novel"]} == {order().run_id}
+    numbers = [row["number"] for found in rows.values() for row in found]
+    assert len(numbers) == len(set(numbers))
+
+
+def test_a_shard_that_was_killed_goes_on_with_its_next_unit(mock_dataset: Path, tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order(tasks=40))
+    build_domain(run, "mock")
+    plan = plan_round(run, "mock", 0, "mock.judge")[0]
+    judged, code = run_at(run).judged("mock"), f"from toolscale.pipeline.runs import judge_shard; print(judge_shard({plan!r}))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
+    while not (judged.is_dir() and list(judged.glob("*.jsonl"))):
+        time.sleep(0.02)
+        assert process.poll() is None or process.returncode == 0
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = {path.name: path.stat().st_mtime_ns for path in judged.glob("*.jsonl")}
+    shard = judge_shard(plan)
+    after = {path.name: path.stat().st_mtime_ns for path in judged.glob("*.jsonl")}
+    assert before.items() <= after.items()
+    numbers = [json.loads(line)["candidate"]["number"] for path in judged.glob("*.jsonl") for line in path.read_text().splitlines()[1:]]
+    assert len(numbers) == len(set(numbers)) == shard["candidates"]
+
+
+def test_an_unfinished_run_keeps_its_scratch(tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    build_domain(run, "mock")
+    assert close_run(run) == f"{run_at(run).scratch} stays: the run is not complete, and its failed tasks can be cleared"
+    assert run_at(run).world("mock").is_dir()
+
+
+def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    build_domain(run, "mock")
+    (run_at(run).scratch / "recipes" / "mock.json").write_text('{"inputs": "others"}')
+    with pytest.raises(UsageError, match=r"code or libraries are not those with which mock.build ran; deploy the same on every worker and clear"):
+        plan_round(run, "mock", 0, "mock.judge")
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"domains": ()}, "domains is empty; choose at least one"),
+    ({"domains": ("mok",)}, "unknown domain 'mok'; known domains:"),
+    ({"tasks": 0}, "--tasks is 0; ask for at least 1"),
+    ({"seed": -1}, "--seed is -1; choose one from 0 to"),
+    ({"evolved": 1.5}, "--evolved is 1.5; it is a share, from 0 to 1"),
+])  # fmt: skip
+def test_an_order_that_cannot_be_is_refused_and_nothing_is_written(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        order_run(str(tmp_path), order(**changes))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_was_not_opened_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"run.json is missing: the run was not opened, or was removed; trigger a new one"):
+        build_domain(str(tmp_path / "runs" / "some"), "mock")
+
+
+def test_a_scheme_that_nobody_knows_and_a_bucket_that_is_not_there_are_one_line_each(s3: str) -> None:
+    with pytest.raises(UsageError, match=r"^nothing://x cannot be opened: .*; use a path, or a URL whose driver is installed"):
+        order_run("nothing://x", order())
+    with pytest.raises(StorageError, match=r"^cannot write s3://elsewhere/runs/.*/run.json: [^\n]*$"):
+        order_run("s3://elsewhere", order())
+
+
+def dag_run(run_type: str, night: datetime | None) -> Any:
+    return SimpleNamespace(
+        dag_id="synthesize_dataset", run_id=f"{run_type}__x", run_type=run_type, start_date=NIGHT + timedelta(days=3), logical_date=night,
+        data_interval_start=night,
+    )  # fmt: skip
+
+
+def test_a_night_has_its_own_seed_which_a_backfill_repeats() -> None:
+    params = {"domains": ["mock"], "tasks": 396, "seed": None, "generator": "plans", "evolved": None, "publish": "ask"}
+    nights = [NIGHT + timedelta(days=days) for days in range(30)]
+    scheduled = [order_of(dag_run("scheduled", night), params).seed for night in nights]
+    assert scheduled == [order_of(dag_run("backfill", night), params).seed for night in nights] == [night_seed(night) for night in nights]
+    assert len(set(scheduled)) == 30 and night_seed(NIGHT.astimezone(timezone(timedelta(hours=5)))) == scheduled[0]
+    assert order_of(dag_run("manual", NIGHT), params).seed == 0
+    assert order_of(dag_run("scheduled", NIGHT), params | {"seed": 7}).seed == 7
+
+
+@given(st.lists(st.integers(0, 10**9), unique=True, max_size=700).map(sorted), st.integers(1, 300))
+def test_shards_are_whole_units_in_order(numbers: list[int], most: int) -> None:
+    shards = cut_shards(numbers, domain="mock", round_=0, first=5, task_id="mock.judge", most=most)
+    assert [number for shard in shards for number in shard.numbers] == numbers
+    assert all(shard.numbers and len(shard.numbers) % UNIT_NUMBERS == 0 for shard in shards[:-1])
+    assert [(shard.name, shard.map_index) for shard in shards] == [(f"mock-{5 + place:03d}", place) for place in range(len(shards))]
+    assert all(len(shard.numbers) < max(most, UNIT_NUMBERS) + UNIT_NUMBERS for shard in shards)
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_any_run_id_has_a_folder_of_its_own(one: str, other: str) -> None:
+    name = run_name(one)
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") and len(name) <= 89
+    assert (name == run_name(other)) == (one == other)
+
+
+def test_a_run_is_found_again_by_its_url(tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    assert run_at(run) == Run(tmp_path, run_name(order().run_id)) and run_at(run).order() == order(domains=("mock",), params={})

@@ -1,0 +1,118 @@
+"""The folders of scheduled runs, below one root that may be a path or a URL.
+
+    scratch/<run>/environments/<domain>/    the environment, populated
+    scratch/<run>/plan/<shard>.json         what a mapped task judges
+    scratch/<run>/judged/<domain>/          judged candidates, a file a unit
+    runs/<run>/run.json                     what was asked
+    runs/<run>/<domain>/rejects/            rejected candidates, a file a shard, there as soon as the shard is judged
+    runs/<run>/<domain>/quality.json        what the quality gate found
+    runs/<run>/<domain>/dataset/            the dataset of one domain
+    runs/<run>/dataset/                     the dataset of the run: all its domains
+
+What is in `scratch` is needed until the run is complete; what is in `runs` is its product.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from toolscale.dataset.places import open_place, url_of
+from toolscale.dataset.storage import read_file, write_file
+from toolscale.errors import DatasetError
+
+RUN = "run.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a run was asked for: the content of `run.json`."""
+
+    dag_id: str
+    run_id: str
+    started: str
+    """ISO 8601."""
+    logical_date: str | None
+    domains: tuple[str, ...]
+    tasks: int
+    """Of each domain."""
+    seed: int
+    evolved: float
+    publish: str
+    """`ask`, `auto` or `never`."""
+    params: Mapping[str, Any]
+    """As they were given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The folders of one run."""
+
+    root: Path
+    name: str
+
+    @property
+    def products(self) -> Path:
+        """What stays."""
+        return self.root / "runs" / self.name
+
+    @property
+    def scratch(self) -> Path:
+        """What the run needs until it is complete."""
+        return self.root / "scratch" / self.name
+
+    def world(self, domain: str) -> Path:
+        """The environment, populated."""
+        return self.scratch / "environments" / domain
+
+    def judged(self, domain: str) -> Path:
+        """The judged candidates."""
+        return self.scratch / "judged" / domain
+
+    def rejects(self, domain: str, shard: str) -> Path:
+        """The rejects of a shard."""
+        return self.products / domain / "rejects" / f"{shard}.parquet"
+
+    def quality(self, domain: str) -> Path:
+        """What the quality gate found."""
+        return self.products / domain / "quality.json"
+
+    def dataset(self, domain: str | None = None) -> Path:
+        """The dataset of a domain, or of the whole run."""
+        return (self.products / domain if domain else self.products) / "dataset"
+
+    def order(self) -> Order:
+        """Read what was asked. DatasetError if the run was not opened."""
+        path = self.products / RUN
+        if not path.exists():
+            raise DatasetError(f"{path} is missing: the run was not opened, or was removed; trigger a new one")
+        content = json.loads(read_file(path))
+        return Order(**content | {"domains": tuple(content["domains"])})
+
+    @property
+    def url(self) -> str:
+        """What `run_at` opens again."""
+        return url_of(self.products)
+
+
+def run_at(url: str) -> Run:
+    """Return the run whose products are at `url`."""
+    products = open_place(url)
+    return Run(products.parent.parent, products.name)
+
+
+def open_run(root: str, order: Order) -> Run:
+    """Write `run.json` and return the run."""
+    run = Run(open_place(root), run_name(order.run_id))
+    write_file(run.products / RUN, (json.dumps(asdict(order), indent=1, ensure_ascii=False) + "\n").encode())
+    return run
+
+
+def run_name(run_id: str) -> str:
+    """Return a folder name for a run id, which anybody may have chosen: its letters and digits, and a hash of it all."""
+    return f"{re.sub(r'[^A-Za-z0-9]+', '-', run_id).strip('-')[:80]}-{sha256(run_id.encode()).hexdigest()[:8]}"

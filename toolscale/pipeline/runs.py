@@ -1,0 +1,212 @@
+"""The stages as a scheduler calls them: a URL in, a URL or a few figures out, each call in a process and perhaps on a machine of its own.
+
+    order_run -> for each domain: build_domain -> plan_round -> judge_shard, many -> plan_round -> judge_shard, many -> assemble_domain
+              -> check_domain -> collect_run -> close_run
+
+The functions may be called again after any failure: what is there already is not made again. Two rounds are judged by mapped tasks; what is still
+short after them is little, and `assemble_domain` judges it itself.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Mapping
+from contextlib import ExitStack
+from datetime import datetime, UTC
+from pathlib import Path
+from typing import Any
+
+from toolscale.canonical import stable_int
+from toolscale.config import EVOLVED_SHARE, SHARD_NUMBERS
+from toolscale.dataset.combined import combine
+from toolscale.dataset.judging import close_bench
+from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
+from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, local_copy, open_place, url_of
+from toolscale.dataset.quality import check_quality
+from toolscale.dataset.rounds import Rounds
+from toolscale.dataset.runs import Order, Run, open_run, run_at
+from toolscale.dataset.selection import apply_novelty
+from toolscale.dataset.shards import Shard, cut_shards, read_shard_plan, write_rejects
+from toolscale.dataset.storage import file_hash, read_file, remove_folder, write_file
+from toolscale.dataset.units import judge_unit, read_judged, units_of
+from toolscale.dataset.workers import fitting_workers
+from toolscale.dataset.world import ADMISSION
+from toolscale.environment import load_environment
+from toolscale.environment.folder import find_folder
+from toolscale.errors import QualityError, UsageError
+from toolscale.pipeline.stages import assemble, build_environment, judge_enough, place_of, recipe_of
+from toolscale.records import Manifest
+
+
+log = logging.getLogger(__name__)
+
+NIGHTS = {"scheduled", "backfill"}
+"""Types of runs that stand for a night: run again for the same night, they have the same seed."""
+
+
+def order_of(dag_run: Any, params: Mapping[str, Any]) -> Order:
+    """Return what a run of Airflow asks for. `dag_run` has `dag_id`, `run_id`, `run_type`, `start_date`, `logical_date`, `data_interval_start`."""
+    night = dag_run.data_interval_start if dag_run.run_type in NIGHTS else None
+    seed = params["seed"] if params["seed"] is not None else night_seed(night) if night else 0
+    return Order(
+        dag_id=dag_run.dag_id, run_id=dag_run.run_id, started=_utc(dag_run.start_date),
+        logical_date=dag_run.logical_date and _utc(dag_run.logical_date), domains=tuple(params["domains"]), tasks=params["tasks"], seed=seed,
+        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=params["publish"], params=dict(params),
+    )  # fmt: skip
+
+
+def night_seed(night: datetime) -> int:
+    """Return the seed of the night that begins at `night`: 31 bits that depend on that instant alone."""
+    return stable_int("night", _utc(night)) % 2**31
+
+
+def order_run(root: str, order: Order) -> str:
+    """Open a run and return its URL. UsageError if a domain is unknown, or the tasks, the seed or the share cannot be."""
+    if not order.domains:
+        raise UsageError("domains is empty; choose at least one")
+    for domain in order.domains:
+        recipe_of(load_environment(find_folder(domain)), tasks=order.tasks, seed=order.seed, evolved=order.evolved)
+    return open_run(root, order).url
+
+
+def build_domain(run_url: str, domain: str) -> str:
+    """Admit and populate the environment of a domain in the scratch of the run; return the URL of the run."""
+    run = run_at(run_url)
+    world, recipe = run.world(domain), run.scratch / "recipes" / f"{domain}.json"
+    order = run.order()
+    environment = load_environment(find_folder(domain))
+    inputs = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved).inputs
+    with fresh_folder(run.scratch, f".build-{domain}") as staged:
+        built = build_environment(environment.folder, staged / domain, staged / "admitted")
+        if not is_local(world) or not (world / ADMISSION).exists() or read_file(world / ADMISSION) != read_file(built / ADMISSION):
+            deliver(built, world, ADMISSION)
+    write_file(recipe, json.dumps({"inputs": inputs}).encode())
+    return run_url
+
+
+def plan_round(run_url: str, domain: str, round_: int, task_id: str, *, most: int = SHARD_NUMBERS) -> list[str]:
+    """Write the plans of the shards of a round and return their URLs: none if the rounds before it brought enough.
+
+    `task_id` will judge them, each at most `most` candidates (and a unit at least).
+    """
+    run = run_at(run_url)
+    with local_copy(run.world(domain)) as world:
+        recipe = _recipe(run, world)
+        rounds, first = Rounds(load_environment(world), recipe), 0
+        for number in range(round_):
+            drawn = rounds.draw()
+            first += len(cut_shards(drawn, domain=domain, round_=number, first=first, task_id=task_id, most=most))
+            units = units_of(place_of(world, recipe), recipe.seed, drawn, run.judged(domain))
+            rounds.add(read_judged(unit.path for unit in units)[1])
+        shards = cut_shards(rounds.draw(), domain=domain, round_=round_, first=first, task_id=task_id, most=most)
+    return [url_of(shard.write(run.scratch / "plan")) for shard in shards]
+
+
+def judge_shard(plan_url: str) -> dict[str, Any]:
+    """Judge the candidates of a shard and write its rejects; return its name and counts. A shard that was interrupted goes on with its next unit."""
+    path = open_place(plan_url)
+    run, shard = Run(path.parents[3], path.parents[1].name), read_shard_plan(path)
+    with local_copy(run.world(shard.domain)) as world:
+        recipe = _recipe(run, world)
+        units = units_of(place_of(world, recipe), recipe.seed, shard.numbers, run.judged(shard.domain))
+        no_case, judged = read_judged([judge_unit(unit) for unit in units])
+        close_bench()
+        rejects = [(item, shard) for item in judged if not item.verdict.accepted]
+        _write_rejects(run, world, shard.name, rejects)
+    return {"shard": shard.name, "candidates": len(judged), "accepted": len(judged) - len(rejects), "rejected": len(rejects), "no_case": no_case}
+
+
+def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
+    """Judge what is still short, apply novelty and quotas, and write the dataset of a domain; return its URL and counts."""
+    run = run_at(run_url)
+    target = run.dataset(domain)
+    with local_copy(run.world(domain)) as world, fresh_folder(run.scratch, f".dataset-{domain}") as staged:
+        recipe = _recipe(run, world)
+        if (target / MANIFEST).exists() and (manifest := read_manifest(target)).inputs == recipe.inputs:
+            return _summary(target, manifest)
+        judged = judge_enough(world, run.judged(domain), recipe=recipe, workers=fitting_workers(recipe.tasks) if is_local(target) else 1)
+        close_bench()
+        _write_late_rejects(run, world, domain, judged)
+        inside = Path(shutil.copytree(world, world_folder(staged, domain)))
+        manifest = assemble(inside, judged, staged, recipe)
+        deliver(staged, target, MANIFEST)
+    return _summary(target, manifest)
+
+
+def check_domain(run_url: str, domain: str) -> dict[str, Any]:
+    """Hold the dataset of a domain against the quality gate, write what it found, and return the figures. QualityError if it is under a threshold."""
+    run = run_at(run_url)
+    with local_copy(run.dataset(domain)) as dataset:
+        quality = check_quality(dataset)
+    write_file(run.quality(domain), quality.render())
+    for name, figure in quality.figures.items():
+        log.info("%s: %s = %s (threshold %s)", domain, name, figure, quality.thresholds.get(name, "none"))
+    if not quality.passed:
+        raise QualityError(f"{domain}: {'; '.join(quality.reasons)}")
+    return quality.figures
+
+
+def collect_run(run_url: str) -> dict[str, Any]:
+    """Combine the datasets of all domains into the dataset of the run; return what listeners are told of it."""
+    run = run_at(run_url)
+    order = run.order()
+    with ExitStack() as stack, fresh_folder(run.scratch, ".dataset") as staged:
+        manifest = combine([stack.enter_context(local_copy(run.dataset(domain))) for domain in order.domains], staged)
+        digest = file_hash(staged / MANIFEST)
+        deliver(staged, run.dataset(), MANIFEST)
+    told = {"run_id": order.run_id, "domains": list(order.domains), "seed": order.seed, "publish": order.publish, "sha256": digest}
+    return _summary(run.dataset(), manifest) | told
+
+
+def close_run(run_url: str) -> str:
+    """Remove the scratch of a run that is complete; that of any other stays, so that its failed tasks can be run again. Return what was done."""
+    run = run_at(run_url)
+    if not (run.dataset() / MANIFEST).exists():
+        return f"{run.scratch} stays: the run is not complete, and its failed tasks can be cleared"
+    remove_folder(run.scratch)
+    return f"{run.scratch} is removed: the run is complete"
+
+
+def _recipe(run: Run, world: Path) -> Recipe:
+    """Return what a domain of the run is asked for. UsageError if code, libraries or environment are not those with which the run began."""
+    order, environment = run.order(), load_environment(world)
+    recipe = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved)
+    begun = json.loads(read_file(run.scratch / "recipes" / f"{environment.domain}.json"))["inputs"]
+    if recipe.inputs != begun:
+        raise UsageError(
+            f"run {order.run_id}: code or libraries are not those with which {environment.domain}.build ran; "
+            "deploy the same on every worker and clear that task"
+        )
+    return recipe
+
+
+def _write_rejects(run: Run, world: Path, shard: str, rejects: list[tuple[Any, Shard]]) -> None:
+    environment, order = load_environment(world), run.order()
+    write_rejects(run.rejects(environment.domain, shard), rejects, environment.hash, {"dag_id": order.dag_id, "run_id": order.run_id})
+
+
+def _write_late_rejects(run: Run, world: Path, domain: str, paths: list[Path]) -> None:
+    """Write the rejects that no shard could: those of the last rounds, which were judged here, and those that only novelty rejects."""
+    plans = [read_shard_plan(run.scratch / "plan" / name) for name in files_in(run.scratch / "plan")]
+    plans = [shard for shard in plans if shard.domain == domain]
+    here = Shard(f"{domain}-rest", domain, len(plans), f"{domain}.assemble", -1, ())
+    shards = {number: shard for shard in plans for number in shard.numbers}
+    rest, novel = [], []
+    for item in apply_novelty(read_judged(paths)[1]):
+        shard, failed = shards.get(item.candidate.number, here), [gate.gate for gate in item.verdict.failed]
+        if failed == ["novel"]:
+            novel.append((item, shard))
+        elif failed and shard is here:
+            rest.append((item, shard))
+    _write_rejects(run, world, here.name, rest)
+    _write_rejects(run, world, "novel", novel)
+
+
+def _summary(dataset: Path, manifest: Manifest) -> dict[str, Any]:
+    return {"dataset": url_of(dataset), "counts": {name: manifest.counts[name] for name in ("asked", "accepted", "rejected", "candidates")}}
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
