@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -84,7 +83,7 @@ def test_the_librarys_own_loader_sees_the_same_rows(published: str, dataset: Pat
     rejects = next(name for name in configs if "reject" in name)
     done = subprocess.run([sys.executable, "-c", LOAD, rejects], env=apart, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    rows = read_dataset(dataset).rows if hasattr(read_dataset(dataset), "rows") else read_dataset(dataset).domains["mock"]
+    rows = read_dataset(dataset).rows
     assert json.loads(done.stdout) == json.loads(json.dumps([rows.splits, rows.rejects], default=str))
 
 
@@ -119,7 +118,9 @@ def test_a_folder_of_somebody_else_is_not_touched(published: str, toolscale: Com
     assert (files_of(out), hub.log) == ({"thesis.txt": b"years of work"}, [])
 
 
-@pytest.mark.parametrize("path", ["../outside", "/etc/outside", "a/../../outside", "a\\..\\outside", "", "a//b", ".git/config", ".cache/x", MANIFEST, "mock"])
+@pytest.mark.parametrize(
+    "path", ["../outside", "/etc/outside", "a/../../outside", "a\\..\\outside", "", "a//b", ".git/config", ".cache/x", MANIFEST, "mock"]
+)
 def test_hostile_names_are_refused(path: str, published: str, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
     files = json.loads(hub.files("me/x")[MANIFEST])["files"]
     forge(hub, files=[*files, {"path": path, "sha256": "0" * 64, "bytes": 1}])
@@ -166,16 +167,15 @@ def test_a_full_disk_leaves_what_was_there(published: str, toolscale: Command, a
     out = tmp_path / "pulled"
     toolscale("pull", "me/x", "--out", out)
     whole = files_of(out)
-    shutil.copytree(out, tmp_path / "kept")
     (out / "plots/mock/gates.png").write_bytes(b"damaged")
     code = (
         "import resource, sys; from toolscale.cli import main; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)); "
         f"sys.exit(main(['pull', 'me/x', '--out', {str(out)!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", code], env=apart, capture_output=True, text=True, check=False)
-    place = next((tmp_path / ".pulled.pull").iterdir()) if (tmp_path / ".pulled.pull").exists() else tmp_path
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert done.stderr.startswith("toolscale: cannot write ") and done.stderr.endswith(": file too large; free space or choose a place that can be written\n")
-    assert files_of(out) == whole | {"plots/mock/gates.png": b"damaged"} and place.exists()
+    assert done.stderr.startswith(f"toolscale: cannot write {tmp_path}/.pulled.pull/")
+    assert done.stderr.endswith(": file too large; free space or choose a place that can be written\n")
+    assert files_of(out) == whole | {"plots/mock/gates.png": b"damaged"}
     assert toolscale("pull", "me/x", "--out", out)[0] == 0
     assert files_of(out) == whole

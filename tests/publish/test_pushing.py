@@ -30,11 +30,24 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def kill_at(held: Fault, dataset: Path, hub: Hub, environment: dict[str, str]) -> None:
+    """Push in a process of its own, and kill it when it has sent the request that is held."""
+    held.hold = Event()
+    hub.faults.append(held)
+    command = [sys.executable, "-m", "toolscale", "publish", str(dataset), "me/x", "--push"]
+    running = subprocess.Popen(command, env=environment | {"HF_TOKEN": "hf_write"}, stdout=subprocess.DEVNULL)
+    assert held.reached.wait(60)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    held.hold.set()
+
+
 def test_a_first_push_makes_one_commit_and_one_tag(dataset: Path, toolscale: Command, hub: Hub) -> None:
     tag = tag_of(read_manifest(dataset))
     status, out, err = toolscale("publish", dataset, "me/x", "--push")
     assert (status, err) == (0, "")
-    assert out.startswith(f"{dataset}: 20 files (") and out.endswith(f" uploaded, 0 unchanged, 0 deleted; published as {tag}: HUB/datasets/me/x/tree/{tag}\n")
+    assert out.startswith(f"{dataset}: 20 files (")
+    assert out.endswith(f" uploaded, 0 unchanged, 0 deleted; published as {tag}: HUB/datasets/me/x/tree/{tag}\n")
     repo, files = hub.repos["dataset", "me/x"], hub.files("me/x")
     assert (hub.titles("me/x"), repo.tags, repo.private) == ([f"Publish {tag}", "initial commit"], {tag: repo.main}, False)
     assert data_of(files) == data_of(files_of(dataset))
@@ -63,7 +76,9 @@ def test_a_new_version_is_one_commit_with_what_changed(dataset: Path, later_data
     assert (status, hub.titles("me/x")[:2], repo.tags[tag]) == (0, [f"Publish {tag}", "edited on the web"], repo.main)
     states = {file["path"]: file["state"] for file in publication["files"]}
     assert states == {
-        path: "deleted" if path not in after else "unchanged" if before[path] == after[path] else "changed" for path in before if path != ".gitattributes"
+        path: "deleted" if path not in after else "unchanged" if content == after[path] else "changed"
+        for path, content in before.items()
+        if path != ".gitattributes"
     }
     changed = [path for path, state in states.items() if state == "changed"]
     assert TRAIN in changed and "environments/mock/database.sqlite" not in changed
@@ -96,15 +111,7 @@ def test_a_private_repo_is_private(dataset: Path, toolscale: Command, hub: Hub) 
 
 
 def test_a_push_that_was_killed_while_uploading_goes_on(dataset: Path, toolscale: Command, hub: Hub, apart: dict[str, str]) -> None:
-    held = Fault("PUT", "^/lfs/", read=5000, hold=Event())
-    hub.faults.append(held)
-    running = subprocess.Popen(
-        [sys.executable, "-m", "toolscale", "publish", str(dataset), "me/x", "--push"], env=apart | {"HF_TOKEN": "hf_write"}, stdout=subprocess.DEVNULL
-    )
-    assert held.reached.wait(30)
-    running.send_signal(signal.SIGKILL)
-    running.wait()
-    held.hold.set() if held.hold else None
+    kill_at(Fault("PUT", "^/lfs/", read=5000), dataset, hub, apart)
     stored = len(hub.large)
     assert hub.titles("me/x") == ["initial commit"] and stored < OBJECTS
     hub.log.clear()
@@ -114,15 +121,7 @@ def test_a_push_that_was_killed_while_uploading_goes_on(dataset: Path, toolscale
 
 
 def test_a_push_that_was_killed_before_its_tag_gets_the_tag(dataset: Path, toolscale: Command, hub: Hub, apart: dict[str, str]) -> None:
-    held = Fault("POST", "/tag/", read=0, hold=Event())
-    hub.faults.append(held)
-    running = subprocess.Popen(
-        [sys.executable, "-m", "toolscale", "publish", str(dataset), "me/x", "--push"], env=apart | {"HF_TOKEN": "hf_write"}, stdout=subprocess.DEVNULL
-    )
-    assert held.reached.wait(30)
-    running.send_signal(signal.SIGKILL)
-    running.wait()
-    held.hold.set() if held.hold else None
+    kill_at(Fault("POST", "/tag/", read=0), dataset, hub, apart)
     repo, tag = hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset))
     assert (hub.titles("me/x"), repo.tags) == ([f"Publish {tag}", "initial commit"], {})
     hub.log.clear()
