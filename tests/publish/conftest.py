@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.publish.command import Command
 from tests.publish.hub_server import Hub, serving
-from toolscale.cli import main
 
 
 @pytest.fixture
@@ -38,23 +37,6 @@ def later_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("later") / "mock"
     synthesize("mock", out, tasks=14, seed=0, workers=1)
     return out
-
-
-@dataclass
-class Command:
-    """`toolscale` as a person runs it against the server."""
-
-    endpoint: str
-    capture: pytest.CaptureFixture[str]
-    environ: pytest.MonkeyPatch
-
-    def __call__(self, *arguments: str | Path, token: str = "hf_write") -> tuple[int, str, str]:
-        """Run a verb; return its exit status, stdout and stderr, with the endpoint written as HUB. The token is in neither."""
-        self.environ.setenv("HF_TOKEN", token)
-        status = main([*map(str, arguments), "--endpoint", self.endpoint])
-        told = self.capture.readouterr()
-        assert token not in told.out + told.err
-        return status, told.out.replace(self.endpoint, "HUB"), told.err.replace(self.endpoint, "HUB")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.publish.conftest import Command
+from tests.publish.command import Command
 from tests.publish.hub_server import Fault, Hub
 from toolscale.dataset.manifest import MANIFEST, read_manifest, tag_of
 from toolscale.errors import HubUnavailableError
@@ -106,7 +106,7 @@ REFUSED = "the token may not do that (403: planted); set HF_TOKEN to one that ma
     ("token", "happens", "status", "line"),
     [
         ("hf_nobody", None, 2,
-         f"HUB while looking at me/x: it does not know this token (401); set HF_TOKEN to a token with write access from {TOKENS}"),
+         f"HUB while looking at me/x: it does not know this token (401); set HF_TOKEN to one from {TOKENS}; pushing needs write access"),
         ("hf_read", None, 2,
          "HUB while uploading to me/x: the token may not do that (403: You don't have the rights to create or change anything under the namespace "
          "'me'); set HF_TOKEN to one that may write there"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.publish.conftest import Command
+from tests.publish.command import Command
 from tests.publish.hub_server import Fault, Hub
 from toolscale.cli import main
 from toolscale.dataset.folder import read_dataset
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_the_published_one_is_refused(published: str, toolsca
     assert err.startswith(f"toolscale: HUB/datasets/me/x at {commit}: environments/mock/policy.md: sha256 is ")
     hub.put_file("me/x", "environments/mock/policy.md", policy + bytes(10**6))
     assert f"policy.md is larger than the {len(policy)} bytes that it may have" in toolscale("pull", "me/x", "--out", tmp_path / "pulled")[2]
-    assert not (tmp_path / "pulled").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["mock"]
     assert toolscale("pull", "me/x", "--out", tmp_path / "pulled", "--revision", published)[0] == 0
 
 

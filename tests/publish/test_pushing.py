@@ -11,7 +11,7 @@ from threading import Event
 
 import pytest
 
-from tests.publish.conftest import Command
+from tests.publish.command import Command
 from tests.publish.hub_server import ATTRIBUTES, Fault, Hub
 from toolscale.dataset.manifest import read_manifest, tag_of
 from toolscale.publish import publish_dataset
@@ -144,9 +144,10 @@ def test_an_answer_that_is_lost_doubles_nothing(act: str, dataset: Path, toolsca
     assert (hub.titles("me/x"), repo.tags) == ([f"Publish {tag}", "initial commit"], {tag: repo.main})
 
 
-def test_a_rate_limit_is_waited_for_as_told(dataset: Path, server: tuple[str, Hub]) -> None:
+@pytest.mark.parametrize("headers", [{"Retry-After": "1"}, {"RateLimit": '"api";r=0;t=1', "RateLimit-Policy": '"fixed window";"api";q=500;w=300'}])
+def test_a_rate_limit_is_waited_for_as_told(headers: dict[str, str], dataset: Path, server: tuple[str, Hub]) -> None:
     endpoint, hub = server
-    hub.faults.append(Fault("POST", "/preupload/", status=429, headers={"Retry-After": "1"}))
+    hub.faults.append(Fault("POST", "/preupload/", status=429, headers=headers))
     told: list[str] = []
     publication = publish_dataset(dataset, "me/x", push=True, endpoint=endpoint, token="hf_write", progress=lambda act, done, total: told.append(act))
     assert "uploading to me/x: waiting 1 s for the Hub" in told

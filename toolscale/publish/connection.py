@@ -24,6 +24,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_d
 from toolscale.errors import HubUnavailableError, PublishError
 
 HUB = "https://huggingface.co"
+TOKENS = f"{HUB}/settings/tokens"
 BUSY = frozenset({408, 429, 500, 502, 503, 504})
 PATIENCE = 120.0
 """Seconds that one question may wait for a Hub that is busy or drops connections."""
@@ -62,9 +63,8 @@ class _Client(httpx2.Client):
         if response.status_code not in BUSY:
             return response
         response.close()
-        told = response.headers.get("Retry-After", "").strip()
         limited = "the rate limit is reached (429)" if response.status_code == 429 else f"it answered {response.status_code}"
-        raise NoAnswerError(limited, wait=float(told) if told.isdecimal() else None)
+        raise NoAnswerError(limited, wait=_told_to_wait(response.headers))
 
 
 def lost(error: httpx2.TransportError) -> NoAnswerError:
@@ -121,8 +121,8 @@ class Connection:
     def _refusal(self, act: str, error: HfHubHTTPError) -> PublishError | HubUnavailableError:
         status, said = error.response.status_code, self.hide(error.server_message or "no reason given")
         if status == 401:
-            has = "does not know this token" if self.token else "asks for a token"
-            return PublishError(f"{self.endpoint} while {act}: it {has} (401); set HF_TOKEN to a token with write access from {HUB}/settings/tokens")
+            says = "it does not know this token" if self.token else "it asks for a token"
+            return PublishError(f"{self.endpoint} while {act}: {says} (401); set HF_TOKEN to one from {TOKENS}; pushing needs write access")
         if status == 403:
             return PublishError(f"{self.endpoint} while {act}: the token may not do that (403: {said}); set HF_TOKEN to one that may write there")
         if status == 412:
@@ -175,6 +175,15 @@ def _busy(error: BaseException | None) -> NoAnswerError | None:
     while error is not None and not isinstance(error, NoAnswerError):
         error = error.__cause__
     return error
+
+
+def _told_to_wait(headers: httpx2.Headers) -> float | None:
+    """Return the seconds of Retry-After, or of the Hub's own header if nothing is left of a limit."""
+    told = headers.get("Retry-After", "").strip()
+    if told.isdecimal():
+        return float(told)
+    limit = library_http.parse_ratelimit_headers(headers)
+    return float(limit.reset_in_seconds) if limit is not None and limit.remaining == 0 else None
 
 
 def _wait(state: RetryCallState) -> float:
