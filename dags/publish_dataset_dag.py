@@ -10,7 +10,7 @@ Triggered by hand, it publishes the dataset (a path or URL) that is given.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, UTC
+from datetime import timedelta
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Metadata, Param, dag, get_current_context, task
@@ -24,8 +24,7 @@ PARAMS = {
 }
 
 
-@dag(schedule=[VERIFIED], start_date=datetime(2026, 11, 1, tzinfo=UTC), catchup=False, max_active_runs=4, params=PARAMS,
-     default_args=DEFAULTS, tags=["toolscale", "hub"], doc_md=__doc__)  # fmt: skip
+@dag(schedule=[VERIFIED], catchup=False, max_active_runs=4, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "hub"], doc_md=__doc__)
 def publish_dataset():
     @task
     def inspect() -> dict:

@@ -11,8 +11,6 @@ Without a seed, a scheduled night has a seed of its own, which a backfill of tha
 
 from __future__ import annotations
 
-from datetime import datetime, UTC
-
 from airflow.sdk import Metadata, Param, dag, get_current_context, setup, task, teardown
 from synthesize_domain import synthesize_domain
 from toolscale_house import DEFAULTS, VERIFIED, data_root, domains
@@ -28,8 +26,8 @@ PARAMS = {
 }  # fmt: skip
 
 
-@dag(schedule="0 2 * * *", start_date=datetime(2026, 11, 1, tzinfo=UTC), catchup=False, max_active_runs=1, params=PARAMS,
-     default_args=DEFAULTS, tags=["toolscale", "dataset"], doc_md=__doc__)  # fmt: skip
+# Without a start date a new installation waits for its first night; with one it would begin with last night's run at once.
+@dag(schedule="0 2 * * *", catchup=False, max_active_runs=1, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "dataset"], doc_md=__doc__)
 def synthesize_dataset():
     @setup
     @task

@@ -61,3 +61,20 @@ SELFTEST_KIND = 0.90
 
 SELFTEST_GOOD = 0.01
 """The share of good candidates of the same draw that may be rejected for a wrong reason: a judge that rejects everything finds every defect."""
+
+LEAST_ACCEPTED = 0.5
+"""The share of candidates that are right; those that only repeat another are not counted. finance: 85 %, and 77 % of as few as 26. Where half of them
+are wrong, an intent or the judge no longer does what it did, whatever the other half looks like."""
+
+LEAST_FOUND = 0.95
+"""The share of the tasks asked for: below it the domain has run dry, and what is there is skewed towards the intents that have not."""
+
+LEAST_KILL_RATE = 0.99
+"""The share of wrong trajectories that the verifier tells from right ones. A survivor is never in a dataset, but many mean that the verifier does not
+see what matters. finance: all but two of nine thousand. With two dozen tried a candidate, this is passed when one candidate in five has a survivor."""
+
+MOST_DUPLICATES = 0
+"""Tasks that say, or do and tell, the same as another. The gate `novel` lets none pass: one that is there came in past it."""
+
+LEAST_KILLED = 5
+"""Wrong trajectories that were caught in every single task: so many the judge asks for, and a row with fewer did not come from it."""

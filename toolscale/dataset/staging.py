@@ -31,11 +31,13 @@ def staged(out: Path, sources: Iterable[Path]) -> Iterator[Path]:
             raise UsageError(f"{out} holds other files and no dataset of ours; choose an empty or a new folder") from error
     work = place.parent / f".{place.name}.work"
     with only_writer(make_folder(work)):
-        for name in ("dataset", "replaced"):  # of a run that was killed
-            remove_folder(work / name)
-        yield make_folder(work / "dataset")
-        replace_folder(work / "dataset", place, work / "replaced")
-    remove_folder(work)
+        try:
+            for name in ("dataset", "replaced"):  # of a run that was killed
+                remove_folder(work / name)
+            yield make_folder(work / "dataset")
+            replace_folder(work / "dataset", place, work / "replaced")
+        finally:
+            remove_folder(work)
 
 
 def copy_files(folder: Path, files: Iterable[FileEntry], out: Path) -> None:
