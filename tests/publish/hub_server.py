@@ -189,6 +189,7 @@ class Handler(BaseHTTPRequestHandler):
     """One request at a time: the fault that is planted for it, or the route that it belongs to."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     hub: Hub
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002

@@ -62,6 +62,8 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
         if not publication.tagged:
             click.echo("its tag is missing; --push sets it")
         return None
+    if publication.not_asked:
+        click.echo(f"the repo could not be asked, so this is what a first push uploads: {publication.not_asked}")
     if not publication.pushed:
         for file in publication.files:
             click.echo(f"{file.state:<10}{_size(file.bytes):>10}  {file.path}")
@@ -70,8 +72,6 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
     others = f"{publication.count('unchanged')} unchanged, {publication.count('deleted')} deleted"
     if publication.pushed:
         return click.echo(f"{dataset}: {uploads} uploaded, {others}; published as {tag}: {url}/tree/{tag}")
-    if publication.not_asked:
-        click.echo(f"the repo could not be asked, this is what a first push uploads: {publication.not_asked}")
     click.echo(f"{dataset}: {uploads} to upload, {others}; to be published as {tag}: {url}")
     click.echo("nothing was written; --push (make: PUSH=1) does it")
 

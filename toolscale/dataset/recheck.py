@@ -26,7 +26,7 @@ from toolscale.dataset.judging import Place
 from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
 from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.recheck_rows import Chunk, recheck_chunk
-from toolscale.dataset.storage import file_hash, read_file
+from toolscale.dataset.storage import read_file
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
 from toolscale.environment import Environment, load_environment

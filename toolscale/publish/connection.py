@@ -16,14 +16,15 @@ from typing import Any, TypeVar
 import httpx2
 from huggingface_hub import get_token, set_client_factory
 from huggingface_hub.errors import BadRequestError, HfHubHTTPError, OfflineModeIsEnabled
+from huggingface_hub.utils import _http as library_http
 from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 from huggingface_hub.utils import logging as library_log
-from huggingface_hub.utils._http import default_client_factory, hf_request_event_hook
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_delay
 
 from toolscale.errors import HubUnavailableError, PublishError
 
 HUB = "https://huggingface.co"
+TOKENS = f"{HUB}/settings/tokens"
 BUSY = frozenset({408, 429, 500, 502, 503, 504})
 PATIENCE = 120.0
 """Seconds that one question may wait for a Hub that is busy or drops connections."""
@@ -62,9 +63,8 @@ class _Client(httpx2.Client):
         if response.status_code not in BUSY:
             return response
         response.close()
-        told = response.headers.get("Retry-After", "").strip()
         limited = "the rate limit is reached (429)" if response.status_code == 429 else f"it answered {response.status_code}"
-        raise NoAnswerError(limited, wait=float(told) if told.isdecimal() else None)
+        raise NoAnswerError(limited, wait=_told_to_wait(response.headers))
 
 
 def lost(error: httpx2.TransportError) -> NoAnswerError:
@@ -112,7 +112,8 @@ class Connection:
         if busy.wait is not None and busy.wait > self._patience:
             what = f"{busy} and it asks to wait {busy.wait:g} s, longer than the {self._patience:g} s that we wait; try again then"
         elif busy.again:
-            what = f"{busy}, still after {self._patience:g} s of trying; run the same command again, it goes on where it was"
+            tried = f", still after {self._patience:g} s of trying" if self._patience else ""
+            what = f"{busy}{tried}; run the same command again, it goes on where it was"
         else:
             what = f"{busy}; check the network and the endpoint, then run the same command again"
         return HubUnavailableError(f"{self.endpoint} while {act}: {self.hide(what)}")
@@ -120,8 +121,8 @@ class Connection:
     def _refusal(self, act: str, error: HfHubHTTPError) -> PublishError | HubUnavailableError:
         status, said = error.response.status_code, self.hide(error.server_message or "no reason given")
         if status == 401:
-            has = "does not know this token" if self.token else "asks for a token"
-            return PublishError(f"{self.endpoint} while {act}: it {has} (401); set HF_TOKEN to a token with write access from {HUB}/settings/tokens")
+            says = "it does not know this token" if self.token else "it asks for a token"
+            return PublishError(f"{self.endpoint} while {act}: {says} (401); set HF_TOKEN to one from {TOKENS}; pushing needs write access")
         if status == 403:
             return PublishError(f"{self.endpoint} while {act}: the token may not do that (403: {said}); set HF_TOKEN to one that may write there")
         if status == 412:
@@ -140,7 +141,7 @@ class Connection:
 @contextmanager
 def connected(endpoint: str | None, token: str | None, patience: float, progress: Progress) -> Iterator[Connection]:
     """Yield a connection. Within, huggingface_hub of the whole process uses our client and draws nothing."""
-    bars, level = not are_progress_bars_disabled(), library_log.get_verbosity()
+    factory, bars, level = library_http._GLOBAL_CLIENT_FACTORY, not are_progress_bars_disabled(), library_log.get_verbosity()
     set_client_factory(_new_client)
     disable_progress_bars()
     library_log.set_verbosity(library_log.ERROR)
@@ -152,7 +153,7 @@ def connected(endpoint: str | None, token: str | None, patience: float, progress
         library_log.set_verbosity(level)
         if bars:
             enable_progress_bars()
-        set_client_factory(default_client_factory)
+        set_client_factory(factory)
 
 
 def endpoint_of(endpoint: str | None) -> str:
@@ -166,7 +167,7 @@ def token_of(token: str | None) -> str | None:
 
 
 def _new_client() -> httpx2.Client:
-    return _Client(event_hooks={"request": [hf_request_event_hook]}, follow_redirects=True, timeout=TIMEOUT)
+    return _Client(event_hooks={"request": [library_http.hf_request_event_hook]}, follow_redirects=True, timeout=TIMEOUT)
 
 
 def _busy(error: BaseException | None) -> NoAnswerError | None:
@@ -174,6 +175,15 @@ def _busy(error: BaseException | None) -> NoAnswerError | None:
     while error is not None and not isinstance(error, NoAnswerError):
         error = error.__cause__
     return error
+
+
+def _told_to_wait(headers: httpx2.Headers) -> float | None:
+    """Return the seconds of Retry-After, or of the Hub's own header if nothing is left of a limit."""
+    told = headers.get("Retry-After", "").strip()
+    if told.isdecimal():
+        return float(told)
+    limit = library_http.parse_ratelimit_headers(headers)
+    return float(limit.reset_in_seconds) if limit is not None and limit.remaining == 0 else None
 
 
 def _wait(state: RetryCallState) -> float:

@@ -61,6 +61,7 @@ class Hub:
     def __init__(self, connection: Connection, repo: str):
         self.repo = repo
         self._ask = connection.ask
+        self._hide = connection.hide
         self._endpoint = connection.endpoint
         self._token = connection.token or False
         self._api = HfApi(endpoint=connection.endpoint, token=self._token, library_name="toolscale")
@@ -69,6 +70,10 @@ class Hub:
     def url(self) -> str:
         """Where people find the repo."""
         return f"{self._endpoint}/datasets/{self.repo}"
+
+    def at(self, commit: str) -> str:
+        """Name a version of the repo in a message."""
+        return f"{self.url} at {commit[:8]}"
 
     def head(self) -> Head | None:
         """Return what is on main; None if there is no such dataset repo, or if the token may not see it."""
@@ -128,7 +133,7 @@ class Hub:
                 except ValueError as error:
                     if isinstance(error, HfHubHTTPError | UnicodeError):
                         raise
-                    raise PublishError(f"{self.url}: {' '.join(str(error).split())}; change it and make the dataset again") from error
+                    raise PublishError(f"{self.url}: {self._hide(str(error))}; change it and make the dataset again") from error
 
         return self._ask(f"uploading to {self.repo}", question)
 
@@ -158,14 +163,14 @@ class Hub:
                     digest.update(block)
                     write(block)
             except EntryNotFoundError:
-                raise DatasetError(f"{self.url} at {commit[:8]}: {entry.path} is in {MANIFEST} but not in the repo; somebody deleted it there") from None
+                raise DatasetError(f"{self.at(commit)}: {entry.path} is in {MANIFEST} but not in the repo; somebody deleted it there") from None
             finally:
                 write(None)
             return digest.hexdigest()
 
         found = self._ask(f"downloading {entry.path} of {self.repo}", question)
         if found != entry.sha256:
-            raise DatasetError(f"{self.url} at {commit[:8]}: {entry.path}: sha256 is {found}; {MANIFEST} says {entry.sha256}; somebody changed it there")
+            raise DatasetError(f"{self.at(commit)}: {entry.path}: sha256 is {found}; {MANIFEST} says {entry.sha256}; somebody changed it there")
 
     def _files(self, commit: str) -> dict[str, RemoteFile]:
         def question() -> dict[str, RemoteFile]:
@@ -185,7 +190,7 @@ class Hub:
                 for block in response.iter_bytes(BLOCK):
                     total += len(block)
                     if total > limit:
-                        raise DatasetError(f"{self.url} at {commit[:8]}: {path} is larger than the {limit} bytes that it may have; somebody changed it there")
+                        raise DatasetError(f"{self.at(commit)}: {path} is larger than the {limit} bytes that it may have; somebody changed it there")
                     yield block
         except httpx2.TransportError as error:
             raise lost(error) from error

@@ -64,11 +64,14 @@ def pull_dataset(
             stage = work / commit
             for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
                 remove_folder(stale)
-            fetched = download(hub, manifest, commit, stage, have=local_files(place), progress=progress)
-            write_file(stage / MANIFEST, content)
-            if findings := [f"{hub.url} at {commit[:8]}: {finding}" for finding in check_files(stage, manifest)]:
-                remove_folder(work)
-                raise DatasetError("\n".join(findings))
+            try:
+                fetched = download(hub, manifest, commit, stage, have=local_files(place), progress=progress)
+                write_file(stage / MANIFEST, content)
+                if findings := [f"{hub.at(commit)}: {finding}" for finding in check_files(stage, manifest)]:
+                    raise DatasetError("\n".join(findings))
+            except DatasetError:
+                remove_folder(work)  # what the repo holds is wrong: there is nothing to go on with
+                raise
             replace_folder(stage, place, work / "replaced")
         remove_folder(work)
     return Pulled(repo, revision, commit, str(out), entries, len(fetched) + 1, sum(entry.bytes for entry in fetched) + len(content), False)
@@ -79,7 +82,7 @@ def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
     content = hub.read_manifest(commit)
     if content is None:
         return None, None
-    where = f"{hub.url} at {commit[:8]}"
+    where = f"{hub.at(commit)}"
     try:
         manifest = Manifest.model_validate_json(content)
     except ValidationError as error:

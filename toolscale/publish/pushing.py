@@ -21,7 +21,7 @@ from toolscale.dataset.storage import make_folder, storage_errors, write_file
 from toolscale.dataset.versions import content_id, release, tag_of
 from toolscale.errors import HubUnavailableError, PublishError
 from toolscale.publish.checks import check_publishable
-from toolscale.publish.connection import PATIENCE, Progress, connected, token_of
+from toolscale.publish.connection import PATIENCE, TOKENS, Progress, connected, token_of
 from toolscale.publish.hub import Head, Hub
 from toolscale.publish.pulling import download, local_files, published
 from toolscale.records import Manifest
@@ -79,7 +79,7 @@ def publish_dataset(
     manifest = check_publishable(folder, repo, endpoint)
     with connected(endpoint, token_of(token), patience if push else 0, progress) as connection:
         if push and not connection.token:
-            raise PublishError(f"no token to push to {repo} with: set HF_TOKEN to one with write access from https://huggingface.co/settings/tokens")
+            raise PublishError(f"no token to push to {repo} with: set HF_TOKEN to one with write access from {TOKENS}")
         hub = Hub(connection, repo)
         try:
             head = hub.head()
@@ -171,7 +171,7 @@ def _is_whole(folder: Path, local: Manifest, before: Manifest, head: Head) -> bo
 def _there(hub: Hub) -> Head:
     head = hub.head()
     if head is None:
-        raise HubUnavailableError(f"{hub.url} was there a moment ago and is not now; run the same command again")
+        raise PublishError(f"{hub.url} is there, but this token may not see it; set HF_TOKEN to one with write access to it")
     return head
 
 
