@@ -1,8 +1,9 @@
 """Run one command for a test, and end it with everything that it started as soon as standard input closes.
 
-`python guard.py LOG [--remove FOLDER] -- command …`. The test holds the other end of the pipe: it closes when the test is done, and also when the
-test run is interrupted or killed, so that no server outlives its tests. The command gets SIGINT (a clean stop of every server that we start), then
-SIGKILL. The one line on standard output is JSON: the exit status, and what was still running after the clean stop.
+`python guard.py LOG [--terminal] [--remove FOLDER] -- command …`. The test holds the other end of the pipe: it closes when the test is done, and
+also when the test run is interrupted or killed, so that no server outlives its tests. The command gets SIGINT (a clean stop of every server that we
+start; with `--terminal` its whole process group gets it, as from Ctrl-C), then SIGKILL. The one line on standard output is JSON: the exit status, and
+what was still running after the clean stop.
 """
 
 from __future__ import annotations
@@ -72,7 +73,10 @@ def main() -> None:
             break
     ended_by_itself = child.poll()
     if ended_by_itself is None:
-        child.send_signal(signal.SIGINT)
+        if "--terminal" in options:
+            os.killpg(child.pid, signal.SIGINT)
+        else:
+            child.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):  # then it is among those that are left
             child.wait(CLEAN_STOP_SECONDS)
     left = wait_until_none(5.0)

@@ -94,7 +94,8 @@ def standalone(home: AirflowHome, *, seconds: float = 120.0) -> Iterator[LiveAir
     }
     url = f"http://127.0.0.1:{ui}"
     begin = time.monotonic()
-    with running("airflow", [ROOT / "scripts" / "airflow-standalone"], log=home.folder / "standalone.log", environ=environ) as service:
+    command, log = [ROOT / "scripts" / "airflow-standalone"], home.folder / "standalone.log"
+    with running("airflow", command, log=log, environ=environ, terminal=True) as service:
         service.wait_until(lambda: is_healthy(url), seconds)
         took = time.monotonic() - begin
         with AirflowClient.of(url, "admin", PASSWORDS["admin"]) as admin:

@@ -64,10 +64,16 @@ class Service:
 
 @contextmanager
 def running(
-    name: str, command: Sequence[str | Path], *, log: Path, environ: Mapping[str, str] | None = None, remove: Path | None = None
+    name: str,
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    environ: Mapping[str, str] | None = None,
+    remove: Path | None = None,
+    terminal: bool = False,
 ) -> Iterator[Service]:
-    """The command in the background for the length of the block. Raises at the end if it left a process behind."""
-    options = [str(log), *(["--remove", str(remove)] if remove else [])]
+    """The command in the background for the length of the block. Raises at the end if it left a process behind. `terminal`: it ends by Ctrl-C."""
+    options = [str(log), *(["--terminal"] if terminal else []), *(["--remove", str(remove)] if remove else [])]
     guard = subprocess.Popen(
         [sys.executable, str(GUARD), *options, "--", *map(str, command)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True, env=dict(environ or os.environ),
