@@ -15,6 +15,7 @@ from rich.text import Text
 
 from toolscale.dataset.columns import Row, reject_row, task_row
 from toolscale.dataset.figures import Figures
+from toolscale.dataset.wording import cell_text, change_kind, money_text
 from toolscale.environment import Environment
 from toolscale.records import Judged
 
@@ -147,41 +148,31 @@ def _value(value: Any) -> RenderableType:
     if isinstance(value, list) and len(value) == 1:
         return _value(value[0])
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return _table(tuple(value[0]), [tuple(_cell(name, cell) for name, cell in item.items()) for item in value])
+        return _table(tuple(value[0]), [tuple(cell_text(name, cell) for name, cell in item.items()) for item in value])
     if isinstance(value, dict):
-        return Text("  ".join(f"{name} {_cell(name, cell)}" for name, cell in value.items()))
+        return Text("  ".join(f"{name} {cell_text(name, cell)}" for name, cell in value.items()))
     return Text("none" if value in (None, []) else json.dumps(value, ensure_ascii=False))
-
-
-def _cell(name: str, value: Any) -> str:
-    if name.endswith("_cents") and isinstance(value, int):
-        return _money(value)
-    return "–" if value is None else str(value)
-
-
-def _money(cents: int) -> str:
-    return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02d}"
 
 
 def _changes(changes: Sequence[Row]) -> Iterator[RenderableType]:
     for change in changes:
         before, after = change["before"] or {}, change["after"] or {}
-        kind = "new row" if not before else "row deleted" if not after else "row changed"
+        kind = change_kind(change["before"], change["after"])
         yield Text.assemble((f"{change['table']} {', '.join(str(part) for part in change['key'])}", "bold"), f" {kind}")
         for name in before | after:
             old, new = before.get(name), after.get(name)
             if old == new:
                 continue
             if before:
-                yield Text(f"  - {name}: {_cell(name, old)}", style="red")
+                yield Text(f"  - {name}: {cell_text(name, old)}", style="red")
             if after:
-                yield Text(f"  + {name}: {_cell(name, new)}", style="green")
+                yield Text(f"  + {name}: {cell_text(name, new)}", style="green")
 
 
 def _fact(fact: Row) -> RenderableType:
     value = fact["value"]
     if fact["kind"] == "money":
-        value = _money(int(value))
+        value = money_text(int(value))
     elif fact["kind"] == "bool":
         value = "yes" if value == "1" else "no"
     about = f" of {fact['about']}" if fact["about"] else ""

@@ -1,0 +1,80 @@
+"""`python -m bench.rejects_page`: how long the page "Rejected tasks" takes over 200,000 rejects, and the folder to look at them in a browser.
+
+python -m bench.rejects_page [--rows 200000] [--files 200] [--out FOLDER]
+
+With --out the folder is made and kept, and nothing is measured: start Airflow with TOOLSCALE_DATA=FOLDER. What is measured is what the server does,
+in a process that just began: reading every file for the first time, and the pages after that.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from toolscale.canonical import canonical_json
+from toolscale.dataset.arrow import REJECT_SCHEMA
+from toolscale.records import GATES
+
+DAG = "synthesize_dataset"
+PLUGINS = Path(__file__).parents[1] / "plugins"
+SHARD_SCHEMA = pa.schema([
+    *REJECT_SCHEMA, ("dag_id", pa.string()), ("run_id", pa.string()), ("task_id", pa.string()), ("map_index", pa.int64()), ("shard", pa.string()),
+])  # fmt: skip
+WORDS = "please move what is missing from my savings account before the rent and tell me how much that leaves in both of them afterwards".split()
+INTENTS = [f"{verb}_{thing}" for verb in ("pay", "freeze", "dispute", "raise", "cancel") for thing in ("bill", "card", "charge", "order", "limit")]
+EVOLUTIONS = ("compose pay_bill", "constrain cover", "obscure card:freest", "correct card_2", "distract bill", "batch bills", "refuse limit")
+FIRST_PAINT = 1.0
+"""Seconds until the first page at most, on a server that has read no file yet."""
+
+Row = dict[str, Any]
+
+
+def reject_row(chance: random.Random, number: int) -> Row:
+    """Return a reject of about the size of a real one: some 500 letters of request, four calls with rows, a row change."""
+    gates = chance.sample(GATES[3:15], chance.choice((1, 1, 1, 2, 3)))
+    before = {"account_id": f"ac_{chance.randrange(9999)}", "available_cents": chance.randrange(900_000), "status": "active", "kind": "checking"}
+    change = {"table": "accounts", "key": [before["account_id"]], "before": before, "after": before | {"available_cents": chance.randrange(900_000)}}
+    rows = [{"bill_id": f"bl_{chance.randrange(9999)}", "amount_cents": chance.randrange(90_000), "biller": "City Gas"} for _ in range(8)]
+    call = {"name": "list_bills", "arguments": canonical_json({"client_id": f"cl_{number}"}), "result": canonical_json({"bills": rows})}
+    evolutions = chance.sample(EVOLUTIONS, chance.choice((0, 1, 2)))
+    return {
+        "number": number, "domain": "finance", "intent_id": chance.choice(INTENTS), "evolutions": evolutions,
+        "request": " ".join(chance.choices(WORDS, k=90)),
+        "failed": [{"gate": gate, "finding": f"{chance.randrange(2, 9)} rows fit {chance.choice(WORDS)} equally well"} for gate in gates],
+        "verdict": [{"gate": gate, "status": "fail" if gate in gates else "pass", "finding": "no other row fits what is said"} for gate in GATES],
+        "golden_calls": [call] * 4, "expected_row_changes": canonical_json([change]), "actual_row_changes": None, "survivor": None,
+        "environment_hash": f"{number:064x}", "candidate": canonical_json({"number": number, "intent_id": "x"}),
+        "reproduce": f"toolscale judge finance {number} --seed 0",
+    }  # fmt: skip
+
+
+def write_rejects(data: Path, rows: int, files: int, *, shards: int = 10) -> None:
+    """Write so many rejects as the scheduled pipeline lays them out, `shards` files to a run."""
+    chance = random.Random(0)
+    each = rows // files
+    blocks = [pa.Table.from_pylist([reject_row(chance, number) for number in range(each)], schema=REJECT_SCHEMA) for _ in range(min(files, 8))]
+    for place in range(files):
+        run, shard = divmod(place, shards)
+        run_id = f"scheduled__2026-{1 + run // 28:02d}-{1 + run % 28:02d}T02:00:00+00:00"
+        folder = data / "runs" / f"night-{run:04d}"
+        block = blocks[place % len(blocks)].set_column(0, "number", pa.array(range(shard * each, (shard + 1) * each), pa.int64()))
+        labels = {"dag_id": DAG, "run_id": run_id, "task_id": "finance.judge", "map_index": shard, "shard": f"finance-{shard:03d}"}
+        for name, value in labels.items():
+            block = block.append_column(SHARD_SCHEMA.field(name), pa.repeat(pa.scalar(value, SHARD_SCHEMA.field(name).type), each))
+        path = folder / "finance" / "rejects" / f"finance-{shard:03d}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(block, path, compression="zstd", row_group_size=1_000)
+        started = f"2026-{1 + run // 28:02d}-{1 + run % 28:02d}T02:00:05+00:00"
+        about = {"dag_id": DAG, "run_id": run_id, "started": started, "logical_date": None, "params": {}, "seed": run, "domains": ["finance"]}
+        (folder / "run.json").write_text(json.dumps(about))
