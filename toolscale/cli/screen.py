@@ -15,7 +15,7 @@ from rich.text import Text
 
 from toolscale.dataset.columns import Row, reject_row, task_row
 from toolscale.dataset.figures import Figures
-from toolscale.dataset.wording import cell_text, change_kind, money_text
+from toolscale.dataset.wording import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
 from toolscale.environment import Environment
 from toolscale.records import Judged
 
@@ -135,23 +135,21 @@ def _section(title: str, lines: Sequence[RenderableType]) -> RenderableType:
 def _call(number: int, call: Row) -> RenderableType:
     arguments = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in json.loads(call["arguments"]).items())
     head = Text.assemble((f"{number}. ", "dim"), (call["name"], "bold blue"), f"({arguments})")
-    return Group(head, Padding(_value(json.loads(call["result"])), (0, 0, 0, 3)))
+    return Group(head, Padding(_shown(laid_out(json.loads(call["result"]))), (0, 0, 0, 3)))
 
 
-def _value(value: Any) -> RenderableType:
-    """Lay a result out: rows as a table, a row as `name value` pairs, the rest as it is."""
-    if isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values()):
-        plain = {name: part for name, part in value.items() if not isinstance(part, dict | list)}
-        nested = [(name, part) for name, part in value.items() if isinstance(part, dict | list)]
-        parts = [Group(Text(f"{name}:", style="dim"), Padding(_value(part), (0, 0, 0, 2))) for name, part in nested]
-        return Group(*([_value(plain)] if plain else []), *parts)
-    if isinstance(value, list) and len(value) == 1:
-        return _value(value[0])
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return _table(tuple(value[0]), [tuple(cell_text(name, cell) for name, cell in item.items()) for item in value])
-    if isinstance(value, dict):
-        return Text("  ".join(f"{name} {cell_text(name, cell)}" for name, cell in value.items()))
-    return Text("none" if value in (None, []) else json.dumps(value, ensure_ascii=False))
+def _shown(shown: Shown) -> RenderableType:
+    if isinstance(shown, Parts):
+        return Group(*(_part(name, part) for name, part in shown.parts))
+    if isinstance(shown, Rows):
+        return _table(shown.columns, shown.rows)
+    if isinstance(shown, Pairs):
+        return Text("  ".join(f"{name} {text}" for name, text in shown.pairs))
+    return Text(shown.text)
+
+
+def _part(name: str, part: Shown) -> RenderableType:
+    return Group(Text(f"{name}:", style="dim"), Padding(_shown(part), (0, 0, 0, 2))) if name else _shown(part)
 
 
 def _changes(changes: Sequence[Row]) -> Iterator[RenderableType]:

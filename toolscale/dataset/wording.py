@@ -2,8 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+DEEPEST = 8
+"""Results nested deeper are shown as JSON: nobody reads them as anything else."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A value that stands on a line of its own."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A row: names with values."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows with the same columns."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Several things, each under its name; one without a name belongs to the whole."""
+
+    parts: Sequence[tuple[str, Shown]]
+
+
+Shown = Plain | Pairs | Rows | Parts
+
+
+def laid_out(value: Any, depth: int = 0) -> Shown:
+    """Return how the result of a call is shown: rows as a table, a row as pairs of name and value, the rest as it is."""
+    if depth == DEEPEST:
+        return Plain(json.dumps(value, ensure_ascii=False))
+    if isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values()):
+        plain = {name: part for name, part in value.items() if not isinstance(part, dict | list)}
+        nested = [(name, laid_out(part, depth + 1)) for name, part in value.items() if isinstance(part, dict | list)]
+        return Parts([*([("", laid_out(plain))] if plain else []), *nested])
+    if isinstance(value, list) and len(value) == 1:
+        return laid_out(value[0], depth + 1)
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        columns = tuple(dict.fromkeys(name for item in value for name in item))
+        return Rows(columns, [tuple(cell_text(name, item.get(name)) for name in columns) for item in value])
+    if isinstance(value, dict) and value:
+        return Pairs([(name, cell_text(name, cell)) for name, cell in value.items()])
+    return Plain("none" if value in (None, [], {}) else json.dumps(value, ensure_ascii=False))
 
 
 def cell_text(name: str, value: Any) -> str:
