@@ -52,6 +52,8 @@ class RowComparison:
     """What should become of it: new row, row changed, row deleted, not touched."""
     actual: str
     cells: Sequence[Cell]
+    there: bool
+    """Whether the row was there before."""
 
     @property
     def differs(self) -> bool:
@@ -108,9 +110,10 @@ def case_of(row: Row) -> Case:
 
 
 def compare(expected: Sequence[RowChange], actual: Sequence[RowChange]) -> list[RowComparison]:
-    """Return every row that either side changed, in the order of the expected ones, cell by cell."""
+    """Return every row that either side changed, cell by cell: those first in which the sides differ, each in the order of the expected ones."""
     left, right = ({(change.table, change.key): change for change in side} for side in (expected, actual))
-    return [_compared(left.get(key), right.get(key)) for key in dict.fromkeys([*left, *right])]
+    rows = [_compared(left.get(key), right.get(key)) for key in dict.fromkeys([*left, *right])]
+    return sorted(rows, key=lambda row: not row.differs)
 
 
 def _compared(expected: RowChange | None, actual: RowChange | None) -> RowComparison:
@@ -126,7 +129,7 @@ def _compared(expected: RowChange | None, actual: RowChange | None) -> RowCompar
         differs = (afters[0] is None) != (afters[1] is None) or values[0] != values[1]
         cells.append(Cell(name, was, should, did, changed=len({was, should, did}) > 1, differs=differs))
     kinds = [change_kind(side.before, side.after) if side else "not touched" for side in (expected, actual)]
-    return RowComparison(change.table, ", ".join(str(part) for part in change.key), *kinds, cells)
+    return RowComparison(change.table, ", ".join(str(part) for part in change.key), *kinds, cells, before is not None)
 
 
 def _cell(row: Mapping[str, Any] | None, name: str) -> str:

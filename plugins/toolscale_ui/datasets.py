@@ -76,6 +76,11 @@ class RunDatasets:
     parts: Sequence[Part]
     combined: Part | None
 
+    @property
+    def finished(self) -> bool:
+        """Whether there is a dataset of any domain."""
+        return any(part.manifest for part in self.parts)
+
 
 class Datasets:
     """All runs below a data folder. Threads may share it."""

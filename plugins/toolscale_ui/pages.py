@@ -112,7 +112,7 @@ def _breakable(name: str) -> Markup:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{int(share * 1000) / 10:.1f} %" if share < 1 else "100 %"
+    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def _moment(text: str) -> str:

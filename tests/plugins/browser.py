@@ -26,7 +26,7 @@ def token_of(base: str, name: str, password: str) -> str:
 
 @contextmanager
 def browser_page(base: str, token: str = "", *, dark: bool = False, size: tuple[int, int] = SIZE) -> Iterator[Page]:
-    """Yield a page of a fresh browser, signed in where there is a token. Errors on a page's console are kept in `page.complaints`."""
+    """Yield a page of a fresh browser, signed in where there is a token."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         try:
@@ -49,7 +49,7 @@ def our_frame(page: Page, route: str = "") -> Frame:
         "f.contentDocument.readyState === 'complete' && f.contentDocument.querySelector('main *'))",
         arg=f"/toolscale/{route}" if route else "",
     )
-    return next(frame for frame in page.frames if "/toolscale/" in frame.url)
+    return next(frame for frame in page.frames if frame != page.main_frame and "/toolscale/" in frame.url)
 
 
 def nav_path(page: str, query: str = "") -> str:
