@@ -78,3 +78,50 @@ def write_rejects(data: Path, rows: int, files: int, *, shards: int = 10) -> Non
         started = f"2026-{1 + run // 28:02d}-{1 + run % 28:02d}T02:00:05+00:00"
         about = {"dag_id": DAG, "run_id": run_id, "started": started, "logical_date": None, "params": {}, "seed": run, "domains": ["finance"]}
         (folder / "run.json").write_text(json.dumps(about))
+
+
+def first_page(data: str) -> tuple[float, float]:
+    """Return seconds until the first page and the median of others, in this process, which has read nothing yet. Run it as a process of its own."""
+    sys.path.insert(0, str(PLUGINS))
+    from fastapi.testclient import TestClient
+    from toolscale_ui.app import create_app
+
+    client = TestClient(create_app(data, lambda: None))
+    times = []
+    for query in ("", "", "gate=novel", "intent=pay_bill&evolution=compose", "sort=intent&order=asc&page=2000", "sort=gate&page=4000", "page=3"):
+        start = time.perf_counter()
+        answer = client.get(f"/rejects?{query}")
+        times.append(time.perf_counter() - start)
+        if answer.status_code != 200 or 'class="row"' not in answer.text:
+            raise click.ClickException(f"the page {query!r} shows no rejects: {answer.status_code}")
+    return times[0], statistics.median(times[1:])
+
+
+def measure_pages(rows: int, files: int) -> tuple[float, float]:
+    """Return the seconds of `first_page` over a folder of so many rejects."""
+    with tempfile.TemporaryDirectory(prefix="toolscale-bench-") as folder:
+        write_rejects(Path(folder), rows, files)
+        done = subprocess.run([sys.executable, "-m", "bench.rejects_page", "--only", folder], capture_output=True, text=True, check=True)
+    first, others = json.loads(done.stdout)
+    return first, others
+
+
+@click.command()
+@click.option("--rows", default=200_000, show_default=True, help="Rejects.")
+@click.option("--files", default=200, show_default=True, help="Files that hold them.")
+@click.option("--out", type=click.Path(path_type=Path), help="Make the folder here and measure nothing.")
+@click.option("--only", type=click.Path(), hidden=True)
+def main(rows: int, files: int, out: Path | None, only: str | None) -> None:
+    """Measure the page and exit 1 if its first one takes too long."""
+    if only:
+        return click.echo(json.dumps(first_page(only)))
+    if out:
+        write_rejects(out, rows, files)
+        return click.echo(f"{out}: {rows:,} rejects in {files} files")
+    first, others = measure_pages(rows, files)
+    click.echo(f"{rows:,} rejects in {files} files: first page {first:.2f} s (at most {FIRST_PAINT:g}), others {others:.2f} s (median)")
+    sys.exit(1 if first > FIRST_PAINT else 0)
+
+
+if __name__ == "__main__":
+    main()
