@@ -31,7 +31,7 @@ PLUGINS = Path(__file__).parents[1] / "plugins"
 SHARD_SCHEMA = pa.schema([
     *REJECT_SCHEMA, ("dag_id", pa.string()), ("run_id", pa.string()), ("task_id", pa.string()), ("map_index", pa.int64()), ("shard", pa.string()),
 ])  # fmt: skip
-WORDS = "please move what is missing from my savings account before the rent and tell me how much that leaves in both of them afterwards".split()
+WORDS = "please move what is missing from my savings account before the rent is due and tell me how much that leaves in both of them"
 INTENTS = [f"{verb}_{thing}" for verb in ("pay", "freeze", "dispute", "raise", "cancel") for thing in ("bill", "card", "charge", "order", "limit")]
 EVOLUTIONS = ("compose pay_bill", "constrain cover", "obscure card:freest", "correct card_2", "distract bill", "batch bills", "refuse limit")
 FIRST_PAINT = 1.0
@@ -50,8 +50,8 @@ def reject_row(chance: random.Random, number: int) -> Row:
     evolutions = chance.sample(EVOLUTIONS, chance.choice((0, 1, 2)))
     return {
         "number": number, "domain": "finance", "intent_id": chance.choice(INTENTS), "evolutions": evolutions,
-        "request": " ".join(chance.choices(WORDS, k=90)),
-        "failed": [{"gate": gate, "finding": f"{chance.randrange(2, 9)} rows fit {chance.choice(WORDS)} equally well"} for gate in gates],
+        "request": " ".join(chance.choices(WORDS.split(), k=90)),
+        "failed": [{"gate": gate, "finding": f"{chance.randrange(2, 9)} rows fit {chance.choice(WORDS.split())} equally well"} for gate in gates],
         "verdict": [{"gate": gate, "status": "fail" if gate in gates else "pass", "finding": "no other row fits what is said"} for gate in GATES],
         "golden_calls": [call] * 4, "expected_row_changes": canonical_json([change]), "actual_row_changes": None, "survivor": None,
         "environment_hash": f"{number:064x}", "candidate": canonical_json({"number": number, "intent_id": "x"}),
@@ -69,14 +69,14 @@ def write_rejects(data: Path, rows: int, files: int, *, shards: int = 10) -> Non
         run_id = f"scheduled__2026-{1 + run // 28:02d}-{1 + run % 28:02d}T02:00:00+00:00"
         folder = data / "runs" / f"night-{run:04d}"
         block = blocks[place % len(blocks)].set_column(0, "number", pa.array(range(shard * each, (shard + 1) * each), pa.int64()))
-        labels = {"dag_id": DAG, "run_id": run_id, "task_id": "finance.judge", "map_index": shard, "shard": f"finance-{shard:03d}"}
+        labels: Row = {"dag_id": DAG, "run_id": run_id, "task_id": "finance.judge", "map_index": shard, "shard": f"finance-{shard:03d}"}
         for name, value in labels.items():
             block = block.append_column(SHARD_SCHEMA.field(name), pa.repeat(pa.scalar(value, SHARD_SCHEMA.field(name).type), each))
         path = folder / "finance" / "rejects" / f"finance-{shard:03d}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(block, path, compression="zstd", row_group_size=1_000)
         started = f"2026-{1 + run // 28:02d}-{1 + run % 28:02d}T02:00:05+00:00"
-        about = {"dag_id": DAG, "run_id": run_id, "started": started, "logical_date": None, "params": {}, "seed": run, "domains": ["finance"]}
+        about: Row = {"dag_id": DAG, "run_id": run_id, "started": started, "logical_date": None, "params": {}, "seed": run, "domains": ["finance"]}
         (folder / "run.json").write_text(json.dumps(about))
 
 

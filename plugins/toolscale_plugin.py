@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
@@ -39,14 +39,18 @@ def _view(name: str, href: str, url_route: str, destination: str, **more: Any) -
     return {"name": name, "href": f"toolscale/{href}", "url_route": url_route, "destination": destination, **more}
 
 
+APPS = [{"app": PagesOnFirstRequest(), "url_prefix": PREFIX, "name": "ToolScale"}]
+VIEWS = [
+    _view("Rejected tasks", "rejects", "rejected-tasks", "nav", category="browse", icon="toolscale/static/rejected-tasks.svg"),
+    _view("Datasets", "datasets", "datasets", "nav", category="browse", icon="toolscale/static/datasets.svg"),
+    _view("Rejected tasks", f"rejects?{OF_RUN}", "rejected-tasks-of-run", "dag_run"),
+    _view("Rejected tasks", f"rejects?{OF_RUN}&task_id={{TASK_ID}}&map_index={{MAP_INDEX}}", "rejected-tasks-of-task", "task_instance"),
+]
+
+
 class ToolScalePlugin(AirflowPlugin):
     """Pages over what the scheduled pipeline wrote."""
 
     name = "toolscale"
-    fastapi_apps: ClassVar[list[Any]] = [{"app": PagesOnFirstRequest(), "url_prefix": PREFIX, "name": "ToolScale"}]
-    external_views: ClassVar[list[Any]] = [
-        _view("Rejected tasks", "rejects", "rejected-tasks", "nav", category="browse", icon="toolscale/static/rejected-tasks.svg"),
-        _view("Datasets", "datasets", "datasets", "nav", category="browse", icon="toolscale/static/datasets.svg"),
-        _view("Rejected tasks", f"rejects?{OF_RUN}", "rejected-tasks-of-run", "dag_run"),
-        _view("Rejected tasks", f"rejects?{OF_RUN}&task_id={{TASK_ID}}&map_index={{MAP_INDEX}}", "rejected-tasks-of-task", "task_instance"),
-    ]
+    fastapi_apps = APPS
+    external_views = VIEWS

@@ -58,7 +58,8 @@ def create_app(data: str, authorize: Callable[..., Any]) -> FastAPI:
     def datasets(request: Request) -> Response:
         found, page = open_folder()[1], Query.of(request.query_params).page
         runs, total = found.page(page)
-        return _page("datasets.jinja", runs=runs, total=total, page=page, pages=-(-total // PAGE_RUNS), corrupt=found.corrupt, data=found.folder.shown)
+        pages = -(-total // PAGE_RUNS)
+        return _page("datasets.jinja", runs=runs, total=total, page=page, pages=pages, corrupt=found.corrupt, data=found.folder.shown)
 
     @app.get("/card")
     def card(run: str = "", domain: str = "") -> Response:

@@ -128,8 +128,8 @@ def _compared(expected: RowChange | None, actual: RowChange | None) -> RowCompar
         values = [row.get(name) if row else None for row in afters]
         differs = (afters[0] is None) != (afters[1] is None) or values[0] != values[1]
         cells.append(Cell(name, was, should, did, changed=len({was, should, did}) > 1, differs=differs))
-    kinds = [change_kind(side.before, side.after) if side else "not touched" for side in (expected, actual)]
-    return RowComparison(change.table, ", ".join(str(part) for part in change.key), *kinds, cells, before is not None)
+    should_be, is_now = (change_kind(side.before, side.after) if side else "not touched" for side in (expected, actual))
+    return RowComparison(change.table, ", ".join(str(part) for part in change.key), should_be, is_now, cells, before is not None)
 
 
 def _cell(row: Mapping[str, Any] | None, name: str) -> str:

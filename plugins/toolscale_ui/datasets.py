@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import duckdb
 from pydantic import ValidationError
@@ -102,7 +101,7 @@ class Datasets:
         return [self._of(name, run, listing) for name, run in shown], len(ours)
 
     def card(self, run: str, domain: str) -> tuple[str, str]:
-        """Return the run id and the text of a card. KeyError if there is no such dataset; both names are looked up, never joined into a path unseen."""
+        """Return the run id and the text of a card. KeyError if there is no such dataset: both names are looked up before they make a path."""
         return self._known_run(run).run_id, self.folder.read(f"{self._dataset(run, domain)}/README.md").decode(errors="replace")
 
     def plot(self, run: str, domain: str, name: str) -> bytes:
@@ -121,7 +120,8 @@ class Datasets:
 
     def _dataset(self, run: str, domain: str) -> str:
         listing = self.folder.listing()
-        file = listing["manifest"][f"runs/{run}/{domain}/dataset/manifest.json"] if domain else listing["combined"][f"runs/{run}/dataset/manifest.json"]
+        home = f"runs/{run}/{domain}" if domain else f"runs/{run}"
+        file = listing["manifest" if domain else "combined"][f"{home}/dataset/manifest.json"]
         return file.path.removesuffix("/manifest.json")
 
     def _of(self, folder: str, run: Run, listing: Listing) -> RunDatasets:

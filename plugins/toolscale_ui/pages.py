@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,16 @@ AIRFLOW = "../"
 """From a page to the root of Airflow, wherever it is served."""
 
 
+@dataclass(frozen=True)
+class Emptiness:
+    """Why a page is empty: a title, an explanation, and where there is something to do, a link to it."""
+
+    title: str
+    why: str
+    link: str = ""
+    href: str = ""
+
+
 def render(template: str, **values: Any) -> str:
     """Return a page."""
     return _environment().get_template(template).render(**values)
@@ -35,7 +46,8 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"percent": _percent, "moment": _moment, "count": "{:,}".format, "shown": lambda value: type(value).__name__, "breakable": _breakable}
+    environment.filters |= {"percent": _percent, "moment": _moment, "count": "{:,}".format, "breakable": _breakable}
+    environment.filters["shown"] = lambda value: type(value).__name__
     environment.globals |= {"run_url": run_url, "task_url": task_url, "DAG_ID": DAG_ID, "airflow": AIRFLOW}
     return environment
 
@@ -84,26 +96,26 @@ def _bars(counts: Mapping[str, int]) -> list[tuple[str, int, float]]:
     return [(gate, counts[gate], round(100 * counts[gate] / most, 2)) for gate in sorted(counts, key=place)]
 
 
-def _emptiness(rejects: Rejects, query: Query, page: Page) -> tuple[str, str, str, str]:
-    """Say why there is nothing to show and what to do: title, explanation, text of a link, its address."""
-    task = query.task_id.rpartition(".")[2]
-    of_run = sum(rejects.counts(query.run_id).values()) if query.run_id else 0
-    whole_run = f"rejects?{query.with_(task_id='', map_index=None).cleared().text()}"
+def _emptiness(rejects: Rejects, query: Query, page: Page) -> Emptiness:
+    """Say why there is nothing to show, and what to do."""
     if query.bound and query.dag_id != DAG_ID:
-        return "This Dag judges no tasks", f"Rejected tasks come from the Dag {DAG_ID}.", "Rejected tasks of all runs", "rejects"
+        return Emptiness("This Dag judges no tasks", f"Rejected tasks come from the Dag {DAG_ID}.", "Rejected tasks of all runs", "rejects")
     if page.there:
-        return "Nothing matches these filters", f"{page.there:,} rejected tasks do without them.", "Clear the filters", f"rejects?{query.cleared().text()}"
-    if query.task_id and task not in JUDGING:
-        told = f"{query.task_id} judges no candidates; those that do are {', '.join(JUDGING)}."
-        return "Nothing is rejected here", told, f"All {of_run:,} rejected tasks of this run" if of_run else "", whole_run
+        why = f"{page.there:,} rejected tasks do without them."
+        return Emptiness("Nothing matches these filters", why, "Clear the filters", f"rejects?{query.cleared().text()}")
     if query.task_id:
-        told = "Every candidate that it judged was accepted, or it has not judged any yet."
-        return "Nothing was rejected in this shard", told, f"All {of_run:,} rejected tasks of this run" if of_run else "", whole_run
-    if query.run_id:
-        return "Nothing was rejected in this run", "Its shards are not judged yet, or every candidate was accepted.", "", ""
+        of_run = sum(rejects.counts(query.run_id).values())
+        link = (f"All {of_run:,} rejected tasks of this run", f"rejects?{query.with_(task_id='', map_index=None).cleared().text()}")
+        rest = link if of_run else ("", "")
+        if query.task_id.rpartition(".")[2] not in JUDGING:
+            return Emptiness("Nothing is rejected here", f"{query.task_id} judges no candidates; those that do are {', '.join(JUDGING)}.", *rest)
+        return Emptiness("Nothing was rejected in this shard", "Every candidate that it judged was accepted, or it has not judged any yet.", *rest)
+    if query.bound:
+        return Emptiness("Nothing was rejected in this run", "Its shards are not judged yet, or every candidate was accepted.")
     if rejects.folder.listing()["run"]:
-        return "Nothing was rejected", "Rejected tasks appear here as soon as a shard is judged.", "", ""
-    return "No run yet", f"Trigger the Dag {DAG_ID}; rejected tasks appear here as soon as a shard is judged.", f"Open {DAG_ID}", f"{AIRFLOW}dags/{DAG_ID}"
+        return Emptiness("Nothing was rejected", "Rejected tasks appear here as soon as a shard is judged.")
+    why = f"Trigger the Dag {DAG_ID}; rejected tasks appear here as soon as a shard is judged."
+    return Emptiness("No run yet", why, f"Open {DAG_ID}", f"{AIRFLOW}dags/{DAG_ID}")
 
 
 def _breakable(name: str) -> Markup:

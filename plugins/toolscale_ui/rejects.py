@@ -1,7 +1,7 @@
 """Rejected candidates of all scheduled runs, asked of DuckDB.
 
-The few columns that are filtered, sorted and counted are kept in memory, file by file: a file is read when its name or its version is new, and dropped
-when it is gone. Everything else is read from the Parquet files for the rows that are shown.
+The few columns that are filtered, sorted and counted are kept in memory, file by file: a file is read when its name or its version is new, and
+dropped when it is gone. Everything else is read from the Parquet files for the rows that are shown.
 """
 
 from __future__ import annotations
@@ -138,8 +138,9 @@ class Rejects:
         where, values = _where(query)
         order = f"{_ORDERS[query.sort]} {'DESC' if query.order == 'desc' else 'ASC'} NULLS LAST, {_STABLE}"
         listed = f"SELECT run_id, domain, number, row_number() OVER (ORDER BY {order}) AS place {_FROM} {where}"
+        here = "SELECT min(place) AS place FROM listed WHERE run_id = ? AND domain = ? AND number = ?"
         sql = (
-            f"WITH listed AS MATERIALIZED ({listed}), here AS (SELECT min(place) AS place FROM listed WHERE run_id = ? AND domain = ? AND number = ?) "
+            f"WITH listed AS MATERIALIZED ({listed}), here AS ({here}) "
             "SELECT listed.*, listed.place - here.place AS step FROM listed, here WHERE abs(listed.place - here.place) = 1"
         )
         found = {row["step"]: row for row in _rows(self._db.cursor(), sql, [*values, run_id, domain, number])}
@@ -211,7 +212,7 @@ class Rejects:
     def _load(self, files: Sequence[DataFile]) -> None:
         """Read files that are new; where one of several cannot be read, find it by halves."""
         if not files:
-            return
+            return None
         try:
             self._insert(files)
         except duckdb.Error as error:

@@ -82,8 +82,8 @@ def test_a_card_is_rendered_without_its_header_and_with_its_plots(finished: Path
 
 
 @pytest.mark.parametrize(("run", "domain", "name"), [
-    ("tuesday", "mock", "../manifest.json"), ("tuesday", "mock", "..%2f.png"), ("tuesday", "..", "gates.png"), ("tuesday", "mock/dataset/..", "gates.png"),
-    ("../runs/tuesday", "mock", "gates.png"), ("", "", "gates.png"), ("monday", "finance", "gates.png"), ("tuesday", "mock", "a\n.png"),
+    ("tuesday", "mock", "../manifest.json"), ("tuesday", "mock", "..%2f.png"), ("tuesday", "..", "gates.png"),
+    ("tuesday", "mock/dataset/..", "gates.png"), ("../runs/tuesday", "mock", "gates.png"), ("", "", "gates.png"), ("monday", "finance", "gates.png"), ("tuesday", "mock", "a\n.png"),
 ])  # fmt: skip
 def test_a_plot_is_one_of_a_dataset_or_nothing(finished: Path, run: str, domain: str, name: str) -> None:
     with pytest.raises(KeyError):
@@ -91,7 +91,8 @@ def test_a_plot_is_one_of_a_dataset_or_nothing(finished: Path, run: str, domain:
 
 
 def test_a_card_with_markup_of_its_own_stays_text() -> None:
-    text = "# <script>alert(1)</script>\n\n![x](https://example.org/a.png) ![y](plots/../a.png) [z](javascript:alert(1))\n\n<img src=x onerror=alert(1)>\n"
+    images = "![x](https://example.org/a.png) ![y](plots/../a.png) [z](javascript:alert(1))"
+    text = f"# <script>alert(1)</script>\n\n{images}\n\n<img src=x onerror=alert(1)>\n"
     page = rendered_card(text, "run", "finance")
     assert "<script" not in page and "<img" not in page and "href" not in page and "&lt;script&gt;" in page
 

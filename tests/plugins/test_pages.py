@@ -59,7 +59,8 @@ def test_the_list_shows_rejects_with_links_that_keep_the_selection(data: Path) -
 
 
 @pytest.mark.parametrize(
-    "path", ["/rejects", f"/case?at_run={TUESDAY.replace('+', '%2B')}&at_domain=finance&at_number=4", f"/rejects?run_id={HOSTILE.replace('#', '')}", "/datasets"]
+    "path",
+    ["/rejects", f"/case?at_run={TUESDAY.replace('+', '%2B')}&at_domain=finance&at_number=4", f"/rejects?run_id={HOSTILE}", "/datasets"],
 )  # fmt: skip
 def test_everything_that_comes_from_data_or_an_address_is_escaped(data: Path, path: str) -> None:
     about = data / "runs/monday/run.json"
@@ -73,8 +74,8 @@ def test_everything_that_comes_from_data_or_an_address_is_escaped(data: Path, pa
 
 def test_a_case_shows_what_is_needed_to_understand_it(data: Path) -> None:
     page = pages(data).get("/case", params={"at_run": TUESDAY, "at_domain": "finance", "at_number": "3"}).text
-    for told in ("mutants_killed found something", "Surviving mutant", "toolscale judge finance 3 --seed 0", "The bill is paid", "$75.00", "(differs)"):
-        assert told in page
+    shown = ("mutants_killed found something", "Surviving mutant", "toolscale judge finance 3 --seed 0", "The bill is paid", "$75.00", "(differs)")
+    assert [told for told in shown if told not in page] == []
     assert f"../dags/{DAG_ID}/runs/manual__2026-11-17T08%3A30%3A00%2B00%3A00/tasks/finance.judge/mapped/0" in page
 
 

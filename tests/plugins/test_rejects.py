@@ -146,7 +146,7 @@ def test_rows_of_another_dag_are_never_shown(data: Path) -> None:
 def test_a_folder_that_is_not_there_yet_is_empty_and_one_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     assert numbers(open_rejects(tmp_path / "nothing")) == []
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="file cannot be read: .*TOOLSCALE_DATA"):
+    with pytest.raises(StorageError, match=r"file cannot be read: .*TOOLSCALE_DATA"):
         open_rejects(tmp_path / "file").page(Query())
 
 
