@@ -111,7 +111,8 @@ def _opener(data: str) -> Callable[[], tuple[Rejects, Datasets]]:
 
 
 def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    return HTMLResponse(render(template, version=_static_version(), **values), status_code=status)
+    page = render(template, version=_static_version(), **values)
+    return HTMLResponse(page.encode(errors="replace"), status_code=status)  # JSON in a cell may name half of a character, which UTF-8 cannot say
 
 
 def _missing(title: str, why: str, query: Query) -> HTMLResponse:

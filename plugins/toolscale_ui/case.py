@@ -97,11 +97,11 @@ def case_of(row: Row) -> Case:
             unreadable.append(name)
     survivor = None
     if row["survivor"]:
-        survivor = _survivor(_parsed(row["survivor"]), {failed["gate"] for failed in row["failed"] or []})
+        survivor = _survivor(_parsed(row["survivor"]), {failed["gate"] for failed in row["failed"]})
         unreadable += [] if survivor else ["survivor"]
     expected, actual = changes["expected_row_changes"], changes["actual_row_changes"]
     return Case(
-        calls=[_call(call) for call in row["golden_calls"] or []],
+        calls=[_call(call) for call in row["golden_calls"]],
         survivor=survivor,
         rows=compare(expected or (), expected or () if actual is None else actual),
         compared=actual is not None,

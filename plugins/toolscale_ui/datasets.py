@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import duckdb
 from pydantic import ValidationError
 
-from toolscale.errors import StorageError
 from toolscale.records import Manifest
 from toolscale_ui.folder import DataFile, DataFolder, Listing
 from toolscale_ui.gates import place
@@ -140,10 +139,11 @@ class Datasets:
         manifest = self.folder.parsed([file], _manifest).get(file.path, "it vanished while it was read")
         if isinstance(manifest, str):
             return Part(domain, None, f"{file.path}: {manifest}", quality)
-        return Part(domain, manifest, "", quality, self._tiers_of(file, manifest))
+        tiers = self._tiers_of(file, manifest)
+        return Part(domain, manifest, "" if tiers else f"{home}/dataset: the tasks cannot be counted, a file is missing or corrupt", quality, tiers)
 
     def _tiers_of(self, file: DataFile, manifest: Manifest) -> dict[str, int]:
-        """Count the tiers of a dataset from its Parquet files, once for each version of its manifest."""
+        """Count the tiers of a dataset from its Parquet files, once for each version of its manifest; nothing if they cannot be read."""
         if file not in self._tiers:
             home = file.path.removesuffix("/manifest.json")
             shards = [entry.path for entry in manifest.files if entry.path.split("/")[0] in manifest.environment_hash]
@@ -154,9 +154,10 @@ class Datasets:
                 if not self.folder.local:
                     db.register_filesystem(self.folder.fs)
                 try:
-                    rows = db.execute("SELECT difficulty.tier, count(*) FROM read_parquet(?) GROUP BY 1", [paths]).fetchall()
-                except duckdb.Error as error:
-                    raise StorageError(f"the tasks of {home} cannot be counted: {str(error).splitlines()[0].split(':')[0]}") from error
+                    sql = "SELECT difficulty.tier, count(*) FROM read_parquet(?, hive_partitioning=false) GROUP BY 1"
+                    rows = db.execute(sql, [paths]).fetchall()
+                except duckdb.Error:
+                    return {}
             self._tiers[file] = {tier: dict(rows).get(tier, 0) for tier in TIERS}
         return self._tiers[file]
 

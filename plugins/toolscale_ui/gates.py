@@ -28,6 +28,6 @@ STATUSES = {"pass": ("✓", "passed"), "fail": ("✗", "failed"), "not_run": ("�
 """Status -> sign and word."""
 
 
-def place(gate: str) -> int:
+def place(gate: str | None) -> int:
     """Return where a gate stands in the order of all; one that is not known comes last."""
     return GATES.index(gate) if gate in GATES else len(GATES)

@@ -70,8 +70,7 @@ def view_of_case(rejects: Rejects, query: Query, run_id: str, domain: str, numbe
         return None
     before, after = rejects.neighbours(query, run_id, domain, number)
     steps = [case_link(query, step["run_id"], step["domain"], step["number"]) if step else "" for step in (before, after)]
-    failed = sorted(row["failed"] or [], key=lambda one: place(one["gate"]))
-    return {"query": query, "row": row, "failed": failed, "case": case_of(row), "steps": steps, "meanings": MEANINGS, "statuses": STATUSES}
+    return {"query": query, "row": row, "case": case_of(row), "steps": steps, "meanings": MEANINGS, "statuses": STATUSES}
 
 
 def case_link(query: Query, run_id: str, domain: str, number: int) -> str:

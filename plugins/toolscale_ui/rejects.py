@@ -49,6 +49,8 @@ _ORDERS = {
 }  # fmt: skip
 _STABLE = "started DESC, run_id, domain, number, file_id, row"
 _VALUES = {"domain": "domain", "intent": "intent_id", "evolution": "unnest(evolutions)", "gate": "unnest(gates)", "run_id": "run_id"}
+_FILES = "read_parquet(?, filename=true, file_row_number=true, hive_partitioning=false)"
+"""Files with the place of every row; a name like `domain=x` above them is no column."""
 _FROM = "FROM reject JOIN file USING (file_id) LEFT JOIN run USING (folder)"
 
 
@@ -111,8 +113,7 @@ class Rejects:
             if texts is not None:
                 break
         for row in found:
-            row |= texts[row["location"], row["row"]]
-            row["failed"] = sorted(row["failed"] or [], key=lambda failed: place(failed["gate"]))
+            row |= _whole(texts[row["location"], row["row"]])
         cleared, given = _where(query.cleared())
         there = _one(db, f"SELECT count(*) {_FROM} {cleared}", given)
         return Page(found, total, {name: self._choices(db, query, name) for name in _VALUES}, there)
@@ -126,12 +127,12 @@ class Rejects:
         if not found:
             return None
         try:
-            sql = f"SELECT {', '.join(COLUMNS)} FROM read_parquet(?, file_row_number=true) WHERE file_row_number = ?"
+            sql = f"SELECT {', '.join(COLUMNS)} FROM {_FILES} WHERE file_row_number = ?"
             (row,) = _rows(db, sql, [found[0]["location"], found[0]["row"]])
         except (duckdb.Error, ValueError) as error:
             self._leave_out([found[0]["location"]])
             raise StorageError(f"{found[0]['path']} cannot be read: {_reason(error)}") from error
-        return row | {"path": found[0]["path"], "folder": found[0]["folder"]}
+        return _whole(row) | {"path": found[0]["path"], "folder": found[0]["folder"]}
 
     def neighbours(self, query: Query, run_id: str, domain: str, number: int) -> tuple[Row | None, Row | None]:
         """Return the rejects before and after one in the order of a selection, or None where there is none."""
@@ -167,7 +168,7 @@ class Rejects:
             return {}
         locations = sorted({row["location"] for row in found})
         sql = (
-            "SELECT filename AS location, file_row_number AS row, request, failed FROM read_parquet(?, filename=true, file_row_number=true) "
+            f"SELECT filename AS location, file_row_number AS row, request, failed FROM {_FILES} "
             "SEMI JOIN (SELECT unnest(?) AS filename, unnest(?::BIGINT[]) AS file_row_number) USING (filename, file_row_number)"
         )
         try:
@@ -182,7 +183,7 @@ class Rejects:
         broken = {}
         for location in locations:
             try:
-                self._db.cursor().execute(f"SELECT {', '.join(COLUMNS)} FROM read_parquet(?)", [location]).fetchall()
+                self._db.cursor().execute(f"SELECT {', '.join(COLUMNS)} FROM {_FILES}", [location]).fetchall()
             except duckdb.Error as error:
                 broken[location] = _reason(error)
         if not broken:
@@ -237,7 +238,7 @@ class Rejects:
         try:
             self._db.execute("INSERT INTO file SELECT unnest(?), unnest(?), unnest(?), unnest(?)", [list(part) for part in zip(*names, strict=True)])
             self._db.execute(
-                f"INSERT INTO reject SELECT file_id, file_row_number, {kept} FROM read_parquet(?, filename=true, file_row_number=true) AS part "
+                f"INSERT INTO reject SELECT file_id, file_row_number, {kept} FROM {_FILES} AS part "
                 "JOIN file ON file.location = part.filename WHERE dag_id = ?",
                 [locations, DAG_ID],
             )
@@ -261,7 +262,7 @@ class Rejects:
         for row in _rows(self._db, sql, [list(by_location)]):
             location, signature = row["file_name"], row["signature"]
             if signature not in self._signatures:
-                columns = _rows(self._db, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(?))", [location])
+                columns = _rows(self._db, f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_FILES})", [location])
                 types = {column["column_name"]: column["column_type"].replace('"', "") for column in columns}
                 other = [name for name, kind in COLUMNS.items() if types.get(name) != kind]
                 self._signatures[signature] = f"its columns are not those of rejects: {', '.join(other)}" if other else ""
@@ -286,6 +287,13 @@ class Rejects:
         self._db.execute("DELETE FROM run")
         if rows:
             self._db.execute("INSERT INTO run SELECT unnest(?), unnest(?)", [list(rows), list(rows.values())])
+
+
+def _whole(row: Row) -> Row:
+    """Return a row of a file with something in every cell: a file may leave out any of them. Failed gates come in the order of all gates."""
+    row = {name: [one for one in row[name] or [] if one] if COLUMNS[name].endswith("[]") else row[name] for name in row}
+    row |= {name: value or "" for name, value in row.items() if name in ("request", "task_id", "shard", "reproduce", "environment_hash")}
+    return row | {"failed": sorted(row["failed"], key=lambda failed: place(failed["gate"]))}
 
 
 def _where(query: Query, without: str = "") -> tuple[str, list[Any]]:

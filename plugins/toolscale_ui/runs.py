@@ -30,9 +30,14 @@ def run_of(content: bytes) -> Run | str:
     params, domains, seed = about.get("params"), about.get("domains"), about.get("seed")
     return Run(
         dag_id=str(dag_id),
-        run_id=str(run_id),
-        started=str(about.get("started") or ""),
+        run_id=_sayable(run_id),
+        started=_sayable(about.get("started") or ""),
         seed=seed if isinstance(seed, int) else None,
         params=params if isinstance(params, dict) else {},
-        domains=[str(domain) for domain in domains] if isinstance(domains, list) else [],
+        domains=[_sayable(domain) for domain in domains] if isinstance(domains, list) else [],
     )
+
+
+def _sayable(value: Any) -> str:
+    """Return a text that an address can hold: JSON may name half of a character."""
+    return str(value).encode(errors="replace").decode()

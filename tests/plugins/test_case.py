@@ -65,6 +65,8 @@ def test_a_case_tells_calls_with_results_and_errors_and_what_survived() -> None:
 
 
 def test_cells_that_hold_something_else_are_named_and_the_rest_is_told() -> None:
+    for depth in range(100, 1_500, 50):
+        case_of(reject(1, "novel", golden_calls=[{"name": "x", "arguments": "{}", "result": "[" * depth + "]" * depth}]))
     nested = "[" * 5_000 + "]" * 5_000
     call = {"name": HOSTILE, "arguments": "{no json", "result": nested}
     case = case_of(reject(1, "novel", golden_calls=[call], expected_row_changes="[1]", actual_row_changes=nested, survivor='{"calls": 3}'))

@@ -60,6 +60,14 @@ def test_what_cannot_be_read_is_named(finished: Path) -> None:
     assert tuesday.parts[1].quality is not None and not tuesday.parts[1].quality.passed
 
 
+def test_a_dataset_with_a_corrupt_file_is_listed_all_the_same(finished: Path) -> None:
+    (finished / "runs/tuesday/mock/dataset/mock/train-00000-of-00001.parquet").write_bytes(b"PAR1")
+    (tuesday, _), _ = open_datasets(finished).page(1)
+    part = tuesday.parts[1]
+    assert (part.count("accepted"), part.tiers) == (12, {})
+    assert part.problem == "runs/tuesday/mock/dataset: the tasks cannot be counted, a file is missing or corrupt"
+
+
 def test_the_runs_of_another_dag_are_not_ours(finished: Path, mock_dataset: Path) -> None:
     write_run(finished, "other", "theirs", "2027-01-01T00:00:00+00:00", dag_id="secret_dag")
     shutil.copytree(mock_dataset, finished / "runs/other/mock/dataset")
@@ -83,7 +91,8 @@ def test_a_card_is_rendered_without_its_header_and_with_its_plots(finished: Path
 
 @pytest.mark.parametrize(("run", "domain", "name"), [
     ("tuesday", "mock", "../manifest.json"), ("tuesday", "mock", "..%2f.png"), ("tuesday", "..", "gates.png"),
-    ("tuesday", "mock/dataset/..", "gates.png"), ("../runs/tuesday", "mock", "gates.png"), ("", "", "gates.png"), ("monday", "finance", "gates.png"), ("tuesday", "mock", "a\n.png"),
+    ("tuesday", "mock/dataset/..", "gates.png"),
+    ("../runs/tuesday", "mock", "gates.png"), ("", "", "gates.png"), ("monday", "finance", "gates.png"), ("tuesday", "mock", "a\n.png"),
 ])  # fmt: skip
 def test_a_plot_is_one_of_a_dataset_or_nothing(finished: Path, run: str, domain: str, name: str) -> None:
     with pytest.raises(KeyError):

@@ -12,7 +12,7 @@ import pytest
 from fastapi import Header, HTTPException
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
-from made import DAG_ID, HOSTILE, MONDAY, TUESDAY
+from made import DAG_ID, HOSTILE, MONDAY, TUESDAY, reject, write_shard
 from toolscale_ui.app import STATIC, create_app
 
 ROOT = Path(__file__).parents[2]
@@ -99,6 +99,19 @@ def test_before_the_first_run_every_page_says_what_to_trigger(tmp_path: Path) ->
     assert "Trigger the Dag synthesize_dataset" in client.get("/datasets").text
     assert client.get("/case?at_run=x&at_domain=y&at_number=-5").status_code == 404
     assert client.get("/card?run=x").status_code == 404
+
+
+def test_rows_with_empty_cells_and_half_characters_are_shown(data: Path) -> None:
+    call = {"name": None, "arguments": None, "result": '"\\ud800"'}
+    failed = [None, {"gate": None, "finding": None}]
+    hollow = dict.fromkeys(reject(8), None) | {"number": 8, "domain": "finance", "golden_calls": [None, call], "failed": failed}
+    write_shard(data, "tuesday", TUESDAY, 3, [hollow])
+    about = data / "runs/monday/run.json"
+    about.write_text(about.read_text().replace('"domains": [', '"domains": ["\\udfff", '))
+    client = pages(data)
+    assert "6 rejected tasks" in client.get("/rejects?evolution=%00&evolution=").text
+    assert client.get("/rejects?intent=%00").status_code == client.get("/datasets").status_code == 200
+    assert "Candidate 8" in client.get("/case", params={"at_run": TUESDAY, "at_domain": "finance", "at_number": "8"}).text
 
 
 def test_a_corrupt_file_is_named_above_the_rest(data: Path) -> None:
