@@ -15,6 +15,7 @@ from rich.text import Text
 
 from toolscale.dataset.columns import Row, reject_row, task_row
 from toolscale.dataset.figures import Figures
+from toolscale.dataset.wording import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
 from toolscale.environment import Environment
 from toolscale.records import Judged
 
@@ -134,54 +135,42 @@ def _section(title: str, lines: Sequence[RenderableType]) -> RenderableType:
 def _call(number: int, call: Row) -> RenderableType:
     arguments = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in json.loads(call["arguments"]).items())
     head = Text.assemble((f"{number}. ", "dim"), (call["name"], "bold blue"), f"({arguments})")
-    return Group(head, Padding(_value(json.loads(call["result"])), (0, 0, 0, 3)))
+    return Group(head, Padding(_shown(laid_out(json.loads(call["result"]))), (0, 0, 0, 3)))
 
 
-def _value(value: Any) -> RenderableType:
-    """Lay a result out: rows as a table, a row as `name value` pairs, the rest as it is."""
-    if isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values()):
-        plain = {name: part for name, part in value.items() if not isinstance(part, dict | list)}
-        nested = [(name, part) for name, part in value.items() if isinstance(part, dict | list)]
-        parts = [Group(Text(f"{name}:", style="dim"), Padding(_value(part), (0, 0, 0, 2))) for name, part in nested]
-        return Group(*([_value(plain)] if plain else []), *parts)
-    if isinstance(value, list) and len(value) == 1:
-        return _value(value[0])
-    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return _table(tuple(value[0]), [tuple(_cell(name, cell) for name, cell in item.items()) for item in value])
-    if isinstance(value, dict):
-        return Text("  ".join(f"{name} {_cell(name, cell)}" for name, cell in value.items()))
-    return Text("none" if value in (None, []) else json.dumps(value, ensure_ascii=False))
+def _shown(shown: Shown) -> RenderableType:
+    if isinstance(shown, Parts):
+        return Group(*(_part(name, part) for name, part in shown.parts))
+    if isinstance(shown, Rows):
+        return _table(shown.columns, shown.rows)
+    if isinstance(shown, Pairs):
+        return Text("  ".join(f"{name} {text}" for name, text in shown.pairs))
+    return Text(shown.text)
 
 
-def _cell(name: str, value: Any) -> str:
-    if name.endswith("_cents") and isinstance(value, int):
-        return _money(value)
-    return "–" if value is None else str(value)
-
-
-def _money(cents: int) -> str:
-    return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02d}"
+def _part(name: str, part: Shown) -> RenderableType:
+    return Group(Text(f"{name}:", style="dim"), Padding(_shown(part), (0, 0, 0, 2))) if name else _shown(part)
 
 
 def _changes(changes: Sequence[Row]) -> Iterator[RenderableType]:
     for change in changes:
         before, after = change["before"] or {}, change["after"] or {}
-        kind = "new row" if not before else "row deleted" if not after else "row changed"
+        kind = change_kind(change["before"], change["after"])
         yield Text.assemble((f"{change['table']} {', '.join(str(part) for part in change['key'])}", "bold"), f" {kind}")
         for name in before | after:
             old, new = before.get(name), after.get(name)
             if old == new:
                 continue
             if before:
-                yield Text(f"  - {name}: {_cell(name, old)}", style="red")
+                yield Text(f"  - {name}: {cell_text(name, old)}", style="red")
             if after:
-                yield Text(f"  + {name}: {_cell(name, new)}", style="green")
+                yield Text(f"  + {name}: {cell_text(name, new)}", style="green")
 
 
 def _fact(fact: Row) -> RenderableType:
     value = fact["value"]
     if fact["kind"] == "money":
-        value = _money(int(value))
+        value = money_text(int(value))
     elif fact["kind"] == "bool":
         value = "yes" if value == "1" else "no"
     about = f" of {fact['about']}" if fact["about"] else ""

@@ -1,0 +1,129 @@
+"""The routes. Every one stands behind the same authorization, static files and what does not exist included."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from toolscale.errors import StorageError
+from toolscale_ui.card import rendered_card
+from toolscale_ui.datasets import PAGE_RUNS, Datasets
+from toolscale_ui.folder import DataFolder
+from toolscale_ui.pages import render, view_of_case, view_of_rejects
+from toolscale_ui.query import Query
+from toolscale_ui.rejects import Rejects
+
+STATIC = {
+    "toolscale.css": "text/css", "toolscale.js": "text/javascript", "rejected-tasks.svg": "image/svg+xml", "datasets.svg": "image/svg+xml",
+}  # fmt: skip
+"""All that is served from `static/`."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def create_app(data: str, authorize: Callable[..., Any]) -> FastAPI:
+    """Return the pages over a data folder; `authorize` is a dependency that refuses who may not look."""
+    app = FastAPI(title="ToolScale", docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(authorize)])
+    open_folder = _opener(data)
+
+    @app.get("/")
+    def start() -> Response:
+        return RedirectResponse("rejects")
+
+    @app.get("/rejects")
+    def rejects(request: Request) -> Response:
+        query = Query.of(request.query_params)
+        return _page("rejects.jinja", **view_of_rejects(open_folder()[0], query))
+
+    @app.get("/case")
+    def case(request: Request, at_run: str = "", at_domain: str = "", at_number: str = "") -> Response:
+        query = Query.of(request.query_params)
+        number = int(at_number) if at_number.isdecimal() and len(at_number) < 18 else -1
+        view = view_of_case(open_folder()[0], query, at_run, at_domain, number)
+        return _page("case.jinja", **view) if view else _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
+
+    @app.get("/datasets")
+    def datasets(request: Request) -> Response:
+        found, page = open_folder()[1], Query.of(request.query_params).page
+        runs, total = found.page(page)
+        pages = -(-total // PAGE_RUNS)
+        return _page("datasets.jinja", runs=runs, total=total, page=page, pages=pages, corrupt=found.corrupt, data=found.folder.shown)
+
+    @app.get("/card")
+    def card(run: str = "", domain: str = "") -> Response:
+        try:
+            run_id, text = open_folder()[1].card(run, domain)
+        except KeyError:
+            return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
+        return _page("card.jinja", run_id=run_id, domain=domain, body=rendered_card(text, run, domain))
+
+    @app.get("/plot")
+    def plot(run: str = "", domain: str = "", name: str = "") -> Response:
+        try:
+            image = open_folder()[1].plot(run, domain, name)
+        except KeyError:
+            return Response(status_code=404)
+        return Response(image, media_type="image/png")
+
+    @app.get("/static/{name}")
+    def static(name: str) -> Response:
+        if name not in STATIC:
+            return Response(status_code=404)
+        return Response(_static(name), media_type=STATIC[name], headers={"Cache-Control": "private, max-age=86400"})
+
+    @app.get("/{path:path}")
+    def nothing(path: str) -> Response:
+        return _missing("There is no such page", "The address has changed, or was cut.", Query())
+
+    @app.exception_handler(StorageError)
+    def unreachable(request: Request, error: StorageError) -> Response:
+        return _page("unreachable.jinja", status=503, error=str(error))
+
+    @app.middleware("http")
+    async def secure(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await call_next(request)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    return app
+
+
+def _opener(data: str) -> Callable[[], tuple[Rejects, Datasets]]:
+    @cache
+    def open_folder() -> tuple[Rejects, Datasets]:
+        folder = DataFolder(data)  # a failure is not kept: the next request tries again
+        return Rejects(folder), Datasets(folder)
+
+    return open_folder
+
+
+def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    page = render(template, version=_static_version(), **values)
+    return HTMLResponse(page.encode(errors="replace"), status_code=status)  # JSON in a cell may name half of a character, which UTF-8 cannot say
+
+
+def _missing(title: str, why: str, query: Query) -> HTMLResponse:
+    return _page("missing.jinja", status=404, title=title, why=why, back=query)
+
+
+@cache
+def _static(name: str) -> bytes:
+    return (Path(__file__).parent / "static" / name).read_bytes()
+
+
+@cache
+def _static_version() -> str:
+    return sha256(b"".join(_static(name) for name in STATIC)).hexdigest()[:12]

@@ -1,0 +1,131 @@
+"""From rows to HTML. Everything that comes from data is escaped: templates have no way around it but the card, which is rendered without HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import jinja2
+from markupsafe import Markup, escape
+
+from toolscale_ui.case import case_of
+from toolscale_ui.gates import MEANINGS, STATUSES, place
+from toolscale_ui.query import Query
+from toolscale_ui.rejects import DAG_ID, Page, Rejects
+
+JUDGING = ("judge", "top_up", "assemble")
+"""The tasks of a domain's group that reject candidates; the others have none by nature."""
+
+NAMES = {"domain": "Domain", "gate": "Gate", "intent": "Intent", "evolution": "Evolution", "run_id": "Run"}
+AIRFLOW = "../"
+"""From a page to the root of Airflow, wherever it is served."""
+
+
+@dataclass(frozen=True)
+class Emptiness:
+    """Why a page is empty: a title, an explanation, and where there is something to do, a link to it."""
+
+    title: str
+    why: str
+    link: str = ""
+    href: str = ""
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page."""
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"percent": _percent, "moment": _moment, "count": "{:,}".format, "breakable": _breakable}
+    environment.filters["shown"] = lambda value: type(value).__name__
+    environment.globals |= {"run_url": run_url, "task_url": task_url, "DAG_ID": DAG_ID, "airflow": AIRFLOW}
+    return environment
+
+
+def view_of_rejects(rejects: Rejects, query: Query) -> dict[str, Any]:
+    """Return what the table of rejects shows for a query."""
+    page = rejects.page(query)
+    shown = min(query.page, page.pages)
+    return {
+        "query": query.with_(page=shown), "page": page, "corrupt": rejects.corrupt, "data": rejects.folder.shown, "names": NAMES,
+        "bars": _bars(page.choices["gate"]), "meanings": MEANINGS, "empty": None if page.rows else _emptiness(rejects, query, page),
+        "links": [case_link(query, row["run_id"], row["domain"], row["number"]) for row in page.rows],
+    }  # fmt: skip
+
+
+def view_of_case(rejects: Rejects, query: Query, run_id: str, domain: str, number: int) -> dict[str, Any] | None:
+    """Return what the page of one reject shows, or None if there is none."""
+    row = rejects.case(run_id, domain, number)
+    if row is None:
+        return None
+    before, after = rejects.neighbours(query, run_id, domain, number)
+    steps = [case_link(query, step["run_id"], step["domain"], step["number"]) if step else "" for step in (before, after)]
+    return {"query": query, "row": row, "case": case_of(row), "steps": steps, "meanings": MEANINGS, "statuses": STATUSES}
+
+
+def case_link(query: Query, run_id: str, domain: str, number: int) -> str:
+    """Return the address of a reject, with the list that it was found in."""
+    return "case?" + query.text(at_run=run_id, at_domain=domain, at_number=number)
+
+
+def run_url(run_id: str) -> str:
+    """Return where Airflow shows a run, from one of our pages."""
+    return f"{AIRFLOW}dags/{DAG_ID}/runs/{quote(run_id, safe='')}"
+
+
+def task_url(run_id: str, task_id: str, map_index: int | None) -> str:
+    """Return where Airflow shows a task instance, from one of our pages."""
+    mapped = f"/mapped/{map_index}" if map_index is not None and map_index >= 0 else ""
+    return f"{run_url(run_id)}/tasks/{quote(task_id, safe='')}{mapped}"
+
+
+def _bars(counts: Mapping[str, int]) -> list[tuple[str, int, float]]:
+    """Return gate, rejects and the length of its bar in percent, in the order of the gates."""
+    most = max(counts.values(), default=0) or 1
+    return [(gate, counts[gate], round(100 * counts[gate] / most, 2)) for gate in sorted(counts, key=place)]
+
+
+def _emptiness(rejects: Rejects, query: Query, page: Page) -> Emptiness:
+    """Say why there is nothing to show, and what to do."""
+    if query.bound and query.dag_id != DAG_ID:
+        return Emptiness("This Dag judges no tasks", f"Rejected tasks come from the Dag {DAG_ID}.", "Rejected tasks of all runs", "rejects")
+    if page.there:
+        why = f"{page.there:,} rejected tasks do without them."
+        return Emptiness("Nothing matches these filters", why, "Clear the filters", f"rejects?{query.cleared().text()}")
+    if query.task_id:
+        of_run = sum(rejects.counts(query.run_id).values())
+        link = (f"All {of_run:,} rejected tasks of this run", f"rejects?{query.with_(task_id='', map_index=None).cleared().text()}")
+        rest = link if of_run else ("", "")
+        if query.task_id.rpartition(".")[2] not in JUDGING:
+            return Emptiness("Nothing is rejected here", f"{query.task_id} judges no candidates; those that do are {', '.join(JUDGING)}.", *rest)
+        return Emptiness("Nothing was rejected in this shard", "Every candidate that it judged was accepted, or it has not judged any yet.", *rest)
+    if query.bound:
+        return Emptiness("Nothing was rejected in this run", "Its shards are not judged yet, or every candidate was accepted.")
+    if rejects.folder.listing()["run"]:
+        return Emptiness("Nothing was rejected", "Rejected tasks appear here as soon as a shard is judged.")
+    why = f"Trigger the Dag {DAG_ID}; rejected tasks appear here as soon as a shard is judged."
+    return Emptiness("No run yet", why, f"Open {DAG_ID}", f"{AIRFLOW}dags/{DAG_ID}")
+
+
+def _breakable(name: str) -> Markup:
+    """Let a long name break after its underscores."""
+    return escape(name).replace("_", Markup("_<wbr>"))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _moment(text: str) -> str:
+    """Return an ISO time as Airflow shows it; the zone stays where it is not UTC."""
+    return text.replace("T", " ", 1).removesuffix("+00:00").removesuffix("Z").split(".")[0]

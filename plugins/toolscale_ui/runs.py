@@ -1,0 +1,43 @@
+"""`run.json`: what a scheduled run says about itself before it works."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scheduled run."""
+
+    dag_id: str
+    run_id: str
+    started: str
+    seed: int | None
+    params: Mapping[str, Any]
+    domains: Sequence[str]
+
+
+def run_of(content: bytes) -> Run | str:
+    """Return what a `run.json` says, or in words why it cannot be read."""
+    try:
+        about = json.loads(content)
+        dag_id, run_id = about["dag_id"], about["run_id"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "not the JSON of a run"
+    params, domains, seed = about.get("params"), about.get("domains"), about.get("seed")
+    return Run(
+        dag_id=str(dag_id),
+        run_id=_sayable(run_id),
+        started=_sayable(about.get("started") or ""),
+        seed=seed if isinstance(seed, int) else None,
+        params=params if isinstance(params, dict) else {},
+        domains=[_sayable(domain) for domain in domains] if isinstance(domains, list) else [],
+    )
+
+
+def _sayable(value: Any) -> str:
+    """Return a text that an address can hold: JSON may name half of a character."""
+    return str(value).encode(errors="replace").decode()

@@ -1,0 +1,84 @@
+"""The pages where people see them: in Airflow's UI, in Chromium, with Airflow's authorization in front of every route."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from browser import browser_page, nav_path, our_frame, run_tab_path, task_tab_path
+from live_airflow import LiveAirflow
+from made import MONDAY
+from playwright.sync_api import expect
+from test_pages import pages, paths_of_all_routes
+
+pytestmark = pytest.mark.xdist_group("airflow")
+
+
+def test_airflow_lets_nobody_see_a_route_without_signing_in(airflow: LiveAirflow) -> None:
+    paths = [*paths_of_all_routes(pages(airflow.data)), "/static/toolscale.js", "/rejects?dag_id=another_dag", "/rejects?dag_id=~"]
+    signed_in = {"Authorization": f"Bearer {airflow.token}"}
+    with httpx.Client(base_url=f"{airflow.base}/toolscale") as client:
+        assert {path: client.get(path).status_code for path in paths} == dict.fromkeys(paths, 401)
+        assert {client.get(path, headers={"Authorization": "Bearer forged"}).status_code for path in paths} <= {401, 403}
+        assert not {client.get(path, headers=signed_in).status_code for path in paths} & {401, 403, 500}
+        assert "This Dag judges no tasks" in client.get("/rejects?dag_id=another_dag", headers=signed_in).text
+
+
+def test_the_view_opens_from_the_navigation_and_its_address_can_be_shared(airflow: LiveAirflow) -> None:
+    with browser_page(airflow.base, airflow.token) as page:
+        page.goto("/")
+        page.get_by_role("button", name="Browse").click()
+        page.get_by_role("menuitem", name="Rejected tasks").click()
+        frame = our_frame(page, "rejects")
+        expect(frame.get_by_role("heading", name="5 rejected tasks")).to_be_visible()
+        frame.get_by_label("Run").select_option(MONDAY)
+        expect(frame.get_by_role("heading", name="3 rejected tasks of 5")).to_be_visible()
+        frame = our_frame(page, "rejects")
+        frame.get_by_role("link", name="novel").focus()
+        page.keyboard.press("Enter")
+        expect(frame.get_by_role("heading", name="2 rejected tasks of 5")).to_be_visible()
+        page.wait_for_url("**/plugin/rejected-tasks/toolscale/rejects?*gate=novel*")
+        shared = page.url
+    with browser_page(airflow.base, airflow.token, dark=True) as page:
+        page.goto(shared)
+        frame = our_frame(page, "rejects")
+        expect(frame.get_by_role("heading", name="2 rejected tasks of 5")).to_be_visible()
+        expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_a_run_and_a_task_show_their_own_and_a_row_opens_the_case(airflow: LiveAirflow) -> None:
+    with browser_page(airflow.base, airflow.token) as page:
+        page.goto(run_tab_path(airflow.run_id))
+        expect(our_frame(page, "rejects").get_by_role("heading", name="2 rejected tasks")).to_be_visible()
+        page.goto(task_tab_path(airflow.run_id, "finance.judge", 1))
+        expect(our_frame(page, "rejects").get_by_role("heading", name="Nothing was rejected in this shard")).to_be_visible()
+        page.goto(task_tab_path(airflow.run_id, "finance.plan"))
+        expect(our_frame(page, "rejects").get_by_text("finance.plan judges no candidates")).to_be_visible()
+        page.goto(task_tab_path(airflow.run_id, "finance.judge", 0))
+        frame = our_frame(page, "rejects")
+        expect(frame.get_by_role("heading", name="2 rejected tasks")).to_be_visible()
+        frame.get_by_text("Please pay my bill, number 3.").click()
+        frame = our_frame(page, "case")
+        expect(frame.locator("tr.differs .actual").first).to_contain_text("$25.00")
+        frame.get_by_role("button", name="Copy").click()
+        expect(frame.get_by_role("button", name="Copied")).to_be_visible()
+        frame.get_by_role("link", name="finance.judge [0]").click()
+        page.wait_for_url("**/tasks/finance.judge/mapped/0")
+        expect(page.get_by_text("Rendered Templates")).to_be_visible()
+
+
+def test_the_keyboard_walks_over_rows_and_nothing_from_data_runs(airflow: LiveAirflow) -> None:
+    with browser_page(airflow.base, airflow.token) as page:
+        said: list[str] = []
+        page.on("dialog", lambda dialog: said.append(dialog.message))
+        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+        page.goto(nav_path("rejects", "sort=candidate&order=asc"))
+        frame = our_frame(page, "rejects")
+        frame.get_by_role("heading", name="5 rejected tasks").click()
+        for key in ("j", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp", "j"):
+            page.keyboard.press(key)
+        expect(frame.get_by_role("link", name="4", exact=True)).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(our_frame(page, "case").get_by_role("heading", name="Candidate 4")).to_be_visible()
+        page.goto(nav_path("datasets"))
+        expect(our_frame(page, "datasets").get_by_role("heading", name="2 runs")).to_be_visible()
+        assert said == []
