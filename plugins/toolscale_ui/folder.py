@@ -157,5 +157,6 @@ class _Reaching:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Exception) and not isinstance(error, StorageError):
-            told = str(error).splitlines()[0] if str(error) else type(error).__name__
+            told = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            told = told.splitlines()[0]
             raise StorageError(f"{self.what} cannot be read: {told}; look at TOOLSCALE_DATA and at the rights of the API server") from error

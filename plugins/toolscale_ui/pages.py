@@ -113,7 +113,7 @@ def _emptiness(rejects: Rejects, query: Query, page: Page) -> Emptiness:
         return Emptiness("Nothing was rejected in this run", "Its shards are not judged yet, or every candidate was accepted.")
     if rejects.folder.listing()["run"]:
         return Emptiness("Nothing was rejected", "Rejected tasks appear here as soon as a shard is judged.")
-    why = f"Trigger the Dag {DAG_ID}; rejected tasks appear here as soon as a shard is judged."
+    why = f"There is none below {rejects.folder.shown}. Trigger the Dag {DAG_ID}; rejected tasks appear here as soon as a shard is judged."
     return Emptiness("No run yet", why, f"Open {DAG_ID}", f"{AIRFLOW}dags/{DAG_ID}")
 
 

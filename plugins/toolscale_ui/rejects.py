@@ -265,7 +265,8 @@ class Rejects:
                 columns = _rows(self._db, f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_FILES})", [location])
                 types = {column["column_name"]: column["column_type"].replace('"', "") for column in columns}
                 other = [name for name, kind in COLUMNS.items() if types.get(name) != kind]
-                self._signatures[signature] = f"its columns are not those of rejects: {', '.join(other)}" if other else ""
+                named = ", ".join(other[:3]) + (f" and {len(other) - 3} more" if len(other) > 3 else "")
+                self._signatures[signature] = f"its columns are not those of rejects: {named}" if other else ""
             if self._signatures[signature]:
                 self._reject_file(by_location[location], self._signatures[signature])
             else:

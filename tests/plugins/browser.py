@@ -13,6 +13,7 @@ from playwright.sync_api import Frame, Page, sync_playwright
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 SIZE = (1400, 900)
+SCREENSHOTS = Path(__file__).parents[2] / "var" / "screenshots"
 DAG_ID = "synthesize_dataset"
 
 
@@ -42,7 +43,10 @@ def browser_page(base: str, token: str = "", *, dark: bool = False, size: tuple[
 
 
 def our_frame(page: Page, route: str = "") -> Frame:
-    """Return the frame with our page, once it shows something; `route` is what its path must end in."""
+    """Return the frame with our page, once it shows something; `route` is what its path must end in.
+
+    Its policy allows no `eval`: use locators and `expect` in it, `wait_for_function` only on the page around it.
+    """
     page.wait_for_selector("iframe")
     page.wait_for_function(
         "route => [...document.querySelectorAll('iframe')].some(f => f.contentWindow.location.pathname.endsWith(route) && "
@@ -50,6 +54,12 @@ def our_frame(page: Page, route: str = "") -> Frame:
         arg=f"/toolscale/{route}" if route else "",
     )
     return next(frame for frame in page.frames if frame != page.main_frame and "/toolscale/" in frame.url)
+
+
+def keep(page: Page, name: str) -> None:
+    """Keep what a person sees now in var/screenshots/."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
 
 
 def nav_path(page: str, query: str = "") -> str:

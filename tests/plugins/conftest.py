@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from live_airflow import LiveAirflow, start_airflow
-from made import write_two_runs
+from scheduled_runs import write_two_runs
 
 
 @pytest.fixture

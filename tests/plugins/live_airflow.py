@@ -17,7 +17,7 @@ from pathlib import Path
 
 import httpx
 from browser import DAG_ID, token_of
-from made import write_two_runs
+from scheduled_runs import write_two_runs
 
 ROOT = Path(__file__).parents[2]
 USERS = {"ada": "viewer"}

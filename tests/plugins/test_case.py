@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from made import ACCOUNT, ACTUAL, EXPECTED, HOSTILE, mutant, reject
+from scheduled_runs import ACCOUNT, ACTUAL, EXPECTED, HOSTILE, mutant, reject
 from toolscale_ui.case import Call, Cell, RowComparison, Survivor, case_of, compare
 from toolscale_ui.gates import MEANINGS
 

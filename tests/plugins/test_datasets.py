@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from made import DAG_ID, write_run
+from scheduled_runs import DAG_ID, write_run
 from toolscale_ui.card import rendered_card
 from toolscale_ui.datasets import Datasets, Quality
 from toolscale_ui.folder import DataFolder

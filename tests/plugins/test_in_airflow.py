@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import httpx
 import pytest
-from browser import browser_page, nav_path, our_frame, run_tab_path, task_tab_path
+from browser import browser_page, keep, nav_path, our_frame, run_tab_path, task_tab_path
 from live_airflow import LiveAirflow
-from made import MONDAY
+from scheduled_runs import MONDAY
 from playwright.sync_api import expect
 from test_pages import pages, paths_of_all_routes
 
@@ -43,6 +43,9 @@ def test_the_view_opens_from_the_navigation_and_its_address_can_be_shared(airflo
         frame = our_frame(page, "rejects")
         expect(frame.get_by_role("heading", name="2 rejected tasks of 5")).to_be_visible()
         expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
+        keep(page, "rejects-filtered-dark")
+        page.evaluate("document.documentElement.className = 'light'")
+        expect(frame.locator("html")).to_have_attribute("data-theme", "light")
 
 
 def test_a_run_and_a_task_show_their_own_and_a_row_opens_the_case(airflow: LiveAirflow) -> None:
@@ -56,9 +59,11 @@ def test_a_run_and_a_task_show_their_own_and_a_row_opens_the_case(airflow: LiveA
         page.goto(task_tab_path(airflow.run_id, "finance.judge", 0))
         frame = our_frame(page, "rejects")
         expect(frame.get_by_role("heading", name="2 rejected tasks")).to_be_visible()
+        keep(page, "rejects-of-a-task")
         frame.get_by_text("Please pay my bill, number 3.").click()
         frame = our_frame(page, "case")
         expect(frame.locator("tr.differs .actual").first).to_contain_text("$25.00")
+        keep(page, "rejected-case")
         frame.get_by_role("button", name="Copy").click()
         expect(frame.get_by_role("button", name="Copied")).to_be_visible()
         frame.get_by_role("link", name="finance.judge [0]").click()

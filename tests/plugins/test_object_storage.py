@@ -8,7 +8,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from made import MONDAY, reject, write_shard
+from scheduled_runs import MONDAY, reject, write_shard
 from moto.server import ThreadedMotoServer
 from toolscale_ui.datasets import Datasets
 from toolscale_ui.folder import DataFolder

@@ -12,7 +12,7 @@ import pytest
 from fastapi import Header, HTTPException
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
-from made import DAG_ID, HOSTILE, MONDAY, TUESDAY, reject, write_shard
+from scheduled_runs import DAG_ID, HOSTILE, MONDAY, TUESDAY, reject, write_shard
 from toolscale_ui.app import STATIC, create_app
 
 ROOT = Path(__file__).parents[2]
