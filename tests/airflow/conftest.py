@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from homes import TRIAL_DAGS, AirflowHome, LiveAirflow, make_home, standalone
 
+from tests.publish.hub_server import Hub, serving
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Whoever asks for the running Airflow joins its group, so that two workers never start two of them."""
@@ -21,7 +23,15 @@ def airflow_home(tmp_path_factory: pytest.TempPathFactory) -> AirflowHome:
 
 
 @pytest.fixture(scope="session")
-def live_airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveAirflow]:
-    """What `make airflow` starts, with the DAGs of the repository and those of trial_dags/; it asks for passwords."""
-    with standalone(make_home(tmp_path_factory.mktemp("live") / "home", dags=TRIAL_DAGS)) as live:
+def local_hub() -> Iterator[tuple[str, Hub]]:
+    """The Hub to which the running Airflow publishes: its URL, and what it holds."""
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def live_airflow(tmp_path_factory: pytest.TempPathFactory, local_hub: tuple[str, Hub]) -> Iterator[LiveAirflow]:
+    """What `make airflow` starts, with the DAGs of the repository and those of trial_dags/; it asks for passwords, and publishes to `local_hub`."""
+    settings = {"HF_ENDPOINT": local_hub[0], "HF_TOKEN": "hf_write"}
+    with standalone(make_home(tmp_path_factory.mktemp("live") / "home", dags=TRIAL_DAGS, settings=settings)) as live:
         yield live

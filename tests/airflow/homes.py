@@ -38,10 +38,7 @@ class AirflowHome:
 
 
 def make_home(folder: Path, *, dags: Path | None = None, settings: Mapping[str, str] | None = None) -> AirflowHome:
-    """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked for: see PASSWORDS.
-
-    Scheduled runs are off, so that no nightly run begins in the middle of a test; triggers by hand and by assets work.
-    """
+    """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked for: see PASSWORDS."""
     (folder / ".airflow").mkdir(parents=True)
     for name in ("airflow.cfg", "dags", "plugins", "pools.json"):
         (folder / name).symlink_to(ROOT / name)
@@ -59,7 +56,6 @@ def make_home(folder: Path, *, dags: Path | None = None, settings: Mapping[str, 
         "TOOLSCALE_DATA": str(folder / "var" / "data"),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "False",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin,viewer:viewer",
-        "AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE": "False",
         "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(bundles),
         "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "2",
         **(settings or {}),

@@ -1,0 +1,105 @@
+"""From the asset to the Hub, through the real scheduler: a person approves or rejects, and the token shows nowhere."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from homes import LiveAirflow
+from rest import AirflowClient
+
+from tests.publish.hub_server import Hub
+
+SYNTHESIZE, PUBLISH = "synthesize_dataset", "publish_dataset"
+
+
+def synthesize(admin: AirflowClient, publish: str) -> str:
+    """Make a dataset of the mock domain; the run that publishes it."""
+    admin.wait_for_dag(SYNTHESIZE)
+    admin.wait_for_dag(PUBLISH)
+    before = {run["dag_run_id"] for run in admin.get(f"dags/{PUBLISH}/dagRuns")["dag_runs"]}
+    made = admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 12, "publish": publish})
+    admin.wait(SYNTHESIZE, made)
+    end = time.monotonic() + 60
+    while not (new := [run for run in admin.get(f"dags/{PUBLISH}/dagRuns")["dag_runs"] if run["dag_run_id"] not in before]):
+        assert time.monotonic() < end, f"{made} made the asset, and nothing listened"
+        time.sleep(0.5)
+    return str(new[0]["dag_run_id"])
+
+
+def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
+    """Wait until a person is asked; what is asked."""
+    end = time.monotonic() + 90
+    while not (asked := admin.get(f"dags/{PUBLISH}/dagRuns/{run_id}/hitlDetails")["hitl_details"]):
+        assert time.monotonic() < end, admin.report(PUBLISH, run_id)
+        time.sleep(0.5)
+    return dict(asked[0])
+
+
+def answer(admin: AirflowClient, run_id: str, option: str, **fields: Any) -> None:
+    sent = {"chosen_options": [option], "params_input": fields}
+    replied = admin.http.patch(f"/api/v2/dags/{PUBLISH}/dagRuns/{run_id}/taskInstances/approve/-1/hitlDetails", json=sent)
+    assert replied.is_success, replied.text
+
+
+def states(admin: AirflowClient, run_id: str) -> dict[str, tuple[str, int]]:
+    return {task["task_id"]: (task["state"], task["try_number"]) for task in admin.tasks(PUBLISH, run_id)}
+
+
+def test_what_a_person_approves_is_one_commit_with_a_tag(live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path) -> None:
+    admin, (_, hub) = live_airflow.admin, local_hub
+    run_id = synthesize(admin, "ask")
+    asked = question(admin, run_id)
+    assert asked["subject"] == "Publish this dataset?"
+    assert "| mock | 12 of 12 |" in asked["body"] and "no repository: fill one in below" in asked["body"]
+    answer(admin, run_id, "Approve", repo="me/approved")
+    admin.wait(PUBLISH, run_id)
+
+    pushed = admin.xcom(PUBLISH, run_id, "push")
+    files = hub.files("me/approved")
+    assert pushed["repo"] == "me/approved" and pushed["tag"].startswith("v1.0.0-") and len(hub.titles("me/approved")) == 2
+    assert files["mock/train-00000-of-00001.parquet"] == (mock_dataset / "mock" / "train-00000-of-00001.parquet").read_bytes()
+    (event,) = [
+        event for event in admin.get("assets/events", order_by="-timestamp")["asset_events"] if event["extra"].get("repo") == "me/approved"
+    ]
+    assert event["extra"] == pushed
+    logs = "".join(path.read_text(errors="replace") for path in live_airflow.home.folder.rglob("*.log"))
+    assert "hf_write" not in logs
+
+
+def test_what_a_person_rejects_is_not_pushed(live_airflow: LiveAirflow, local_hub: tuple[str, Hub]) -> None:
+    admin, (_, hub) = live_airflow.admin, local_hub
+    run_id = synthesize(admin, "ask")
+    question(admin, run_id)
+    before = hub.writes()
+    answer(admin, run_id, "Reject", repo="me/rejected")
+    admin.wait(PUBLISH, run_id)
+    assert states(admin, run_id)["push"] == ("skipped", 0)
+    assert hub.writes() == before
+
+
+def test_never_publishes_nothing(live_airflow: LiveAirflow) -> None:
+    run_id = synthesize(live_airflow.admin, "never")
+    live_airflow.admin.wait(PUBLISH, run_id)
+    assert {task: state for task, (state, _) in states(live_airflow.admin, run_id).items()} == dict.fromkeys(
+        ("inspect", "choose", "approve", "push"), "skipped"
+    )
+
+
+def test_auto_without_a_repository_fails_at_once_with_one_line(live_airflow: LiveAirflow, mock_dataset: Path) -> None:
+    admin = live_airflow.admin
+    admin.wait_for_dag(PUBLISH)
+    run_id = admin.trigger(PUBLISH, {"dataset": str(mock_dataset), "publish": "auto"})
+    admin.wait(PUBLISH, run_id, "failed")
+    assert states(admin, run_id)["inspect"] == ("failed", 1)
+    assert "publish is auto, and there is no repository; set TOOLSCALE_REPO to owner/name, or fill in repo" in admin.log(PUBLISH, run_id, "inspect")
+
+
+def test_a_dataset_that_is_given_is_pushed(live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path) -> None:
+    admin, (_, hub) = live_airflow.admin, local_hub
+    admin.wait_for_dag(PUBLISH)
+    run_id = admin.trigger(PUBLISH, {"dataset": str(mock_dataset), "publish": "auto", "repo": "me/given"})
+    admin.wait(PUBLISH, run_id)
+    assert states(admin, run_id) == {"inspect": ("success", 1), "choose": ("success", 1), "approve": ("skipped", 0), "push": ("success", 1)}
+    assert "mock/train-00000-of-00001.parquet" in hub.files("me/given")
