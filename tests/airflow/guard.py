@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 
-CLEAN_STOP_SECONDS = 40.0
+CLEAN_STOP_SECONDS = 90.0
 PR_SET_CHILD_SUBREAPER = 36
 
 
