@@ -1,17 +1,43 @@
-"""One small dataset of the mock domain, made once a test process, for all tests that read one."""
+"""One small dataset of the mock domain, made once a test process, for all tests that read one; and which tests go to one process together."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadGroupScheduling
 
 # The same examples in every run, and no verdict on the speed of the machine that runs them.
 settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
+ROOT = Path(__file__).parents[1]
 TASKS, SEED = 12, 0
+
+
+class ByServer(LoadGroupScheduling):  # type: ignore[misc]
+    """Tests that share running servers go to one process; every other test to whichever is free."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return servers_of(nodeid.partition("::")[0]) or nodeid
+
+
+@cache
+def servers_of(path: str) -> str | None:
+    """The servers that all tests of a file share: told by the mark `xdist_group("…")`, or by the fixture `live_airflow`."""
+    text = (ROOT / path).read_text()
+    if told := re.search(r'xdist_group\("(\w+)"\)', text):
+        return told[1]
+    return "airflow" if re.search(r"\blive_airflow\b", text) else None
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer | None:
+    """For --dist=loadgroup: xdist 3.8 writes a group into an attribute that pytest 9.2 no longer reads, and would scatter its tests in silence."""
+    return ByServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")

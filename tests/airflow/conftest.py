@@ -1,4 +1,4 @@
-"""Airflow for tests: one prepared home and one running Airflow for all of them. All tests of the running one land in one xdist worker."""
+"""One prepared home and one running Airflow for all tests. Those that name `live_airflow` land in one process (tests/conftest.py)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ import pytest
 from homes import TRIAL_DAGS, AirflowHome, LiveAirflow, make_home, standalone
 
 from tests.publish.hub_server import Hub, serving
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Whoever asks for the running Airflow joins its group, so that two workers never start two of them."""
-    if "live_airflow" in getattr(item, "fixturenames", ()):
-        item.add_marker(pytest.mark.xdist_group("airflow"))
 
 
 @pytest.fixture(scope="session")

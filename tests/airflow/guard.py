@@ -22,7 +22,7 @@ from pathlib import Path
 
 import psutil
 
-CLEAN_STOP_SECONDS = 40.0
+CLEAN_STOP_SECONDS = 90.0
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -66,6 +66,7 @@ def words(process: psutil.Process) -> str:
 def main() -> None:
     options, command = sys.argv[1 : sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1 :]
     adopt_orphans()
+    signal.signal(signal.SIGINT, lambda *_: None)  # a handler is not inherited, but being ignored is, from whoever runs the tests in the background
     with Path(options[0]).open("ab") as log:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
     while not select.select([sys.stdin], [], [], 0.2)[0]:  # readable means closed: nothing is ever written

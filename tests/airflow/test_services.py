@@ -94,3 +94,21 @@ def test_free_ports_are_free_and_differ() -> None:
     ports = free_ports(20)
     assert len(set(ports)) == 20
     assert not [port for port in ports if listens(port)]
+
+
+def test_tests_that_share_servers_land_in_one_process(tmp_path: Path) -> None:
+    """A small suite of its own, because a scheduler that scatters them only costs time: nothing else would show it."""
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-n 2 --dist=loadgroup --import-mode=importlib"\n')
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "conftest.py").write_text((Path(__file__).parents[1] / "conftest.py").read_text())
+    body = "\n\n@pytest.mark.parametrize('n', range(8))\ndef test_it(n, worker_id, tmp_path_factory):\n    print('ran in', {name!r}, worker_id)\n"
+    files = {"one": '"""live_airflow"""', "two": '"""live_airflow"""', "three": 'pytestmark = pytest.mark.xdist_group("celery")'}
+    for name, text in files.items():
+        (tmp_path / "tests" / f"test_{name}.py").write_text(f"import pytest\n\n{text}{body.format(name=name)}")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-rP", "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    ran = [line.split()[2:] for line in done.stdout.splitlines() if line.startswith("ran in")]
+    workers = {name: {worker for which, worker in ran if which == name} for name in files}
+    assert len(ran) == 24
+    assert [len(found) for found in workers.values()] == [1, 1, 1]
+    assert workers["one"] == workers["two"] != workers["three"]
