@@ -100,7 +100,7 @@ def _emptiness(rejects: Rejects, query: Query, page: Page) -> Emptiness:
     if query.bound and query.dag_id != DAG_ID:
         return Emptiness("This Dag judges no tasks", f"Rejected tasks come from the Dag {DAG_ID}.", "Rejected tasks of all runs", "rejects")
     if page.there:
-        why = f"{page.there:,} rejected tasks do without them."
+        why = f"{page.there:,} rejected tasks match without them."
         return Emptiness("Nothing matches these filters", why, "Clear the filters", f"rejects?{query.cleared().text()}")
     if query.task_id:
         of_run = sum(rejects.counts(query.run_id).values())
