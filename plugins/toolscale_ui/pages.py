@@ -90,9 +90,9 @@ def task_url(run_id: str, task_id: str, map_index: int | None) -> str:
 
 
 def _bars(counts: Mapping[str, int]) -> list[tuple[str, int, float]]:
-    """Return gate, rejects and the length of its bar in percent, in the order of the gates."""
+    """Return gate, rejects and the length of its bar in percent, in the order of the gates. A bar that stands for anything can be seen."""
     most = max(counts.values(), default=0) or 1
-    return [(gate, counts[gate], round(100 * counts[gate] / most, 2)) for gate in sorted(counts, key=place)]
+    return [(gate, counts[gate], round(max(100 * counts[gate] / most, 2 * bool(counts[gate])), 2)) for gate in sorted(counts, key=place)]
 
 
 def _emptiness(rejects: Rejects, query: Query, page: Page) -> Emptiness:

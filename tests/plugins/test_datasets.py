@@ -90,7 +90,8 @@ def test_a_card_is_rendered_without_its_header_and_with_its_plots(finished: Path
 
 
 @pytest.mark.parametrize(("run", "domain", "name"), [
-    ("tuesday", "mock", "../manifest.json"), ("tuesday", "mock", "../gates.png"), ("tuesday", "mock", "/mock/gates.png"), ("tuesday", "mock", "..%2f.png"), ("tuesday", "..", "gates.png"),
+    ("tuesday", "mock", "../manifest.json"), ("tuesday", "mock", "../gates.png"),
+    ("tuesday", "mock", "/mock/gates.png"), ("tuesday", "mock", "..%2f.png"), ("tuesday", "..", "gates.png"),
     ("tuesday", "mock/dataset/..", "gates.png"),
     ("../runs/tuesday", "mock", "gates.png"), ("", "", "gates.png"), ("monday", "finance", "gates.png"), ("tuesday", "mock", "a\n.png"),
 ])  # fmt: skip
