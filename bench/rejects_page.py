@@ -23,14 +23,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolscale.canonical import canonical_json
-from toolscale.dataset.arrow import REJECT_SCHEMA
+from toolscale.dataset.arrow import REJECT_SCHEMA, STAMP_SCHEMA
 from toolscale.records import GATES
 
 DAG = "synthesize_dataset"
 PLUGINS = Path(__file__).parents[1] / "plugins"
-SHARD_SCHEMA = pa.schema([
-    *REJECT_SCHEMA, ("dag_id", pa.string()), ("run_id", pa.string()), ("task_id", pa.string()), ("map_index", pa.int64()), ("shard", pa.string()),
-])  # fmt: skip
 WORDS = "please move what is missing from my savings account before the rent is due and tell me how much that leaves in both of them"
 INTENTS = [f"{verb}_{thing}" for verb in ("pay", "freeze", "dispute", "raise", "cancel") for thing in ("bill", "card", "charge", "order", "limit")]
 EVOLUTIONS = ("compose pay_bill", "constrain cover", "obscure card:freest", "correct card_2", "distract bill", "batch bills", "refuse limit")
@@ -71,7 +68,7 @@ def write_rejects(data: Path, rows: int, files: int, *, shards: int = 10) -> Non
         block = blocks[place % len(blocks)].set_column(0, "number", pa.array(range(shard * each, (shard + 1) * each), pa.int64()))
         labels: Row = {"dag_id": DAG, "run_id": run_id, "task_id": "finance.judge", "map_index": shard, "shard": f"finance-{shard:03d}"}
         for name, value in labels.items():
-            block = block.append_column(SHARD_SCHEMA.field(name), pa.repeat(pa.scalar(value, SHARD_SCHEMA.field(name).type), each))
+            block = block.append_column(STAMP_SCHEMA.field(name), pa.repeat(pa.scalar(value, STAMP_SCHEMA.field(name).type), each))
         path = folder / "finance" / "rejects" / f"finance-{shard:03d}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(block, path, compression="zstd", row_group_size=1_000)

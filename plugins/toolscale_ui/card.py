@@ -27,7 +27,7 @@ def _rewrite(token: Token, run: str, domain: str) -> None:
     if token.type == "image":
         name = str(token.attrs.get("src", "")).removeprefix("plots/")
         if PLOT.fullmatch(name):
-            token.attrSet("src", "plot?" + urlencode({"run": run, "domain": domain, "name": name}))
+            token.attrSet("src", "plot?" + urlencode({"run": run, "domain": domain, "name": name}, safe="/"))
         else:
             token.type, token.tag, token.content, token.children = "text", "", f"[{token.content}]", None
     elif token.type == "link_open":

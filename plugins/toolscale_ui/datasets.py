@@ -20,8 +20,8 @@ PAGE_RUNS = 20
 """Runs of one page."""
 
 TIERS = ("easy", "medium", "hard")
-PLOT = re.compile(r"[a-z][a-z0-9_-]*\.png")
-"""Names of images that a card may show; all lie in `plots/`."""
+PLOT = re.compile(r"(?:[A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+\.png")
+"""Images that a card may show; all lie in `plots/`, or one folder deeper."""
 
 
 @dataclass(frozen=True)

@@ -90,9 +90,9 @@ def task_url(run_id: str, task_id: str, map_index: int | None) -> str:
 
 
 def _bars(counts: Mapping[str, int]) -> list[tuple[str, int, float]]:
-    """Return gate, rejects and the length of its bar in percent, in the order of the gates."""
+    """Return gate, rejects and the length of its bar in percent, in the order of the gates. A bar that stands for anything can be seen."""
     most = max(counts.values(), default=0) or 1
-    return [(gate, counts[gate], round(100 * counts[gate] / most, 2)) for gate in sorted(counts, key=place)]
+    return [(gate, counts[gate], round(max(100 * counts[gate] / most, 2 * bool(counts[gate])), 2)) for gate in sorted(counts, key=place)]
 
 
 def _emptiness(rejects: Rejects, query: Query, page: Page) -> Emptiness:
@@ -100,7 +100,7 @@ def _emptiness(rejects: Rejects, query: Query, page: Page) -> Emptiness:
     if query.bound and query.dag_id != DAG_ID:
         return Emptiness("This Dag judges no tasks", f"Rejected tasks come from the Dag {DAG_ID}.", "Rejected tasks of all runs", "rejects")
     if page.there:
-        why = f"{page.there:,} rejected tasks do without them."
+        why = f"{page.there:,} rejected tasks match without them."
         return Emptiness("Nothing matches these filters", why, "Clear the filters", f"rejects?{query.cleared().text()}")
     if query.task_id:
         of_run = sum(rejects.counts(query.run_id).values())

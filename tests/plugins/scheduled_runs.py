@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.rejects_page import SHARD_SCHEMA
 from toolscale.canonical import canonical_json
+from toolscale.dataset.arrow import RUN_REJECT_SCHEMA
 from toolscale.records import GATES
 
 Row = dict[str, Any]
@@ -54,7 +54,7 @@ def write_shard(data: Path, run: str, run_id: str, index: int, rows: list[Row], 
     labels = {"dag_id": dag_id, "run_id": run_id, "task_id": f"finance.{task}", "map_index": index, "shard": shard}
     path = data / "runs" / run / "finance" / "rejects" / f"{shard}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist([row | labels for row in rows], schema=SHARD_SCHEMA), path)
+    pq.write_table(pa.Table.from_pylist([row | labels for row in rows], schema=RUN_REJECT_SCHEMA), path)
     return path
 
 

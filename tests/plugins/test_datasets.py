@@ -85,12 +85,13 @@ def test_a_card_is_rendered_without_its_header_and_with_its_plots(finished: Path
     assert run_id.startswith("manual__")
     assert "pretty_name" not in page
     assert "<h1>" in page and "<td>schema</td>" in page and "style=" not in page
-    assert '<img src="plot?run=tuesday&amp;domain=mock&amp;name=gates.png"' in page
-    assert open_datasets(finished).plot("tuesday", "mock", "gates.png") == (mock_dataset / "plots/gates.png").read_bytes()
+    assert '<img src="plot?run=tuesday&amp;domain=mock&amp;name=mock/gates.png"' in page
+    assert open_datasets(finished).plot("tuesday", "mock", "mock/gates.png") == (mock_dataset / "plots/mock/gates.png").read_bytes()
 
 
 @pytest.mark.parametrize(("run", "domain", "name"), [
-    ("tuesday", "mock", "../manifest.json"), ("tuesday", "mock", "..%2f.png"), ("tuesday", "..", "gates.png"),
+    ("tuesday", "mock", "../manifest.json"), ("tuesday", "mock", "../gates.png"),
+    ("tuesday", "mock", "/mock/gates.png"), ("tuesday", "mock", "..%2f.png"), ("tuesday", "..", "gates.png"),
     ("tuesday", "mock/dataset/..", "gates.png"),
     ("../runs/tuesday", "mock", "gates.png"), ("", "", "gates.png"), ("monday", "finance", "gates.png"), ("tuesday", "mock", "a\n.png"),
 ])  # fmt: skip

@@ -12,7 +12,7 @@ from toolscale_ui.folder import DataFolder
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import COLUMNS, Rejects
 
-from bench.rejects_page import SHARD_SCHEMA
+from toolscale.dataset.arrow import RUN_REJECT_SCHEMA
 from toolscale.errors import StorageError
 
 
@@ -151,4 +151,4 @@ def test_a_folder_that_is_not_there_yet_is_empty_and_one_that_cannot_be_read_is_
 
 
 def test_the_columns_are_those_that_the_pipeline_writes() -> None:
-    assert tuple(COLUMNS) == tuple(SHARD_SCHEMA.names)
+    assert tuple(COLUMNS) == tuple(RUN_REJECT_SCHEMA.names)

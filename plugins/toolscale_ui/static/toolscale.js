@@ -39,12 +39,25 @@ function leave(link) {
   around.dispatchEvent(new around.PopStateEvent("popstate"));
 }
 
+// Nor may it open anything: the page around us opens other people's pages.
+function visit(link) {
+  const outer = around.document.createElement("a");
+  Object.assign(outer, { href: link.href, target: "_blank", rel: "noopener noreferrer" });
+  around.document.body.append(outer);
+  outer.click();
+  outer.remove();
+}
+
 function clicked(event) {
   const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
   const link = event.target.closest("a");
   if (link && "airflow" in link.dataset && around && plain) {
     event.preventDefault();
     return leave(link);
+  }
+  if (link && around && plain && link.origin !== location.origin) {
+    event.preventDefault();
+    return visit(link);
   }
   const button = event.target.closest("button[data-copy]");
   if (button) return copy(button);
