@@ -120,6 +120,19 @@ class Cluster:
     settings: Mapping[str, str]
     machines: Mapping[str, AirflowHome]
 
+    @property
+    def data(self) -> str:
+        """The URL of the folder of runs."""
+        return self.settings["TOOLSCALE_DATA"]
+
+    def read(self, folder: str) -> dict[str, bytes]:
+        """The files of a folder on S3, by their paths in it."""
+        from s3fs import S3FileSystem
+
+        key, secret, endpoint = (self.settings[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3"))
+        store, root = S3FileSystem(key=key, secret=secret, endpoint_url=endpoint), folder.removeprefix("s3://")
+        return {path.removeprefix(f"{root}/"): store.cat_file(path) for path in store.find(root)}
+
 
 def start(stack: ExitStack, home: AirflowHome, name: str, *words: str, log_port: int) -> Service:
     """One process of Airflow. Its logs are served on a port of its own, because all machines are one."""

@@ -116,6 +116,7 @@ def main() -> None:
 
     folder, environments = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     sys.dont_write_bytecode = True
+    sys.path.insert(0, str(folder))  # as the DAG processor does
     bag = DagBag(folder)
     files = sorted(folder.glob("*.py"))
     unstable = {path.name: check_dag_file_stability(str(path)).get_error_format_dict(str(path), None) for path in files}

@@ -13,6 +13,7 @@ from typing import Any
 from homes import ROOT, AirflowHome
 
 LONGEST = 80
+MOST_RUNS = 4
 IMPORTABLE = ("airflow.sdk.", "airflow.providers.standard.")
 
 
@@ -21,9 +22,10 @@ def broken_rules(folder: Path, home: AirflowHome) -> dict[str, list[str]]:
     facts = facts_of(folder, home)
     pools = {"default_pool", *json.loads((ROOT / "pools.json").read_text())}
     broken: dict[str, list[str]] = {}
+    parts = parts_of(folder)
     for path in sorted(folder.glob("*.py")):
         dags = [dag for dag in facts["dags"] if dag["file"] == path.name]
-        lines = [*text_rules(path), *found_rules(path.name, facts, dags), *(line for dag in dags for line in dag_rules(dag, pools))]
+        lines = [*text_rules(path, parts), *found_rules(path.name, facts, dags), *(line for dag in dags for line in dag_rules(dag, pools))]
         if lines:
             broken[path.name] = lines
     return broken
@@ -37,11 +39,18 @@ def facts_of(folder: Path, home: AirflowHome) -> dict[str, Any]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def text_rules(path: Path) -> Iterator[str]:
+def parts_of(folder: Path) -> set[str]:
+    """Names of modules that DAG files share: those that .airflowignore keeps from being read as DAG files."""
+    ignore = folder / ".airflowignore"
+    lines = ignore.read_text().splitlines() if ignore.exists() else []
+    return {line.removesuffix(".py") for line in lines if line and not line.startswith("#")}
+
+
+def text_rules(path: Path, parts: Set[str]) -> Iterator[str]:
     """Rules that the text alone can break."""
     text = path.read_text()
-    if not path.name.endswith("_dag.py"):
-        yield "is not named *_dag.py"
+    if not path.name.endswith("_dag.py") and path.stem not in parts:
+        yield "is neither named *_dag.py nor listed in .airflowignore"
     if (lines := len(text.splitlines())) > LONGEST:
         yield f"has {lines} lines, more than {LONGEST}"
     try:
@@ -49,7 +58,7 @@ def text_rules(path: Path) -> Iterator[str]:
     except SyntaxError:
         return  # Airflow's import error tells it
     for name in top_level_imports(tree):
-        if name.partition(".")[0] not in sys.stdlib_module_names and not f"{name}.".startswith(IMPORTABLE):
+        if name.partition(".")[0] not in sys.stdlib_module_names | parts and not f"{name}.".startswith(IMPORTABLE):
             yield f"imports {name} at top level"
 
 
@@ -68,8 +77,8 @@ def found_rules(name: str, facts: dict[str, Any], dags: list[dict[str, Any]]) ->
     """Rules about what importing a file gives and does."""
     if name in facts["errors"]:
         yield f"cannot be imported: {facts['errors'][name].strip().splitlines()[-1]}"
-    elif not dags:
-        yield "holds no DAG"
+    elif bool(dags) != name.endswith("_dag.py"):
+        yield "holds a DAG and is not named *_dag.py" if dags else "holds no DAG"
     if name in facts["unstable"]:
         yield "differs at each import: " + " ".join(line for line in facts["unstable"][name].splitlines() if line.startswith("Code:"))
     yield from (f"at import: {act}" for act in facts["acts"][name] if not act.startswith("import error"))
@@ -83,8 +92,8 @@ def dag_rules(dag: dict[str, Any], pools: Set[str]) -> Iterator[str]:
         yield f"{dag['dag_id']} has no doc_md"
     if dag["catchup"]:
         yield f"{dag['dag_id']} catches up"
-    if dag["max_active_runs"] != 1:
-        yield f"{dag['dag_id']} has max_active_runs={dag['max_active_runs']}, not 1"
+    if dag["max_active_runs"] > MOST_RUNS:
+        yield f"{dag['dag_id']} has max_active_runs={dag['max_active_runs']}, more than {MOST_RUNS}"
     for task in dag["tasks"]:
         name = f"{dag['dag_id']}.{task['task_id']}"
         if task["owner"] in ("", "airflow"):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from cluster import Cluster, cluster, missing_servers
 from homes import TRIAL_DAGS
 from rest import AirflowClient
+
+from toolscale.dataset.places import files_in
+from toolscale.dataset.runs import run_name
 
 pytestmark = [
     pytest.mark.xdist_group("celery"),
@@ -41,3 +45,13 @@ def test_no_machine_needs_a_secret_of_its_own(two_machines: Cluster) -> None:
 def test_a_stranger_sees_nothing(two_machines: Cluster) -> None:
     with AirflowClient.of(two_machines.url) as stranger:
         assert stranger.http.get("/api/v2/dags").status_code == 401
+
+
+def test_a_nightly_run_over_celery_and_s3_gives_the_bytes_of_synthesize(two_machines: Cluster, mock_dataset: Path) -> None:
+    admin = two_machines.admin
+    admin.wait_for_dag("synthesize_dataset")
+    run_id = admin.trigger("synthesize_dataset", {"domains": ["mock"], "tasks": 12, "publish": "never"})
+    admin.wait("synthesize_dataset", run_id, seconds=300)
+    dataset = admin.xcom("synthesize_dataset", run_id, "collect")["dataset"]
+    assert dataset == f"{two_machines.data}/runs/{run_name(run_id)}/dataset"
+    assert two_machines.read(dataset) == {path: (mock_dataset / path).read_bytes() for path in files_in(mock_dataset)}

@@ -46,7 +46,7 @@ trial()
 '''
 TOP = "\nPOLICY ="
 BAD = {
-    "name": ("trial.py", "", "", "is not named *_dag.py"),
+    "name": ("trial.py", "", "", "is neither named *_dag.py"),
     "long": ("long_dag.py", "trial()\n", "trial()\n" + "\n" * 60, f"has 93 lines, more than {LONGEST}"),
     "syntax": ("syntax_dag.py", "trial()\n", "trial(\n", "cannot be imported: SyntaxError: '(' was never closed"),
     "import": ("import_dag.py", TOP, f"\nimport no_such_module{TOP}", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
@@ -58,7 +58,7 @@ BAD = {
     "tags": ("tags_dag.py", 'tags=["trial"], ', "", "tags has no tags"),
     "doc": ("doc_dag.py", "doc_md=__doc__,", "", "doc has no doc_md"),
     "catchup": ("catchup_dag.py", "catchup=False", "catchup=True", "catchup catches up"),
-    "runs": ("runs_dag.py", "max_active_runs=1, ", "", "runs has max_active_runs=16, not 1"),
+    "runs": ("runs_dag.py", "max_active_runs=1, ", "", "runs has max_active_runs=16, more than 4"),
     "owner": ("owner_dag.py", '"owner": "data", ', "", "owner.each has no owner of ours"),
     "pool": ("pool_dag.py", 'pool="judging"', 'pool="judgign"', "pool.each wants the pool judgign, which is not in pools.json"),
     "retries": ("retries_dag.py", '"retries": 2, ', "", "retries.each has no retry policy"),
@@ -105,6 +105,10 @@ def spoiled(airflow_home: AirflowHome, tmp_path_factory: pytest.TempPathFactory)
 @pytest.mark.parametrize("name", DAG_FILES)
 def test_dag_file_keeps_the_rules(name: str, ours: dict[str, list[str]]) -> None:
     assert ours.get(name, []) == []
+
+
+def test_both_dags_are_there(ours: dict[str, list[str]]) -> None:
+    assert {"publish_dataset_dag.py", "synthesize_dataset_dag.py"} <= set(DAG_FILES) and not ours
 
 
 def test_a_good_file_breaks_no_rule(spoiled: dict[str, list[str]]) -> None:

@@ -29,12 +29,13 @@ def synthesize(admin: AirflowClient, publish: str) -> str:
 
 
 def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
-    """Wait until a person is asked; what is asked."""
+    """Wait until a person is asked; what is asked. An answer before the task waits for one is lost on Airflow 3.3.2."""
     end = time.monotonic() + 90
-    while not (asked := admin.get(f"dags/{PUBLISH}/dagRuns/{run_id}/hitlDetails")["hitl_details"]):
+    while states(admin, run_id)["approve"][0] != "awaiting_input":
         assert time.monotonic() < end, admin.report(PUBLISH, run_id)
         time.sleep(0.5)
-    return dict(asked[0])
+    (asked,) = admin.get(f"dags/{PUBLISH}/dagRuns/{run_id}/hitlDetails")["hitl_details"]
+    return dict(asked)
 
 
 def answer(admin: AirflowClient, run_id: str, option: str, **fields: Any) -> None:
