@@ -31,7 +31,7 @@ test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, te
 	$(BIN)/python -m pytest
 
 bench: install ## Measure throughput: ratios and medians in one run.
-	$(BIN)/python -m bench
+	PYTHONPATH=tests/airflow $(BIN)/python -m bench
 
 lint: $(VENV)/dev.stamp ## Check style, types and generated schemas; changes nothing.
 	$(BIN)/ruff check .

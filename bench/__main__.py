@@ -19,6 +19,8 @@ from rich.table import Table
 from bench.floor import Floor, UnsharedStates, measure_floor
 from bench.memory import run_measured
 from bench.naive import NaiveStates
+from bench.nightly import HEALTHY, RUN, time_nightly
+from bench.rejects_page import FIRST_PAINT, measure_pages
 from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
 from toolscale.environment import Environment, World, load_environment, populate
 from toolscale.records import Candidate, Judged
@@ -152,6 +154,7 @@ def main(domain: str, candidates: int, naive: int) -> None:
     judged = base.judged
     slow = time_naive(environment, naive)
     accepted = [one for one in judged if one.verdict.accepted]
+    healthy, run, same = time_nightly(domain, 396)
     killed = sorted(one.verdict.mutants_killed for one in accepted)
     lines = [
         ("plain candidates a second on one core, accepted and rejected", base.rate, ">=", 150.0),
@@ -167,6 +170,10 @@ def main(domain: str, candidates: int, naive: int) -> None:
         ("live mutants an accepted task, median", float(statistics.median(killed)), ">=", 12.0),
         (f"seconds for make dataset DOMAIN={domain}, after installation", wall, "<=", 40.0),
         ("MB of all its processes together", memory, "<=", 500.0),
+        ("seconds until make airflow is healthy", healthy, "<=", HEALTHY),
+        ("seconds for a nightly run of 396 tasks, from its trigger", run, "<=", RUN),
+        ("share of its files that are byte for byte those of make dataset", same, ">=", 1.0),
+        ("seconds for the first page over 200,000 rejects", measure_pages(200_000, 200)[0], "<=", FIRST_PAINT),
     ]
     table = Table(title=f"{domain}: {len(judged)} candidates, {len(accepted)} accepted; {platform.machine()}, Python {platform.python_version()}")
     for heading in ("what", "measured", "promised", ""):

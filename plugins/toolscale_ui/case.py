@@ -157,9 +157,13 @@ def _survivor(value: Any, failed: set[str]) -> Survivor | None:
     calls = value.get("calls") if isinstance(value, dict) else None
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
         return None
-    wrong, right = "mutants_killed" in failed, "equivalents_accepted" in failed
-    title = "Surviving mutant" if wrong else "Rejected equivalent" if right else "Deciding trajectory"
-    what = "a wrong trajectory that scored 1" if wrong else "a right trajectory that scored 0" if right else "the trajectory that decided"
+    title, what = "Deciding trajectory", "the trajectory that decided"
+    if value.get("operator") == "other_reading":
+        title, what = "Other reading", "what an agent does that takes the request for the other row"
+    elif "mutants_killed" in failed:
+        title, what = "Surviving mutant", "a wrong trajectory that scored 1"
+    elif "equivalents_accepted" in failed:
+        title, what = "Rejected equivalent", "a right trajectory that scored 0"
     made = [Call(str(call.get("name")), _arguments(call.get("arguments", {})), None) for call in calls]
     return Survivor(title, what, str(value.get("operator") or ""), made, str(value.get("answer") or ""))
 

@@ -61,7 +61,7 @@ class AirflowClient:
         """Start a run with `conf`; its run id."""
         answer = self.http.post(f"/api/v2/dags/{quote(dag_id)}/dagRuns", json={"logical_date": None, "conf": dict(conf or {}), **fields})
         assert answer.is_success, f"trigger {dag_id}: {answer.status_code} {answer.text}"
-        return answer.json()["dag_run_id"]
+        return str(answer.json()["dag_run_id"])
 
     def wait(self, dag_id: str, run_id: str, state: str = "success", seconds: float = 180.0) -> dict[str, Any]:
         """Wait until a run is done; the run. Raises with the states and logs of what failed if it ends in another state than `state`."""
@@ -70,7 +70,7 @@ class AirflowClient:
             assert time.monotonic() < end, f"{dag_id} {run_id} is {run['state']} after {seconds:.0f} s\n{self.report(dag_id, run_id)}"
             time.sleep(0.5)
         assert run["state"] == state, f"{dag_id} {run_id}: {run['state']}\n{self.report(dag_id, run_id)}"
-        return run
+        return dict(run)
 
     def tasks(self, dag_id: str, run_id: str) -> list[dict[str, Any]]:
         """All task instances of a run, by task and map index."""

@@ -39,7 +39,7 @@ tables:
       is_calm: {type: bool}
 """)
 )
-WORLD = WorldSpec(title="Pets", description="", version="1", now="2026-03-16T09:30:00")
+WORLD = WorldSpec(title="Pets", description="", version="1", license="mit", now="2026-03-16T09:30:00")
 OWNERS = """
   - table: owners
     count: 10

@@ -51,7 +51,7 @@ def test_a_case_about_another_row_disagrees(court: Court) -> None:
     candidate = first(court, "renew_due_first")
     other = candidate.model_copy(update={"bindings": {**candidate.bindings, "loan": (("ln_1001",),)}})
     (key,) = candidate.bindings["loan"]
-    assert failures(court, other)["case_agrees"] == f"loan: the case is about [('ln_1001',)], the agent chose [{key!r}]"
+    assert failures(court, other)["case_agrees"] == f"loan: the case is about ln_1001, the agent chose {' '.join(key)}"
 
 
 def test_a_tie_is_ambiguous(court: Court, plant: OpenCourt) -> None:
@@ -81,7 +81,7 @@ def test_a_row_that_fits_all_that_is_said_is_ambiguous(court: Court, plant: Open
 
     changed = plant(*edits, rows=with_second_copy)
     found = failures(changed, first(changed, "renew_due_first"))
-    assert found["unambiguous"].startswith("loan could be ('ln_") and found["unambiguous"].endswith("which ends in another state")
+    assert found["unambiguous"].startswith("loan could be ln_") and found["unambiguous"].endswith("which ends in another state")
 
 
 def ambiguities(court: Court, intent_id: str) -> list[str]:
@@ -95,7 +95,7 @@ def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) 
     edit = "where: loan.status = 'open'"
     changed = plant(("intents.yaml", edit + "\n        first", edit + " AND loan.renewals = 0\n        first"))
     found = ambiguities(changed, "renew_due_first")
-    assert any(finding.startswith("loan could be ('ln_") for finding in found)
+    assert any(finding.startswith("loan could be ln_") for finding in found)
 
 
 def test_a_paid_row_does_not_hide_that_others_are_missing_from_a_set(court: Court, plant: OpenCourt) -> None:
@@ -130,7 +130,7 @@ def test_a_superlative_passes_over_no_row_but_those_that_a_tool_refuses(court: C
 
     edit = "where: loan.status = 'open'"
     changed = plant(("intents.yaml", edit + "\n        first", edit + " AND loan.renewals = 0\n        first"), rows=three_loans)
-    assert failures(changed, candidate) == {"unambiguous": "loan could be ('ln_9002',), which ends in another state"}
+    assert failures(changed, candidate) == {"unambiguous": "loan could be ln_9002, which ends in another state"}
 
 
 def test_every_argument_has_its_mutants(plant: OpenCourt) -> None:

@@ -40,7 +40,7 @@ EXACTLY = "in a way that reads back as exactly that"
 NO_DAY = f"does not say first_on = '2026-04-01' {EXACTLY}"
 NOT_SAID = {"grounded": "the request does not say amount_cents = 2999 in a way that reads back as exactly that"}
 UNASKED = {"grounded": "the request asks nothing, and the text The Ninth Gate Keeper must be told"}
-NOT_OPEN = {"grounded": "the request lacks the cue 'open' of loan", "unambiguous": "loan could be ('ln_1058',), which ends in another state"}
+NOT_OPEN = {"grounded": "the request lacks the cue 'open' of loan", "unambiguous": "loan could be ln_1058, which ends in another state"}
 TOOL_NAMED = {
     "grounded": "the request says 'pay_fees', which the plan knows nothing of",
     "not_leaked": "the request names the tool pay_fees",
@@ -317,7 +317,7 @@ def returned_copy(rows: Rows) -> Rows:
             [(INTENTS, "{is: members, by: identity}", "{is: members, by: identity, where: member.status = 'active'}")],
             suspended_double,
             "pay_some_fees",
-            {"unambiguous": "member could be ('mbx1002',), which ends in another state"},
+            {"unambiguous": "member could be mbx1002, which ends in another state"},
             id="same description, other status",
         ),
         pytest.param([*NAMED], second_copy, "renew_due_first", {"unambiguous": "2 rows fit loan equally well"}, id="same description"),
@@ -332,7 +332,7 @@ def returned_copy(rows: Rows) -> Rows:
             [*NAMED, HIDES, (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= :today AND loan.renewals < 3")],
             second_copy,
             "renew_due_first",
-            {"unambiguous": "loan could be ('ln_10499',), which no tool shows"},
+            {"unambiguous": "loan could be ln_10499, which no tool shows"},
             id="a row hidden by the finder",
         ),
         pytest.param(
@@ -340,8 +340,8 @@ def returned_copy(rows: Rows) -> Rows:
             second_copy,
             "return_all",
             {
-                "case_agrees": "loan: the case is about [('ln_1001',), ('ln_10019',), ('ln_1004',), ('ln_10049',), ('ln_1007',), ('ln_10079',), "
-                "('ln_1010',), ('ln_10109',)], the agent chose [('ln_1001',), ('ln_1004',), ('ln_1007',), ('ln_1010',)]",
+                "case_agrees": "loan: the case is about ln_1001, ln_10019, ln_1004, ln_10049, ln_1007, ln_10079, "
+                "ln_1010, ln_10109, the agent chose ln_1001, ln_1004, ln_1007, ln_1010",
                 "unambiguous": "loan could be 8 rows, which no tool shows",
             },
             id="a row of a set hidden by the finder",

@@ -40,7 +40,7 @@ REJECT_SCHEMA = pa.schema({
     "failed": _records(gate=STRING, finding=STRING), "verdict": VERDICT, "golden_calls": CALLS, "expected_row_changes": STRING,
     "actual_row_changes": STRING, "survivor": STRING, "environment_hash": STRING, "candidate": STRING, "reproduce": STRING,
 }.items())  # fmt: skip
-"""A rejected candidate. `survivor` is the wrong trajectory that scored 1, or the right one that scored 0, as JSON."""
+"""A rejected candidate. `survivor` is the wrong trajectory that scored 1, the right one that scored 0, or that of another reading, as JSON."""
 
 STAMP_SCHEMA = pa.schema({"dag_id": STRING, "run_id": STRING, "task_id": STRING, "map_index": INT, "shard": STRING}.items())
 """By which task of which run a candidate was judged. A task that is not mapped has the map index -1."""

@@ -100,7 +100,9 @@ def _share(part: int, whole: int) -> float:
 
 def _has_survivor(row: Row) -> bool:
     """Whether a wrong trajectory scored 1. A candidate of which too few could be tried fails the same gate, without a survivor."""
-    return row["survivor"] is not None and any(failed["gate"] == "mutants_killed" for failed in row["failed"])
+    if row["survivor"] is None or json.loads(row["survivor"])["operator"] == "other_reading":
+        return False
+    return any(failed["gate"] == "mutants_killed" for failed in row["failed"])
 
 
 def _duplicates(tasks: Sequence[Row]) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from toolscale.dataset.folder import Reading, read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.places import local_copy, open_place
+from toolscale.dataset.quality import count_quality
 from toolscale.dataset.storage import file_hash
 from toolscale.dataset.versions import tag_of
 from toolscale.errors import UsageError
 from toolscale.publish import publish_dataset
-from toolscale.records import Manifest
 
 
 def inspect_dataset(dataset: str | None, repo: str | None, publish: str) -> dict[str, Any]:
@@ -20,9 +21,10 @@ def inspect_dataset(dataset: str | None, repo: str | None, publish: str) -> dict
         raise UsageError("dataset is empty, and no run of synthesize_dataset triggered this one; give the path or URL of a dataset")
     if not repo and publish == "auto":
         raise UsageError("publish is auto, and there is no repository; set TOOLSCALE_REPO to owner/name, or fill in repo")
-    manifest = read_manifest(open_place(dataset))
-    tag = tag_of(manifest)
-    return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "body": _body(manifest, dataset, repo, tag)}
+    with local_copy(open_place(dataset)) as folder:
+        reading = read_dataset(folder)
+    tag = tag_of(reading.manifest)
+    return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "body": _body(reading, dataset, repo, tag)}
 
 
 def push_dataset(dataset: str, repo: str | None) -> dict[str, Any]:
@@ -40,21 +42,21 @@ def push_dataset(dataset: str, repo: str | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _body(manifest: Manifest, dataset: str, repo: str | None, tag: str) -> str:
+def _body(reading: Reading, dataset: str, repo: str | None, tag: str) -> str:
     """Return what a person should see before publishing, as Markdown: what, where to, and the figures of every domain."""
-    rows = [
-        f"| {domain} | {part.counts['accepted']:,} of {part.tasks:,} | {part.counts['candidates']:,} | {_failures(part.gates)} | {part.seed} |"
-        for domain, part in manifest.domains.items()
-    ]
-    return "\n".join([
+    lines = [
         f"**{tag}** to **{repo or 'no repository: fill one in below'}**, from `{dataset}`.",
         "",
-        "| domain | tasks | candidates judged | failed most | seed |",
-        "|---|--:|--:|---|--:|",
-        *rows,
-        "",
-        "Approving pushes one commit and a tag. Rejecting, or no answer within 20 hours, pushes nothing.",
-    ])  # fmt: skip
+        "| domain | tasks | candidates judged | accepted | kill rate | repeated tasks | failed most | seed |",
+        "|---|--:|--:|--:|--:|--:|---|--:|",
+    ]
+    for domain, part in reading.manifest.domains.items():
+        found = count_quality(reading.domains[domain], part.tasks)
+        lines.append(
+            f"| {domain} | {part.counts['accepted']:,} of {part.tasks:,} | {part.counts['candidates']:,} | {found['accepted_share']:.1%} | "
+            f"{found['kill_rate']:.2%} | {found['duplicates']:g} | {_failures(part.gates)} | {part.seed} |"
+        )
+    return "\n".join([*lines, "", "Approving pushes one commit and a tag. Rejecting, or no answer within 20 hours, pushes nothing."])
 
 
 def _failures(gates: Mapping[str, Mapping[str, int]]) -> str:

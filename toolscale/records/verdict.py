@@ -51,9 +51,9 @@ class Judged(Record):
     verdict: Verdict
     task: Task | None = None
     actual_row_changes: tuple[RowChange, ...] | None = None
-    """The row changes of the trajectory that decided against the candidate (a surviving mutant, a rejected equivalent)."""
+    """The row changes of the trajectory that decided against the candidate (a surviving mutant, a rejected equivalent, another reading)."""
     details: dict[str, Any] = Field(default_factory=dict)
-    """The surviving mutant or the rejected equivalent: `operator`, `calls`, `answer`."""
+    """The surviving mutant, the rejected equivalent, or what another reading of the request does: `operator`, `calls`, `answer`."""
 
 
 class Grade(Record):

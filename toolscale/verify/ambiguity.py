@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from toolscale.environment import Environment, World
 from toolscale.language import contains_words
+from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.names import Bind, bind_select, binds_of, bound_values, compile_statement, conjuncts, parse_expression, relation_key
 from toolscale.tasks.compiler import starting_scope
@@ -24,6 +25,15 @@ ALTERNATIVES = 12
 """How many other rows are tried per role, in the order of the superlative."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class OtherReading:
+    """What else a request could mean."""
+
+    finding: str
+    calls: tuple[ToolCall, ...] | None = None
+    """The writes of an agent that reads it so; None if it cannot be carried out."""
+
+
 class Ambiguity:
     """Finds other readings of a request on the database. The statements are compiled once per role and set of conjuncts that a text states."""
 
@@ -35,8 +45,8 @@ class Ambiguity:
         self._conjuncts: dict[tuple[str, str], tuple[str, ...]] = {}
         self._words: dict[str, tuple[tuple[str | None, ...], bool]] = {}
 
-    def find(self, subject: Subject, recorder: Recorder) -> str | None:
-        """Return the role that could mean another row, and which, or None."""
+    def find(self, subject: Subject, recorder: Recorder) -> OtherReading | None:
+        """Return a role that could mean another row, which, and what would come of it; or None."""
         for name, role in subject.plan.roles.items():
             if name not in subject.recording.chosen:
                 continue
@@ -46,27 +56,27 @@ class Ambiguity:
             else:
                 readings = [[key] for key in self._fitting(subject, role)][:ALTERNATIVES]
             for reading in readings:
-                finding = self._other_end(subject, recorder, role, reading)
-                if finding is not None:
-                    return finding
+                other = self._other_end(subject, recorder, role, reading)
+                if other is not None:
+                    return other
         return None
 
-    def _other_end(self, subject: Subject, recorder: Recorder, role: RolePlan, keys: list[tuple[Any, ...]]) -> str | None:
+    def _other_end(self, subject: Subject, recorder: Recorder, role: RolePlan, keys: list[tuple[Any, ...]]) -> OtherReading | None:
         forced = {role.name: [dict(zip(role.key, key, strict=True)) for key in keys]}
-        meant = f"{role.name} could be {keys[0] if len(keys) == 1 else f'{len(keys)} rows' if keys else 'no row'}"
+        meant = f"{role.name} could be {' '.join(map(str, keys[0])) if len(keys) == 1 else f'{len(keys)} rows' if keys else 'no row'}"
         recorder.world.reset()
         try:
             other = recorder.record(subject.plan, dataclasses.replace(subject.inputs, forced=forced))
         except Invisible:
-            return f"{meant}, which no tool shows"
+            return OtherReading(f"{meant}, which no tool shows")
         except Rejection as rejection:
             if rejection.gate == "lawful":
-                return f"{meant}, for which the request is allowed"
-            return f"{meant}, for which {rejection.finding}" if rejection.gate == "unambiguous" else None
+                return OtherReading(f"{meant}, for which the request is allowed")
+            return OtherReading(f"{meant}, for which {rejection.finding}") if rejection.gate == "unambiguous" else None
         if subject.states.of(other.write_calls).changes not in subject.accepted:
-            return f"{meant}, which ends in another state"
+            return OtherReading(f"{meant}, which ends in another state", other.write_calls)
         if [(f.kind, f.value) for f in other.facts] != [(f.kind, f.value) for f in subject.facts]:
-            return f"{meant}, for which other facts are true"
+            return OtherReading(f"{meant}, for which other facts are true", other.write_calls)
         return None
 
     def _fitting(self, subject: Subject, role: RolePlan) -> list[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from toolscale.language import contains_words, mentions, states
@@ -126,5 +127,9 @@ def disagreement(subject: Subject) -> str | None:
         chosen = {tuple(row[column] for column in role.key) for row in rows}
         agrees = chosen <= picked if role.role.take == "any" else chosen == picked
         if not agrees:
-            return f"{name}: the case is about {sorted(picked)}, the agent chose {sorted(chosen)}"
+            return f"{name}: the case is about {_listed(picked)}, the agent chose {_listed(chosen)}"
     return None
+
+
+def _listed(keys: Iterable[tuple[object, ...]]) -> str:
+    return ", ".join(sorted(" ".join(map(str, key)) for key in keys)) or "no row"

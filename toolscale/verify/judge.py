@@ -181,7 +181,9 @@ class Judge:
         gate("case_agrees", disagreement(subject), "the agent found the rows of the case")
         findings["engines_agree"] = self._engines_agree(subject)
         gate("grounded", ungrounded(subject), "every said value reads back as itself")
-        gate("unambiguous", outdated(subject) or self._ambiguity.find(subject, self.recorder), "no other row fits what is said")
+        stale = outdated(subject)
+        reading = None if stale else self._ambiguity.find(subject, self.recorder)
+        gate("unambiguous", stale or (reading.finding if reading else None), "no other row fits what is said")
         rule, invariant = self._laws.broken(subject, self.recorder)
         rule = rule or self._laws.allowed(subject, self.recorder)
         gate("lawful", rule, "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken")
@@ -196,6 +198,8 @@ class Judge:
         lazy = f"an agent that does not do the task scores 1: {idle.describe()}" if idle else None
         gate("idle_fails", lazy, "lazy agents score 0")
         killed, accepted = self._mutate(subject, mutants, list(equivalents(subject, other_orders)), rng, gate, details)
+        if not details and reading is not None and reading.calls is not None:
+            details |= self._told_of(Trajectory(operator="other_reading", label="open", calls=reading.calls))
         findings["deterministic"] = self._deterministic(subject, asked)
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
         findings["solvable"] = ("not_run", "no model is configured")
@@ -300,9 +304,13 @@ class Judge:
         )
         decisive = survivor or refused
         if decisive is not None:
-            details |= {"operator": decisive.operator, "calls": [c.model_dump() for c in decisive.calls], "answer": decisive.answer}
-            details["row_changes"] = self._changes_of(decisive)
+            details |= self._told_of(decisive)
         return killed, len(right)
+
+    def _told_of(self, decisive: Trajectory) -> dict[str, Any]:
+        """What a verdict says of the trajectory that decided it."""
+        calls = [call.model_dump() for call in decisive.calls]
+        return {"operator": decisive.operator, "calls": calls, "answer": decisive.answer, "row_changes": self._changes_of(decisive)}
 
     def _why_refused(self, subject: Subject, trajectory: Trajectory) -> str:
         return f"{trajectory.describe()} ({subject.text_finding(subject.answer_of(trajectory)) or 'other end state'})"
