@@ -11,9 +11,11 @@ Without a seed, a scheduled night has a seed of its own, which a backfill of tha
 
 from __future__ import annotations
 
+import os
+
 from airflow.sdk import Metadata, Param, dag, get_current_context, setup, task, teardown
 from synthesize_domain import synthesize_domain
-from toolscale_house import DEFAULTS, VERIFIED, data_root, domains
+from toolscale_house import DEFAULTS, VERIFIED, domains
 
 PARAMS = {
     "domains": Param(["finance"], type="array", items={"type": "string", "enum": domains()}, examples=domains(), minItems=1, uniqueItems=True,
@@ -32,10 +34,10 @@ def synthesize_dataset():
     @setup
     @task
     def order() -> str:
-        from toolscale.pipeline.runs import order_of, order_run
+        from toolscale.pipeline.runs import data_root, order_of, order_run
 
         context = get_current_context()
-        return order_run(data_root(), order_of(context["dag_run"], context["params"]))
+        return order_run(data_root(os.environ["AIRFLOW_HOME"]), order_of(context["dag_run"], context["params"]))
 
     @task(trigger_rule="none_failed_min_one_success", outlets=[VERIFIED])
     def collect(run: str):

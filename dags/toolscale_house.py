@@ -1,4 +1,4 @@
-"""What the DAGs of ToolScale share: assets, retries, where data lies, who is told of a failure."""
+"""What the DAGs of ToolScale share: assets, retries, the domains, who is told of a failure."""
 
 from __future__ import annotations
 
@@ -24,11 +24,6 @@ RETRIES = ExceptionRetryPolicy(
 def domains() -> list[str]:
     """The domains that can be chosen: the names of the folders in environments/."""
     return sorted(path.parent.name for path in (Path(__file__).resolve().parents[1] / "environments").glob("*/environment.yaml"))
-
-
-def data_root() -> str:
-    """Where runs are kept: a path or a URL."""
-    return os.environ.get("TOOLSCALE_DATA") or str(Path(os.environ["AIRFLOW_HOME"]) / "var" / "data")
 
 
 def repository() -> str | None:

@@ -155,6 +155,16 @@ def test_an_unfinished_run_keeps_its_scratch(tmp_path: Path) -> None:
     assert run_at(run).world("mock").is_dir()
 
 
+def test_a_task_that_is_cleared_after_a_complete_run_says_what_to_clear(tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    judge_all(run)
+    assemble_domain(run, "mock")
+    collect_run(run)
+    close_run(run)
+    with pytest.raises(DatasetError, match=r"environments/mock is gone, as after a complete run; clear mock.build with all that follows it$"):
+        plan_round(run, "mock", 0, "mock.judge")
+
+
 def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     build_domain(run, "mock")

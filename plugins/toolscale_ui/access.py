@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
@@ -16,7 +14,9 @@ from toolscale_ui.rejects import DAG_ID
 
 def data_url() -> str:
     """Return where the scheduled runs lie: TOOLSCALE_DATA, a path or a URL of fsspec."""
-    return os.environ.get("TOOLSCALE_DATA") or str(Path(AIRFLOW_HOME) / "var" / "data")
+    from toolscale.dataset.runs import data_root
+
+    return data_root(AIRFLOW_HOME)
 
 
 def authorized_app() -> FastAPI:

@@ -67,7 +67,7 @@ def test_a_run_from_the_form_turns_green_and_its_shards_show_their_rejects(live_
         frame.get_by_role("link", name=str(CANDIDATE), exact=True).click()
         case = our_frame(page, "case")
         expect(case.get_by_role("heading", name=f"Candidate {CANDIDATE}")).to_be_visible()
-        expect(case.get_by_text("which ends in another state")).to_be_visible()
+        expect(case.get_by_text("which ends in another state").first).to_be_visible()
         expect(case.locator("tr.differs .actual").first).to_be_visible()
         expect(case.get_by_text(f"toolscale judge finance {CANDIDATE} --seed {SEED}")).to_be_visible()
         keep(page, "case-difference")
@@ -82,6 +82,7 @@ def approve(page: Page, repo: str) -> None:
     page.get_by_role("link", name="Publish this dataset?").first.click()
     expect(page.get_by_role("cell", name=f"{TASKS} of {TASKS}")).to_be_visible()
     page.locator("input[name=element_repo]").fill(repo)
+    page.wait_for_timeout(5_000)  # see test_publish.question
     keep(page, "approval")
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_text("Success", exact=True).first).to_be_visible(timeout=60_000)

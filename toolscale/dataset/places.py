@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
+from uuid import uuid4
 
 from toolscale.dataset.storage import make_folder, read_file, remove_folder, replace_folder, storage_errors, write_file
 from toolscale.errors import UsageError
@@ -55,10 +56,12 @@ def local_copy(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def fresh_folder(beside: Path, name: str) -> Iterator[Path]:
-    """Yield an empty local folder to be delivered, in `beside` if that is local, so that it can be renamed; what is left of it is removed."""
+    """Yield an empty local folder to be delivered, in `beside` if that is local, so that it can be renamed; what is left of it is removed.
+
+    It is nobody else's: an attempt that is taken for dead and is not may still be writing one of its own.
+    """
     with tempfile.TemporaryDirectory(prefix="toolscale-") as temporary:
-        staged = (beside if is_local(beside) else Path(temporary)) / name
-        remove_folder(staged)
+        staged = (beside if is_local(beside) else Path(temporary)) / f"{name}.{uuid4().hex}"
         try:
             yield make_folder(staged)
         finally:
@@ -72,7 +75,7 @@ def deliver(staged: Path, target: Path, marker: str) -> None:
     """
     if is_local(target):
         make_folder(target.parent)
-        replace_folder(staged, target, staged.parent / f".{target.name}.replaced")
+        replace_folder(staged, target, staged.parent / f".replaced.{uuid4().hex}")
         return
     wanted = files_in(staged)
     with storage_errors("write", target):

@@ -15,6 +15,7 @@ What is in `scratch` is needed until the run is complete; what is in `runs` is i
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -98,6 +99,12 @@ class Run:
     def url(self) -> str:
         """What `run_at` opens again."""
         return url_of(self.products)
+
+
+def data_root(airflow_home: str) -> str:
+    """Return where runs are kept: TOOLSCALE_DATA, a URL or a path, which is taken from AIRFLOW_HOME if it is relative; `var/data` unless set."""
+    told = os.environ.get("TOOLSCALE_DATA") or "var/data"
+    return told if "://" in told else str(Path(airflow_home) / told)
 
 
 def run_at(url: str) -> Run:

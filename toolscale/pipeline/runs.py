@@ -12,8 +12,8 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, UTC
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_fo
 from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, local_copy, open_place, url_of
 from toolscale.dataset.quality import check_quality
 from toolscale.dataset.rounds import Rounds
-from toolscale.dataset.runs import Order, Run, open_run, run_at
+from toolscale.dataset.runs import Order, Run, data_root, open_run, run_at
 from toolscale.dataset.selection import apply_novelty
 from toolscale.dataset.shards import Shard, cut_shards, read_shard_plan, write_rejects
 from toolscale.dataset.storage import file_hash, read_file, remove_folder, write_file
@@ -35,10 +35,15 @@ from toolscale.dataset.workers import fitting_workers
 from toolscale.dataset.world import ADMISSION
 from toolscale.environment import load_environment
 from toolscale.environment.folder import find_folder
-from toolscale.errors import QualityError, UsageError
+from toolscale.errors import DatasetError, QualityError, UsageError
 from toolscale.pipeline.stages import assemble, build_environment, judge_enough, place_of, recipe_of
 from toolscale.records import Manifest
 
+
+__all__ = [
+    "assemble_domain", "build_domain", "check_domain", "close_run", "collect_run", "data_root", "judge_shard", "night_seed", "order_of", "order_run",
+    "plan_round",
+]  # fmt: skip
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +97,7 @@ def plan_round(run_url: str, domain: str, round_: int, task_id: str, *, most: in
     `task_id` will judge them, each at most `most` candidates (and a unit at least).
     """
     run = run_at(run_url)
-    with local_copy(run.world(domain)) as world:
+    with _world(run, domain) as world:
         recipe = _recipe(run, world)
         rounds, first = Rounds(load_environment(world), recipe), 0
         for number in range(round_):
@@ -108,7 +113,7 @@ def judge_shard(plan_url: str) -> dict[str, Any]:
     """Judge the candidates of a shard and write its rejects; return its name and counts. A shard that was interrupted goes on with its next unit."""
     path = open_place(plan_url)
     run, shard = Run(path.parents[3], path.parents[1].name), read_shard_plan(path)
-    with local_copy(run.world(shard.domain)) as world:
+    with _world(run, shard.domain) as world:
         recipe = _recipe(run, world)
         units = units_of(place_of(world, recipe), recipe.seed, shard.numbers, run.judged(shard.domain))
         no_case, judged = read_judged([judge_unit(unit) for unit in units])
@@ -122,7 +127,7 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
     """Judge what is still short, apply novelty and quotas, and write the dataset of a domain; return its URL and counts."""
     run = run_at(run_url)
     target = run.dataset(domain)
-    with local_copy(run.world(domain)) as world, fresh_folder(run.scratch, f".dataset-{domain}") as staged:
+    with _world(run, domain) as world, fresh_folder(run.scratch, f".dataset-{domain}") as staged:
         recipe = _recipe(run, world)
         if (target / MANIFEST).exists() and (manifest := read_manifest(target)).inputs == recipe.inputs:
             return _summary(target, manifest)
@@ -167,6 +172,15 @@ def close_run(run_url: str) -> str:
         return f"{run.scratch} stays: the run is not complete, and its failed tasks can be cleared"
     remove_folder(run.scratch)
     return f"{run.scratch} is removed: the run is complete"
+
+
+@contextmanager
+def _world(run: Run, domain: str) -> Iterator[Path]:
+    """Yield the environment of a domain on this machine. DatasetError if the scratch of the run is gone."""
+    if not (run.world(domain) / ADMISSION).exists():
+        raise DatasetError(f"{run.world(domain)} is gone, as after a complete run; clear {domain}.build with all that follows it")
+    with local_copy(run.world(domain)) as world:
+        yield world
 
 
 def _recipe(run: Run, world: Path) -> Recipe:
