@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from homes import TRIAL_DAGS, AirflowHome, LiveAirflow, make_home, standalone
+from webhook import webhook
 
 from tests.publish.hub_server import Hub, serving
 
@@ -24,8 +26,17 @@ def local_hub() -> Iterator[tuple[str, Hub]]:
 
 
 @pytest.fixture(scope="session")
-def live_airflow(tmp_path_factory: pytest.TempPathFactory, local_hub: tuple[str, Hub]) -> Iterator[LiveAirflow]:
+def failures() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Where the running Airflow reports failed tasks: a URL, and what was posted to it."""
+    with webhook() as told:
+        yield told
+
+
+@pytest.fixture(scope="session")
+def live_airflow(
+    tmp_path_factory: pytest.TempPathFactory, local_hub: tuple[str, Hub], failures: tuple[str, list[dict[str, Any]]]
+) -> Iterator[LiveAirflow]:
     """What `make airflow` starts, with the DAGs of the repository and those of trial_dags/; it asks for passwords, and publishes to `local_hub`."""
-    settings = {"HF_ENDPOINT": local_hub[0], "HF_TOKEN": "hf_write"}
+    settings = {"HF_ENDPOINT": local_hub[0], "HF_TOKEN": "hf_write", "TOOLSCALE_FAILURE_WEBHOOK": failures[0]}
     with standalone(make_home(tmp_path_factory.mktemp("live") / "home", dags=TRIAL_DAGS, settings=settings)) as live:
         yield live
