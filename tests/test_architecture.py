@@ -17,6 +17,8 @@ RANKS = {
     "verify": 7, "dataset": 8, "publish": 9, "pipeline": 10, "cli": 11, "__main__": 12,
 }  # fmt: skip
 MODULES = sorted(PACKAGE.rglob("*.py"))
+AROUND = sorted(path for folder in ("dags", "plugins") for path in (ROOT / folder).rglob("*.py"))
+"""What imports the package, and is never imported by it."""
 BANNED_NAMES = {"utils", "helpers", "misc", "common"}
 
 
@@ -45,7 +47,24 @@ def test_imports_point_down(path: str, importer: str, imported: str) -> None:
     assert importer == imported or RANKS[imported] < RANKS[importer], f"{path} imports {imported}, which stands above it"
 
 
-@pytest.mark.parametrize("path", [str(path.relative_to(ROOT)) for path in MODULES])
+def _modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
+def test_the_package_knows_nothing_of_what_stands_around_it() -> None:
+    foreign = {"airflow", "fastapi", *(path.stem for path in AROUND if path.parent.name in {"dags", "plugins"}), "toolscale_ui"}
+    imported = {
+        (str(path.relative_to(ROOT)), name.partition(".")[0])
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in _modules(node)
+    }
+    assert not [found for found in imported if found[1] in foreign]
+
+
+@pytest.mark.parametrize("path", [str(path.relative_to(ROOT)) for path in [*MODULES, *AROUND]])
 def test_module_fits_its_budget(path: str) -> None:
     text = (ROOT / path).read_text()
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -55,8 +74,8 @@ def test_module_fits_its_budget(path: str) -> None:
 
 
 def test_every_module_has_a_name_of_its_own_and_says_what_it_is() -> None:
-    assert not [path for path in MODULES if path.stem in BANNED_NAMES or path.parent.name in BANNED_NAMES]
-    assert not [path for path in MODULES if ast.get_docstring(ast.parse(path.read_text())) is None]
+    assert not [path for path in [*MODULES, *AROUND] if path.stem in BANNED_NAMES or path.parent.name in BANNED_NAMES]
+    assert not [path for path in [*MODULES, *AROUND] if ast.get_docstring(ast.parse(path.read_text())) is None]
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

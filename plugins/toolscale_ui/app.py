@@ -33,49 +33,16 @@ HEADERS = {
 }
 
 
+Opener = Callable[[], tuple[Rejects, Datasets]]
+"""Gives what is read from the data folder."""
+
+
 def create_app(data: str, authorize: Callable[..., Any]) -> FastAPI:
     """Return the pages over a data folder; `authorize` is a dependency that refuses who may not look."""
     app = FastAPI(title="ToolScale", docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(authorize)])
     open_folder = _opener(data)
-
-    @app.get("/")
-    def start() -> Response:
-        return RedirectResponse("rejects")
-
-    @app.get("/rejects")
-    def rejects(request: Request) -> Response:
-        query = Query.of(request.query_params)
-        return _page("rejects.jinja", **view_of_rejects(open_folder()[0], query))
-
-    @app.get("/case")
-    def case(request: Request, at_run: str = "", at_domain: str = "", at_number: str = "") -> Response:
-        query = Query.of(request.query_params)
-        number = int(at_number) if at_number.isdecimal() and len(at_number) < 18 else -1
-        view = view_of_case(open_folder()[0], query, at_run, at_domain, number)
-        return _page("case.jinja", **view) if view else _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
-
-    @app.get("/datasets")
-    def datasets(request: Request) -> Response:
-        found, page = open_folder()[1], Query.of(request.query_params).page
-        runs, total = found.page(page)
-        pages = -(-total // PAGE_RUNS)
-        return _page("datasets.jinja", runs=runs, total=total, page=page, pages=pages, corrupt=found.corrupt, data=found.folder.shown)
-
-    @app.get("/card")
-    def card(run: str = "", domain: str = "") -> Response:
-        try:
-            run_id, text = open_folder()[1].card(run, domain)
-        except KeyError:
-            return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
-        return _page("card.jinja", run_id=run_id, domain=domain, body=rendered_card(text, run, domain))
-
-    @app.get("/plot")
-    def plot(run: str = "", domain: str = "", name: str = "") -> Response:
-        try:
-            image = open_folder()[1].plot(run, domain, name)
-        except KeyError:
-            return Response(status_code=404)
-        return Response(image, media_type="image/png")
+    _add_rejects(app, open_folder)
+    _add_datasets(app, open_folder)
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
@@ -101,7 +68,50 @@ def create_app(data: str, authorize: Callable[..., Any]) -> FastAPI:
     return app
 
 
-def _opener(data: str) -> Callable[[], tuple[Rejects, Datasets]]:
+def _add_rejects(app: FastAPI, open_folder: Opener) -> None:
+    @app.get("/")
+    def start() -> Response:
+        return RedirectResponse("rejects")
+
+    @app.get("/rejects")
+    def rejects(request: Request) -> Response:
+        query = Query.of(request.query_params)
+        return _page("rejects.jinja", **view_of_rejects(open_folder()[0], query))
+
+    @app.get("/case")
+    def case(request: Request, at_run: str = "", at_domain: str = "", at_number: str = "") -> Response:
+        query = Query.of(request.query_params)
+        number = int(at_number) if at_number.isdecimal() and len(at_number) < 18 else -1
+        view = view_of_case(open_folder()[0], query, at_run, at_domain, number)
+        return _page("case.jinja", **view) if view else _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
+
+
+def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
+    @app.get("/datasets")
+    def datasets(request: Request) -> Response:
+        found, page = open_folder()[1], Query.of(request.query_params).page
+        runs, total = found.page(page)
+        pages = -(-total // PAGE_RUNS)
+        return _page("datasets.jinja", runs=runs, total=total, page=page, pages=pages, corrupt=found.corrupt, data=found.folder.shown)
+
+    @app.get("/card")
+    def card(run: str = "", domain: str = "") -> Response:
+        try:
+            run_id, text = open_folder()[1].card(run, domain)
+        except KeyError:
+            return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
+        return _page("card.jinja", run_id=run_id, domain=domain, body=rendered_card(text, run, domain))
+
+    @app.get("/plot")
+    def plot(run: str = "", domain: str = "", name: str = "") -> Response:
+        try:
+            image = open_folder()[1].plot(run, domain, name)
+        except KeyError:
+            return Response(status_code=404)
+        return Response(image, media_type="image/png")
+
+
+def _opener(data: str) -> Opener:
     @cache
     def open_folder() -> tuple[Rejects, Datasets]:
         folder = DataFolder(data)  # a failure is not kept: the next request tries again
