@@ -32,11 +32,14 @@ def publish_dataset():
 
         context = get_current_context()
         events = [event for found in context["triggering_asset_events"].values() for event in found]
-        found = dict(max(events, key=lambda event: event.timestamp).extra) if events else {}
-        params = found or context["params"]
-        if params.get("publish") == "never":
+        told = [dict(event.extra) for event in sorted(events, key=lambda event: event.timestamp)] or [dict(context["params"])]
+        wanted = [made for made in told if made["publish"] != "never"]
+        if not wanted:
             raise AirflowSkipException("the run that made the dataset says `publish: never`")
-        return inspect_dataset(params.get("dataset"), context["params"]["repo"] or repository(), params["publish"])
+        for older in wanted[:-1]:
+            context["ti"].log.warning("not published, since a newer dataset was made before it could be: %s", older["dataset"])
+        newest = wanted[-1]
+        return inspect_dataset(newest["dataset"], context["params"]["repo"] or repository(), newest["publish"], newest.get("sha256"))
 
     @task.branch
     def choose(inspected: dict) -> str:
@@ -47,7 +50,7 @@ def publish_dataset():
         from toolscale.pipeline.publishing import push_dataset
 
         filled_in = (approved or {}).get("params_input", {}).get("repo")
-        pushed = push_dataset(inspected["dataset"], filled_in or inspected["repo"])
+        pushed = push_dataset(inspected["dataset"], filled_in or inspected["repo"], inspected["sha256"])
         yield Metadata(PUBLISHED, pushed)
         return pushed
 

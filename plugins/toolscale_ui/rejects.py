@@ -113,7 +113,10 @@ class Rejects:
             if texts is not None:
                 break
         for row in found:
-            row |= _whole(texts[row["location"], row["row"]])
+            text = texts.get((row["location"], row["row"]))
+            if text is None or text["number"] != row["number"]:  # the file was written anew since it was listed
+                raise StorageError(f"{self.folder.shown} changed just now: load the page again")
+            row |= _whole(text)
         cleared, given = _where(query.cleared())
         there = _one(db, f"SELECT count(*) {_FROM} {cleared}", given)
         return Page(found, total, {name: self._choices(db, query, name) for name in _VALUES}, there)
@@ -168,7 +171,7 @@ class Rejects:
             return {}
         locations = sorted({row["location"] for row in found})
         sql = (
-            f"SELECT filename AS location, file_row_number AS row, request, failed FROM {_FILES} "
+            f"SELECT filename AS location, file_row_number AS row, number, request, failed FROM {_FILES} "
             "SEMI JOIN (SELECT unnest(?) AS filename, unnest(?::BIGINT[]) AS file_row_number) USING (filename, file_row_number)"
         )
         try:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from toolscale.dataset.storage import make_folder, read_file, remove_folder, replace_folder, storage_errors, write_file
-from toolscale.errors import UsageError
+from toolscale.errors import DatasetError, UsageError
 
 
 def open_place(url: str | Path) -> Path:
@@ -23,6 +24,8 @@ def open_place(url: str | Path) -> Path:
         return Path(url)
     from upath import UPath
 
+    if urlsplit(url).password:
+        raise UsageError("a URL of a folder holds a password, which would show in logs and pages; give it to the driver by its environment variables")
     try:
         place = UPath(url)
         place.fs  # noqa: B018 - the driver is loaded here, or never
@@ -88,8 +91,13 @@ def deliver(staged: Path, target: Path, marker: str) -> None:
 
 
 def files_in(folder: Path) -> list[str]:
-    """Return the paths of all files below a folder, relative to it, sorted; none if it is not there."""
+    """Return the paths of all files below a folder, relative to it, sorted; none if it is not there.
+
+    Hidden ones are not ours, or were left by a process that was killed. DatasetError if a path leads out of the folder, as a key on S3 may.
+    """
     with storage_errors("list", folder):
-        if not folder.exists():
-            return []
-        return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+        found = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()] if folder.exists() else []
+    for path in found:
+        if path.startswith("/") or "\\" in path or {"", ".", ".."} & set(path.split("/")):
+            raise DatasetError(f"{folder} holds {path!r}, which is not a path inside the folder; remove it")
+    return sorted(path for path in found if not any(part.startswith(".") for part in path.split("/")))

@@ -25,7 +25,7 @@ from typing import Any
 
 from toolscale.dataset.places import open_place, url_of
 from toolscale.dataset.storage import read_file, write_file
-from toolscale.errors import DatasetError
+from toolscale.errors import DatasetError, UsageError
 
 RUN = "run.json"
 
@@ -104,6 +104,8 @@ class Run:
 def data_root(airflow_home: str) -> str:
     """Return where runs are kept: TOOLSCALE_DATA, a URL or a path, which is taken from AIRFLOW_HOME if it is relative; `var/data` unless set."""
     told = os.environ.get("TOOLSCALE_DATA") or "var/data"
+    if set(told) & set("*?["):
+        raise UsageError(f"TOOLSCALE_DATA is {told}; choose a place without *, ? and [, which file systems take for patterns")
     return told if "://" in told else str(Path(airflow_home) / told)
 
 

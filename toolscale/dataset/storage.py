@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 from toolscale.errors import StorageError, ToolScaleError, UsageError
 
@@ -22,7 +23,7 @@ def write_file(path: Path, content: bytes) -> Path:
         with storage_errors("write", path):
             path.write_bytes(content)
         return path
-    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    temporary = path.parent / f".{path.name}.{uuid4().hex}.tmp"  # nobody else's, on a shared disk either
     with storage_errors("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -50,7 +50,7 @@ def read_judged(paths: Iterable[Path]) -> tuple[int, list[Judged]]:
     """Return how many numbers had no case, and the judged candidates of all files."""
     no_case, judged = 0, []
     for path in paths:
-        head, *lines = read_file(path).decode().splitlines()
+        head, *lines = read_file(path).decode().removesuffix("\n").split("\n")  # splitlines would cut at U+2028 in a text as well
         no_case += json.loads(head)["no_case"]
         judged += [Judged.model_validate_json(line) for line in lines]
     return no_case, judged

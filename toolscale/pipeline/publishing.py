@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from toolscale.dataset.folder import Reading, read_dataset
@@ -11,35 +12,47 @@ from toolscale.dataset.places import local_copy, open_place
 from toolscale.dataset.quality import count_quality
 from toolscale.dataset.storage import file_hash
 from toolscale.dataset.versions import tag_of
-from toolscale.errors import UsageError
+from toolscale.errors import DatasetError, UsageError
 from toolscale.publish import publish_dataset
 
 
-def inspect_dataset(dataset: str | None, repo: str | None, publish: str) -> dict[str, Any]:
-    """Return what is published where, and `body`: its figures as Markdown. DatasetError if there is no dataset."""
+def inspect_dataset(dataset: str | None, repo: str | None, publish: str, sha256: str | None = None) -> dict[str, Any]:
+    """Return what is published where, the hash of its manifest, and `body`: its figures as Markdown.
+
+    DatasetError if there is no dataset, or another than the one whose manifest has the hash `sha256`.
+    """
     if not dataset:
         raise UsageError("dataset is empty, and no run of synthesize_dataset triggered this one; give the path or URL of a dataset")
     if not repo and publish == "auto":
         raise UsageError("publish is auto, and there is no repository; set TOOLSCALE_REPO to owner/name, or fill in repo")
     with local_copy(open_place(dataset)) as folder:
+        digest = _manifest_hash(folder, sha256)
         reading = read_dataset(folder)
     tag = tag_of(reading.manifest)
-    return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "body": _body(reading, dataset, repo, tag)}
+    return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "sha256": digest, "body": _body(reading, dataset, repo, tag)}
 
 
-def push_dataset(dataset: str, repo: str | None) -> dict[str, Any]:
-    """Publish a dataset and return what listeners are told of it. The token comes from HF_TOKEN."""
+def push_dataset(dataset: str, repo: str | None, sha256: str) -> dict[str, Any]:
+    """Publish the dataset that was inspected and return what listeners are told of it. The token comes from HF_TOKEN."""
     if not repo:
         raise UsageError("there is no repository to push to; set TOOLSCALE_REPO to owner/name, or fill in repo when you approve")
     place = open_place(dataset)
     with local_copy(place) as folder:
+        _manifest_hash(folder, sha256)
         manifest = read_manifest(folder)
         published = publish_dataset(folder, repo, push=True)
-        digest = file_hash(folder / MANIFEST)
     return {
-        "repo": repo, "tag": published.tag, "commit": published.commit, "url": published.url, "dataset": dataset, "sha256": digest,
+        "repo": repo, "tag": published.tag, "commit": published.commit, "url": published.url, "dataset": dataset, "sha256": sha256,
         "domains": list(manifest.domains), "already_published": published.already_published,
     }  # fmt: skip
+
+
+def _manifest_hash(folder: Path, expected: str | None) -> str:
+    read_manifest(folder)  # says what is wrong if there is none
+    found = file_hash(folder / MANIFEST)
+    if expected is not None and found != expected:
+        raise DatasetError(f"{folder}: the dataset is not the one that was announced or approved; trigger publish_dataset anew")
+    return found
 
 
 def _body(reading: Reading, dataset: str, repo: str | None, tag: str) -> str:

@@ -77,12 +77,19 @@ def order_run(root: str, order: Order) -> str:
 
 
 def build_domain(run_url: str, domain: str) -> str:
-    """Admit and populate the environment of a domain in the scratch of the run; return the URL of the run."""
+    """Admit and populate the environment of a domain in the scratch of the run; return the URL of the run.
+
+    From here on the run is not complete, even if it was. What was judged of other inputs (other code, another order under the same run id) is
+    removed.
+    """
     run = run_at(run_url)
+    remove_folder(run.dataset())
     world, recipe = run.world(domain), run.scratch / "recipes" / f"{domain}.json"
     order = run.order()
     environment = load_environment(find_folder(domain))
     inputs = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved).inputs
+    if not recipe.exists() or json.loads(read_file(recipe))["inputs"] != inputs:
+        _start_over(run, domain)
     with fresh_folder(run.scratch, f".build-{domain}") as staged:
         built = build_environment(environment.folder, staged / domain, staged / "admitted")
         if not is_local(world) or not (world / ADMISSION).exists() or read_file(world / ADMISSION) != read_file(built / ADMISSION):
@@ -112,7 +119,10 @@ def plan_round(run_url: str, domain: str, round_: int, task_id: str, *, most: in
 def judge_shard(plan_url: str) -> dict[str, Any]:
     """Judge the candidates of a shard and write its rejects; return its name and counts. A shard that was interrupted goes on with its next unit."""
     path = open_place(plan_url)
-    run, shard = Run(path.parents[3], path.parents[1].name), read_shard_plan(path)
+    run = Run(path.parents[3], path.parents[1].name)
+    if not path.exists():
+        raise DatasetError(f"{path} is gone, as after a complete run; clear the task `build` of its domain with all that follows it")
+    shard = read_shard_plan(path)
     with _world(run, shard.domain) as world:
         recipe = _recipe(run, world)
         units = units_of(place_of(world, recipe), recipe.seed, shard.numbers, run.judged(shard.domain))
@@ -174,6 +184,18 @@ def close_run(run_url: str) -> str:
     return f"{run.scratch} is removed: the run is complete"
 
 
+def _start_over(run: Run, domain: str) -> None:
+    for folder in (run.judged(domain), run.products / domain):
+        remove_folder(folder)
+    for path in _plans(run, domain):
+        path.unlink()
+
+
+def _plans(run: Run, domain: str) -> list[Path]:
+    folder = run.scratch / "plan"
+    return [folder / name for name in files_in(folder) if name.rpartition("-")[0] == domain]
+
+
 @contextmanager
 def _world(run: Run, domain: str) -> Iterator[Path]:
     """Yield the environment of a domain on this machine. DatasetError if the scratch of the run is gone."""
@@ -203,8 +225,7 @@ def _write_rejects(run: Run, world: Path, shard: str, rejects: list[tuple[Any, S
 
 def _write_late_rejects(run: Run, world: Path, domain: str, paths: list[Path]) -> None:
     """Write the rejects that no shard could: those of the last rounds, which were judged here, and those that only novelty rejects."""
-    plans = [read_shard_plan(run.scratch / "plan" / name) for name in files_in(run.scratch / "plan")]
-    plans = [shard for shard in plans if shard.domain == domain]
+    plans = [read_shard_plan(path) for path in _plans(run, domain)]
     here = Shard(f"{domain}-rest", domain, len(plans), f"{domain}.assemble", -1, ())
     shards = {number: shard for shard in plans for number in shard.numbers}
     rest, novel = [], []

@@ -142,7 +142,8 @@ def recipe_of(environment: Environment, *, tasks: int, seed: int, audit: Audit =
         raise UsageError(f"--evolved is {evolved}; it is a share, from 0 to 1")
     if not 0 <= seed < 2**63:
         raise UsageError(f"--seed is {seed}; choose one from 0 to 2**63 - 1")
-    return Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit, evolved), evolved)
+    share = float(evolved)  # 1 and 1.0 are the same share
+    return Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit, share), share)
 
 
 def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:

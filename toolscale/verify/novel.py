@@ -105,7 +105,7 @@ def _benchmark_hashes() -> frozenset[int]:
 def _texts(path: Path) -> Iterator[str]:
     """Every text of eight words or more in a JSON or JSON-lines file."""
     content = path.read_text()
-    values = [json.loads(line) for line in content.splitlines() if line] if path.suffix == ".jsonl" else [json.loads(content)]
+    values = [json.loads(line) for line in content.split("\n") if line.strip()] if path.suffix == ".jsonl" else [json.loads(content)]
     while values:
         value = values.pop()
         if isinstance(value, dict):
