@@ -20,12 +20,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscale.config import EVOLVED_SHARE, UNIT_NUMBERS
-from toolscale.dataset.places import files_in, open_place
+from toolscale.dataset.places import files_in, local_copy, open_place
 from toolscale.dataset.runs import Order, Run, run_at, run_name
 from toolscale.dataset.shards import cut_shards, read_shard_plan
+from toolscale.dataset.units import read_judged
 from toolscale.errors import DatasetError, StorageError, UsageError
+from toolscale.pipeline import synthesize
+from toolscale.pipeline.publishing import inspect_dataset, push_dataset
 from toolscale.pipeline.runs import (
-    assemble_domain, build_domain, check_domain, close_run, collect_run, judge_shard, night_seed, order_of, order_run, plan_round,
+    assemble_domain, build_domain, check_domain, close_run, collect_run, data_root, judge_shard, night_seed, order_of, order_run, plan_round,
 )  # fmt: skip
 
 NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
@@ -165,6 +168,74 @@ def test_a_task_that_is_cleared_after_a_complete_run_says_what_to_clear(tmp_path
         plan_round(run, "mock", 0, "mock.judge")
 
 
+def test_a_shard_that_is_cleared_after_a_complete_run_says_it_too(tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    build_domain(run, "mock")
+    (plan,) = plan_round(run, "mock", 0, "mock.judge")
+    assemble_domain(run, "mock")
+    collect_run(run)
+    close_run(run)
+    with pytest.raises(DatasetError, match=r"plan/mock-000.json is gone, as after a complete run; clear the task `build` of its domain"):
+        judge_shard(plan)
+
+
+def test_another_order_under_the_same_run_id_begins_anew(mock_dataset: Path, tmp_path: Path) -> None:
+    judge_all(order_run(str(tmp_path), order(seed=1, tasks=30)))
+    run = order_run(str(tmp_path), order())
+    shards = judge_all(run)
+    assemble_domain(run, "mock")
+    collect_run(run)
+    assert contents(run_at(run).dataset()) == contents(mock_dataset)
+    rejects = {path.stem for path in (run_at(run).products / "mock" / "rejects").iterdir()}
+    assert rejects == {shard["shard"] for shard in shards} | {"novel", "mock-rest"}
+
+
+def test_a_run_that_is_built_again_is_not_complete_until_it_is_collected_again(tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    for _ in range(2):
+        judge_all(run)
+        assert close_run(run).endswith("stays: the run is not complete, and its failed tasks can be cleared")
+        assemble_domain(run, "mock")
+        collect_run(run)
+    assert close_run(run).endswith("is removed: the run is complete")
+
+
+def test_what_a_killed_task_left_beside_the_plans_is_in_nobodys_way(mock_dataset: Path, tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    judge_all(run)
+    (run_at(run).scratch / "plan" / ".mock-000.json.0123.tmp").write_text('{"name": "mo')
+    assemble_domain(run, "mock")
+    assert contents(run_at(run).dataset("mock")) == contents(mock_dataset)
+
+
+@pytest.mark.parametrize("share", [0, 1])
+def test_a_share_that_is_a_whole_number_gives_the_bytes_of_the_command_line(tmp_path: Path, share: int) -> None:
+    run = order_run(str(tmp_path / "data"), order(evolved=share, tasks=4))
+    judge_all(run)
+    assemble_domain(run, "mock")
+    synthesize("mock", tmp_path / "mock", tasks=4, evolved=float(share))
+    assert contents(run_at(run).dataset("mock")) == contents(tmp_path / "mock")
+
+
+def test_no_file_of_a_bucket_leads_out_of_the_folder_that_it_is_copied_to(s3: str) -> None:
+    import boto3
+
+    boto3.client("s3").put_object(Bucket="data", Key="dataset/../../outside.txt", Body=b"not here")
+    boto3.client("s3").put_object(Bucket="data", Key="dataset/manifest.json", Body=b"{}")
+    with pytest.raises(DatasetError, match=r"holds '\.\./\.\./outside.txt', which is not a path inside the folder"), local_copy(open_place("s3://data/dataset")):
+        pass
+
+
+def test_line_separators_in_texts_are_no_ends_of_lines(tmp_path: Path) -> None:
+    run = order_run(str(tmp_path), order())
+    judge_all(run)
+    (path, *_) = sorted(run_at(run).judged("mock").iterdir())
+    before = read_judged([path])[1]
+    path.write_text(path.read_text().replace('"request":"', '"request":"\u2028\u2029\u0085'))
+    assert [judged.candidate.number for judged in read_judged([path])[1]] == [judged.candidate.number for judged in before]
+    assert all(judged.candidate.request.startswith("\u2028\u2029\u0085") for judged in read_judged([path])[1])
+
+
 def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     build_domain(run, "mock")
@@ -196,6 +267,26 @@ def test_a_scheme_that_nobody_knows_and_a_bucket_that_is_not_there_are_one_line_
         order_run("nothing://x", order())
     with pytest.raises(StorageError, match=r"^cannot write s3://elsewhere/runs/.*/run.json: [^\n]*$"):
         order_run("s3://elsewhere", order())
+
+
+def test_a_place_that_is_a_pattern_or_holds_a_password_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLSCALE_DATA", "data[1]")
+    with pytest.raises(UsageError, match=r"^TOOLSCALE_DATA is data\[1\]; choose a place without"):
+        data_root("/srv/airflow")
+    monkeypatch.setenv("TOOLSCALE_DATA", "elsewhere/data")
+    assert data_root("/srv/airflow") == "/srv/airflow/elsewhere/data"
+    with pytest.raises(UsageError, match="holds a password") as refusal:
+        open_place("sftp://me:hunter2@host/data")
+    assert "hunter2" not in str(refusal.value)
+
+
+def test_what_changed_since_it_was_announced_or_approved_is_not_pushed(mock_dataset: Path) -> None:
+    inspected = inspect_dataset(str(mock_dataset), "me/x", "ask")
+    assert inspected["sha256"] == contents(mock_dataset)["manifest.json"]
+    with pytest.raises(DatasetError, match="the dataset is not the one that was announced or approved; trigger publish_dataset anew"):
+        inspect_dataset(str(mock_dataset), "me/x", "ask", "0" * 64)
+    with pytest.raises(DatasetError, match="the dataset is not the one that was announced or approved"):
+        push_dataset(str(mock_dataset), "me/x", "0" * 64)
 
 
 def dag_run(run_type: str, night: datetime | None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pyarrow.dataset
 import pytest
@@ -44,7 +45,12 @@ def trigger(page: Page) -> str:
     keep(page, "trigger-form")
     form.get_by_role("button", name="Trigger").last.click()
     page.wait_for_url(re.compile(rf"/dags/{DAG}/runs/"))
-    return page.url.split("/runs/")[1].split("/")[0].split("?")[0].replace("%3A", ":").replace("%2B", "+")
+    return run_of(page)
+
+
+def run_of(page: Page) -> str:
+    """The id of the run whose page, or whose task's page, is open."""
+    return unquote(urlsplit(page.url).path.split("/runs/")[1].split("/")[0])
 
 
 def test_a_run_from_the_form_turns_green_and_its_shards_show_their_rejects(live_airflow: LiveAirflow, local_hub: tuple[str, Hub]) -> None:
@@ -73,6 +79,7 @@ def test_a_run_from_the_form_turns_green_and_its_shards_show_their_rejects(live_
         keep(page, "case-difference")
 
         approve(page, "me/from-the-browser")
+        live_airflow.admin.wait(PUBLISH, run_of(page))
     assert {"README.md", "manifest.json", "finance/train-00000-of-00001.parquet"} <= local_hub[1].files("me/from-the-browser").keys()
 
 
