@@ -8,13 +8,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 import httpx
-from playwright.sync_api import Frame, Page, sync_playwright
+from playwright.sync_api import Frame, Page, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 SIZE = (1400, 900)
 SCREENSHOTS = Path(__file__).parents[2] / "var" / "screenshots"
 DAG_ID = "synthesize_dataset"
+PATIENCE = 60_000
+"""Milliseconds: a page is slow where a whole Airflow and its workers share two cores."""
+
+expect.set_options(timeout=PATIENCE)
 
 
 def token_of(base: str, name: str, password: str) -> str:
@@ -36,7 +40,7 @@ def browser_page(base: str, token: str = "", *, dark: bool = False, size: tuple[
                 context.add_cookies([{"name": "_token", "value": token, "url": base}])
             context.add_init_script(f"localStorage.getItem('theme') || localStorage.setItem('theme', '{'dark' if dark else 'light'}')")
             page = context.new_page()
-            page.set_default_timeout(20_000)
+            page.set_default_timeout(PATIENCE)
             yield page
         finally:
             browser.close()
