@@ -51,8 +51,8 @@ class FailureNotifier(BaseNotifier):
 
 DEFAULTS: dict[str, Any] = {
     "owner": "toolscale",
-    "retries": 3,
-    "retry_delay": timedelta(seconds=20),
+    "retries": 5,
+    "retry_delay": timedelta(seconds=5),  # doubled each time
     "retry_exponential_backoff": True,
     "max_retry_delay": timedelta(minutes=10),
     "retry_policy": RETRIES,

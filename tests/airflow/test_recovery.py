@@ -27,7 +27,8 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> AirflowHome:
-    return make_home(tmp_path / "home", settings={"AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20"})
+    settings = {"TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20", "ORPHANED_TASKS_CHECK_INTERVAL": "10", "SCHEDULER_HEALTH_CHECK_THRESHOLD": "10"}
+    return make_home(tmp_path / "home", settings={f"AIRFLOW__SCHEDULER__{name}": value for name, value in settings.items()})
 
 
 def wait_for_judging(admin: AirflowClient, run_id: str) -> int:
