@@ -38,8 +38,8 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
         yield Finding(path, "integrity", "the file is no part of a dataset: nothing of ToolScale writes or reads it here")
     for path in sorted(wanted - set(listed)):
         yield Finding(path, "integrity", f"every dataset has this file; {MANIFEST} does not list it")
-    for path in sorted(path for path in folder.rglob("*") if not path.is_file() and (path.is_symlink() or not path.is_dir())):
-        yield Finding(path.relative_to(folder).as_posix(), "integrity", "it is neither a file nor a folder")
+    for place in sorted(place for place in folder.rglob("*") if not place.is_file() and (place.is_symlink() or not place.is_dir())):
+        yield Finding(place.relative_to(folder).as_posix(), "integrity", "it is neither a file nor a folder")
     for entry in manifest.files:
         if (folder / entry.path).is_file():
             yield from (Finding(entry.path, "integrity", problem) for problem in _false_claims(folder / entry.path, entry))

@@ -128,7 +128,7 @@ def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], worker
     except SandboxError as error:  # rows that break the schema: no task can be executed on them
         findings.append(Finding(f"environments/{domain.name}/{DATABASE}", "integrity", str(error)))
     except UNREADABLE as error:  # no judge can be made of this environment
-        findings.append(Finding(f"environments/{domain.name}", "integrity", f"nothing can be judged in it: {type(error).__name__}: {str(error)[:300]}"))
+        findings.append(Finding(f"environments/{domain.name}", "integrity", f"it cannot be judged in: {type(error).__name__}: {str(error)[:300]}"))
     if len(findings) == before and not domain.findings:
         findings += _check_together(environment, domain)
     if len(findings) == before and not domain.findings:
