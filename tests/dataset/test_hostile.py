@@ -185,13 +185,12 @@ def in_database(folder: Path, *statements: str) -> None:
 
 
 def retyped(folder: Path, value: str) -> None:
-    """Put a value into a text column that a strict table refuses: the table is told to be strict no longer, and then again."""
+    """Put a value into a text column that a strict table refuses: the column is declared to take anything, and then text again."""
     connection = sqlite3.connect(folder / DATABASE)
     (text,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'members'").fetchone()
     connection.close()
-    assert "name TEXT" in text and "STRICT" in text
-    loose = text.replace("name TEXT", "name BLOB").replace(" WITHOUT ROWID, STRICT", " WITHOUT ROWID").replace(" STRICT", "")
-    for statement in (loose, f"UPDATE members SET name = {value}", text):
+    loose = text.replace("full_name TEXT", "full_name ANY")
+    for statement in (loose, f"UPDATE members SET full_name = {value}", text):
         if statement.startswith("UPDATE"):
             in_database(folder, "PRAGMA ignore_check_constraints = 1", statement)
         else:
