@@ -9,16 +9,17 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from toolscale.dataset.arrow import TASK_SCHEMA
 from toolscale.dataset.columns import Row
 from toolscale.dataset.folder import Reading
-from toolscale.dataset.manifest import tag_of, world_folder
 from toolscale.dataset.integrity import Finding
+from toolscale.dataset.manifest import MANIFEST, tag_of, world_folder
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION
 from toolscale.environment.folder import FILES, POLICY_TEXT
 from toolscale.errors import DatasetError
 from toolscale.records import (
-    Admission, ChangedDomain, ChangedTask, Changes, DomainChanges, Manifest, Regraded, RegradedTasks, Release,
+    GATES, Admission, ChangedDomain, ChangedTask, Changes, DomainChanges, Manifest, Regraded, RegradedTasks, Release,
 )  # fmt: skip
 
 CHANGES = "changes.json"
@@ -64,6 +65,7 @@ def check_changes(folder: Path, manifest: Manifest, ids: Mapping[str, Collection
     except DatasetError as error:
         yield Finding(CHANGES, "schema", str(error))
         return
+    yield from (Finding(CHANGES, "schema", problem) for problem in _false_frame(changes, manifest))
     if changes.tag != tag_of(manifest):
         yield Finding(CHANGES, "schema", f"the tag is {changes.tag}; the files make it {tag_of(manifest)}")
     if summary_of(changes) != manifest.release:
@@ -72,6 +74,21 @@ def check_changes(folder: Path, manifest: Manifest, ids: Mapping[str, Collection
         yield Finding(CHANGES, "schema", f"it says nothing of {', '.join(sorted(ids.keys() - changes.domains.keys()))}")
     for domain, change in changes.domains.items():
         yield from (Finding(CHANGES, "schema", f"{domain}: {problem}") for problem in _contradictions(change, ids.get(domain)))
+
+
+def _false_frame(changes: Changes, manifest: Manifest) -> Iterator[str]:
+    """Yield what is false whatever the tasks are: the grading, a first version that tells of one before, names that nothing here has."""
+    for domain, part in manifest.domains.items():
+        if (graded := part.versions.get("grading")) != changes.grading:
+            yield f"the grading is {changes.grading}; {MANIFEST} says that {domain} was graded under {graded or 'none'}"
+    if (changes.previous is None) != (changes.previous_grading is None) or (changes.previous is None and changes.domains):
+        yield "a version that follows another tells of its tag and grading, a first version of nothing"
+    for domain, change in changes.domains.items():
+        columns = {name for task in change.changed for name in task.columns} - set(TASK_SCHEMA.names)
+        gates = {name for task in change.regraded.failed for name in task.gates} - set(GATES) if change.regraded else set()
+        files = set(change.files) - {*FILES, POLICY_TEXT}
+        if unknown := sorted(columns | gates | files):
+            yield f"{domain}: {unknown[0]!r} is no column, gate or file of an environment"
 
 
 def _contradictions(change: ChangedDomain, present: Collection[str] | None) -> Iterator[str]:

@@ -18,6 +18,9 @@ Row = dict[str, Any]
 _NUMERIC = {"money", "number", "bool"}
 _JSON = {"known", "unknown", "versions"}
 
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What Python raises over cells that do not hold what their column says: JSON that is none, or too deep, or of another shape."""
+
 
 def system_message(environment: Environment) -> str:
     """Return what an agent of this environment is told first: the policy text and the time."""
@@ -89,7 +92,7 @@ def task_of(row: Row) -> Task:
                 "candidate": json.loads(row["candidate"]),
             }
         )
-    except (ValueError, TypeError, KeyError) as error:
+    except UNREADABLE as error:
         raise DatasetError(_one_line(error)) from error
 
 
@@ -97,7 +100,7 @@ def candidate_of(row: Row) -> Candidate:
     """Return the candidate of a row of either schema."""
     try:
         return Candidate.model_validate_json(row["candidate"])
-    except (ValueError, TypeError, KeyError) as error:
+    except UNREADABLE as error:
         raise DatasetError(f"candidate: {_one_line(error)}") from error
 
 

@@ -77,7 +77,7 @@ def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: in
         tiers={tier: sum(row["difficulty"]["tier"] == tier for row in tasks) for tier in ("easy", "medium", "hard")},
         outcomes=_most_common(row["outcome"] for row in tasks),
         mutants={"fewest": min(killed), "median": statistics.median(killed), "total": sum(killed)},
-        evolutions=_most_common(name for row in tasks for name in ({line.split()[0] for line in row["evolutions"]} or {"none"})),
+        evolutions=_most_common(name for row in tasks for name in ({line.partition(" ")[0] for line in row["evolutions"]} or {"none"})),
         shape=_shape(tasks),
     )  # fmt: skip
 

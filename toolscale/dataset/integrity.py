@@ -19,6 +19,13 @@ class Finding:
     gate: str
     finding: str
 
+    def __post_init__(self) -> None:
+        # Names and cells of a hostile folder are told here: what a terminal obeys, or cannot encode, is told as an escape.
+        for name in ("place", "gate", "finding"):
+            text = getattr(self, name)
+            if not text.isprintable():
+                object.__setattr__(self, name, "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+
     def __str__(self) -> str:
         return f"{self.place}: {self.gate}: {self.finding}"
 

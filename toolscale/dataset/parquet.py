@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +17,12 @@ from toolscale.dataset.storage import read_file, write_file
 from toolscale.errors import DatasetError
 
 
+OPTIONAL = {
+    "scenario.persona", "scenario.instructions", "communicate.about", "provenance.model", "expected_row_changes", "actual_row_changes", "survivor",
+}  # fmt: skip
+"""The cells that may hold nothing."""
+
+
 def write_shards(folder: Path, split: str, rows: Sequence[Row], schema: pa.Schema) -> list[Path]:
     """Write rows as `split-00000-of-0000N.parquet`, at least one file, and return their paths."""
     count = max(1, -(-len(rows) // ROWS_PER_FILE))
@@ -23,15 +31,23 @@ def write_shards(folder: Path, split: str, rows: Sequence[Row], schema: pa.Schem
 
 
 def read_shard(path: Path, schema: pa.Schema) -> list[Row]:
-    """Return the rows of a file. DatasetError if it is no Parquet or has other columns than `schema`."""
+    """Return the rows of a file.
+
+    DatasetError if it is no Parquet, has other columns than `schema`, or a cell that must hold something holds nothing, or no number.
+    """
     try:
         table = pq.read_table(pa.BufferReader(read_file(path)))
-    except (pa.ArrowException, OSError) as error:
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise DatasetError(f"{path}: not a readable Parquet file: {str(error).splitlines()[0]}") from error
     if table.schema != schema:
         names = {field.name for field in set(table.schema) ^ set(schema)}
         raise DatasetError(f"{path}: the columns differ from those of a ToolScale dataset: {', '.join(sorted(names)) or 'their order'}")
     rows: list[Row] = table.to_pylist()
+    for number, row in enumerate(rows):
+        for field in schema:
+            if (problem := _problem(row[field.name], field.type, field.name)) is not None:
+                raise DatasetError(f"{path}: row {number}: {problem}; make the dataset, or pull it, again")
     return rows
 
 
@@ -40,3 +56,14 @@ def encode_rows(rows: Sequence[Row], schema: pa.Schema) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), buffer, compression="zstd", row_group_size=1_000)
     return buffer.getvalue()
+
+
+def _problem(value: Any, kind: pa.DataType, place: str) -> str | None:
+    """Return which cell of a value lacks what it must hold, if one does."""
+    if value is None:
+        return None if place in OPTIONAL else f"the column {place} is null"
+    if pa.types.is_list(kind):
+        return next((problem for item in value if (problem := _problem(item, kind.value_type, place)) is not None), None)
+    if pa.types.is_struct(kind):
+        return next((problem for item in kind if (problem := _problem(value[item.name], item.type, f"{place}.{item.name}")) is not None), None)
+    return f"the column {place} is {value}, which is no number" if isinstance(value, float) and not math.isfinite(value) else None

@@ -15,14 +15,16 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
+from toolscale.config import GRADING_VERSION
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.card import Contents, render_card
 from toolscale.dataset.changes import check_changes
-from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
+from toolscale.dataset.columns import UNREADABLE, Row, candidate_of, task_of, verdict_of
 from toolscale.dataset.figures import SPLITS, DatasetRows
 from toolscale.dataset.folder import CARD, describe, draw_plots, figures_of
 from toolscale.dataset.integrity import Finding, check_files
 from toolscale.dataset.judging import Place
+from toolscale.dataset.layout import check_layout
 from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
 from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.recheck_rows import Chunk, recheck_chunk
@@ -30,7 +32,7 @@ from toolscale.dataset.storage import read_file
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
 from toolscale.environment import Environment, load_environment
-from toolscale.errors import DatasetError, SandboxError, SpecError, UsageError
+from toolscale.errors import DatasetError, SandboxError, SpecError, StorageError, UsageError
 from toolscale.records import Admission, Judged, Manifest, Part
 from toolscale.sandbox import Rows, state_hash
 from toolscale.tasks.split import held_out_intents
@@ -79,7 +81,7 @@ class _Domain:
 def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progress = lambda done, total: None) -> Verification:
     """Judge the whole folder again, each of its domains. DatasetError if it has no manifest; everything else that is wrong is a finding."""
     manifest = read_manifest(folder)
-    findings = list(check_files(folder, manifest))
+    findings = [*_check_grading(manifest), *check_files(folder, manifest), *check_layout(folder, manifest)]
     domains = [_read_domain(folder, name, part) for name, part in manifest.domains.items()]
     total, before = sum(domain.size for domain in domains), 0
     contents: list[Contents] = []
@@ -94,8 +96,17 @@ def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progre
     return Verification(tasks, total - tasks, tuple(dict.fromkeys(findings)))
 
 
+def _check_grading(manifest: Manifest) -> Iterator[Finding]:
+    """Say first what may be the reason for all that follows."""
+    for domain, part in manifest.domains.items():
+        if (graded := part.versions.get("grading")) != str(GRADING_VERSION):
+            problem = f"{domain} was graded under version {graded or 'unknown'}, this is version {GRADING_VERSION}"
+            meaning = "its rows are judged by today's rules, and those that hold under the older ones may fail here"
+            yield Finding(MANIFEST, "schema", f"{problem}: {meaning}; verify it with the ToolScale that made it, or make it again")
+
+
 def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], workers: int | None, done: Callable[[int], None]) -> Iterator[Contents]:
-    """Add what does not hold in one domain to `findings`; yield the domain if its environment can be loaded."""
+    """Add what does not hold in one domain to `findings`; yield the domain if all of it holds: nothing is counted or drawn of what does not."""
     world = world_folder(folder, domain.name)
     try:
         environment = load_environment(world)
@@ -106,6 +117,9 @@ def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], worker
     except (DatasetError, UsageError) as error:
         findings.append(Finding(f"environments/{domain.name}/{DATABASE}", "integrity", str(error)))
         return
+    except (StorageError, OSError, *UNREADABLE) as error:
+        findings.append(Finding(f"environments/{domain.name}", "lint", f"it cannot be loaded: {type(error).__name__}: {str(error)[:300]}"))
+        return
     before = len(findings)
     findings += _check_environment(environment, world, domain.part)
     findings += _check_database(environment, database, domain.part)
@@ -113,9 +127,12 @@ def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], worker
         findings += _check_rows(domain, environment, database, workers, done)
     except SandboxError as error:  # rows that break the schema: no task can be executed on them
         findings.append(Finding(f"environments/{domain.name}/{DATABASE}", "integrity", str(error)))
+    except UNREADABLE as error:  # no judge can be made of this environment
+        findings.append(Finding(f"environments/{domain.name}", "integrity", f"it cannot be judged in: {type(error).__name__}: {str(error)[:300]}"))
     if len(findings) == before and not domain.findings:
         findings += _check_together(environment, domain)
-    yield Contents(domain.part, environment, database, domain.rows, figures_of(domain.rows, [domain.part]))
+    if len(findings) == before and not domain.findings:
+        yield Contents(domain.part, environment, database, domain.rows, figures_of(domain.rows, [domain.part]))
 
 
 def _read_domain(folder: Path, name: str, part: Part) -> _Domain:
@@ -127,7 +144,7 @@ def _read_domain(folder: Path, name: str, part: Part) -> _Domain:
             file = path.relative_to(folder).as_posix()
             try:
                 rows += [(f"{file} row {number} ({row.get('id') or row['number']})", row) for number, row in enumerate(read_shard(path, schema))]
-            except DatasetError as error:
+            except (DatasetError, StorageError) as error:
                 domain.findings.append(Finding(file, "schema", str(error)))
         return rows
 
@@ -191,14 +208,14 @@ def _check_together(environment: Environment, domain: _Domain) -> Iterator[Findi
             if (row["intent_id"] in held_out) != (split == "test"):
                 yield Finding(place, "schema", f"the intent {row['intent_id']} does not belong to the split {split}")
             for line in row["evolutions"]:
-                operator, *names = line.split()
+                operator, *names = line.split(" ")
                 if operator == "compose" and any((name in held_out) != (split == "test") for name in names):
                     yield Finding(place, "schema", f"{line!r} takes an intent that does not belong to the split {split}")
     novelty = Novelty()
     for place, row in sorted(domain.tasks, key=lambda placed: int(placed[1]["provenance"]["candidate"])):
         result = novelty.check(Judged(candidate=candidate_of(row), verdict=verdict_of(row), task=task_of(row)))
-        if result.status == "fail":
-            yield Finding(place, "novel", result.finding)
+        if result.model_dump() not in row["verdict"]:
+            yield Finding(place, "novel", result.finding if result.status == "fail" else "the verdict does not say that the task is new, or not so")
 
 
 def _check_derived(folder: Path, contents: Sequence[Contents], manifest: Manifest) -> Iterator[Finding]:
@@ -209,8 +226,9 @@ def _check_derived(folder: Path, contents: Sequence[Contents], manifest: Manifes
     if (anew.name, anew.version) != (manifest.name, manifest.version):
         yield Finding(MANIFEST, "schema", f"it says {manifest.name} {manifest.version}; its domains make {anew.name} {anew.version}")
     files = {CARD: render_card(contents, manifest)}
+    drawn = {name: current_versions()[name] for name in ("toolscale", "matplotlib")}
     for part in contents:
-        if part.part.versions == current_versions():  # another matplotlib draws other pictures
+        if all(part.part.versions.get(name) == version for name, version in drawn.items()):  # another matplotlib draws other pictures
             files |= draw_plots(part)
     for name, content in files.items():
         if not (folder / name).is_file() or read_file(folder / name) != content:

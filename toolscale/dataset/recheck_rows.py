@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.canonical import canonical_json
-from toolscale.dataset.columns import Row, candidate_of, golden_calls, reject_row, system_message, task_of, task_row, tools_json
+from toolscale.dataset.columns import UNREADABLE, Row, candidate_of, golden_calls, reject_row, system_message, task_of, task_row, tools_json
 from toolscale.dataset.integrity import Finding
-from toolscale.dataset.judging import Bench, Place, bench_at
+from toolscale.dataset.judging import Bench, Place, bench_at, close_bench
 from toolscale.dataset.selection import with_gate
 from toolscale.errors import DatasetError, SandboxError
 from toolscale.records import GateResult, Judged
@@ -43,16 +43,19 @@ class Chunk:
 
 def recheck_chunk(chunk: Chunk) -> list[Finding]:
     """Return what does not hold in the rows: tasks, or rejects (they have a column `reproduce`). One finding a row and gate."""
-    bench = bench_at(chunk.at)
     ignored = OF_ENVIRONMENT if chunk.environment_changed else set()
     findings: dict[tuple[str, str], Finding] = {}
     for place, row in chunk.rows:
+        bench = bench_at(chunk.at)
         checks = _recheck_reject(bench, row, ignored) if "reproduce" in row else _recheck_task(bench, row, ignored)
         try:
             for gate, finding in checks:
                 findings.setdefault((place, gate), Finding(place, gate, finding))
         except DatasetError as error:
             findings.setdefault((place, "schema"), Finding(place, "schema", str(error)))
+        except (SandboxError, *UNREADABLE) as error:  # a row that no record refuses, and that is none
+            findings.setdefault((place, "schema"), Finding(place, "schema", f"it cannot be judged: {type(error).__name__}: {_short(str(error))}"))
+            close_bench()  # judging stopped halfway: the next row gets a fresh bench
     return list(findings.values())
 
 
@@ -74,6 +77,8 @@ def _regrade(bench: Bench, row: Row) -> dict[str, str] | str:
             gates.setdefault(gate, finding)
     except (DatasetError, SandboxError) as error:
         return str(error)
+    except UNREADABLE as error:
+        return f"it cannot be judged: {type(error).__name__}: {_short(str(error))}"
     for failed in judged.verdict.failed:
         if failed.gate != "novel":  # compares tasks: whoever asks has them all
             gates.setdefault(failed.gate, failed.finding)
@@ -95,6 +100,8 @@ def _recheck_task(bench: Bench, row: Row, ignored: set[str]) -> Iterator[tuple[s
 
 
 def _recheck_reject(bench: Bench, row: Row, ignored: set[str]) -> Iterator[tuple[str, str]]:
+    if not row["failed"]:
+        yield "schema", "it is a reject and names no gate that it failed"
     yield from _differences(row, reject_row(_judge_again(bench, row), bench.environment.hash), ignored)
 
 

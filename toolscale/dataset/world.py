@@ -11,8 +11,9 @@ from toolscale.dataset.columns import tools_json
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.environment import Environment, write_admission
 from toolscale.errors import DatasetError
-from toolscale.records import Admission
+from toolscale.records import Admission, SchemaSpec
 from toolscale.sandbox import Rows, create_tables
+from toolscale.sandbox.ddl import TEXT_TYPES
 
 DATABASE, TOOLS, ADMISSION = "database.sqlite", "tools.json", "admission.json"
 
@@ -28,7 +29,10 @@ def write_world(environment: Environment, rows: Rows, admission: Admission, fold
 
 
 def read_rows(environment: Environment, folder: Path) -> Rows:
-    """Return the rows of the database in `folder`, ordered by key. DatasetError if a table or a column is missing."""
+    """Return the rows of the database in `folder`, ordered by key.
+
+    DatasetError if it has other tables or columns than the schema, or anything besides, or a value of another type than its column.
+    """
     path = folder / DATABASE
     if not path.is_file():
         raise DatasetError(f"{path} is missing; make the dataset again")
@@ -36,12 +40,15 @@ def read_rows(environment: Environment, folder: Path) -> Rows:
     connection = sqlite3.connect(":memory:")
     try:
         connection.deserialize(read_file(path))
+        connection.execute("PRAGMA trusted_schema = OFF")
+        _check_structure(connection, environment.schema, path)  # before anything is selected: a view of that name could compute for ever
         for name, table in environment.schema.tables.items():
             rows[name] = connection.execute(f"SELECT {', '.join(table.columns)} FROM {name} ORDER BY {', '.join(table.key)}").fetchall()
     except sqlite3.Error as error:
         raise DatasetError(f"{path}: {error}; make the dataset again") from error
     finally:
         connection.close()
+    _check_types(environment.schema, rows, path)
     return rows
 
 
@@ -53,6 +60,47 @@ def table_hashes(rows: Rows) -> dict[str, str]:
 def render_tools(environment: Environment) -> str:
     """Return `tools.json`: the OpenAI functions, for a person to read."""
     return json.dumps(json.loads(tools_json(environment)), indent=2, ensure_ascii=False) + "\n"
+
+
+def _check_structure(connection: sqlite3.Connection, schema: SchemaSpec, path: Path) -> None:
+    wanted = sqlite3.connect(":memory:")
+    try:
+        for statement in create_tables(schema, "sqlite"):
+            wanted.execute(statement)
+        there, expected = _objects(connection), _objects(wanted)
+        for kind, name in sorted(there - expected, key=str):
+            raise DatasetError(f"{path}: it has a {kind} {name!r} that schema.yaml does not have; make the dataset again")
+        for kind, name in sorted(expected - there, key=str):
+            raise DatasetError(f"{path}: the {kind} {name!r} is missing; make the dataset again")
+        for name in schema.tables:
+            if _shape(connection, name) != _shape(wanted, name):
+                raise DatasetError(f"{path}: the table {name!r} has other columns than in schema.yaml; make the dataset again")
+    finally:
+        wanted.close()
+
+
+def _objects(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    return set(connection.execute("SELECT type, name FROM sqlite_master"))
+
+
+def _shape(connection: sqlite3.Connection, table: str) -> list[object]:
+    """Return whether it is a plain strict table, its columns and its foreign keys."""
+    kind = connection.execute("SELECT type, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", (table,)).fetchall()
+    if kind and kind[0][0] != "table":
+        return kind  # a virtual table is not even asked for its columns
+    columns = connection.execute('SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)', (table,)).fetchall()
+    keys = connection.execute('SELECT "table", "from", "to" FROM pragma_foreign_key_list(?)', (table,)).fetchall()
+    return [kind, columns, sorted(keys)]
+
+
+def _check_types(schema: SchemaSpec, rows: Rows, path: Path) -> None:
+    """Refuse what the engine keeps and the schema does not have: bytes, fractions, infinities, text where a number belongs."""
+    for name, table in schema.tables.items():
+        for (column, spec), cells in zip(table.columns.items(), zip(*rows[name], strict=True), strict=False):
+            allowed = {str if spec.type in TEXT_TYPES else int} | ({type(None)} if spec.nullable and not spec.pk else set())
+            if strange := set(map(type, cells)) - allowed:
+                found = ", ".join(sorted(kind.__name__ for kind in strange))
+                raise DatasetError(f"{path}: {name}.{column} holds a value of type {found}; in schema.yaml it is {spec.type}; make the dataset again")
 
 
 def _database(environment: Environment, rows: Rows) -> bytes:

@@ -1,0 +1,73 @@
+"""Whether the manifest lists what a dataset consists of and nothing besides, and whether what it says of each file is so."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from toolscale.dataset.changes import CHANGES
+from toolscale.dataset.figures import SPLITS
+from toolscale.dataset.folder import CARD
+from toolscale.dataset.integrity import Finding
+from toolscale.dataset.manifest import MANIFEST
+from toolscale.dataset.picture import picture_problem
+from toolscale.dataset.storage import read_file
+from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS
+from toolscale.environment.folder import FILES, POLICY_TEXT
+from toolscale.records import FileEntry, Manifest
+
+PICTURES = ("gates.png", "calls.png")
+WORLD_FILES = (*FILES, POLICY_TEXT, DATABASE, TOOLS, ADMISSION)
+MOST_PICTURE_BYTES = 2_000_000
+
+
+def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    """Yield what is listed and no part of a dataset, what a dataset has and is not listed, and false sizes, row counts and pictures."""
+    listed = [entry.path for entry in manifest.files]
+    for path, count in Counter(listed).items():
+        if count > 1:
+            yield Finding(path, "integrity", f"{MANIFEST} lists the file {count} times")
+    wanted = {path for domain in manifest.domains for path in _files_of(domain, listed)} | {CARD}
+    known = wanted | ({CHANGES} if manifest.release is not None else set())
+    for path in sorted(set(listed) - known):
+        yield Finding(path, "integrity", "the file is no part of a dataset: nothing of ToolScale writes or reads it here")
+    for path in sorted(wanted - set(listed)):
+        yield Finding(path, "integrity", f"every dataset has this file; {MANIFEST} does not list it")
+    for place in sorted(place for place in folder.rglob("*") if not place.is_file() and (place.is_symlink() or not place.is_dir())):
+        yield Finding(place.relative_to(folder).as_posix(), "integrity", "it is neither a file nor a folder")
+    for entry in manifest.files:
+        if (folder / entry.path).is_file():
+            yield from (Finding(entry.path, "integrity", problem) for problem in _false_claims(folder / entry.path, entry))
+    for path in sorted(path for path in wanted if path.startswith("plots/") and (folder / path).is_file()):
+        size = (folder / path).stat().st_size
+        problem = f"it has {size} bytes" if size > MOST_PICTURE_BYTES else picture_problem(read_file(folder / path))
+        if problem is not None:
+            yield Finding(path, "schema", f"the file is not a picture that ToolScale draws: {problem}")
+
+
+def _files_of(domain: str, listed: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that one domain has. There are as many shards of a split as shards of its name are listed, at least one."""
+    for place, split in [*((domain, split) for split in SPLITS), (f"rejects/{domain}", "rejected")]:
+        pattern = re.compile(rf"{re.escape(place)}/{split}-[0-9]{{5}}-of-[0-9]{{5}}\.parquet")
+        count = max(1, len({path for path in listed if pattern.fullmatch(path)}))
+        yield from (f"{place}/{split}-{number:05d}-of-{count:05d}.parquet" for number in range(count))
+    yield from (f"plots/{domain}/{name}" for name in PICTURES)
+    yield from (f"environments/{domain}/{name}" for name in WORLD_FILES)
+
+
+def _false_claims(path: Path, entry: FileEntry) -> Iterator[str]:
+    if (size := path.stat().st_size) != entry.bytes:
+        yield f"the file has {size} bytes; {MANIFEST} says {entry.bytes}"
+    rows = None
+    if path.suffix == ".parquet":
+        try:
+            rows = pq.read_metadata(path).num_rows
+        except (pa.ArrowException, OSError):
+            return  # whoever reads the rows says that there are none to be read
+    if rows != entry.rows:
+        yield f"the file has {'no' if rows is None else rows} rows; {MANIFEST} says {entry.rows}"
