@@ -118,6 +118,26 @@ def test_a_folder_of_somebody_else_is_not_touched(published: str, toolscale: Com
     assert (files_of(out), hub.log) == ({"thesis.txt": b"years of work"}, [])
 
 
+@pytest.mark.parametrize("content", [b"{}", b"not json", b'{"name": "a page", "icons": []}'])
+def test_a_manifest_of_something_else_makes_no_dataset(content: bytes, published: str, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
+    out = tmp_path / "extension"
+    out.mkdir()
+    (out / MANIFEST).write_bytes(content)
+    assert toolscale("pull", "me/x", "--out", out) == (2, "", f"toolscale: {out} is there and is no dataset; choose another --out, or remove it\n")
+    assert (files_of(out), hub.log) == ({MANIFEST: content}, [])
+
+
+def test_what_somebody_put_into_a_dataset_is_not_lost(published: str, later_dataset: Path, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
+    out = tmp_path / "pulled"
+    toolscale("pull", "me/x", "--out", out)
+    toolscale("publish", later_dataset, "me/x", "--push")
+    (out / "mock/notes.txt").write_text("years of work")
+    there, asked = files_of(out), len(hub.log)
+    line = f"{out} holds 'mock/notes.txt', which is not of the dataset there (manifest.json does not name it); move it away, or choose another --out"
+    assert toolscale("pull", "me/x", "--out", out) == (2, "", f"toolscale: {line}\n")
+    assert (files_of(out), len(hub.log)) == (there, asked)
+
+
 @pytest.mark.parametrize(
     "path", ["../outside", "/etc/outside", "a/../../outside", "a\\..\\outside", "", "a//b", ".git/config", ".cache/x", MANIFEST, "mock"]
 )

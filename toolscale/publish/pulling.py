@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +44,7 @@ def pull_dataset(
     """
     problems = [*check_address(repo, endpoint)]
     place = out.resolve()
-    if place.exists() and not (place / MANIFEST).is_file() and not (place.is_dir() and not any(place.iterdir())):
-        problems.append(f"{out} is there and is no dataset; choose another --out, or remove it")
+    problems += _check_place(out, place)
     if problems:
         raise PublishError("\n".join(problems))
     with connected(endpoint, token_of(token), patience, progress) as connection:
@@ -75,6 +74,20 @@ def pull_dataset(
             replace_folder(stage, place, work / "replaced")
         remove_folder(work)
     return Pulled(repo, revision, commit, str(out), entries, len(fetched) + 1, sum(entry.bytes for entry in fetched) + len(content), False)
+
+
+def _check_place(out: Path, place: Path) -> Iterator[str]:
+    """Yield why a folder must not be replaced: it would be lost with all that is in it."""
+    if not place.exists() or (place.is_dir() and not any(place.iterdir())):
+        return
+    try:
+        listed = {MANIFEST, *(entry.path for entry in read_manifest(place).files)}
+    except DatasetError:
+        yield f"{out} is there and is no dataset; choose another --out, or remove it"
+        return
+    present = (path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_symlink() or not path.is_dir())
+    if foreign := sorted(path for path in present if path not in listed):
+        yield f"{out} holds {foreign[0]!r}, which is not of the dataset there ({MANIFEST} does not name it); move it away, or choose another --out"
 
 
 def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
