@@ -65,9 +65,7 @@ def test_a_folder_that_holds_the_version_is_left_as_it_is(published: str, toolsc
     assert json.loads(toolscale("pull", "me/x", "--out", out, "--json")[1])["downloaded"] == 2  # the card, and the manifest that names it
 
 
-def test_another_version_replaces_the_one_that_is_there(
-    published: str, later_dataset: Path, toolscale: Command, hub: Hub, tmp_path: Path
-) -> None:
+def test_another_version_replaces_the_one_that_is_there(published: str, later_dataset: Path, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
     out = tmp_path / "pulled"
     toolscale("publish", later_dataset, "me/x", "--push")
     assert toolscale("pull", "me/x", "--out", out, "--revision", published)[0] == 0

@@ -70,10 +70,16 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
     sizes = sum(file.bytes for file in publication.uploaded)
     uploads = f"{len(publication.uploaded)} files ({_size(sizes)})"
     others = f"{publication.count('unchanged')} unchanged, {publication.count('deleted')} deleted"
-    if publication.pushed:
-        return click.echo(f"{dataset}: {uploads} uploaded, {others}; published as {tag}: {url}/tree/{tag}")
-    click.echo(f"{dataset}: {uploads} to upload, {others}; to be published as {tag}: {url}")
-    click.echo("nothing was written; --push (make: PUSH=1) does it")
+    if publication.note:
+        click.echo(publication.note)
+    if not publication.pushed:
+        end = f"main is to go back to {tag}" if publication.restored else f"to be published as {tag}"
+        click.echo(f"{dataset}: {uploads} to upload, {others}; {end}: {url}")
+        return click.echo("nothing was written; --push (make: PUSH=1) does it")
+    end = f"main is back at {tag}" if publication.restored else f"published as {tag}"
+    click.echo(f"{dataset}: {uploads} uploaded, {others}; {end}: {url}/tree/{tag}")
+    if (compared := publication.compared) and not publication.restored:
+        click.echo(f"{compared.added} added, {compared.removed} removed, {compared.changed} changed since {compared.previous}")
 
 
 def _size(count: int) -> str:

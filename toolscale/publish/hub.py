@@ -78,7 +78,7 @@ class Hub:
     def head(self) -> Head | None:
         """Return what is on main; None if there is no such dataset repo, or if the token may not see it."""
         commit = self.find("main")
-        return None if commit is None else Head(commit, self._files(commit), self.tags())
+        return None if commit is None else Head(commit, self.files(commit), self.tags())
 
     def find(self, revision: str) -> str | None:
         """Return the commit of a revision, None if there is no such dataset repo. PublishError if the repo has no such revision."""
@@ -92,6 +92,22 @@ class Hub:
                 return None
 
         return self._ask(f"looking at {self.repo}", question)
+
+    def files(self, commit: str) -> dict[str, RemoteFile]:
+        """Return path -> file of a commit."""
+
+        def question() -> dict[str, RemoteFile]:
+            tree = self._api.list_repo_tree(self.repo, recursive=True, revision=commit, repo_type=KIND)
+            return {
+                item.path: RemoteFile(item.size, item.blob_id, item.lfs.sha256 if item.lfs else None) for item in tree if isinstance(item, RepoFile)
+            }
+
+        return self._ask(f"listing the files of {self.repo}", question)
+
+    def history(self) -> list[str]:
+        """Return the commits of main, newest first."""
+        commits = self._ask(f"listing the commits of {self.repo}", lambda: self._api.list_repo_commits(self.repo, repo_type=KIND))
+        return [commit.commit_id for commit in commits]
 
     def tags(self) -> dict[str, str]:
         """Return tag -> commit."""
@@ -171,15 +187,6 @@ class Hub:
         found = self._ask(f"downloading {entry.path} of {self.repo}", question)
         if found != entry.sha256:
             raise DatasetError(f"{self.at(commit)}: {entry.path}: sha256 is {found}; {MANIFEST} says {entry.sha256}; somebody changed it there")
-
-    def _files(self, commit: str) -> dict[str, RemoteFile]:
-        def question() -> dict[str, RemoteFile]:
-            tree = self._api.list_repo_tree(self.repo, recursive=True, revision=commit, repo_type=KIND)
-            return {
-                item.path: RemoteFile(item.size, item.blob_id, item.lfs.sha256 if item.lfs else None) for item in tree if isinstance(item, RepoFile)
-            }
-
-        return self._ask(f"listing the files of {self.repo}", question)
 
     def _blocks(self, path: str, commit: str, limit: int) -> Iterator[bytes]:
         url = hf_hub_url(self.repo, path, repo_type=KIND, revision=commit, endpoint=self._endpoint)
