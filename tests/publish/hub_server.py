@@ -90,6 +90,8 @@ class Fault:
     status: int | None = None
     """Answer with this status."""
     headers: dict[str, str] = field(default_factory=dict)
+    content: bytes = b'{"error":"planted"}'
+    """What that answer says."""
     read: int | None = None
     """Cut the connection after reading so many bytes of the body; nothing is done."""
     sent: int | None = None
@@ -219,7 +221,7 @@ class Handler(BaseHTTPRequestHandler):
         fault.meanwhile()
         if fault.status is not None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            self._answer(path, fault.status, fault.headers, b'{"error":"planted"}')
+            self._answer(path, fault.status, fault.headers, fault.content)
         elif fault.read is not None:
             self.rfile.read(fault.read)
             self.hub.log.append((self.command, path, 0))

@@ -64,12 +64,24 @@ def test_all_that_is_wrong_with_a_dataset_is_told_before_anything_is_asked(datas
     [
         ("x", "https://huggingface.co", "the repo 'x' does not say whose it is; use e.g. me/x"),
         ("a/b/c", "https://huggingface.co", "the repo 'a/b/c' is no valid name: Repo id must be in the form "),
-        ("me/x", "huggingface.co", "the endpoint 'huggingface.co' is no URL; use e.g. https://huggingface.co"),
+        *(
+            ("me/x", endpoint, f"the endpoint {endpoint.rstrip('/')!r} is no URL; use e.g. https://huggingface.co")
+            for endpoint in (
+                "huggingface.co",
+                "http://[",
+                "http://127.0.0.1:abc",
+                "http://127.0.0.1:99999",
+                "http://a b/",
+                "http://a/?b",
+                "http://\x1b[2J",
+            )
+        ),
     ],
 )
 def test_an_address_that_cannot_be_right_is_refused(repo: str, endpoint: str, line: str, dataset: Path, toolscale: Command) -> None:
     toolscale.endpoint = endpoint
     status, _, err = toolscale("publish", dataset, repo)
+    assert toolscale("pull", repo, "--out", dataset.parent / "pulled")[::2] == (status, err)
     assert status == 2 and err.replace("HUB", endpoint).startswith(f"toolscale: {line}") and err.count("\n") == 1
 
 

@@ -137,7 +137,7 @@ def test_what_somebody_put_into_a_dataset_is_not_lost(published: str, later_data
 
 
 @pytest.mark.parametrize(
-    "path", ["../outside", "/etc/outside", "a/../../outside", "a\\..\\outside", "", "a//b", ".git/config", ".cache/x", MANIFEST, "mock"]
+    "path", ["../outside", "/etc/outside", "a/../../outside", "a\\..\\outside", "", "a//b", ".git/config", ".cache/x", MANIFEST, "mock", "b" * 256]
 )
 def test_hostile_names_are_refused(path: str, published: str, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
     files = json.loads(hub.files("me/x")[MANIFEST])["files"]

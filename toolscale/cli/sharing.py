@@ -56,6 +56,8 @@ def pull(repo: str, out: Path, revision: str, endpoint: str | None, json_: bool)
 
 
 def _print_publication(dataset: Path, publication: Publication) -> None:
+    from toolscale.dataset.manifest import printable
+
     tag, url = publication.tag, publication.url
     if publication.already_published:
         click.echo(f"{dataset}: already published as {tag}: {url}/tree/{tag}")
@@ -66,7 +68,7 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
         click.echo(f"the repo could not be asked, so this is what a first push uploads: {publication.not_asked}")
     if not publication.pushed:
         for file in publication.files:
-            click.echo(f"{file.state:<10}{_size(file.bytes):>10}  {file.path}")
+            click.echo(f"{file.state:<10}{_size(file.bytes):>10}  {printable(file.path)}")
     sizes = sum(file.bytes for file in publication.uploaded)
     uploads = f"{len(publication.uploaded)} files ({_size(sizes)})"
     others = f"{publication.count('unchanged')} unchanged, {publication.count('deleted')} deleted"

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolscale.dataset.folder import CARD
-from toolscale.dataset.manifest import MANIFEST
+from toolscale.dataset.manifest import MANIFEST, printable
 from toolscale.dataset.storage import remove_folder, write_file
 from toolscale.dataset.versions import content_id, tag_of
 from toolscale.errors import DatasetError, PublishError
@@ -41,7 +41,7 @@ def on_main(hub: Hub, head: Head) -> tuple[Version | None, str]:
     except DatasetError as error:
         return None, str(error).splitlines()[0]
     if found is None and (foreign := sorted(head.files.keys() - {ATTRIBUTES, CARD})):
-        raise PublishError(f"{hub.url} holds {foreign[0][:200]!r} but no {MANIFEST}: it is no dataset of ours; choose another repo, or empty it")
+        raise PublishError(f"{hub.url} holds {printable(foreign[0])!r} but no {MANIFEST}: it is no dataset of ours; choose another repo, or empty it")
     return found, ""
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from toolscale.dataset.integrity import check_files
-from toolscale.dataset.manifest import MANIFEST, read_manifest
+from toolscale.dataset.manifest import MANIFEST, parse_manifest, printable, read_manifest
 from toolscale.dataset.storage import file_hash, make_folder, only_writer, read_file, remove_folder, replace_folder, storage_errors, write_file
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.checks import check_address, check_paths
 from toolscale.publish.connection import PATIENCE, Progress, connected, token_of
 from toolscale.publish.hub import Hub
 from toolscale.records import FileEntry, Manifest
+
+PROBLEMS = 20
+"""How many things that are wrong with somebody else's manifest are told."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +68,13 @@ def pull_dataset(
             try:
                 fetched = download(hub, manifest, commit, stage, have=local_files(place), progress=progress)
                 write_file(stage / MANIFEST, content)
-                if findings := [f"{hub.at(commit)}: {finding}" for finding in check_files(stage, manifest)]:
+                if findings := [f"{hub.at(commit)}: {printable(str(finding))}" for finding in islice(check_files(stage, manifest), PROBLEMS)]:
                     raise DatasetError("\n".join(findings))
             except DatasetError:
                 remove_folder(work)  # what the repo holds is wrong: there is nothing to go on with
                 raise
             replace_folder(stage, place, work / "replaced")
-        remove_folder(work)
+            remove_folder(work)  # while it is locked: nobody else can have begun to write there
     return Pulled(repo, revision, commit, str(out), entries, len(fetched) + 1, sum(entry.bytes for entry in fetched) + len(content), False)
 
 
@@ -87,7 +89,8 @@ def _check_place(out: Path, place: Path) -> Iterator[str]:
         return
     present = (path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_symlink() or not path.is_dir())
     if foreign := sorted(path for path in present if path not in listed):
-        yield f"{out} holds {foreign[0]!r}, which is not of the dataset there ({MANIFEST} does not name it); move it away, or choose another --out"
+        name = printable(foreign[0])
+        yield f"{out} holds {name!r}, which is not of the dataset there ({MANIFEST} does not name it); move it away, or choose another --out"
 
 
 def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
@@ -95,14 +98,9 @@ def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
     content = hub.read_manifest(commit)
     if content is None:
         return None, None
-    where = f"{hub.at(commit)}"
-    try:
-        manifest = Manifest.model_validate_json(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise DatasetError(f"{where}: {MANIFEST} is not a manifest: {place}: {first['msg'].lower()}; nothing of it is used") from error
-    if problems := [f"{where}: {problem}" for problem in check_paths(manifest)]:
+    where = hub.at(commit)
+    manifest = parse_manifest(content, f"{where}: {MANIFEST}", "nothing of it is used")
+    if problems := [f"{where}: {printable(problem)}" for problem in islice(check_paths(manifest), PROBLEMS)]:
         raise DatasetError("\n".join(problems))
     return content, manifest
 
