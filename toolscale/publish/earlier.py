@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 from toolscale.dataset.folder import CARD
 from toolscale.dataset.manifest import MANIFEST, printable
-from toolscale.dataset.storage import remove_folder, write_file
+from toolscale.dataset.storage import remove_folder, storage_errors, write_file
 from toolscale.dataset.versions import content_id, tag_of
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.connection import Progress
@@ -69,7 +69,9 @@ def is_whole(hub: Hub, version: Version, files: dict[str, RemoteFile], have: dic
     """
     if files.keys() - {ATTRIBUTES} != {MANIFEST, *(entry.path for entry in version.manifest.files)}:
         return False
-    with TemporaryDirectory(prefix="toolscale-look-") as temporary:
+    with storage_errors("make a temporary folder in", Path(gettempdir())):
+        made = TemporaryDirectory(prefix="toolscale-look-")
+    with made as temporary:
         for entry in version.manifest.files:
             there, here = files[entry.path], have.get(entry.sha256)
             if there.size != entry.bytes or (there.sha256 or entry.sha256) != entry.sha256:

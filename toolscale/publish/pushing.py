@@ -154,9 +154,8 @@ def _publish(hub: Hub, head: Head, staged: Path, released: Manifest, push: bool,
     after = _there(hub)
     if after.commit == commit and any(change.state != "unchanged" for change in _compare(staged, released, after)):
         raise PublishError(f"{hub.url}: commit {commit[:8]} does not hold what was sent; look at it there before anybody uses it")
-    if not restored:
-        _tag(hub, released, commit)
-    return replace(plan, pushed=True, commit=commit, tagged=after.tags.get(tag) == commit if restored else True)
+    tagged = after.tags.get(tag) == commit if restored else _tag(hub, released, commit)
+    return replace(plan, pushed=True, commit=commit, tagged=tagged)
 
 
 def _commit(hub: Hub, head: Head, staged: Path, added: list[str], deleted: list[str], title: str) -> str:
@@ -170,24 +169,26 @@ def _commit(hub: Hub, head: Head, staged: Path, added: list[str], deleted: list[
         raise
 
 
-def _tag(hub: Hub, manifest: Manifest, commit: str) -> None:
-    """Tag a commit that is on main; whatever fails, the next run finds the commit and tags it."""
+def _tag(hub: Hub, manifest: Manifest, commit: str) -> bool:
+    """Tag a commit that is on main, and say whether the tag is on it: somebody else may have given it to another commit of the same data.
+
+    Whatever fails, the next run finds the commit and tags it.
+    """
     tag = tag_of(manifest)
     try:
         hub.tag(tag, commit)
-        tagged_as(hub, hub.tags(), manifest)
+        tagged = tagged_as(hub, hub.tags(), manifest)
     except HubUnavailableError as error:
         raise HubUnavailableError(f"{error}; the version is on main, and only its tag {tag} is missing") from error
+    return tagged is not None and tagged.commit == commit
 
 
 def _already(hub: Hub, head: Head, before: Manifest, push: bool) -> Publication:
     tag = tag_of(before)
-    tagged = tag in head.tags
-    if push and not tagged:
-        _tag(hub, before, head.commit)
+    tagged = tag in head.tags or (push and _tag(hub, before, head.commit))
     files = tuple(FileChange(path, head.files[path].size, "unchanged") for path in sorted([*(entry.path for entry in before.files), MANIFEST]))
     commit = head.tags.get(tag, head.commit)
-    return Publication(hub.repo, hub.url, tag, push, True, files, commit, tagged or push, compared=_compared(before))
+    return Publication(hub.repo, hub.url, tag, push, True, files, commit, tagged, compared=_compared(before))
 
 
 def _there(hub: Hub) -> Head:
