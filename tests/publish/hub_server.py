@@ -90,6 +90,8 @@ class Fault:
     status: int | None = None
     """Answer with this status."""
     headers: dict[str, str] = field(default_factory=dict)
+    content: bytes = b'{"error":"planted"}'
+    """What that answer says."""
     read: int | None = None
     """Cut the connection after reading so many bytes of the body; nothing is done."""
     sent: int | None = None
@@ -219,7 +221,7 @@ class Handler(BaseHTTPRequestHandler):
         fault.meanwhile()
         if fault.status is not None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            self._answer(path, fault.status, fault.headers, b'{"error":"planted"}')
+            self._answer(path, fault.status, fault.headers, fault.content)
         elif fault.read is not None:
             self.rfile.read(fault.read)
             self.hub.log.append((self.command, path, 0))
@@ -337,6 +339,15 @@ class Handler(BaseHTTPRequestHandler):
         tags = [{"name": tag, "ref": f"refs/tags/{tag}", "targetCommit": oid} for tag, oid in repo.tags.items()]
         return {"branches": [{"name": "main", "ref": "refs/heads/main", "targetCommit": repo.main}], "converts": [], "tags": tags}
 
+    def commits(self, kind: str, name: str, revision: str) -> list[dict[str, Any]]:
+        repo = self.repo(kind, name)
+        oid, found = repo.find(revision)[0], []
+        while oid:
+            commit = repo.commits[oid]
+            found.append({"id": oid, "title": commit.title, "message": "", "authors": [{"user": "me"}], "date": "2026-01-01T00:00:00.000Z"})
+            oid = commit.parent or ""
+        return found
+
     def tree(self, kind: str, name: str, revision: str, folder: str | None = None) -> Any:
         _, commit = self.repo(kind, name).find(revision)
         start = f"{folder}/" if folder else ""
@@ -445,6 +456,7 @@ ROUTES: list[tuple[str, str, Callable[..., Any]]] = [
     ("GET", _REPO, Handler.info),
     ("GET", _REPO + r"/revision/(?P<revision>.+)", Handler.info),
     ("GET", _REPO + r"/refs", Handler.refs),
+    ("GET", _REPO + r"/commits/(?P<revision>[^/]+)", Handler.commits),
     ("GET", _REPO + r"/tree/(?P<revision>[^/]+)(?:/(?P<folder>.+))?", Handler.tree),
     ("POST", _REPO + r"/paths-info/(?P<revision>[^/]+)", Handler.paths_info),
     ("POST", _REPO + r"/preupload/(?P<revision>[^/]+)", Handler.preupload),

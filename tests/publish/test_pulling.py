@@ -65,9 +65,7 @@ def test_a_folder_that_holds_the_version_is_left_as_it_is(published: str, toolsc
     assert json.loads(toolscale("pull", "me/x", "--out", out, "--json")[1])["downloaded"] == 2  # the card, and the manifest that names it
 
 
-def test_another_version_replaces_the_one_that_is_there(
-    published: str, later_dataset: Path, toolscale: Command, hub: Hub, tmp_path: Path
-) -> None:
+def test_another_version_replaces_the_one_that_is_there(published: str, later_dataset: Path, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
     out = tmp_path / "pulled"
     toolscale("publish", later_dataset, "me/x", "--push")
     assert toolscale("pull", "me/x", "--out", out, "--revision", published)[0] == 0
@@ -118,8 +116,28 @@ def test_a_folder_of_somebody_else_is_not_touched(published: str, toolscale: Com
     assert (files_of(out), hub.log) == ({"thesis.txt": b"years of work"}, [])
 
 
+@pytest.mark.parametrize("content", [b"{}", b"not json", b'{"name": "a page", "icons": []}'])
+def test_a_manifest_of_something_else_makes_no_dataset(content: bytes, published: str, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
+    out = tmp_path / "extension"
+    out.mkdir()
+    (out / MANIFEST).write_bytes(content)
+    assert toolscale("pull", "me/x", "--out", out) == (2, "", f"toolscale: {out} is there and is no dataset; choose another --out, or remove it\n")
+    assert (files_of(out), hub.log) == ({MANIFEST: content}, [])
+
+
+def test_what_somebody_put_into_a_dataset_is_not_lost(published: str, later_dataset: Path, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
+    out = tmp_path / "pulled"
+    toolscale("pull", "me/x", "--out", out)
+    toolscale("publish", later_dataset, "me/x", "--push")
+    (out / "mock/notes.txt").write_text("years of work")
+    there, asked = files_of(out), len(hub.log)
+    line = f"{out} holds 'mock/notes.txt', which is not of the dataset there (manifest.json does not name it); move it away, or choose another --out"
+    assert toolscale("pull", "me/x", "--out", out) == (2, "", f"toolscale: {line}\n")
+    assert (files_of(out), len(hub.log)) == (there, asked)
+
+
 @pytest.mark.parametrize(
-    "path", ["../outside", "/etc/outside", "a/../../outside", "a\\..\\outside", "", "a//b", ".git/config", ".cache/x", MANIFEST, "mock"]
+    "path", ["../outside", "/etc/outside", "a/../../outside", "a\\..\\outside", "", "a//b", ".git/config", ".cache/x", MANIFEST, "mock", "b" * 256]
 )
 def test_hostile_names_are_refused(path: str, published: str, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
     files = json.loads(hub.files("me/x")[MANIFEST])["files"]

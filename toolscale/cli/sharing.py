@@ -56,6 +56,8 @@ def pull(repo: str, out: Path, revision: str, endpoint: str | None, json_: bool)
 
 
 def _print_publication(dataset: Path, publication: Publication) -> None:
+    from toolscale.dataset.manifest import printable
+
     tag, url = publication.tag, publication.url
     if publication.already_published:
         click.echo(f"{dataset}: already published as {tag}: {url}/tree/{tag}")
@@ -66,14 +68,20 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
         click.echo(f"the repo could not be asked, so this is what a first push uploads: {publication.not_asked}")
     if not publication.pushed:
         for file in publication.files:
-            click.echo(f"{file.state:<10}{_size(file.bytes):>10}  {file.path}")
+            click.echo(f"{file.state:<10}{_size(file.bytes):>10}  {printable(file.path)}")
     sizes = sum(file.bytes for file in publication.uploaded)
     uploads = f"{len(publication.uploaded)} files ({_size(sizes)})"
     others = f"{publication.count('unchanged')} unchanged, {publication.count('deleted')} deleted"
-    if publication.pushed:
-        return click.echo(f"{dataset}: {uploads} uploaded, {others}; published as {tag}: {url}/tree/{tag}")
-    click.echo(f"{dataset}: {uploads} to upload, {others}; to be published as {tag}: {url}")
-    click.echo("nothing was written; --push (make: PUSH=1) does it")
+    if publication.note:
+        click.echo(publication.note)
+    if not publication.pushed:
+        end = f"main is to go back to {tag}" if publication.restored else f"to be published as {tag}"
+        click.echo(f"{dataset}: {uploads} to upload, {others}; {end}: {url}")
+        return click.echo("nothing was written; --push (make: PUSH=1) does it")
+    end = f"main is back at {tag}" if publication.restored else f"published as {tag}"
+    click.echo(f"{dataset}: {uploads} uploaded, {others}; {end}: {url}/tree/{tag}")
+    if (compared := publication.compared) and not publication.restored:
+        click.echo(f"{compared.added} added, {compared.removed} removed, {compared.changed} changed since {compared.previous}")
 
 
 def _size(count: int) -> str:

@@ -50,12 +50,23 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
         raise DatasetError(f"{folder} has no {MANIFEST}: it is no dataset, or was never finished; make it with `toolscale synthesize`")
+    return parse_manifest(read_file(path), str(path), "make the dataset again")
+
+
+def parse_manifest(content: bytes, name: str, remedy: str) -> Manifest:
+    """Return the manifest that a file, called `name` in the message, holds. DatasetError, in one line, if it is none."""
     try:
-        return Manifest.model_validate_json(read_file(path))
+        return Manifest.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise DatasetError(f"{path} is not a manifest: {place}: {first['msg'].lower()}; make the dataset again") from error
+        place = printable(".".join(str(part) for part in first["loc"]))
+        raise DatasetError(f"{name} is not a manifest: {place}: {printable(first['msg'].lower())}; {remedy}") from error
+
+
+def printable(text: str, limit: int = 300) -> str:
+    """Return what somebody else wrote as one short line that a terminal only shows: control characters and the like become �."""
+    line = "".join(character if character.isprintable() else "�" for character in " ".join(text[: 4 * limit].split()))
+    return line if len(line) <= limit and len(text) <= 4 * limit else line[: limit - 1] + "…"
 
 
 def content_id(manifest: Manifest) -> str:

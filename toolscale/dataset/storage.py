@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -23,7 +23,7 @@ def write_file(path: Path, content: bytes) -> Path:
         with storage_errors("write", path):
             path.write_bytes(content)
         return path
-    temporary = path.parent / f".{path.name}.{uuid4().hex}.tmp"  # nobody else's, on a shared disk either
+    temporary = path.parent / f".{path.name[:50]}.{uuid4().hex}.tmp"  # nobody else's, on a shared disk either; no longer than a name may be
     with storage_errors("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -86,11 +86,17 @@ def remove_leftovers(folder: Path) -> None:
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder. UsageError at once if another process holds it; the lock of a killed process is free."""
-    with storage_errors("lock", folder), (folder / "lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"another run is writing {folder}; wait for it, or choose another --out") from None
+    path = folder / "lock"
+    with ExitStack() as held:
+        with storage_errors("lock", folder):  # not what the caller does with the lock: its errors are its own
+            file = held.enter_context(path.open("w"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                there = path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+            except BlockingIOError:
+                there = False
+            if not there:  # or whoever held it has removed it with the folder since we opened it
+                raise UsageError(f"another run is writing {folder}; wait for it, or choose another --out")
         yield
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx2
 import yaml
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
@@ -48,9 +49,19 @@ def check_address(repo: str, endpoint: str | None) -> Iterator[str]:
     else:
         if "/" not in repo:
             yield f"the repo {repo!r} does not say whose it is; use e.g. me/{repo}"
-    address = urlsplit(endpoint_of(endpoint))
-    if address.scheme not in ("http", "https") or not address.hostname:
-        yield f"the endpoint {endpoint_of(endpoint)!r} is no URL; use e.g. https://huggingface.co"
+    if not _is_address(endpoint_of(endpoint)):
+        yield f"the endpoint {endpoint_of(endpoint)[:300]!r} is no URL; use e.g. https://huggingface.co"
+
+
+def _is_address(endpoint: str) -> bool:
+    if not endpoint.isprintable() or " " in endpoint:
+        return False
+    try:
+        parts, address = urlsplit(endpoint), httpx2.URL(endpoint)
+        port = parts.port
+    except (ValueError, httpx2.InvalidURL):
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname and address.host) and port != 0 and not (parts.query or parts.fragment)
 
 
 def check_paths(manifest: Manifest) -> Iterator[str]:

@@ -8,9 +8,13 @@ patience is spent. Every question may be repeated: objects are stored under thei
 from __future__ import annotations
 
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from json import JSONDecodeError
 from typing import Any, TypeVar
 
 import httpx2
@@ -19,15 +23,16 @@ from huggingface_hub.errors import BadRequestError, HfHubHTTPError, OfflineModeI
 from huggingface_hub.utils import _http as library_http
 from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 from huggingface_hub.utils import logging as library_log
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_before_delay
+from tenacity import RetryCallState, Retrying, retry_if_exception
 
-from toolscale.errors import HubUnavailableError, PublishError
+from toolscale.dataset.manifest import printable
+from toolscale.errors import HubUnavailableError, PublishError, ToolScaleError
 
 HUB = "https://huggingface.co"
 TOKENS = f"{HUB}/settings/tokens"
 BUSY = frozenset({408, 429, 500, 502, 503, 504})
 PATIENCE = 120.0
-"""Seconds that one question may wait for a Hub that is busy or drops connections."""
+"""Seconds that one question may wait, between its tries, for a Hub that is busy or drops connections. Uploading itself may take longer."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
 TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
@@ -38,6 +43,10 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much."""
 
 Answer = TypeVar("Answer")
+Cause = TypeVar("Cause", bound=BaseException)
+
+_GARBLED = (JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError, RuntimeError, httpx2.DecodingError, httpx2.TooManyRedirects)
+"""What the library raises on an answer that it does not understand; it checks none."""
 
 
 class NoAnswerError(Exception):
@@ -89,28 +98,33 @@ class Connection:
 
         def told(state: RetryCallState) -> None:
             seconds = state.next_action.sleep if state.next_action else 0
-            self._progress(f"{act}: waiting {seconds:g} s for the Hub", 0, 1)
+            self._progress(f"{act}: waiting {seconds:.3g} s for the Hub", 0, 1)
 
         retrying = Retrying(
-            retry=retry_if_exception(lambda error: (busy := _busy(error)) is not None and busy.again), wait=_wait,
-            stop=stop_before_delay(self._patience), before_sleep=told, reraise=True,
+            retry=retry_if_exception(lambda error: (busy := _caused(error, NoAnswerError)) is not None and busy.again), wait=_wait,
+            stop=lambda state: state.idle_for + state.upcoming_sleep > self._patience, before_sleep=told, reraise=True,
         )  # fmt: skip
         try:
             return retrying(question)
-        except (PublishError, HubUnavailableError):
+        except ToolScaleError:
             raise
         except OfflineModeIsEnabled:
             raise HubUnavailableError(f"{self.endpoint} was not asked while {act}: HF_HUB_OFFLINE is set; unset it") from None
         except HfHubHTTPError as error:
             raise self._refusal(act, error) from error
         except Exception as error:
-            if (busy := _busy(error)) is None:
-                raise
-            raise self._unavailable(act, busy) from error
+            if busy := _caused(error, NoAnswerError):
+                raise self._unavailable(act, busy) from error
+            if refused := _caused(error, HfHubHTTPError):  # of an object that is uploaded: the library wraps it
+                raise self._object_refused(act, refused) from error
+            if isinstance(error, _GARBLED) and not _caused(error, OSError):
+                said = self.hide(str(error)) or type(error).__name__
+                raise PublishError(f"{self.endpoint} while {act}: it does not answer like a Hub ({said}); check the endpoint") from error
+            raise
 
     def _unavailable(self, act: str, busy: NoAnswerError) -> HubUnavailableError:
         if busy.wait is not None and busy.wait > self._patience:
-            what = f"{busy} and it asks to wait {busy.wait:g} s, longer than the {self._patience:g} s that we wait; try again then"
+            what = f"{busy} and it asks to wait {busy.wait:.0f} s, longer than the {self._patience:g} s that we wait; try again then"
         elif busy.again:
             tried = f", still after {self._patience:g} s of trying" if self._patience else ""
             what = f"{busy}{tried}; run the same command again, it goes on where it was"
@@ -131,11 +145,15 @@ class Connection:
         kind = "bad request" if isinstance(error, BadRequestError) else "refused"
         return PublishError(f"{self.endpoint} while {act}: {kind} ({status}: {said}); change what it names")
 
+    def _object_refused(self, act: str, error: HfHubHTTPError) -> PublishError:
+        """Say that the storage refused an object. It knows no token: the address that the Hub gave says who may write there, and until when."""
+        status, said = error.response.status_code, self.hide(error.server_message or "no reason given")
+        what = f"the storage of the Hub refused an object ({status}: {said}), nothing of this version is on main"
+        return PublishError(f"{self.endpoint} while {act}: {what}; run the same command again, and if it stays so, ask whoever runs this Hub")
+
     def hide(self, text: str) -> str:
-        """Return what the Hub said as one short line, without the token should it repeat it."""
-        line = " ".join(text.split())
-        line = line.replace(self.token, "…") if self.token else line
-        return line if len(line) <= 300 else line[:299] + "…"
+        """Return what the Hub said as one short line that a terminal can show, without the token should it repeat it."""
+        return printable(text.replace(self.token, "…") if self.token else text)
 
 
 @contextmanager
@@ -162,17 +180,20 @@ def endpoint_of(endpoint: str | None) -> str:
 
 
 def token_of(token: str | None) -> str | None:
-    """Return the token that is given, else HF_TOKEN, else the one that `hf auth login` stored."""
-    return token or get_token()
+    """Return the token that is given, else HF_TOKEN, else the one that `hf auth login` stored. PublishError if it cannot be one."""
+    found = token or get_token()
+    if found and not (found.isascii() and found.isprintable() and " " not in found):
+        raise PublishError(f"the token has a character that no token has; set HF_TOKEN to one from {TOKENS}, or run `hf auth login` again")
+    return found
 
 
 def _new_client() -> httpx2.Client:
     return _Client(event_hooks={"request": [library_http.hf_request_event_hook]}, follow_redirects=True, timeout=TIMEOUT)
 
 
-def _busy(error: BaseException | None) -> NoAnswerError | None:
-    """Find the NoAnswerError that the library may have wrapped."""
-    while error is not None and not isinstance(error, NoAnswerError):
+def _caused(error: BaseException | None, kind: type[Cause]) -> Cause | None:
+    """Find the error of a kind that the library may have wrapped."""
+    while error is not None and not isinstance(error, kind):
         error = error.__cause__
     return error
 
@@ -182,12 +203,15 @@ def _told_to_wait(headers: httpx2.Headers) -> float | None:
     told = headers.get("Retry-After", "").strip()
     if told.isdecimal():
         return float(told)
+    with suppress(ValueError):  # neither seconds nor a date: nothing was told
+        date = parsedate_to_datetime(told)
+        return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - time.time())
     limit = library_http.parse_ratelimit_headers(headers)
     return float(limit.reset_in_seconds) if limit is not None and limit.remaining == 0 else None
 
 
 def _wait(state: RetryCallState) -> float:
-    busy = _busy(state.outcome.exception() if state.outcome else None)
-    if busy and busy.wait is not None:
-        return busy.wait
-    return float(min(LONGEST_WAIT, FIRST_WAIT * 2 ** (state.attempt_number - 1)))
+    """Return the seconds until the next try: more with every try, and at least those that the Hub asks for, which may be none."""
+    busy = _caused(state.outcome.exception() if state.outcome else None, NoAnswerError)
+    longer = float(min(LONGEST_WAIT, FIRST_WAIT * 2 ** (state.attempt_number - 1)))
+    return max(busy.wait or 0.0, longer) if busy else longer

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +17,7 @@ from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, Repositor
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
-from toolscale.dataset.manifest import MANIFEST
+from toolscale.dataset.manifest import MANIFEST, printable
 from toolscale.dataset.storage import make_folder, storage_errors
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.connection import Connection, lost
@@ -23,6 +25,7 @@ from toolscale.records import FileEntry
 
 KIND: Literal["dataset"] = "dataset"
 BLOCK = 1 << 20
+_COMMIT = re.compile("[0-9a-f]{40}")
 MANIFEST_LIMIT = 64 << 20
 """Bytes that a manifest may have at most: it is read before anything is known of it."""
 
@@ -78,25 +81,48 @@ class Hub:
     def head(self) -> Head | None:
         """Return what is on main; None if there is no such dataset repo, or if the token may not see it."""
         commit = self.find("main")
-        return None if commit is None else Head(commit, self._files(commit), self.tags())
+        return None if commit is None else Head(commit, self.files(commit), self.tags())
 
     def find(self, revision: str) -> str | None:
         """Return the commit of a revision, None if there is no such dataset repo. PublishError if the repo has no such revision."""
 
         def question() -> str | None:
             try:
-                return self._api.dataset_info(self.repo, revision=revision).sha
+                return self._commit(self._api.dataset_info(self.repo, revision=revision).sha)
             except RevisionNotFoundError:
-                raise PublishError(f"{self.url} has no version {revision!r}; it has {', '.join(['main', *self.tags()])}") from None
+                known = printable(", ".join(["main", *self.tags()]))
+                raise PublishError(f"{self.url} has no version {revision!r}; it has {known}") from None
             except RepositoryNotFoundError:
                 return None
 
         return self._ask(f"looking at {self.repo}", question)
 
+    def files(self, commit: str) -> dict[str, RemoteFile]:
+        """Return path -> file of a commit."""
+
+        def question() -> dict[str, RemoteFile]:
+            tree = self._api.list_repo_tree(self.repo, recursive=True, revision=commit, repo_type=KIND)
+            return {
+                item.path: RemoteFile(item.size, item.blob_id, item.lfs.sha256 if item.lfs else None) for item in tree if isinstance(item, RepoFile)
+            }
+
+        return self._ask(f"listing the files of {self.repo}", question)
+
+    def history(self) -> list[str]:
+        """Return the commits of main, newest first."""
+
+        def question() -> list[str]:
+            return [self._commit(commit.commit_id) for commit in self._api.list_repo_commits(self.repo, repo_type=KIND)]
+
+        return self._ask(f"listing the commits of {self.repo}", question)
+
     def tags(self) -> dict[str, str]:
         """Return tag -> commit."""
-        refs = self._ask(f"listing the versions of {self.repo}", lambda: self._api.list_repo_refs(self.repo, repo_type=KIND))
-        return {tag.name: tag.target_commit for tag in refs.tags}
+
+        def question() -> dict[str, str]:
+            return {tag.name: self._commit(tag.target_commit) for tag in self._api.list_repo_refs(self.repo, repo_type=KIND).tags}
+
+        return self._ask(f"listing the versions of {self.repo}", question)
 
     def other_kind(self) -> str | None:
         """Return `model` or `space` if the name is that of one."""
@@ -127,13 +153,14 @@ class Hub:
                 additions = [CommitOperationAdd(path, files.enter_context((folder / path).open("rb"))) for path in added]
                 deletions = [CommitOperationDelete(path, is_folder=False) for path in deleted]
                 try:
-                    return self._api.create_commit(
+                    made = self._api.create_commit(
                         self.repo, [*additions, *deletions], commit_message=title, repo_type=KIND, parent_commit=parent, revision="main",
-                    ).oid  # fmt: skip
+                    )  # fmt: skip
                 except ValueError as error:
-                    if isinstance(error, HfHubHTTPError | UnicodeError):
+                    if isinstance(error, HfHubHTTPError | UnicodeError | JSONDecodeError):
                         raise
                     raise PublishError(f"{self.url}: {self._hide(str(error))}; change it and make the dataset again") from error
+            return self._commit(made.oid)
 
         return self._ask(f"uploading to {self.repo}", question)
 
@@ -172,14 +199,11 @@ class Hub:
         if found != entry.sha256:
             raise DatasetError(f"{self.at(commit)}: {entry.path}: sha256 is {found}; {MANIFEST} says {entry.sha256}; somebody changed it there")
 
-    def _files(self, commit: str) -> dict[str, RemoteFile]:
-        def question() -> dict[str, RemoteFile]:
-            tree = self._api.list_repo_tree(self.repo, recursive=True, revision=commit, repo_type=KIND)
-            return {
-                item.path: RemoteFile(item.size, item.blob_id, item.lfs.sha256 if item.lfs else None) for item in tree if isinstance(item, RepoFile)
-            }
-
-        return self._ask(f"listing the files of {self.repo}", question)
+    def _commit(self, told: object) -> str:
+        """Return a commit that the Hub told; PublishError if it is none: it becomes part of paths and addresses."""
+        if not isinstance(told, str) or not _COMMIT.fullmatch(told):
+            raise PublishError(f"{self.url}: it does not answer like a Hub: {printable(str(told))!r} is no commit; check the endpoint")
+        return told
 
     def _blocks(self, path: str, commit: str, limit: int) -> Iterator[bytes]:
         url = hf_hub_url(self.repo, path, repo_type=KIND, revision=commit, endpoint=self._endpoint)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from toolscale.dataset.integrity import check_files
-from toolscale.dataset.manifest import MANIFEST, read_manifest
+from toolscale.dataset.manifest import MANIFEST, parse_manifest, printable, read_manifest
 from toolscale.dataset.storage import file_hash, make_folder, only_writer, read_file, remove_folder, replace_folder, storage_errors, write_file
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.checks import check_address, check_paths
 from toolscale.publish.connection import PATIENCE, Progress, connected, token_of
 from toolscale.publish.hub import Hub
 from toolscale.records import FileEntry, Manifest
+
+PROBLEMS = 20
+"""How many things that are wrong with somebody else's manifest are told."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,7 @@ def pull_dataset(
     """
     problems = [*check_address(repo, endpoint)]
     place = out.resolve()
-    if place.exists() and not (place / MANIFEST).is_file() and not (place.is_dir() and not any(place.iterdir())):
-        problems.append(f"{out} is there and is no dataset; choose another --out, or remove it")
+    problems += _check_place(out, place)
     if problems:
         raise PublishError("\n".join(problems))
     with connected(endpoint, token_of(token), patience, progress) as connection:
@@ -67,14 +68,29 @@ def pull_dataset(
             try:
                 fetched = download(hub, manifest, commit, stage, have=local_files(place), progress=progress)
                 write_file(stage / MANIFEST, content)
-                if findings := [f"{hub.at(commit)}: {finding}" for finding in check_files(stage, manifest)]:
+                if findings := [f"{hub.at(commit)}: {printable(str(finding))}" for finding in islice(check_files(stage, manifest), PROBLEMS)]:
                     raise DatasetError("\n".join(findings))
             except DatasetError:
                 remove_folder(work)  # what the repo holds is wrong: there is nothing to go on with
                 raise
             replace_folder(stage, place, work / "replaced")
-        remove_folder(work)
+            remove_folder(work)  # while it is locked: nobody else can have begun to write there
     return Pulled(repo, revision, commit, str(out), entries, len(fetched) + 1, sum(entry.bytes for entry in fetched) + len(content), False)
+
+
+def _check_place(out: Path, place: Path) -> Iterator[str]:
+    """Yield why a folder must not be replaced: it would be lost with all that is in it."""
+    if not place.exists() or (place.is_dir() and not any(place.iterdir())):
+        return
+    try:
+        listed = {MANIFEST, *(entry.path for entry in read_manifest(place).files)}
+    except DatasetError:
+        yield f"{out} is there and is no dataset; choose another --out, or remove it"
+        return
+    present = (path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_symlink() or not path.is_dir())
+    if foreign := sorted(path for path in present if path not in listed):
+        name = printable(foreign[0])
+        yield f"{out} holds {name!r}, which is not of the dataset there ({MANIFEST} does not name it); move it away, or choose another --out"
 
 
 def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
@@ -82,14 +98,9 @@ def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
     content = hub.read_manifest(commit)
     if content is None:
         return None, None
-    where = f"{hub.at(commit)}"
-    try:
-        manifest = Manifest.model_validate_json(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise DatasetError(f"{where}: {MANIFEST} is not a manifest: {place}: {first['msg'].lower()}; nothing of it is used") from error
-    if problems := [f"{where}: {problem}" for problem in check_paths(manifest)]:
+    where = hub.at(commit)
+    manifest = parse_manifest(content, f"{where}: {MANIFEST}", "nothing of it is used")
+    if problems := [f"{where}: {printable(problem)}" for problem in islice(check_paths(manifest), PROBLEMS)]:
         raise DatasetError("\n".join(problems))
     return content, manifest
 

@@ -2,6 +2,8 @@
 
 validate -> look at main -> release (card, manifest and changes against the version that is there) -> one commit on top of what was looked at -> tag
 
+A version that has its tag is never released again: if main holds something else, or was edited, the tagged files are committed as they are.
+
 What main holds is a whole version at any time. An interrupted push is run again: objects that were uploaded are not sent again, and a commit that
 has no tag gets it.
 """
@@ -10,25 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from toolscale.dataset.folder import CARD
 from toolscale.dataset.manifest import MANIFEST
-from toolscale.dataset.storage import make_folder, storage_errors, write_file
+from toolscale.dataset.storage import make_folder, storage_errors
 from toolscale.dataset.versions import content_id, release, tag_of
 from toolscale.errors import HubUnavailableError, PublishError
 from toolscale.publish.checks import check_publishable
 from toolscale.publish.connection import PATIENCE, TOKENS, Progress, connected, token_of
+from toolscale.publish.earlier import ATTRIBUTES, download_previous, is_same, is_whole, on_main, restore, tagged_as
 from toolscale.publish.hub import Head, Hub
-from toolscale.publish.pulling import download, local_files, published
+from toolscale.publish.pulling import local_files
 from toolscale.records import Manifest
 
 State = Literal["new", "changed", "unchanged", "deleted"]
-ATTRIBUTES = ".gitattributes"
-"""What the Hub itself puts into every repo."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,17 @@ class FileChange:
     path: str
     bytes: int
     state: State
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How many tasks of a version are other ones than in the version before it."""
+
+    previous: str
+    """The tag of that version."""
+    added: int
+    removed: int
+    changed: int
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,12 @@ class Publication:
     """Whether the tag points to it."""
     not_asked: str = ""
     """Why the repo could not be asked, so that all files count as new."""
+    restored: bool = False
+    """Whether the version has its tag already, so that its files are put on main as they are there."""
+    note: str = ""
+    """Why the version on main could not be read, and what is taken for it."""
+    compared: Compared | None = None
+    """What the version says of itself against the one before it; None for a first one."""
 
     @property
     def uploaded(self) -> tuple[FileChange, ...]:
@@ -94,37 +111,57 @@ def publish_dataset(
                 return _first(hub, folder)
             hub.create(private=private)
             head = _there(hub)
-        before = published(hub, head.commit)[1]
-        if before is None and (foreign := sorted(head.files.keys() - {ATTRIBUTES, CARD})):
-            raise PublishError(f"{hub.url} holds {foreign[0]!r} but no {MANIFEST}: it is no dataset of ours; choose another repo, or empty it")
-        if before is not None and content_id(before) == content_id(manifest) and _is_whole(folder, manifest, before, head):
-            return _already(hub, head, before, push)
-        with _released(hub, head, before, folder, progress) as (staged, released):
-            return _publish(hub, head, staged, released, push, progress)
+        return _after(hub, head, folder, manifest, push, progress)
 
 
-def _publish(hub: Hub, head: Head, staged: Path, released: Manifest, push: bool, progress: Progress) -> Publication:
+def _after(hub: Hub, head: Head, folder: Path, manifest: Manifest, push: bool, progress: Progress) -> Publication:
+    """Publish after what main holds: nothing if it is this version, its tagged files if this version was published before, else a new release."""
+    before, unread = on_main(hub, head)
+    tagged = tagged_as(hub, head.tags, manifest)
+    if before is not None:
+        have = local_files(folder)
+        if content_id(before.manifest) == content_id(manifest):
+            if (tagged is None or is_same(head.files, hub.files(tagged.commit))) and is_whole(hub, before, head.files, have):
+                return _already(hub, head, before.manifest, push)
+        elif push and tag_of(before.manifest) not in head.tags and is_whole(hub, before, head.files, have):
+            _tag(hub, before.manifest, head.commit)  # its own push could not do it, and soon it is on main no more
+    with _workplace(folder) as place:
+        staged = place / "release"
+        if tagged is not None:
+            released = restore(hub, tagged, folder, staged, progress)
+        else:
+            previous, problem = download_previous(hub, head, before, folder, place / "previous", progress)
+            if unread or problem:
+                instead = f"{previous} is taken as the version before" if previous else "this is published as a first version"
+                unread = f"{unread or problem}; {instead}"
+            progress("writing the release", 0, 1)
+            released = release(folder, place / "previous" if previous else None, make_folder(staged))
+        return _publish(hub, head, staged, released, push, progress, restored=tagged is not None, note=unread)
+
+
+def _publish(hub: Hub, head: Head, staged: Path, released: Manifest, push: bool, progress: Progress, *, restored: bool, note: str) -> Publication:
     tag, changes = tag_of(released), tuple(_compare(staged, released, head))
-    _check_tag(hub, head.tags, tag, content_id(released))
     if ".gitignore" in head.files:
         raise PublishError(f"{hub.url} has a .gitignore, by which the Hub leaves files out of a commit; delete it there")
+    plan = Publication(hub.repo, hub.url, tag, False, False, changes, restored=restored, note=note, compared=_compared(released))
     if not push:
-        return Publication(hub.repo, hub.url, tag, False, False, changes)
+        return plan
     progress("uploading", 0, 1)
     added = [file.path for file in changes if file.state in ("new", "changed")]
     deleted = [file.path for file in changes if file.state == "deleted"]
-    commit = _commit(hub, head, staged, added, deleted, tag)
+    title = f"Restore {tag}" if restored else f"Publish {tag}"
+    commit = _commit(hub, head, staged, added, deleted, title) if added or deleted else head.commit
     after = _there(hub)
     if after.commit == commit and any(change.state != "unchanged" for change in _compare(staged, released, after)):
         raise PublishError(f"{hub.url}: commit {commit[:8]} does not hold what was sent; look at it there before anybody uses it")
-    _tag(hub, tag, commit, content_id(released))
-    return Publication(hub.repo, hub.url, tag, True, False, changes, commit, True)
+    tagged = after.tags.get(tag) == commit if restored else _tag(hub, released, commit)
+    return replace(plan, pushed=True, commit=commit, tagged=tagged)
 
 
-def _commit(hub: Hub, head: Head, staged: Path, added: list[str], deleted: list[str], tag: str) -> str:
+def _commit(hub: Hub, head: Head, staged: Path, added: list[str], deleted: list[str], title: str) -> str:
     """Make the commit and return it. If the answer was lost, main says whether it was made."""
     try:
-        return hub.commit(staged, added, deleted, title=f"Publish {tag}", parent=head.commit)
+        return hub.commit(staged, added, deleted, title=title, parent=head.commit)
     except HubUnavailableError:
         now = hub.head()
         if now and now.commit != head.commit and MANIFEST in now.files and now.files[MANIFEST].holds(staged / MANIFEST):
@@ -132,40 +169,26 @@ def _commit(hub: Hub, head: Head, staged: Path, added: list[str], deleted: list[
         raise
 
 
-def _tag(hub: Hub, tag: str, commit: str, content: str) -> None:
-    """Tag a commit that is on main; whatever fails, the next run finds the commit and tags it."""
+def _tag(hub: Hub, manifest: Manifest, commit: str) -> bool:
+    """Tag a commit that is on main, and say whether the tag is on it: somebody else may have given it to another commit of the same data.
+
+    Whatever fails, the next run finds the commit and tags it.
+    """
+    tag = tag_of(manifest)
     try:
         hub.tag(tag, commit)
-        _check_tag(hub, hub.tags(), tag, content)
+        tagged = tagged_as(hub, hub.tags(), manifest)
     except HubUnavailableError as error:
         raise HubUnavailableError(f"{error}; the version is on main, and only its tag {tag} is missing") from error
-
-
-def _check_tag(hub: Hub, tags: dict[str, str], tag: str, content: str) -> None:
-    """PublishError if the tag of a version points to something else."""
-    if tag in tags:
-        tagged = published(hub, tags[tag])[1]
-        if tagged is None or content_id(tagged) != content:
-            raise PublishError(
-                f"{hub.url}: the tag {tag} exists and points to {tags[tag][:8]}, which is not this version; delete the tag there, "
-                f"or raise `version` in environment.yaml and make the dataset again"
-            )
+    return tagged is not None and tagged.commit == commit
 
 
 def _already(hub: Hub, head: Head, before: Manifest, push: bool) -> Publication:
     tag = tag_of(before)
-    _check_tag(hub, head.tags, tag, content_id(before))
-    tagged = tag in head.tags
-    if push and not tagged:
-        _tag(hub, tag, head.commit, content_id(before))
+    tagged = tag in head.tags or (push and _tag(hub, before, head.commit))
     files = tuple(FileChange(path, head.files[path].size, "unchanged") for path in sorted([*(entry.path for entry in before.files), MANIFEST]))
-    return Publication(hub.repo, hub.url, tag, push, True, files, head.tags.get(tag, head.commit), tagged or push)
-
-
-def _is_whole(folder: Path, local: Manifest, before: Manifest, head: Head) -> bool:
-    """Whether main holds every file that its manifest names, and those that are the same here as they are here."""
-    same = set(local.files) & set(before.files)
-    return all(entry.path in head.files for entry in before.files) and all(head.files[entry.path].holds(folder / entry.path) for entry in same)
+    commit = head.tags.get(tag, head.commit)
+    return Publication(hub.repo, hub.url, tag, push, True, files, commit, tagged, compared=_compared(before))
 
 
 def _there(hub: Hub) -> Head:
@@ -176,29 +199,12 @@ def _there(hub: Hub) -> Head:
 
 
 @contextmanager
-def _released(hub: Hub, head: Head | None, before: Manifest | None, folder: Path, progress: Progress) -> Iterator[tuple[Path, Manifest]]:
-    """Yield a temporary folder with the dataset as it is to be published after the version `before`."""
+def _workplace(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder."""
     with storage_errors("make a temporary folder for", folder):
         made = TemporaryDirectory(prefix="toolscale-publish-")
     with made as temporary:
-        previous = None if head is None or before is None else Path(temporary) / "previous"
-        if head is not None and before is not None and previous is not None:
-            _snapshot(hub, head, before, previous, local_files(folder), progress)
-        staged = Path(temporary) / "release"
-        progress("writing the release", 0, 1)
-        yield staged, release(folder, previous, make_folder(staged))
-
-
-def _snapshot(hub: Hub, head: Head, before: Manifest, into: Path, have: dict[str, Path], progress: Progress) -> None:
-    """Download the version before as it was published: from its tag, since people may have edited main."""
-    commit = head.tags.get(tag_of(before), head.commit)
-    content, manifest = published(hub, commit)
-    if content is None or manifest is None or content_id(manifest) != content_id(before):
-        commit = head.commit
-        content, manifest = published(hub, commit)
-    if content is not None and manifest is not None:
-        download(hub, manifest, commit, into, have=have, progress=progress)
-        write_file(into / MANIFEST, content)
+        yield Path(temporary)
 
 
 def _compare(folder: Path, manifest: Manifest, head: Head | None) -> Iterator[FileChange]:
@@ -211,6 +217,16 @@ def _compare(folder: Path, manifest: Manifest, head: Head | None) -> Iterator[Fi
         yield FileChange(path, there[path].size, "deleted")
 
 
+def _compared(manifest: Manifest) -> Compared | None:
+    release = manifest.release
+    if release is None or release.previous is None:
+        return None
+    domains = release.domains.values()
+    return Compared(release.previous, sum(one.added for one in domains), sum(one.removed for one in domains), sum(one.changed for one in domains))
+
+
 def _first(hub: Hub, folder: Path, not_asked: str = "") -> Publication:
-    with _released(hub, None, None, folder, lambda act, done, total: None) as (staged, released):
-        return Publication(hub.repo, hub.url, tag_of(released), False, False, tuple(_compare(staged, released, None)), not_asked=not_asked)
+    with _workplace(folder) as place:
+        released = release(folder, None, make_folder(place / "release"))
+        changes = tuple(_compare(place / "release", released, None))
+    return Publication(hub.repo, hub.url, tag_of(released), False, False, changes, not_asked=not_asked)

@@ -12,12 +12,17 @@ from toolscale.canonical import content_hash
 from toolscale.records.base import Record
 from toolscale.records.release import Release
 
+NAME_BYTES = 255
+"""Bytes that file systems take for the name of a file or folder."""
+
 
 def _stays_inside(path: str) -> str:
     """Refuse a path that could lead out of the folder: a manifest may come from anywhere."""
     parts = path.split("/")
     if PurePosixPath(path).is_absolute() or not path.isprintable() or "\\" in path or {"", ".", ".."} & set(parts):
         raise ValueError(f"{path!r} is not a path inside the folder")
+    if any(len(part.encode()) > NAME_BYTES for part in parts):
+        raise ValueError(f"a part of {path!r} is longer than the {NAME_BYTES} bytes that a name may have")
     return path
 
 
@@ -32,8 +37,8 @@ class FileEntry(Record):
     """One file of the folder."""
 
     path: Annotated[str, AfterValidator(_stays_inside)]
-    sha256: str
-    bytes: int
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Annotated[int, Field(ge=0)]
     rows: int | None = None
 
 
