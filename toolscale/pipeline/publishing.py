@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from toolscale.dataset.storage import file_hash
 from toolscale.dataset.versions import tag_of
 from toolscale.errors import DatasetError, UsageError
 from toolscale.publish import publish_dataset
+
+log = logging.getLogger(__name__)
 
 
 def inspect_dataset(dataset: str | None, repo: str | None, publish: str, sha256: str | None = None) -> dict[str, Any]:
@@ -41,9 +44,12 @@ def push_dataset(dataset: str, repo: str | None, sha256: str) -> dict[str, Any]:
         _manifest_hash(folder, sha256)
         manifest = read_manifest(folder)
         published = publish_dataset(folder, repo, push=True)
+    if published.note:
+        log.warning("%s", published.note)
     return {
         "repo": repo, "tag": published.tag, "commit": published.commit, "url": published.url, "dataset": dataset, "sha256": sha256,
         "domains": list(manifest.domains), "already_published": published.already_published,
+        "restored": published.restored,
     }  # fmt: skip
 
 
