@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import shutil
-import signal
-import socket
+import json
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,31 +11,9 @@ from pathlib import Path
 
 import httpx
 from browser import DAG_ID, token_of
+from homes import LOCAL_BUNDLE, PASSWORDS, ROOT, make_home
 from scheduled_runs import write_two_runs
-
-ROOT = Path(__file__).parents[2]
-USERS = {"ada": "viewer"}
-SECONDS = 90
-
-CONFIGURATION = """
-[core]
-dags_folder = {home}/dags
-plugins_folder = {home}/plugins
-load_examples = False
-simple_auth_manager_users = ada:viewer
-simple_auth_manager_passwords_file = {home}/passwords.json
-[database]
-sql_alchemy_conn = sqlite:///{home}/airflow.db
-[logging]
-base_log_folder = {home}/logs
-[api]
-host = 127.0.0.1
-port = {port}
-base_url = http://localhost:{port}
-workers = 1
-[api_auth]
-jwt_secret = {secret}
-"""
+from services import free_ports, running
 
 DAG = '''
 from airflow.sdk import dag, get_current_context, task, task_group
@@ -80,54 +52,30 @@ class LiveAirflow:
 
 
 @contextmanager
-def start_airflow(home: Path) -> Iterator[LiveAirflow]:
+def start_airflow(folder: Path) -> Iterator[LiveAirflow]:
     """Start the server in an empty folder; yield once it answers; stop it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    (home / "airflow.cfg").write_text(CONFIGURATION.format(home=home, port=port, secret=secrets.token_urlsafe(64)))
-    (home / "passwords.json").write_text('{"ada": "ada"}')
-    (home / "dags").mkdir()
-    (home / "dags" / "small_dag.py").write_text(DAG)
-    (home / "plugins").symlink_to(ROOT / "plugins")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
-    environment |= {
-        "AIRFLOW_HOME": str(home), "TOOLSCALE_DATA": str(home / "data"), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1",
-    }  # fmt: skip
-    for command in (["db", "migrate"], ["dags", "reserialize"], ["dags", "test", DAG_ID]):
-        _run([*command], environment, home)
+    (port,) = free_ports(1)
     base = f"http://localhost:{port}"
-    with (home / "server.log").open("wb") as log:
-        server = subprocess.Popen([shutil.which("airflow", path=environment["PATH"]) or "airflow", "api-server"], env=environment, stdout=log,
-                                  stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
-        try:
-            _wait_for(base, server, home / "server.log")
-            token = token_of(base, "ada", "ada")
-            runs = httpx.get(f"{base}/api/v2/dags/{DAG_ID}/dagRuns", headers={"Authorization": f"Bearer {token}"}).json()["dag_runs"]
-            write_two_runs(home / "data", newer=runs[0]["dag_run_id"])
-            yield LiveAirflow(base, home / "data", runs[0]["dag_run_id"], token)
-        finally:
-            os.killpg(server.pid, signal.SIGINT)
-            try:
-                server.wait(20)
-            except subprocess.TimeoutExpired:
-                os.killpg(server.pid, signal.SIGKILL)
-                server.wait()
+    (folder / "dags").mkdir()
+    (folder / "dags" / "small_dag.py").write_text(DAG)
+    bundle = {"name": "of-the-test", "classpath": LOCAL_BUNDLE, "kwargs": {"path": str(folder / "dags")}}
+    home = make_home(folder / "home", settings={
+        "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps([bundle]),  # the DAG of the repository has the same name
+        "AIRFLOW__API__PORT": str(port), "AIRFLOW__API__BASE_URL": base, "AIRFLOW__API__WORKERS": "1",
+    })  # fmt: skip
+    for command in ([ROOT / "scripts" / "airflow-setup"], ["airflow", "dags", "reserialize"], ["airflow", "dags", "test", DAG_ID]):
+        done = subprocess.run(command, env=home.environ, capture_output=True, text=True)
+        assert done.returncode == 0, f"{command}: {done.stderr[-2000:]}{done.stdout[-2000:]}"
+    with running("api-server", ["airflow", "api-server"], log=folder / "server.log", environ=home.environ) as server:
+        server.wait_until(lambda: _answers(base))
+        token = token_of(base, "viewer", PASSWORDS["viewer"])
+        runs = httpx.get(f"{base}/api/v2/dags/{DAG_ID}/dagRuns", headers={"Authorization": f"Bearer {token}"}).json()["dag_runs"]
+        write_two_runs(Path(home.data), newer=runs[0]["dag_run_id"])
+        yield LiveAirflow(base, Path(home.data), runs[0]["dag_run_id"], token)
 
 
-def _run(command: list[str], environment: dict[str, str], home: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "airflow", *command], env=environment, cwd=home, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"airflow {' '.join(command)}: {done.stderr[-2000:]}{done.stdout[-2000:]}"
-
-
-def _wait_for(base: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            if httpx.get(f"{base}/api/v2/version").status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.3)
-    raise AssertionError(f"the API server does not answer: {log.read_text()[-3000:]}")
+def _answers(base: str) -> bool:
+    try:
+        return httpx.get(f"{base}/api/v2/version").status_code == 200
+    except httpx.TransportError:
+        return False
