@@ -3,6 +3,7 @@
 from toolscale.records.base import Record
 from toolscale.records.dataset import FileEntry, Manifest, Part
 from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
+from toolscale.records.expert import CATEGORIES, Catalogue, Effort, Endpoint, ExpertReply, ExpertSpec, Price, PriceList
 from toolscale.records.intent import (
     AdmissionCall, CallStep, CasesSpec, EachStep, FactKind, FindStep, IfStep, Intent, IntentsSpec, Invariant, PlanStep, PolicySpec, Refused,
     Request, Role, Rule, Slot, Tell, Tense, VerifierCase,
@@ -12,6 +13,9 @@ from toolscale.records.population import Plant, PopulationSpec, TableRows
 from toolscale.records.release import (
     ChangedDomain, ChangedTask, Changes, DomainChanges, FailedTask, Regraded, RegradedTasks, Release, UnjudgedTask,
 )  # fmt: skip
+from toolscale.records.rollout import (
+    AnswerKey, Charge, Limits, OfferedExpert, Preference, Question, Rollout, RolloutTask, Script, Stop, TokenTrace,
+)  # fmt: skip
 from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
 from toolscale.records.task import (
     Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Provenance, RowChange, Scenario, Task, ToolCall, ToolResult,
@@ -20,11 +24,13 @@ from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Ret
 from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, Verdict
 
 __all__ = [
-    "GATES", "Admission", "AdmissionCall", "CallStep", "Candidate", "CasesSpec", "ChangedDomain", "ChangedTask", "Changes", "Check", "ColumnSpec",
-    "ColumnType", "Description", "Difficulty", "DomainChanges", "EachStep", "EnvironmentSpec", "Exec", "Fact", "FactKind", "FailedTask",
-    "FileEntry", "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant",
-    "Judged", "LanguageSpec", "Let", "LetRows", "Manifest", "NewId", "Part", "Persona", "PlanStep", "Plant", "PolicySpec", "PopulationSpec",
-    "Private", "Provenance", "Quantity", "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Request", "Return", "Role", "RowChange",
-    "Rule", "Scenario", "SchemaSpec", "Slot", "Status", "Step", "TableRows", "TableSpec", "Task", "Tell", "Tense", "ToolAdmission", "ToolCall",
-    "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WorldSpec",
+    "CATEGORIES", "GATES", "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue", "ChangedDomain",
+    "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty", "DomainChanges", "EachStep", "Effort",
+    "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry", "FindStep", "Forbid",
+    "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let",
+    "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec", "PopulationSpec",
+    "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks",
+    "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Slot", "Status",
+    "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec",
+    "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WorldSpec",
 ]  # fmt: skip
