@@ -35,7 +35,8 @@ CHOICE = asked("Which is a metal? A) iron B) sulfur", "A", "choice", "B", accept
         (SUM, "First 37 * 41 = 1517.\nThen 1517 + 5 = 1522.\n\n\\boxed{1522}"),
         (SUM, "What is `37 * 41 + 5`? It is 1522."), (SUM, "Not 1517 but 1522."),
         (SUM, "one thousand five hundred and twenty-two"), (SUM, "1522.0"), (SUM, "Answer: 1522"), (SUM, "We get 1517 first.\n**1522**"),
-        (SMALL, "-21"), (SMALL, "The exponent is −21."),
+        (SUM, "$1522$"), (SUM, "**Answer:** 1522"), (SUM, "There is only one way: 1522."), (SUM, "The answer is 1522. So:\n\n**Final answer: 1522**"),
+        (RACE, "The answer is Clara. **Answer:** *Clara*"), (SMALL, "-21"), (SMALL, "The exponent is −21."),
         (SHARE, "1225.9"), (SHARE, "1,225.90"), (SHARE, "13 percent of 9430 is 1225.9."), (SHARE, "12259/10"),
         (RACE, "Clara"), (RACE, "clara won."), (RACE, "The answer is Clara, since Ada was second and Ben fell."), (RACE, "Clara, not Ada."),
         (RACE, "Ada, Ben, Clara and Dan ran a race. Who won? Clara."),
@@ -54,9 +55,10 @@ def test_right_answers(question: Question, text: str) -> None:
         (SUM, None, "there is no answer"), (SUM, " \n", "there is no answer"),
         (SUM, "What is `37 * 41 + 5`?", "the answer repeats the question and adds nothing"),
         (SUM, "37 * 41 + 5", "the answer does not say 1522"),
-        (SUM, "1517 or 1522", "the answer says 1517 as well, not 1522 alone"),
+        (SUM, "1517 or 1522", "the answer gives something beside 1522"), (SUM, "one or 1522", "the answer gives something beside 1522"),
+        (SUM, "Is it 1522?", "the answer does not say 1522"), (RACE, "Was it Clara?", "the answer does not say Clara"),
         (SUM, "1520 1521 1522 1523", "the answer says 1520 and 1521 and 1523 as well, not 1522 alone"),
-        (SUM, "The answer is 1522 or 1523.", "the answer says 1523 as well, not 1522 alone"),
+        (SUM, "The answer is 1522 or 1523.", "the answer gives something beside 1522"),
         (SUM, "The answer is 1523. The answer is 1522.", "the answer says 1523 as well, not 1522 alone"),
         (SUM, "It is 1522. It is 1523.", "the answer says 1523 as well, not 1522 alone"),
         (SUM, "\\boxed{1522} \\boxed{1517}", "the answer says 1517 as well, not 1522 alone"),
@@ -94,6 +96,12 @@ def test_what_an_expert_plays_is_graded_as_it_is_meant(number: int, seed: int, c
     assert all(grade_answer(one, form)[0] for form in one.accepted)
     assert not grade_answer(one, " or ".join((one.answer, *one.wrong)))[0]
     assert not grade_answer(one, "; ".join((*one.wrong, one.answer)))[0]
+
+
+def test_a_long_answer_is_read_quickly_enough_to_be_read() -> None:
+    # Each of these once took seconds: what follows every announcement was read to the end of the text.
+    for text in ("the answer is " * 1_400, "a or " * 4_000, "1, " * 6_000, "**" * 9_000, "not " * 5_000):
+        assert grade_answer(SUM, text)[0] is False
 
 
 @given(st.text())

@@ -3,7 +3,7 @@
 How a text is read: the question, if it is repeated word for word, is taken out. If the text announces its answer (`the answer is ..`,
 `answer: ..`, `\\boxed{..}`, `**..**`), only what follows counts, up to the end of the sentence or a reason (`because ..`). Else the whole text
 counts, and then what it mentions must be the answer alone; numbers that the question gives may be repeated. Two answers, an answer in doubt or a
-denied one are wrong.
+denied one are wrong. The word `one` is a number only where the answer is 1.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from toolscale.records import Question
 
 LONGEST = 20_000
 """Characters of an answer; a longer one is not read."""
+ANNOUNCED = 300
+"""Characters after `the answer is` that are read at most."""
 TOLERANCE = Fraction(1, 10**6)
 """How far a decimal may be off, relative to the answer."""
 
@@ -37,6 +39,7 @@ _DOUBT = re.compile(
     r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|roughly|approximately|something\s+like|or\s+so|unless)\b", re.IGNORECASE,
 )  # fmt: skip
 _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno)\s+(?:(?!but\b)\w+\s+){0,2}[\"'`*(]*$", re.IGNORECASE)
+_ASKED = re.compile(r"[^.!?\n]{0,200}\?")
 _OR = re.compile(r"(?:\bor|/)\s*$", re.IGNORECASE)
 _OTHERS = re.compile(r"\s*(?:,?\s*\bor\b|/|\\|;|\bvs\b|\|)\s*\S", re.IGNORECASE)
 
@@ -70,10 +73,10 @@ def _fold(text: str) -> str:
 def _told(said: str) -> tuple[str, bool]:
     """Return the part of a text that gives the answer, and whether it was announced. Several announcements count together."""
     if boxed := _BOXED.findall(said):
-        return " ; ".join(dict.fromkeys(map(str.strip, boxed))), True
+        return "\n".join(dict.fromkeys(map(str.strip, boxed))), True
     parts = []
     for match in _ANNOUNCED.finditer(said):
-        rest = said[match.end() :]
+        rest = said[match.end() : match.end() + ANNOUNCED]
         end = _END.search(rest)
         if part := rest[: end.start() if end else len(rest)].strip():
             parts.append(part)
@@ -81,7 +84,7 @@ def _told(said: str) -> tuple[str, bool]:
         parts = bold
     if parts and (before := _DOUBT.search(said)) is not None and len(said) < 200:
         parts.append(before[0])
-    return (" ; ".join(dict.fromkeys(parts)), True) if parts else (said, False)
+    return ("\n".join(dict.fromkeys(parts)), True) if parts else (said, False)
 
 
 def _numbers(text: str) -> list[tuple[Fraction, int, int]]:
@@ -100,13 +103,25 @@ def _numbers(text: str) -> list[tuple[Fraction, int, int]]:
 
 def _number_finding(question: Question, told: str, given: set[Fraction]) -> tuple[bool, str]:
     right = Fraction(question.answer.replace(",", ""))
-    found = [(value, start, end) for value, start, end in _numbers(told) if not _DENIED.search(_before(told, start))]
+    found = [
+        (value, start, end)
+        for value, start, end in _numbers(told)
+        if (told[start:end].lower() != "one" or right == 1) and not _DENIED.search(_before(told, start)) and not _ASKED.match(told, end)
+    ]
+    for value, start, end in found:
+        if _same(question, value, right) and _beside(told, start, end):
+            return False, f"the answer gives something beside {question.answer}"
     stated = [value for value, *_ in found if not _same(question, value, right)]
     said = len(stated) < len(found)
     others = [value for value in stated if value not in given]
     if others:
         return False, f"the answer says {_written(others)}{' as well' if said else ''}, not {question.answer}{' alone' if said else ''}"
     return (True, f"the answer is {question.answer}") if said else (False, f"the answer does not say {question.answer}")
+
+
+def _beside(told: str, start: int, end: int) -> bool:
+    """Whether what stands from start to end is one of several, as in `this or that`, `this / that`."""
+    return _OTHERS.match(told, end) is not None or _OR.search(_before(told, start)) is not None
 
 
 def _before(told: str, place: int) -> str:
@@ -133,11 +148,10 @@ def _word_finding(question: Question, told: str) -> tuple[bool, str]:
             if any(start < match.end() and match.start() < end for start, end in taken):
                 continue
             taken.append((match.start(), match.end()))
-            before = _before(told, match.start())
-            if _DENIED.search(before):
+            if _DENIED.search(_before(told, match.start())) or _ASKED.match(told, match.end()):
                 continue
             places.append((match.start(), form))
-            if form in right and (_OTHERS.match(told, match.end()) or _OR.search(before)):
+            if form in right and _beside(told, match.start(), match.end()):
                 return False, f"the answer gives something beside {question.answer}"
     said = [form for _, form in sorted(places)]
     others = [form for form in said if form not in right]
