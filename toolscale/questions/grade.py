@@ -1,9 +1,10 @@
 """Whether an answer in words is right: the final answer must be stated, once, and not be contradicted.
 
 How a text is read: the question, if it is repeated word for word, is taken out. If the text announces its answer (`the answer is ..`,
-`answer: ..`, `\\boxed{..}`, `**..**`), only what follows counts, up to the end of the sentence or a reason (`because ..`). Else the whole text
-counts, and then what it mentions must be the answer alone; numbers that the question gives may be repeated. Two answers, an answer in doubt or a
-denied one are wrong. The word `one` is a number only where the answer is 1.
+`answer: ..`, `\\boxed{..}`, `**..**`), only what follows counts, up to the end of the sentence or a reason (`because ..`); if it ends with `= ..`
+or with a conclusion (`so ..`, `therefore ..`), only that. Else the whole text counts, and then what it mentions must be the answer alone; numbers
+that the question gives may be repeated. Two answers, an answer in doubt or a denied one are wrong. The word `one` is a number only where the
+answer is 1.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ _ANNOUNCED = re.compile(
     r"|^\s*(?:final\s+)?answer\s*:\s*)", re.IGNORECASE | re.MULTILINE,
 )  # fmt: skip
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
+_CONCLUDED = re.compile(
+    r"(?:^|(?<=[.!?\n]))\s*(?:so|therefore|thus|hence|consequently|in\s+conclusion|in\s+the\s+end|finally)\b,?\s+([^\n!?]{1,300})\Z", re.IGNORECASE
+)
+_EQUALS = re.compile(r"=\s*([^=\n]{1,80})\Z")
 _END = re.compile(r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|as|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
@@ -82,6 +87,8 @@ def _told(said: str) -> tuple[str, bool]:
             parts.append(part)
     if not parts and len(set(bold := _BOLD.findall(said))) == 1 and "\n" in said:
         parts = bold
+    if not parts and (end := _EQUALS.search(said[-100:]) or _CONCLUDED.search(said[-400:])) is not None and not re.search(r"[.]\s", end[1]):
+        parts = [end[1]]
     if parts and (before := _DOUBT.search(said)) is not None and len(said) < 200:
         parts.append(before[0])
     return ("\n".join(dict.fromkeys(parts)), True) if parts else (said, False)
