@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from toolscale.errors import UsageError
-from toolscale.models import Expert
+from toolscale.models.expert import Expert
 from toolscale.records import AnswerKey, OfferedExpert, Price, RolloutTask
 from toolscale.rollout.basic import BasicTool
 from toolscale.rollout.calls import CallReader
