@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from toolscale.basic_tools.settings import LocalSearchSettings, PythonSettings
 from toolscale.errors import UsageError
 from toolscale.models.pricing import (
     DRAWS, approximate_input_tokens, cost_usd, expected_cost, expected_latency, factors, latency_s, output_tokens,
@@ -19,8 +20,11 @@ from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Price, Rollo
 NO_EXPERTS = (0.01, 60.0)
 """The references where no expert is offered: 1 cent and 60 seconds."""
 
-BASIC_LATENCY = {"python": 0.05, "local_search": 0.01}
-"""Seconds that a basic tool takes where nothing else is known; they cost nothing."""
+BASIC_FIGURES = {
+    "python": (PythonSettings().price_per_call or 0.0, PythonSettings().latency_per_call or 0.0),
+    "local_search": (LocalSearchSettings(corpus="").price_per_call, LocalSearchSettings(corpus="").latency_per_call or 0.0),
+}
+"""Basic tool -> dollars and seconds of one call, as they are charged by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +86,12 @@ def price_at(offered: OfferedExpert) -> Price:
 
 def expected_figures(
     task: RolloutTask, action: Action, catalogue: Catalogue, *, turn_cost: float = 0.0, turn_latency: float = 0.0,
-    basic_latency: Mapping[str, float] = BASIC_LATENCY,
+    basic: Mapping[str, tuple[float, float]] = BASIC_FIGURES,
 ) -> list[Outcome]:  # fmt: skip
     """Return all that can come of an action in a question task, with probabilities that add up to 1.
 
     `turn_cost` and `turn_latency`: what one message of the orchestrator takes. An expert's reply that is final needs one message, a tool two.
+    `basic`: dollars and seconds of one call of a basic tool.
     UsageError for environment tasks, whose length depends on what the expert does.
     """
     if task.question is None:
@@ -94,7 +99,8 @@ def expected_figures(
     if action.kind == "give_up":
         return [Outcome(1.0, False, turn_cost, turn_latency)]
     if action.kind != "expert":
-        return [Outcome(1.0, True, 2 * turn_cost, 2 * turn_latency + basic_latency[action.kind])]
+        cost, seconds = basic[action.kind]
+        return [Outcome(1.0, True, 2 * turn_cost + cost, 2 * turn_latency + seconds)]
     offered, spec = offered_specs(task, catalogue)[str(action.alias)]
     price, skill = price_at(offered), spec.skills[task.category]
     asked = approximate_input_tokens([{"role": "user", "content": task.question.text}])

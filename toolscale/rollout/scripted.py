@@ -43,8 +43,8 @@ class ScriptedSession:
     async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
         """Make the call of the action; after it, answer with what came back, or hand over again."""
         self._turns += 1
-        failed = any(_is_error(seen) for seen in observations)
-        if self._action.kind == "give_up" or (failed and (self._task.question is not None or observations[0]["role"] == "tool" and len(observations) == 1)):
+        refused = bool(observations) and _is_error(observations[0])  # what comes after it is the expert's affair
+        if self._action.kind == "give_up" or refused:
             return Turn({"role": "assistant", "content": NOT_KNOWN})
         if self._task.question is None or self._turns == 1:
             return Turn(self._call())
