@@ -114,6 +114,8 @@ def test_an_expert_calls_only_what_the_domain_has(domain: Domain, mock_tasks: li
         None, "call_expert is not a tool of the domain.", "calculator is not a tool of the domain. ", "The arguments are not JSON: Expecting pr",
     ]  # fmt: skip
     assert (rollout.malformed, rollout.calls) == (0, ())
+    stored = [item["function"]["arguments"] for message in rollout.messages[4:] for item in message.get("tool_calls", ())]
+    assert stored == ['{"expert": "expert-1"}', '{"expression": "1"}', "{}"]  # what cannot be read would make servers refuse all that follows
 
 
 def test_an_expert_that_fails_is_an_observation_and_costs_what_it_used(domain: Domain, mock_tasks: list[Task]) -> None:
