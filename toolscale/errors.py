@@ -10,6 +10,8 @@ ToolScaleError
 ├── QualityError             a dataset is what it says, and not good enough
 ├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
+├── ModelUnavailableError    the model of a policy did not answer, after all retries
+├── RolloutError             a rollout broke in a way that nobody expected; carries the task
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
@@ -99,6 +101,14 @@ class PublishError(PermanentError, ToolScaleError):
 
 class HubUnavailableError(TransientError, ToolScaleError):
     """The Hub was not reached, was busy for too long, lost the connection, or its main moved meanwhile. The same command may succeed later."""
+
+
+class ModelUnavailableError(TransientError, ToolScaleError):
+    """The model of a policy did not answer until its deadline, or refused. The rollout ends as failed; the others go on."""
+
+
+class RolloutError(ToolScaleError):
+    """A rollout broke in a way that nobody expected, and all others were stopped. The message names the task and the sample."""
 
 
 class StorageError(TransientError, ToolScaleError):
