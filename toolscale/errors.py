@@ -9,6 +9,7 @@ ToolScaleError
 ├── QualityError             a dataset is what it says, and not good enough
 ├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
+├── RolloutError             a rollout broke in a way that nobody expected; carries the task
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
@@ -92,6 +93,10 @@ class PublishError(PermanentError, ToolScaleError):
 
 class HubUnavailableError(TransientError, ToolScaleError):
     """The Hub was not reached, was busy for too long, lost the connection, or its main moved meanwhile. The same command may succeed later."""
+
+
+class RolloutError(ToolScaleError):
+    """A rollout broke in a way that nobody expected, and all others were stopped. The message names the task and the sample."""
 
 
 class StorageError(TransientError, ToolScaleError):

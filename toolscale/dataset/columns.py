@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,12 +19,6 @@ _JSON = {"known", "unknown", "versions"}
 
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What Python raises over cells that do not hold what their column says: JSON that is none, or too deep, or of another shape."""
-
-
-def system_message(environment: Environment) -> str:
-    """Return what an agent of this environment is told first: the policy text and the time."""
-    now = datetime.fromisoformat(environment.spec.world.now)
-    return f"{environment.spec.policy_text.strip()}\n\nIt is {now:%A}, {now:%B} {now.day}, {now.year}, {now:%H:%M}."
 
 
 def tools_json(environment: Environment) -> str:

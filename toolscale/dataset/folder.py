@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.card import Contents, render_card
-from toolscale.dataset.columns import Row, reject_row, system_message, task_row, tools_json
+from toolscale.dataset.columns import Row, reject_row, task_row, tools_json
 from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, count_figures
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
 from toolscale.dataset.parquet import read_shard, write_shards
@@ -29,7 +29,7 @@ from toolscale.dataset.plots import plot_calls, plot_gates
 from toolscale.dataset.selection import Selection
 from toolscale.dataset.storage import file_hash, remove_leftovers, write_file
 from toolscale.dataset.world import read_rows, table_hashes
-from toolscale.environment import Environment, load_environment
+from toolscale.environment import Environment, load_environment, system_message
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import FileEntry, Manifest, Part, Release
 from toolscale.sandbox import state_hash

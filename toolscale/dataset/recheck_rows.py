@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.canonical import canonical_json
-from toolscale.dataset.columns import UNREADABLE, Row, candidate_of, golden_calls, reject_row, system_message, task_of, task_row, tools_json
+from toolscale.dataset.columns import UNREADABLE, Row, candidate_of, golden_calls, reject_row, task_of, task_row, tools_json
 from toolscale.dataset.integrity import Finding
 from toolscale.dataset.judging import Bench, Place, bench_at, close_bench
 from toolscale.dataset.selection import with_gate
+from toolscale.environment import system_message
 from toolscale.errors import DatasetError, SandboxError
 from toolscale.records import GateResult, Judged
 from toolscale.sandbox import to_row_changes

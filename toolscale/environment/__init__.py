@@ -5,9 +5,10 @@ from toolscale.environment.admission_file import ensure_admitted, read_admission
 from toolscale.environment.environment import Environment, load_environment, populate
 from toolscale.environment.folder import discover
 from toolscale.environment.population import Rows
+from toolscale.environment.prompt import system_message
 from toolscale.environment.world import Toolbox, World
 
 __all__ = [
     "Environment", "Rows", "Toolbox", "World", "admit", "discover", "ensure_admitted", "load_environment", "populate", "read_admission",
-    "write_admission",
+    "system_message", "write_admission",
 ]  # fmt: skip

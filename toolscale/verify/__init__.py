@@ -1,6 +1,6 @@
 """Model-free checking: the judge of candidates and the verifier of rollouts."""
 
 from toolscale.verify.judge import Judge
-from toolscale.verify.verifier import Verifier
+from toolscale.verify.verifier import Verifier, grade_subject
 
-__all__ = ["Judge", "Verifier"]
+__all__ = ["Judge", "Verifier", "grade_subject"]

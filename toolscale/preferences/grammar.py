@@ -1,0 +1,144 @@
+"""How weights are said: four frames, adverbs of degree with fixed levels, and wishes about tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""The weights that have words: not at all, a little, somewhat, quite, a lot, above all."""
+
+DIMENSIONS = ("outcome", "cost", "latency")
+UNSAID = {"outcome": 1.0, "cost": 0.0, "latency": 0.0}
+"""What holds for a dimension that an instruction does not speak of."""
+
+NOUNS = {
+    "outcome": ("accuracy", "a right answer", "getting it right"),
+    "cost": ("cost", "a low price", "saving money"),
+    "latency": ("speed", "a quick answer", "saving time"),
+}
+
+
+class Frame(NamedTuple):
+    """A way to say how much something counts. `some`: one group of things of one level above 0; `none`: what does not count."""
+
+    some: str
+    none: str
+    first: str
+    """What stands before the first group."""
+    degrees: tuple[str, ...]
+    """Words of each level, 0 first (unused: `none` says it)."""
+
+
+FRAMES = (
+    Frame("{degree} about {nouns}", "i do not care about {nouns}", "i care ", ("", "a little", "somewhat", "quite a bit", "a lot", "above all")),
+    Frame("{nouns} {matter} {degree}", "{nouns} {do} not matter", "", ("", "a little", "somewhat", "quite a bit", "a lot", "above all")),
+    Frame("{nouns} {be} {degree} important", "{nouns} {be} not important", "", ("", "slightly", "somewhat", "quite", "very", "most")),
+    Frame(
+        "{degree} weight to {nouns}", "give no weight to {nouns}", "give ",
+        ("", "a little", "some", "quite some", "a lot of", "the most"),
+    ),
+)  # fmt: skip
+OPENINGS = ("", "please note: ", "for this task, ", "my wishes: ")
+
+TOOL_WORDS = {"python": "your own interpreter", "local_search": "local search", "web_search": "web search"}
+"""Basic tool -> what a user calls it. Tools of a domain are not here: nobody has wishes about them."""
+OWN = ("python", "local_search")
+"""Tools that send nothing to others."""
+
+LIKES = ("please use {names} where you can", "if you can, use {names}", "i like to see {names} at work")
+AVOIDS = ("please keep away from {names}", "do not use {names} if you can help it", "i would rather not see {names} at work")
+RATHERS = ("please use {name} rather than {other}", "i like {name} better than {other}", "if you can, use {name} and not {other}")
+PRIVATE = (
+    "this is confidential, so please use {own} and keep away from {others}",
+    "this must stay with us: use {own}, and do not use {others}",
+    "my data is private, so use {own} and not {others}",
+)
+EVERY_EXPERT = "any expert"
+
+SLOTS = re.compile(r"\{\w*\}")
+_WORD = re.compile(r"[a-z]+|[^\sa-z]")
+
+Wish = tuple[Literal["like", "avoid", "rather", "private"], tuple[str, ...]]
+"""What is said of tools: `like` and `avoid` name some, `rather` names the liked one first; `private` keeps to OWN and names nothing."""
+
+
+class Phrasing(NamedTuple):
+    """The choices between ways of saying the same. Each is the number of an entry of the tables above."""
+
+    frame: int
+    nouns: tuple[int, int, int]
+    ranked: int
+    """1: what counts most is said first; 0: outcome, cost, latency."""
+    opening: int
+    told: int
+    """1: also says of cost and latency that they do not count; 0: leaves that out."""
+    tools: int
+
+
+def words(text: str) -> list[str]:
+    """Return the words and the punctuation marks of an instruction, as a word-level tokenizer sees them."""
+    return _WORD.findall(text)
+
+
+def state_weights(weights: Mapping[str, float], phrasing: Phrasing) -> str:
+    """Return the weights of DIMENSIONS, each one of LEVELS, in one or two sentences. What is UNSAID may be left out, if something is left to say."""
+    frame = FRAMES[phrasing.frame]
+    order = sorted(DIMENSIONS, key=lambda name: -weights[name]) if phrasing.ranked else DIMENSIONS
+    groups: dict[float, list[str]] = {}
+    for name in order:
+        groups.setdefault(weights[name], []).append(NOUNS[name][phrasing.nouns[DIMENSIONS.index(name)]])
+    nothing = groups.pop(0.0, [])
+    parts = [_fill(frame.some, nouns, " and ", frame.degrees[LEVELS.index(level)]) for level, nouns in groups.items()]
+    sentences = [frame.first + _listed(parts)] if parts else []
+    if nothing and (phrasing.told or not parts or weights["outcome"] == 0):
+        sentences.append(_fill(frame.none, nothing, " and " if frame.none.startswith("{") else " or "))
+    return OPENINGS[phrasing.opening] + ". ".join(sentences) + "."
+
+
+def state_wish(wish: Wish, phrasing: Phrasing, aliases: Sequence[str], basic_tools: Sequence[str]) -> str:
+    """Return one wish about tools as a sentence."""
+    kind, names = wish
+    said = [TOOL_WORDS.get(name, name) for name in names]
+    if kind == "like":
+        return LIKES[phrasing.tools].format(names=" and ".join(said)) + "."
+    if kind == "avoid":
+        return AVOIDS[phrasing.tools].format(names=" or ".join(said)) + "."
+    if kind == "rather":
+        return RATHERS[phrasing.tools].format(name=said[0], other=said[1]) + "."
+    own = " and ".join(TOOL_WORDS[name] for name in OWN if name in basic_tools)
+    others = [EVERY_EXPERT] * bool(aliases) + [TOOL_WORDS["web_search"]] * ("web_search" in basic_tools)
+    return PRIVATE[phrasing.tools].format(own=own, others=" or ".join(others)) + "."
+
+
+def wished(wish: Wish, aliases: Sequence[str], basic_tools: Sequence[str]) -> dict[str, float]:
+    """Return the weights that a wish stands for: 1 for what is liked, 0 for what is to be kept away from."""
+    kind, names = wish
+    if kind == "private":
+        return {name: float(name in OWN) for name in (*basic_tools, *aliases) if name in TOOL_WORDS or name in aliases}
+    if kind == "rather":
+        return {names[0]: 1.0, names[1]: 0.0}
+    return {name: float(kind == "like") for name in names}
+
+
+def _fill(pattern: str, nouns: Sequence[str], joint: str, degree: str = "") -> str:
+    many = len(nouns) > 1
+    verbs = {"matter": "matter" if many else "matters", "do": "do" if many else "does", "be": "are" if many else "is"}
+    together = joint.join(nouns) if len(nouns) < 3 else f"{nouns[0]}, {nouns[1]}{joint}{nouns[2]}"
+    return pattern.format(nouns=together, degree=degree, **verbs)
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + ", and " + parts[-1]
+
+
+def _vocabulary() -> frozenset[str]:
+    texts = [*OPENINGS, *TOOL_WORDS.values(), *LIKES, *AVOIDS, *RATHERS, *PRIVATE, EVERY_EXPERT, "and or . ,"]
+    texts += ["matter matters do does is are", *(noun for nouns in NOUNS.values() for noun in nouns)]
+    texts += [text for frame in FRAMES for text in (frame.some, frame.none, frame.first, *frame.degrees)]
+    return frozenset(word for text in texts for word in words(SLOTS.sub(" ", text)))
+
+
+VOCABULARY = _vocabulary()
+"""Every word and punctuation mark that an instruction can have, besides aliases."""

@@ -1,0 +1,66 @@
+"""Which samples are trained on, and why the others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from toolscale.records import Rollout
+from toolscale.reward.group import advantages, keep_group
+from toolscale.reward.kinds import RewardConfig
+
+
+@dataclass(frozen=True, slots=True)
+class FilterCounts:
+    """What was looked at and what was left out. A sample counts once, for the first reason that holds, in the order of the fields.
+
+    homogeneous_samples + unparsable + unanswered + kept = samples.
+    """
+
+    groups: int = 0
+    samples: int = 0
+    homogeneous_groups: int = 0
+    """Groups whose rewards hardly differ: all of their samples are left out."""
+    homogeneous_samples: int = 0
+    unparsable: int = 0
+    """Samples with a turn that could not be read as a message or as calls."""
+    unanswered: int = 0
+    """Samples without a final message, or with an empty one."""
+    kept: int = 0
+
+    def __add__(self, other: FilterCounts) -> FilterCounts:
+        return FilterCounts(*(getattr(self, name) + getattr(other, name) for name in FilterCounts.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A sample that is trained on: number of its group, number within the group, and its advantage within the whole group."""
+
+    group: int
+    member: int
+    advantage: float
+
+
+def select_samples(groups: Sequence[Sequence[tuple[Rollout, float]]], config: RewardConfig | None = None) -> tuple[list[Selected], FilterCounts]:
+    """Return which samples of groups of (rollout, reward) are trained on, in order, and counts of why the others are not.
+
+    Mean and deviation are those of the whole group: a sample that is left out still says how good its group was.
+    """
+    config = config or RewardConfig()
+    selected: list[Selected] = []
+    counts = FilterCounts()
+    for number, group in enumerate(groups):
+        rewards = [reward for _, reward in group]
+        if not keep_group(rewards, config.least_std):
+            counts += FilterCounts(groups=1, samples=len(group), homogeneous_groups=1, homogeneous_samples=len(group))
+            continue
+        counts += FilterCounts(groups=1, samples=len(group))
+        for member, (advantage, (rollout, _)) in enumerate(zip(advantages(rewards), group, strict=True)):
+            if config.drop_unparsable and rollout.malformed:
+                counts += FilterCounts(unparsable=1)
+            elif config.drop_unanswered and not (rollout.answer or "").strip():
+                counts += FilterCounts(unanswered=1)
+            else:
+                counts += FilterCounts(kept=1)
+                selected.append(Selected(number, member, advantage))
+    return selected, counts

@@ -1,0 +1,95 @@
+"""The kinds of reward: the paper's, an absolute one, and two for comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from toolscale.records import Preference
+from toolscale.records.base import Record
+from toolscale.reward.figures import Figures, References
+
+CAP = 4.0
+"""Beyond so many references, more cost or latency is no worse: rewards stay bounded."""
+
+
+class RewardConfig(Record):
+    """Which reward is trained on, and which samples."""
+
+    kind: Literal["paper", "absolute", "outcome", "efficiency"] = "absolute"
+    cap: float = Field(default=CAP, gt=0)
+    """Most references that cost and latency count for (`absolute`, `efficiency`)."""
+    cost_weight: float = Field(default=0.25, ge=0, le=1)
+    """Fixed weight of cost; only `efficiency` has it."""
+    latency_weight: float = Field(default=0.25, ge=0, le=1)
+    """Fixed weight of latency; only `efficiency` has it."""
+    least_std: float = Field(default=0.1, ge=0)
+    """A group whose rewards deviate less is not trained on."""
+    drop_unparsable: bool = True
+    """Whether a rollout with a turn that could not be read is left out."""
+    drop_unanswered: bool = True
+    """Whether a rollout without an answer is left out."""
+
+
+def paper_rewards(group: Sequence[Figures], preference: Preference, tools: Sequence[str]) -> list[float]:
+    """Return the reward of ToolOrchestra (arXiv 2511.21689) for each rollout of one group.
+
+    M = [uses of tool 1..n, outcome, -cost, -latency]; each component is normalized to (x - min) / (max - min) over the group, and is 0 where
+    max = min. R = M_norm . P if the rollout is right, else 0. Every R is between 0 and the sum of the weights. A tool without a weight weighs 0.
+
+    This is the formula as printed. The released code differs, and we do not follow it: there more cost and more latency *raise* the reward
+    (the table of minima and maxima holds negated values, the numerator the plain one), and the term has no bound when costs are close; outcome,
+    cost and latency are added twice; the call that gives the final answer, most often the dearest, is free; a tool's range leaves out the rollouts
+    that never used it; and a weight that is missing drops the whole batch.
+    """
+    columns = [(preference.tools.get(tool, 0.0), [float(figures.uses.get(tool, 0)) for figures in group]) for tool in tools]
+    columns.append((preference.outcome, [float(figures.right) for figures in group]))
+    columns.append((preference.cost, [-figures.cost_usd for figures in group]))
+    columns.append((preference.latency, [-figures.latency_s for figures in group]))
+    totals = [0.0] * len(group)
+    for weight, column in columns:
+        least, most = min(column, default=0.0), max(column, default=0.0)
+        if weight == 0 or most == least:
+            continue
+        for place, value in enumerate(column):
+            totals[place] += weight * ((value - least) / (most - least))
+    return [total if figures.right else 0.0 for figures, total in zip(group, totals, strict=True)]
+
+
+def absolute_reward(figures: Figures, preference: Preference, references: References, cap: float = CAP) -> float:
+    """Return P_o * right - P_c * min(cost / cost_ref, cap) - P_l * min(latency / latency_ref, cap).
+
+    It depends on no other rollout, and lies between -cap * (P_c + P_l) and P_o. Tools have no part in it.
+    """
+    return _weighed(figures, references, cap, preference.outcome, preference.cost, preference.latency)
+
+
+def outcome_reward(figures: Figures) -> float:
+    """Return 1 if right, else 0, whatever it cost."""
+    return float(figures.right)
+
+
+def efficiency_reward(figures: Figures, references: References, config: RewardConfig) -> float:
+    """Return right - w_c * min(cost / cost_ref, cap) - w_l * min(latency / latency_ref, cap): the same fixed weights for every user."""
+    return _weighed(figures, references, config.cap, 1.0, config.cost_weight, config.latency_weight)
+
+
+def rewards_of(
+    group: Sequence[Figures], preference: Preference, tools: Sequence[str], references: References, config: RewardConfig
+) -> list[float]:
+    """Return the reward of each rollout of one group, of the kind that the configuration names. `tools`: aliases and tools that the task offers."""
+    if config.kind == "paper":
+        return paper_rewards(group, preference, tools)
+    if config.kind == "absolute":
+        return [absolute_reward(figures, preference, references, config.cap) for figures in group]
+    if config.kind == "outcome":
+        return [outcome_reward(figures) for figures in group]
+    return [efficiency_reward(figures, references, config) for figures in group]
+
+
+def _weighed(figures: Figures, references: References, cap: float, outcome: float, cost: float, latency: float) -> float:
+    spent = min(figures.cost_usd / references.cost_usd, cap)
+    waited = min(figures.latency_s / references.latency_s, cap)
+    return outcome * figures.right - cost * spent - latency * waited

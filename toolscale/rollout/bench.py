@@ -1,0 +1,109 @@
+"""What rollouts run on: experts, basic tools and domains, opened once and shared by all rollouts of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+
+from toolscale.errors import UsageError
+from toolscale.models import Expert
+from toolscale.records import AnswerKey, OfferedExpert, Price, RolloutTask
+from toolscale.rollout.basic import BasicTool
+from toolscale.rollout.calls import CallReader
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.grading import answer_key_of
+from toolscale.rollout.policy import Message, Tool
+from toolscale.rollout.prompt import CALL_EXPERT, first_messages, offered_tools
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all samples of a task share. Nobody changes it."""
+
+    task: RolloutTask
+    messages: list[Message]
+    """The first messages."""
+    tools: list[Tool]
+    reader: CallReader
+    experts: Mapping[str, tuple[OfferedExpert, Expert, Price]]
+    """Alias -> what is offered, who answers, and the price of this task."""
+    basic: Mapping[str, BasicTool]
+    domain: Domain | None
+    denied: frozenset[str]
+    key: AnswerKey | None
+    """What simulated experts play; None where no expert is offered."""
+    shown: list[Message]
+    """What an expert sees first where a conversation is handed over: the policy and the request, without the wishes about experts and costs."""
+
+
+class Bench:
+    """Experts by name of the catalogue, basic tools and domains by name. An async context manager; at its end it closes all of them."""
+
+    def __init__(
+        self, experts: Mapping[str, Expert], basic: Mapping[str, BasicTool] | None = None, domains: Mapping[str, Domain] | None = None
+    ) -> None:
+        self.experts = experts
+        self.basic = basic or {}
+        self.domains = domains or {}
+
+    async def __aenter__(self) -> Bench:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of connections, processes and engines."""
+        for expert in self.experts.values():
+            await expert.close()
+        for tool in self.basic.values():
+            await tool.close()
+        for domain in self.domains.values():
+            domain.close()
+
+    def setting(self, task: RolloutTask) -> Setting:
+        """Prepare what the samples of a task share. UsageError if the task names something that is not here."""
+        domain = self.domain_of(task)
+        experts = {offered.alias: (offered, self._expert(task, offered), _price(offered)) for offered in task.experts}
+        if len(experts) != len(task.experts):
+            raise UsageError(f"task {task.id}: two experts have the same alias; give each its own")
+        if missing := [name for name in task.basic_tools if name not in self.basic]:
+            raise UsageError(f"task {task.id} offers the basic tool {missing[0]!r}; the bench has {_listed(self.basic)}")
+        basic = {name: self.basic[name] for name in task.basic_tools}
+        taken = [CALL_EXPERT, *basic]
+        if domain is not None and (clash := [name for name in taken if name in domain.environment.tools]):
+            raise UsageError(f"task {task.id}: the domain {domain.environment.domain!r} has a tool {clash[0]!r} of its own; rename it")
+        tools = offered_tools(task, {name: tool.function for name, tool in basic.items()}, domain.tools if domain is not None else ())
+        return Setting(
+            task=task, messages=first_messages(task, domain.system if domain is not None else None), tools=tools, reader=CallReader(tools),
+            experts=experts, basic=basic, domain=domain, denied=frozenset(task.limits.denied),
+            key=answer_key_of(task, domain) if experts else None, shown=_shown(task, domain),
+        )  # fmt: skip
+
+    def domain_of(self, task: RolloutTask) -> Domain | None:
+        """Return the domain of an environment task, None for a question."""
+        if task.task is None:
+            return None
+        if task.task.domain not in self.domains:
+            raise UsageError(f"task {task.id} is of the domain {task.task.domain!r}; the bench has {_listed(self.domains)}")
+        return self.domains[task.task.domain]
+
+    def _expert(self, task: RolloutTask, offered: OfferedExpert) -> Expert:
+        if offered.expert not in self.experts:
+            raise UsageError(f"task {task.id} offers the expert {offered.expert!r}; the bench has {_listed(self.experts)}")
+        return self.experts[offered.expert]
+
+
+def _shown(task: RolloutTask, domain: Domain | None) -> list[Message]:
+    if task.task is None or domain is None:
+        return []
+    return [{"role": "system", "content": domain.system}, {"role": "user", "content": task.task.request}]
+
+
+def _price(offered: OfferedExpert) -> Price:
+    return Price(input=offered.input_price, output=offered.output_price)
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    return ", ".join(sorted(names)) or "none"

@@ -1,0 +1,144 @@
+"""What rollouts of environment tasks need of one domain: worlds to run in, a judge to grade them, and scripts that simulated experts play."""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from typing import Any
+
+from toolscale.canonical import stable_int
+from toolscale.environment import Environment, Rows, Toolbox, World, system_message
+from toolscale.errors import UsageError
+from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall
+from toolscale.tasks.record import Rejection
+from toolscale.verify import Judge, grade_subject
+from toolscale.verify.equivalents import idle_agents
+from toolscale.verify.mutants import MutantMaker
+from toolscale.verify.subject import Subject
+from toolscale.verify.trajectories import Trajectory
+
+WRONG_SCRIPTS = 6
+"""Wrong ways that are kept for one task. Three at least are there for every task that the judge accepted."""
+
+_LOOKS_RIGHT = frozenset((
+    "sibling", "stranger", "amount", "date", "enum", "swap", "tool", "drop", "branch", "forbidden", "repeat", "fact", "exchanged", "unsaid", "extra",
+))  # fmt: skip
+"""Operators whose mutants work like somebody who errs; the others recite or say nothing."""
+
+_KEPT = 1_024
+"""Recorded tasks that are kept; the one that was not asked for longest goes first."""
+
+Tool = dict[str, Any]
+
+
+class Domain:
+    """One environment with a pool of worlds and a judge. Not for several threads."""
+
+    def __init__(self, environment: Environment, rows: Rows) -> None:
+        self.environment = environment
+        self.system = system_message(environment)
+        self.tools: list[Tool] = [tool.spec.openai_function() for tool in environment.tools.values()]
+        self.toolbox = Toolbox(environment.tools)
+        self._rows = rows
+        self._judge = Judge(environment, rows, audit_share=0.0, replica=False)
+        self._mutants = MutantMaker(environment, rows)
+        self._idle: list[World] = []
+        self._opened = 0
+        self._subjects: OrderedDict[str, Subject] = OrderedDict()
+        self._keys: dict[str, AnswerKey] = {}
+        self._graded: str | None = None
+
+    @property
+    def worlds(self) -> int:
+        """How many worlds were opened so far: the most that were in use at one time."""
+        return self._opened
+
+    @contextmanager
+    def world(self) -> Iterator[World]:
+        """Lend a world whose rows are as at first; nobody else has it meanwhile."""
+        if not self._idle:
+            self._opened += 1
+            self._idle.append(World(self.environment, self._rows, toolbox=self.toolbox))
+        world = self._idle.pop()
+        try:
+            world.reset()
+            yield world
+        finally:
+            self._idle.append(world)
+
+    def grade(self, task: Task, calls: Sequence[ToolCall], answer: str) -> Grade:
+        """Grade the domain calls of a rollout, in order, and its final message."""
+        subject = self._subject(task)
+        if self._graded != task.id:  # end states are kept for one task at a time
+            self._judge.states.forget()
+            self._graded = task.id
+        return grade_subject(subject, calls, answer)
+
+    def key(self, task: Task) -> AnswerKey:
+        """Return what a simulated expert plays: the golden trajectory, or one of the wrong ones that look right and score 0."""
+        if task.id not in self._keys:
+            self._keys[task.id] = self._make_key(task)
+        return self._keys[task.id]
+
+    def close(self) -> None:
+        """Free the engines."""
+        for world in self._idle:
+            world.close()
+        self._judge.close()
+
+    def _subject(self, task: Task) -> Subject:
+        if task.id not in self._subjects:
+            if task.initial_state_hash != self._judge.initial_state_hash or task.environment_hash != self.environment.hash:
+                raise UsageError(f"task {task.id} was made in another version of the environment {self.environment.domain!r}; load its own")
+            try:
+                self._subjects[task.id] = self._judge.subject(task.candidate)
+            except Rejection as rejection:
+                raise UsageError(f"task {task.id} cannot be recorded: {rejection}; verify its dataset") from rejection
+            self._graded = None
+            if len(self._subjects) > _KEPT:
+                gone, _ = self._subjects.popitem(last=False)
+                self._keys.pop(gone, None)
+        self._subjects.move_to_end(task.id)
+        return self._subjects[task.id]
+
+    def _make_key(self, task: Task) -> AnswerKey:
+        subject = self._subject(task)
+        golden = tuple(recorded.as_made for recorded in subject.recording.calls)
+        wrong: dict[str, Script] = {}
+        for trajectory in self._wrong_ways(task, subject):
+            script = _script(subject, trajectory)
+            if repr(script) not in wrong and self.grade(task, script.calls, script.answer).score == 0:
+                wrong[repr(script)] = script
+                if len(wrong) == WRONG_SCRIPTS:
+                    break
+        return AnswerKey(right=Script(calls=golden, answer=subject.answer), wrong=tuple(wrong.values()))
+
+    def _wrong_ways(self, task: Task, subject: Subject) -> Iterator[Trajectory]:
+        """Yield one mutant of each operator, then the next of each; then what idle agents do."""
+        rng = random.Random(stable_int("wrong scripts", task.id))
+        by_operator: dict[str, list[Trajectory]] = {}
+        for mutant in self._mutants.make(subject, self._judge.recorder, rng):
+            if mutant.operator in _LOOKS_RIGHT:
+                by_operator.setdefault(mutant.operator, []).append(mutant)
+        operators = list(by_operator)
+        rng.shuffle(operators)
+        for turn in zip_longest(*(by_operator[operator] for operator in operators)):
+            yield from filter(None, turn)
+        yield from idle_agents(subject)
+
+
+def _script(subject: Subject, trajectory: Trajectory) -> Script:
+    """Put the look-ups of the golden trajectory around what a mutant writes: an expert that errs has looked things up too."""
+    writes = list(trajectory.calls)
+    calls: list[ToolCall] = []
+    aligned = len(writes) == len(subject.writes)
+    for recorded in subject.recording.calls:
+        if not recorded.mutates:
+            calls.append(recorded.as_made)
+        elif aligned:
+            calls.append(writes.pop(0))
+    made = [call for call in writes if call not in calls] if trajectory.operator == "only_reads" else writes
+    return Script(calls=(*calls, *made), answer=subject.answer_of(trajectory))
