@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 from toolscale.records import (
-    Admission, CasesSpec, Changes, IntentsSpec, Judged, LanguageSpec, Manifest, PolicySpec, PopulationSpec, Record, SchemaSpec, Task,
-    ToolsetSpec, WorldSpec,
+    Admission, CasesSpec, Catalogue, Changes, IntentsSpec, Judged, LanguageSpec, Manifest, PolicySpec, PopulationSpec, PriceList, Record,
+    SchemaSpec, Task, ToolsetSpec, WorldSpec,
 )  # fmt: skip
 
 SCHEMAS: dict[str, type[Record]] = {
     "environment": WorldSpec, "schema": SchemaSpec, "population": PopulationSpec, "toolset": ToolsetSpec, "rules": PolicySpec,
     "language": LanguageSpec, "intents": IntentsSpec, "cases": CasesSpec, "admission": Admission, "task": Task, "judged": Judged,
-    "manifest": Manifest, "changes": Changes,
+    "manifest": Manifest, "changes": Changes, "catalogue": Catalogue, "prices": PriceList,
 }  # fmt: skip
 """Name of the file that is described -> record."""
 

@@ -1,0 +1,1 @@
+"""Experts: who they are, what they cost, what is said about them, and how they are asked."""

@@ -1,0 +1,95 @@
+"""What a reply costs, what it takes, and the exact expectation of both for an expert that is simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from statistics import NormalDist
+from typing import Any
+
+from toolscale.canonical import canonical_json
+from toolscale.records import CATEGORIES, ExpertSpec, Price, PriceList
+
+DRAWS = 16
+"""How many sizes an answer of a simulated expert can have, all equally likely."""
+
+TYPICAL_INPUT = 200
+"""Tokens of the question where a typical answer is priced: on cards, and in the references of the reward."""
+
+CHARACTERS_PER_TOKEN = 4
+"""The rule of thumb that OpenAI publishes for English text ("What are tokens and how to count them")."""
+
+
+@cache
+def factors(spread: float) -> tuple[float, ...]:
+    """Return the 16 factors by which tokens and seconds of one answer differ from their mean: smallest first, mean 1.
+
+    They are the quantiles (i + 0.5) / 16 of a lognormal distribution with parameters 0 and `spread`, divided by their mean.
+    """
+    normal = NormalDist()
+    drawn = [math.exp(spread * normal.inv_cdf((i + 0.5) / DRAWS)) for i in range(DRAWS)]
+    mean = math.fsum(drawn) / DRAWS
+    return tuple(factor / mean for factor in drawn)
+
+
+def output_tokens(expert: ExpertSpec, category: str, factor: float) -> int:
+    """Return the tokens of an answer of this size: rounded up, at least 1."""
+    return max(1, math.ceil(expert.effort[category].output_tokens * factor))
+
+
+def latency_s(expert: ExpertSpec, category: str, factor: float) -> float:
+    """Return the seconds that an answer of this size takes."""
+    return expert.effort[category].latency_s * factor
+
+
+def cost_usd(price: Price, input_tokens: int, output_tokens: int) -> float:
+    """Return the dollars for so many tokens; prices are per million tokens."""
+    return (input_tokens * price.input + output_tokens * price.output) / 1_000_000
+
+
+def expected_cost(expert: ExpertSpec, price: Price, category: str, input_tokens: int = TYPICAL_INPUT) -> float:
+    """Return the expected dollars of one answer of the expert, were it simulated: an average of 16 values, not an estimate."""
+    return math.fsum(cost_usd(price, input_tokens, output_tokens(expert, category, factor)) for factor in factors(expert.spread)) / DRAWS
+
+
+def expected_latency(expert: ExpertSpec, category: str) -> float:
+    """Return the expected seconds of one answer of the expert, were it simulated."""
+    return math.fsum(latency_s(expert, category, factor) for factor in factors(expert.spread)) / DRAWS
+
+
+def typical_cost(expert: ExpertSpec, price: Price) -> float:
+    """Return the expected dollars of one answer to a question of 200 tokens, averaged over the categories."""
+    return math.fsum(expected_cost(expert, price, category) for category in CATEGORIES) / len(CATEGORIES)
+
+
+def typical_latency(expert: ExpertSpec) -> float:
+    """Return the expected seconds of one answer, averaged over the categories."""
+    return math.fsum(expected_latency(expert, category) for category in CATEGORIES) / len(CATEGORIES)
+
+
+def price_of(expert: ExpertSpec, prices: PriceList | None = None) -> Price:
+    """Return what the expert costs: by the price list if it names the expert, else by the catalogue."""
+    return expert.price if prices is None else prices.prices.get(expert.name, expert.price)
+
+
+def approximate_tokens(text: str) -> int:
+    """Return about how many tokens a text has: one for every 4 characters, rounded up."""
+    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
+
+
+def approximate_input_tokens(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> int:
+    """Return about how many tokens a conversation has that is handed over.
+
+    Counted, at 4 characters a token and rounded up once: the content of every message, the name and arguments of every call, and the tools as
+    canonical JSON. Roles and separators are not counted.
+    """
+    characters = sum(_characters(message) for message in messages) + (len(canonical_json(list(tools))) if tools else 0)
+    return math.ceil(characters / CHARACTERS_PER_TOKEN)
+
+
+def _characters(message: Mapping[str, Any]) -> int:
+    content = message.get("content")
+    text = content if isinstance(content, str) else "" if content is None else canonical_json(content)
+    called = [call["function"] for call in message.get("tool_calls") or ()]
+    return len(text) + sum(len(function["name"]) + len(function["arguments"]) for function in called)
