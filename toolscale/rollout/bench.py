@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
 
+from toolscale.basic_tools import BasicTool
 from toolscale.errors import UsageError
-from toolscale.models import Expert
+from toolscale.models.expert import Expert
 from toolscale.records import AnswerKey, OfferedExpert, Price, RolloutTask
-from toolscale.rollout.basic import BasicTool
 from toolscale.rollout.calls import CallReader
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.grading import answer_key_of
@@ -58,7 +58,8 @@ class Bench:
         for expert in self.experts.values():
             await expert.close()
         for tool in self.basic.values():
-            await tool.close()
+            if (close := getattr(tool, "close", None)) is not None:  # not every tool has something to let go of
+                close()
         for domain in self.domains.values():
             domain.close()
 
@@ -74,7 +75,7 @@ class Bench:
         taken = [CALL_EXPERT, *basic]
         if domain is not None and (clash := [name for name in taken if name in domain.environment.tools]):
             raise UsageError(f"task {task.id}: the domain {domain.environment.domain!r} has a tool {clash[0]!r} of its own; rename it")
-        tools = offered_tools(task, {name: tool.function for name, tool in basic.items()}, domain.tools if domain is not None else ())
+        tools = offered_tools(task, {name: tool.function() for name, tool in basic.items()}, domain.tools if domain is not None else ())
         return Setting(
             task=task, messages=first_messages(task, domain.system if domain is not None else None), tools=tools, reader=CallReader(tools),
             experts=experts, basic=basic, domain=domain, denied=frozenset(task.limits.denied),

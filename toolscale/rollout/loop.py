@@ -10,7 +10,7 @@ from typing import Any
 from toolscale.canonical import canonical_json
 from toolscale.environment import World
 from toolscale.errors import SandboxLimitError, TransientError
-from toolscale.models import cost_usd
+from toolscale.models.pricing import cost_usd
 from toolscale.records import Charge, ExpertReply, Rollout, Stop, ToolCall
 from toolscale.rollout.bench import Setting
 from toolscale.rollout.calls import Call

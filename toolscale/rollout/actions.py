@@ -1,0 +1,112 @@
+"""The ways in which a task can be worked on with one decision, and what each of them gives, exactly.
+
+The best trade-off between right answers, cost and latency is computable where experts are simulated: sizes of answers have 16 equally likely values,
+and right answers come as often as the catalogue says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from toolscale.basic_tools.settings import LocalSearchSettings, PythonSettings
+from toolscale.errors import UsageError
+from toolscale.models.pricing import (
+    DRAWS, approximate_input_tokens, cost_usd, expected_cost, expected_latency, factors, latency_s, output_tokens,
+)  # fmt: skip
+from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Price, RolloutTask
+
+NO_EXPERTS = (0.01, 60.0)
+"""The references where no expert is offered: 1 cent and 60 seconds."""
+
+BASIC_FIGURES = {
+    "python": (PythonSettings().price_per_call or 0.0, PythonSettings().latency_per_call or 0.0),
+    "local_search": (LocalSearchSettings(corpus="").price_per_call, LocalSearchSettings(corpus="").latency_per_call or 0.0),
+}
+"""Basic tool -> dollars and seconds of one call, as they are charged by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One way: let an expert answer, run the snippet of a question, search for it, or give up."""
+
+    kind: Literal["expert", "python", "local_search", "give_up"]
+    alias: str | None = None
+    """Which expert; none for the other kinds."""
+
+
+class Outcome(NamedTuple):
+    """One thing that can come of an action."""
+
+    probability: float
+    right: bool
+    cost_usd: float
+    latency_s: float
+
+
+GIVE_UP = Action("give_up")
+
+
+def actions(task: RolloutTask) -> list[Action]:
+    """Return the actions that are open in a task: what is offered, fits and is not denied. Experts in the order in which they are offered."""
+    denied, question = set(task.limits.denied), task.question
+    found = [Action("expert", offered.alias) for offered in task.experts if not denied & {offered.alias, "call_expert"}]
+    if question is not None:
+        usable = {"python": question.snippet, "local_search": question.lookup}
+        found += [Action(kind) for kind in ("python", "local_search") if kind in task.basic_tools and kind not in denied and usable[kind]]  # type: ignore[arg-type]
+    return found
+
+
+def offered_specs(task: RolloutTask, catalogue: Catalogue) -> dict[str, tuple[OfferedExpert, ExpertSpec]]:
+    """Return alias -> the expert as it is offered, and as the catalogue has it. UsageError if the catalogue does not have it."""
+    specs = {spec.name: spec for spec in catalogue.experts}
+    for offered in task.experts:
+        if offered.expert not in specs:
+            raise UsageError(f"task {task.id} offers the expert {offered.expert!r}; the catalogue {catalogue.title!r} does not have it")
+    return {offered.alias: (offered, specs[offered.expert]) for offered in task.experts}
+
+
+def references(task: RolloutTask, catalogue: Catalogue) -> tuple[float, float]:
+    """Return (cost_ref in dollars, latency_ref in seconds): what one answer of the dearest and of the slowest offered expert is expected to take.
+
+    In the category of the task, at its prices, for a question of 200 tokens.
+    """
+    pool = offered_specs(task, catalogue).values()
+    if not pool:
+        return NO_EXPERTS
+    costs = [expected_cost(spec, price_at(offered), task.category) for offered, spec in pool]
+    return max(costs), max(expected_latency(spec, task.category) for _, spec in pool)
+
+
+def price_at(offered: OfferedExpert) -> Price:
+    """Return the price of an expert in its task."""
+    return Price(input=offered.input_price, output=offered.output_price)
+
+
+def expected_figures(
+    task: RolloutTask, action: Action, catalogue: Catalogue, *, turn_cost: float = 0.0, turn_latency: float = 0.0,
+    basic: Mapping[str, tuple[float, float]] = BASIC_FIGURES,
+) -> list[Outcome]:  # fmt: skip
+    """Return all that can come of an action in a question task, with probabilities that add up to 1.
+
+    `turn_cost` and `turn_latency`: what one message of the orchestrator takes. An expert's reply that is final needs one message, a tool two.
+    `basic`: dollars and seconds of one call of a basic tool.
+    UsageError for environment tasks, whose length depends on what the expert does.
+    """
+    if task.question is None:
+        raise UsageError(f"task {task.id} is an environment task; only what comes of a question is known beforehand")
+    if action.kind == "give_up":
+        return [Outcome(1.0, False, turn_cost, turn_latency)]
+    if action.kind != "expert":
+        cost, seconds = basic[action.kind]
+        return [Outcome(1.0, True, 2 * turn_cost + cost, 2 * turn_latency + seconds)]
+    offered, spec = offered_specs(task, catalogue)[str(action.alias)]
+    price, skill = price_at(offered), spec.skills[task.category]
+    asked = approximate_input_tokens([{"role": "user", "content": task.question.text}])
+    outcomes = []
+    for factor in factors(spec.spread):
+        cost = turn_cost + cost_usd(price, asked, output_tokens(spec, task.category, factor))
+        seconds = turn_latency + latency_s(spec, task.category, factor)
+        outcomes += [Outcome(skill / DRAWS, True, cost, seconds), Outcome((1 - skill) / DRAWS, False, cost, seconds)]
+    return [outcome for outcome in outcomes if outcome.probability > 0]
