@@ -40,6 +40,10 @@ class Codec(Protocol):
         """The ids that the assistant would write for a message, the stop token included: what SFT trains on."""
         ...
 
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer beside a model, for AutoTokenizer."""
+        ...
+
 
 class ChatCodec:
     """The chat template of a tokenizer. The template must not change earlier turns when later ones come; that is tried on a short conversation."""
@@ -99,6 +103,12 @@ class ChatCodec:
         if not whole.startswith(start):
             raise UsageError(self._changes())
         return self._encode(whole[len(start) : whole.rindex(self._end) + len(self._end)])
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, with the template that was trained with."""
+        if self._template is not None:
+            self._tokenizer.chat_template = self._template
+        self._tokenizer.save_pretrained(folder)
 
     def _render(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
         shaped = [_with_objects(message) for message in messages]

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toolscale.canonical import content_hash
 from toolscale.errors import SpecError, SpecIssue
+from toolscale.records import Limits
+from toolscale.reward import RewardConfig
 
 
 class Settings(BaseModel):
@@ -72,17 +74,6 @@ class VllmSettings(Settings):
     """A free port of this machine on which trainer and server meet to hand over weights."""
     update: Literal["nccl", "none"] = "nccl"
     """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that for long."""
-
-
-class RewardSettings(Settings):
-    """What a rollout is worth, and which groups are trained on."""
-
-    kind: Literal["absolute", "paper"] = "absolute"
-    min_std: float = Field(default=0.1, ge=0)
-    """A group whose rewards spread less is dropped."""
-    keep_malformed: bool = False
-    """Rollouts with calls or messages that could not be read are trained on too."""
-    advantage_clip: float | None = Field(default=None, gt=0)
 
 
 class LossSettings(Settings):
@@ -165,26 +156,29 @@ class MetricsSettings(Settings):
 class DataSettings(Settings):
     """What the rollouts work on; see training/data.py."""
 
-    questions: int = Field(default=0, ge=0)
-    """Generated questions that the stream draws from."""
-    question_seed: int = 0
+    mixture: dict[str, float]
+    """Category -> weight in the stream of tasks; `tools` stands for environment tasks."""
     datasets: tuple[str, ...] = ()
-    """Dataset folders of `toolscale synthesize`, whose training split is drawn from."""
-    dataset_share: float = Field(default=0.0, ge=0, le=1)
-    """The share of environment tasks in the stream."""
-    catalogue: str
-    """The experts: a file of experts/."""
-    price_lists: tuple[str, ...] = ()
-    """Price lists of providers, one of which holds for each task; none: the catalogue's prices."""
-    experts: tuple[int, int] = (2, 4)
-    """How many experts a task is offered, at least and at most."""
-    basic_tools: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _something_to_do(self) -> DataSettings:
-        if not self.questions and not self.datasets:
-            raise ValueError("there is nothing to work on: set questions above 0, or name dataset folders in datasets")
-        return self
+    """Dataset folders of `toolscale synthesize`, whose training split gives the environment tasks."""
+    seed: int = 0
+    catalogue: str = "experts/paper.yaml"
+    """The experts that can be offered."""
+    price_lists: str | None = "experts/prices"
+    """A folder of price lists, one of which holds for each task; none: always the catalogue's prices."""
+    fewest: int = Field(default=2, ge=0)
+    most: int = Field(default=6, ge=0)
+    """A task is offered from `fewest` to `most` experts."""
+    style: Literal["prose", "compact"] = "prose"
+    """How an expert is described."""
+    basic_tools: tuple[Literal["python", "local_search", "web_search"], ...] = ()
+    basic_share: float = Field(default=0.7, ge=0, le=1)
+    """How often each basic tool is offered."""
+    denied_share: float = Field(default=0.1, ge=0, le=1)
+    """How often one expert or tool may not be used."""
+    limits: Limits = Limits()
+    """Where a rollout stops: turns, tokens, dollars."""
+    pace: float = Field(default=0.0, ge=0)
+    """Seconds that are waited for each second of a simulated expert."""
 
 
 class Config(Settings):
@@ -196,7 +190,8 @@ class Config(Settings):
     data: DataSettings
     rollout: RolloutSettings = RolloutSettings()
     vllm: VllmSettings | None = None
-    reward: RewardSettings = RewardSettings()
+    reward: RewardConfig = RewardConfig()
+    """Kind of reward and filters; toolscale/reward describes its keys."""
     loss: LossSettings = LossSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
     deepspeed: str = "training/deepspeed/zero2.json"
@@ -248,5 +243,5 @@ def _issue(path: Path, kind: type[Settings], found: Any) -> SpecIssue:
 def _section(kind: Any, key: str) -> Any:
     """The settings class that stands under a key."""
     annotation = kind.model_fields[key].annotation
-    found = [part for part in (annotation, *getattr(annotation, "__args__", ())) if isinstance(part, type) and issubclass(part, Settings)]
+    found = [part for part in (annotation, *getattr(annotation, "__args__", ())) if isinstance(part, type) and issubclass(part, BaseModel)]
     return found[0] if found else kind

@@ -55,6 +55,11 @@ def rank() -> int:
     return torch.distributed.get_rank()
 
 
+def world_size_wanted() -> int:
+    """How many processes the launcher started; known before they have joined."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def world_size() -> int:
     """How many processes train."""
     return torch.distributed.get_world_size()

@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from toolscale.errors import ContextFullError
 from toolscale.records import Price, RolloutTask, TokenTrace
 from toolscale.rollout.policy import Message, Tool, Turn
 from training.chat import Codec
@@ -20,7 +21,6 @@ from training.generation import Completion, GenerationSettings, Request, generat
 QUIET_PASSES = 10
 """So many times the event loop runs without a new request before a batch begins: conversations whose tools answer at once are then all in it."""
 
-FULL = "The conversation has no room left ({context} tokens). Nothing more can be written."
 CUT = "Your message was cut off after {limit} tokens. Write a shorter one."
 
 
@@ -85,11 +85,18 @@ class ModelPolicy:
         self.settings = settings
         self.seed = seed
         self._prompts: dict[str, tuple[list[Message], tuple[int, ...]]] = {}
+        self.cut = 0
+        """Turns that were cut at max_new_tokens since `take_cut`."""
 
     def begin(self, seed: str) -> None:
         """Start another step: other draws, and no prompt is remembered."""
         self.seed = seed
         self._prompts.clear()
+
+    def take_cut(self) -> int:
+        """How many turns were cut since the last time this was asked."""
+        cut, self.cut = self.cut, 0
+        return cut
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> TokenSession:
         """Begin a conversation. The prompt is made into ids once for all samples of a task."""
@@ -111,8 +118,6 @@ class TokenSession:
         self._written = [False] * len(prompt)
         self._logprobs = [0.0] * len(prompt)
         self._turns = 0
-        self.cut = 0
-        """Turns that were cut at max_new_tokens."""
 
     async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
         """Append the observations, write a turn, read it."""
@@ -121,7 +126,7 @@ class TokenSession:
             self._append(policy.codec.next(observations))
         limit = min(settings.max_new_tokens, settings.context - len(self._ids))
         if limit < 1:
-            return Turn({"role": "assistant", "content": ""}, FULL.format(context=settings.context))
+            raise ContextFullError(f"the conversation has no room left ({len(self._ids)} of {settings.context} tokens, rollout.context)")
         read = len(self._ids)
         draws = random.Random(f"{policy.seed}|{self._task_id}|{self._sample}|{self._turns}")
         completion = await policy.writer.write(Request(self._task_id, tuple(self._ids), limit, draws))
@@ -132,7 +137,7 @@ class TokenSession:
         ids = completion.ids[:-1] if completion.finished else completion.ids
         message, malformed = policy.codec.read(ids)
         if not completion.finished:
-            self.cut += 1
+            policy.cut += 1
             malformed = CUT.format(limit=limit)
             message = {"role": "assistant", "content": message.get("content") or ""}
             self._append([min(policy.codec.stop)])  # the model did not write it, and the conversation needs it
