@@ -9,6 +9,7 @@ ToolScaleError
 ├── QualityError             a dataset is what it says, and not good enough
 ├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
+├── ModelUnavailableError    the model of a policy did not answer, after all retries
 ├── RolloutError             a rollout broke in a way that nobody expected; carries the task
 ├── ContextFullError         a conversation has no room left in the context of the model that writes it
 ├── TrainingError            a training run stopped itself: an alarm, a number that is none
@@ -95,6 +96,10 @@ class PublishError(PermanentError, ToolScaleError):
 
 class HubUnavailableError(TransientError, ToolScaleError):
     """The Hub was not reached, was busy for too long, lost the connection, or its main moved meanwhile. The same command may succeed later."""
+
+
+class ModelUnavailableError(TransientError, ToolScaleError):
+    """The model of a policy did not answer until its deadline, or refused. The rollout ends as failed; the others go on."""
 
 
 class RolloutError(ToolScaleError):

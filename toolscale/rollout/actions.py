@@ -54,7 +54,7 @@ def actions(task: RolloutTask) -> list[Action]:
     found = [Action("expert", offered.alias) for offered in task.experts if not denied & {offered.alias, "call_expert"}]
     if question is not None:
         usable = {"python": question.snippet, "local_search": question.lookup}
-        found += [Action(kind) for kind in ("python", "local_search") if kind in task.basic_tools and kind not in denied and usable[kind]]  # type: ignore[arg-type]
+        found += [Action(kind) for kind in ("python", "local_search") if kind in task.basic_tools and kind not in denied and usable[kind]]
     return found
 
 

@@ -38,7 +38,7 @@ class Setting:
 
 
 class Bench:
-    """Experts by name of the catalogue, basic tools and domains by name. An async context manager; at its end it closes all of them."""
+    """Experts by name of the catalogue, basic tools and domains by name. An async context manager; at its end all are closed."""
 
     def __init__(
         self, experts: Mapping[str, Expert], basic: Mapping[str, BasicTool] | None = None, domains: Mapping[str, Domain] | None = None
@@ -54,9 +54,7 @@ class Bench:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of connections, processes and engines."""
-        for expert in self.experts.values():
-            await expert.close()
+        """End the processes of tools and the engines of domains. Experts hold nothing between two answers."""
         for tool in self.basic.values():
             if (close := getattr(tool, "close", None)) is not None:  # not every tool has something to let go of
                 close()

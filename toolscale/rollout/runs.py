@@ -18,7 +18,7 @@ async def run_rollouts(
     """Return one group of `samples` rollouts for each task, in the order of the tasks.
 
     At most `concurrency` rollouts run at one time, by default all. Concurrency changes no result where experts are simulated. An exception that
-    nobody expected stops all rollouts: RolloutError with the id of the task. If this is cancelled, so are they, and everything borrowed is given back.
+    nobody expected stops all rollouts: RolloutError with the id of the task. If this is cancelled, so are they, and what they borrowed is given back.
     """
     if samples < 1 or (concurrency is not None and concurrency < 1):
         raise UsageError(f"samples ({samples}) and concurrency ({concurrency}) must be at least 1")

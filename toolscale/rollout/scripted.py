@@ -18,6 +18,8 @@ from toolscale.rollout.prompt import CALL_EXPERT
 Choose = Callable[[RolloutTask, int], Action]
 """(task, sample) -> what to do."""
 
+FREE = Price(input=0.0, output=0.0)
+
 NOT_KNOWN = "I could not find the answer."
 
 
@@ -27,7 +29,7 @@ class ScriptedPolicy:
 
     name: str
     choose: Choose
-    price: Price = Price(input=0.0, output=0.0)
+    price: Price = FREE
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> ScriptedSession:
         """Begin a conversation."""
