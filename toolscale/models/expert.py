@@ -14,7 +14,9 @@ Message = Mapping[str, Any]
 class Expert(Protocol):
     """A model that can be asked."""
 
-    spec: ExpertSpec
+    @property
+    def spec(self) -> ExpertSpec:
+        """Who it is."""
 
     async def reply(
         self, messages: Sequence[Message], tools: Sequence[Message], *, key: AnswerKey | None, category: str, draw: str, made: Sequence[ToolCall]
@@ -25,6 +27,3 @@ class Expert(Protocol):
         on beside the expert's name (seed, sample and task of the rollout), and the domain's calls that were made so far. No model sees them.
         A failure is a reply with an `error`, not an exception.
         """
-
-    async def close(self) -> None:
-        """Let go of connections. The expert may be asked again, which opens new ones."""

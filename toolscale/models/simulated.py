@@ -85,9 +85,6 @@ class SimulatedExpert:
             input_tokens=approximate_input_tokens(messages, tools), output_tokens=output_tokens(self.spec, category, factor),
         )  # fmt: skip
 
-    async def close(self) -> None:
-        """Do nothing: there is no connection."""
-
 
 def _as_tool_call(call: ToolCall, name: str) -> tuple[dict[str, object], ...]:
     return ({"id": name, "type": "function", "function": {"name": call.name, "arguments": canonical_json(call.arguments)}},)
