@@ -8,6 +8,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from toolscale.basic_tools import BasicToolSettings
 from toolscale.canonical import content_hash
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import Limits
@@ -170,7 +171,8 @@ class DataSettings(Settings):
     """A task is offered from `fewest` to `most` experts."""
     style: Literal["prose", "compact"] = "prose"
     """How an expert is described."""
-    basic_tools: tuple[Literal["python", "local_search", "web_search"], ...] = ()
+    basic_tools: BasicToolSettings = BasicToolSettings(python=None)
+    """Those that are offered; toolscale/basic_tools describes their keys."""
     basic_share: float = Field(default=0.7, ge=0, le=1)
     """How often each basic tool is offered."""
     denied_share: float = Field(default=0.1, ge=0, le=1)

@@ -26,6 +26,8 @@ class Request:
     ids: tuple[int, ...]
     limit: int
     draws: random.Random
+    sample: int = 0
+    """Which of the group; batches are put in order by it, whatever came in first."""
 
 
 @dataclass(slots=True)

@@ -21,6 +21,9 @@ from training.generation import Completion, GenerationSettings, Request, generat
 QUIET_PASSES = 10
 """So many times the event loop runs without a new request before a batch begins: conversations whose tools answer at once are then all in it."""
 
+PAUSE_S = 0.001
+"""Between looks at whether slower tools have answered."""
+
 CUT = "Your message was cut off after {limit} tokens. Write a shorter one."
 
 
@@ -31,19 +34,37 @@ class Writer(Protocol):
         """Continue `request.ids`."""
         ...
 
+    def opened(self) -> None:
+        """A conversation began."""
+        ...
+
+    def closed(self) -> None:
+        """A conversation ended."""
+        ...
+
 
 class Batcher:
     """Collects requests that wait at the same time and writes them with one call.
 
-    `inline` runs the call in the event loop's own thread: batches then depend on nothing but the conversations, so that a run repeats. Without it
-    the call runs in a thread, experts answer meanwhile, and what came in by then is the next batch.
+    In step: a batch begins when every open conversation waits for one, and runs in the event loop's own thread. Batches then depend on nothing but
+    the conversations, so that a run repeats bit for bit. Not in step: the call runs in a thread, experts answer meanwhile, and what has come in by
+    then is the next batch.
     """
 
-    def __init__(self, run: Callable[[Sequence[Request]], list[Completion]], inline: bool = True):
+    def __init__(self, run: Callable[[Sequence[Request]], list[Completion]], in_step: bool = True):
         self._run = run
-        self._inline = inline
+        self._in_step = in_step
         self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
         self._serving: asyncio.Task[None] | None = None
+        self._open = 0
+
+    def opened(self) -> None:
+        """A conversation began."""
+        self._open += 1
+
+    def closed(self) -> None:
+        """A conversation ended."""
+        self._open -= 1
 
     async def write(self, request: Request) -> Completion:
         """Wait for a place in the next batch, and for what it gives."""
@@ -55,23 +76,29 @@ class Batcher:
 
     async def _serve(self) -> None:
         while self._waiting:
-            known, quiet = -1, 0
-            while quiet < QUIET_PASSES:
-                quiet = quiet + 1 if len(self._waiting) == known else 0
-                known = len(self._waiting)
-                await asyncio.sleep(0)
-            batch, self._waiting = self._waiting, []
+            await self._gather()
+            batch = [pair for pair in self._waiting if not pair[1].done()]  # the others were given up meanwhile
+            self._waiting = []
+            batch.sort(key=lambda pair: (str(pair[0].group), pair[0].sample))
             requests = [request for request, _ in batch]
             try:
-                completions = self._run(requests) if self._inline else await asyncio.to_thread(self._run, requests)
+                completions = self._run(requests) if self._in_step else await asyncio.to_thread(self._run, requests)
             except Exception as error:  # whoever waits learns it: a lost batch would leave them waiting for ever
                 for _, future in batch:
                     if not future.done():
                         future.set_exception(error)
                 continue
             for (_, future), completion in zip(batch, completions, strict=True):
-                if not future.done():  # its conversation may have been given up meanwhile
+                if not future.done():
                     future.set_result(completion)
+
+    async def _gather(self) -> None:
+        """Wait until nobody else is about to ask."""
+        known, quiet = -1, 0
+        while quiet < QUIET_PASSES or (self._in_step and len(self._waiting) < self._open):
+            quiet = quiet + 1 if len(self._waiting) == known else 0
+            known = len(self._waiting)
+            await asyncio.sleep(0 if quiet < QUIET_PASSES else PAUSE_S)
 
 
 class ModelPolicy:
@@ -104,6 +131,7 @@ class ModelPolicy:
         if known is None or known[0] is not messages:
             known = (messages, tuple(self.codec.first(messages, tools)))
             self._prompts[task.id] = known
+        self.writer.opened()
         return TokenSession(self, task.id, known[1], sample)
 
 
@@ -118,6 +146,7 @@ class TokenSession:
         self._written = [False] * len(prompt)
         self._logprobs = [0.0] * len(prompt)
         self._turns = 0
+        self._ended = False
 
     async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
         """Append the observations, write a turn, read it."""
@@ -129,7 +158,11 @@ class TokenSession:
             raise ContextFullError(f"the conversation has no room left ({len(self._ids)} of {settings.context} tokens, rollout.context)")
         read = len(self._ids)
         draws = random.Random(f"{policy.seed}|{self._task_id}|{self._sample}|{self._turns}")
-        completion = await policy.writer.write(Request(self._task_id, tuple(self._ids), limit, draws))
+        try:
+            completion = await policy.writer.write(Request(self._task_id, tuple(self._ids), limit, draws, self._sample))
+        except BaseException:  # given up: nobody waits for this conversation any more
+            self._end()
+            raise
         self._turns += 1
         self._ids += completion.ids
         self._written += [True] * len(completion.ids)
@@ -147,8 +180,14 @@ class TokenSession:
         return Turn(message, malformed, read, spent, spent * settings.seconds_per_token)
 
     def trace(self) -> TokenTrace:
-        """All tokens so far."""
+        """All tokens so far. The loop asks at the end of a rollout: others no longer wait for this one."""
+        self._end()
         return TokenTrace(ids=tuple(self._ids), written=tuple(self._written), logprobs=tuple(self._logprobs))
+
+    def _end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._policy.writer.closed()
 
     def _append(self, ids: Sequence[int]) -> None:
         self._ids += ids
@@ -169,6 +208,6 @@ def local_policy(model: Any, codec: Codec, settings: RolloutSettings, name: str 
         return generate(model, requests, generation)
 
     on_cpu = next(model.parameters()).device.type == "cpu"
-    return ModelPolicy(name, codec, Batcher(run, inline=on_cpu), settings)
+    return ModelPolicy(name, codec, Batcher(run, in_step=on_cpu), settings)
 
 
