@@ -1,0 +1,40 @@
+"""Fixtures of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from toolscale.environment import World, load_environment, populate
+from toolscale.records import Task
+from toolscale.rollout import Domain
+from toolscale.tasks import CandidateSource
+from toolscale.verify import Judge
+
+
+@pytest.fixture(scope="session")
+def domain() -> Iterator[Domain]:
+    """The mock domain, with its pool of worlds."""
+    environment = load_environment("mock")
+    opened = Domain(environment, populate(environment))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def mock_tasks() -> list[Task]:
+    """Eight accepted tasks of the mock domain, the first ones of seed 0."""
+    environment = load_environment("mock")
+    rows = populate(environment)
+    judge, source = Judge(environment, rows, audit_share=0, replica=False), CandidateSource(environment, World(environment, rows))
+    found = list[Task]()
+    number = 0
+    while len(found) < 8:
+        candidate = source.draw(0, number)
+        judged = judge.judge(candidate) if candidate is not None else None
+        if judged is not None and judged.verdict.accepted and judged.task is not None:
+            found.append(judged.task)
+        number += 1
+    judge.close()
+    return found

@@ -1,0 +1,207 @@
+"""The loop on environment tasks: real worlds, hand-over to experts, grading by the Verifier."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from stage import OFFERED, WISH, Calculator, Reciting, ask, call, calling, errors, hand_over, play, played, saying, working
+
+from toolscale.environment import system_message
+from toolscale.errors import UsageError
+from toolscale.records import Limits, OfferedExpert, Rollout, RolloutTask, Task
+from toolscale.rollout import Bench, Domain, Message, regrade, run_rollouts
+
+
+def golden_messages(domain: Domain, task: Task) -> list[Message]:
+    """The golden calls, one a turn, and the golden answer."""
+    right = domain.key(task).right
+    return [*(calling(call(made.name, made.arguments, number)) for number, made in enumerate(right.calls)), saying(right.answer)]
+
+
+def test_whoever_does_the_golden_calls_is_right(domain: Domain, mock_tasks: list[Task]) -> None:
+    for task in mock_tasks:
+        rollout = play(working(task), *golden_messages(domain, task), domain=domain)
+        assert (rollout.right, rollout.finding, rollout.calls) == (True, "right", domain.key(task).right.calls)
+        results = [json.loads(message["content"]) for message in rollout.messages if message["role"] == "tool"]
+        assert results == [golden.result for golden in task.golden_calls]
+
+
+def test_the_prompt_is_that_of_the_dataset_with_the_wish_after_the_request(domain: Domain, mock_tasks: list[Task]) -> None:
+    rollout = play(working(mock_tasks[0]), saying("Done."), domain=domain)
+    assert rollout.messages[:2] == (
+        {"role": "system", "content": system_message(domain.environment)},
+        {"role": "user", "content": f"{mock_tasks[0].request}\n\n{WISH.instruction}"},
+    )
+
+
+def test_a_right_expert_scores_1_and_a_wrong_one_0(domain: Domain, mock_tasks: list[Task]) -> None:
+    for task in mock_tasks:
+        right, wrong = (play(working(task), calling(hand_over(alias)), domain=domain) for alias in ("expert-1", "expert-3"))
+        key = domain.key(task)
+        assert (right.right, right.calls, right.answer) == (True, key.right.calls, key.right.answer)
+        assert (wrong.right, wrong.stop) == (False, "answered")
+        assert (wrong.calls, wrong.answer) in [(script.calls, script.answer) for script in key.wrong]
+        assert [charge.terminal for charge in right.ledger if charge.kind == "expert"] == [False] * len(key.right.calls) + [True]
+
+
+def test_every_wrong_script_scores_0_and_there_are_three_at_least(domain: Domain, mock_tasks: list[Task]) -> None:
+    for task in mock_tasks:
+        key = domain.key(task)
+        assert len({repr(script) for script in key.wrong}) == len(key.wrong) >= 3
+        assert [domain.grade(task, script.calls, script.answer).score for script in (key.right, *key.wrong)] == [1] + [0] * len(key.wrong)
+
+
+def test_a_hand_over_is_a_conversation_that_can_be_read_again(domain: Domain, mock_tasks: list[Task]) -> None:
+    task = mock_tasks[0]
+    first = domain.key(task).right.calls[0]
+    policy = Reciting([calling(hand_over("expert-1"), ask("expert-2")), *golden_messages(domain, task)[1:]])
+    rollout = asyncio.run(played(working(task), policy, domain))[0]
+    handed = rollout.messages[5]
+    assert rollout.messages[3:5] == (
+        {"role": "tool", "tool_call_id": "call-1", "content": "expert-1 answers this turn."},
+        {"role": "tool", "tool_call_id": "call-1", "content": rollout.messages[4]["content"]},
+    )
+    assert (handed["role"], handed["tool_calls"][0]["function"]["name"]) == ("assistant", first.name)
+    assert rollout.messages[6]["tool_call_id"] == handed["tool_calls"][0]["id"]
+    assert policy.heard[1] == list(rollout.messages[3:7])
+    assert (rollout.right, rollout.calls) == (True, domain.key(task).right.calls)
+
+
+def test_calls_after_a_hand_over_in_one_message_are_not_made(domain: Domain, mock_tasks: list[Task]) -> None:
+    task = mock_tasks[0]
+    write = domain.key(task).right.calls[-1]
+    rollout = play(working(task), calling(hand_over("expert-1"), call(write.name, write.arguments, 2)), saying("Done."), domain=domain)
+    assert errors(rollout)[:2] == [None, "Not made: expert-1 was asked to answer this turn. Make it in the next turn if it is still wanted."]
+    assert [made.name for made in rollout.calls] == [domain.key(task).right.calls[0].name]
+
+
+def test_a_refusal_of_a_tool_is_an_observation(domain: Domain, mock_tasks: list[Task]) -> None:
+    broken = call("find_member", {"full_name": "Nobody", "date_of_birth": "yesterday"})
+    rollout = play(working(mock_tasks[0]), calling(broken, call("renew_loan", {"loan_id": "lo_0"}, 2)), saying("No."), domain=domain)
+    told = [json.loads(message["content"])["error"] for message in rollout.messages if message["role"] == "tool"]
+    assert told == errors(rollout) and all(told)
+    assert (rollout.malformed, [made.name for made in rollout.calls], rollout.right) == (0, ["find_member", "renew_loan"], False)
+
+
+class Awkward:
+    """An expert that calls what it must not, then nothing at all."""
+
+    def __init__(self, replies: list[dict[str, Any]]) -> None:
+        from stage import CATALOGUE
+
+        self.spec, self.replies, self.seen = CATALOGUE.experts[0], replies, list[list[Message]]()
+
+    async def reply(self, messages: Any, tools: Any, **_: Any) -> Any:
+        """Give the next reply."""
+        from toolscale.records import ExpertReply
+
+        self.seen.append(list(messages))
+        return ExpertReply(**self.replies[min(len(self.seen) - 1, len(self.replies) - 1)])
+
+
+def with_awkward(task: RolloutTask, domain: Domain, replies: list[dict[str, Any]], *messages: Message) -> tuple[Rollout, Awkward]:
+    """One rollout with an awkward expert, and the expert."""
+    expert = Awkward(replies)
+    bench = Bench({"sage": expert}, {"calculator": Calculator()}, {"mock": domain})
+    offered = OfferedExpert(alias="expert-1", expert="sage", input_price=1, output_price=1, card="awkward")
+    changed = task.model_copy(update={"experts": (offered,), "basic_tools": ("calculator",)})
+    return asyncio.run(run_rollouts([changed], Reciting(messages), bench, 1))[0][0], expert
+
+
+def test_an_expert_calls_only_what_the_domain_has(domain: Domain, mock_tasks: list[Task]) -> None:
+    calls = (call("call_expert", {"expert": "expert-1"}, 5), call("calculator", {"expression": "1"}, 6), call("find_member", "{", 7))
+    rollout, expert = with_awkward(working(mock_tasks[0]), domain, [{"tool_calls": calls}], calling(hand_over("expert-1")), saying("No."))
+    assert [error and error[:40] for error in errors(rollout)] == [
+        None, "call_expert is not a tool of the domain.", "calculator is not a tool of the domain. ", "The arguments are not JSON: Expecting pr",
+    ]  # fmt: skip
+    assert (rollout.malformed, rollout.calls) == (0, ())
+
+
+def test_an_expert_that_fails_is_an_observation_and_costs_what_it_used(domain: Domain, mock_tasks: list[Task]) -> None:
+    replies: list[dict[str, Any]] = [
+        {"error": "no answer in 600 s", "latency_s": 600.0}, {"input_tokens": 1000, "output_tokens": 500}, {"content": "All done."},
+    ]  # fmt: skip
+    rollout, _ = with_awkward(working(mock_tasks[0]), domain, replies, calling(hand_over("expert-1")))
+    charges = [(charge.error, charge.cost_usd, charge.latency_s, charge.terminal) for charge in rollout.ledger if charge.kind == "expert"]
+    assert charges == [
+        ("expert-1 gave no answer: no answer in 600 s", 0.0, 600.0, False), ("expert-1 gave an empty answer.", 0.0015, 0.0, False),
+        (None, 0.0, 0.0, True),
+    ]  # fmt: skip
+    assert (rollout.answer, rollout.malformed, rollout.stop) == ("All done.", 0, "answered")
+
+
+def test_an_expert_sees_the_conversation_without_the_wishes_and_without_experts(domain: Domain, mock_tasks: list[Task]) -> None:
+    task = mock_tasks[0]
+    first = domain.key(task).right.calls[0]
+    messages = [
+        calling(call("calculator", {"expression": "1+1"}, 1), call("nothing", {}, 2), content="Let me see."), saying(""), calling(hand_over("expert-1")),
+        calling(call(first.name, first.arguments, 3)), calling(hand_over("expert-1")),
+    ]  # fmt: skip
+    replies: list[dict[str, Any]] = [{"error": "away"}, {"content": "Done."}]
+    rollout, expert = with_awkward(working(task), domain, replies, *messages)
+    shown = expert.seen[-1]
+    assert shown[:2] == [{"role": "system", "content": domain.system}, {"role": "user", "content": task.request}]
+    assert [(message["role"], message.get("content") or message["tool_calls"][0]["function"]["name"]) for message in shown[2:4]] == [
+        ("assistant", "Let me see."), ("tool", "2"),
+    ]  # fmt: skip
+    assert [item["function"]["name"] for message in shown for item in message.get("tool_calls", ())] == ["calculator", first.name]
+    assert shown[-1] == rollout.messages[-4]
+
+
+def test_a_denied_tool_is_denied_to_experts_too(domain: Domain, mock_tasks: list[Task]) -> None:
+    task = mock_tasks[0]
+    write = domain.key(task).right.calls[-1].name
+    rollout = play(working(task), calling(hand_over("expert-1")), domain=domain, limits=Limits(turns=5, denied=(write,)))
+    assert write not in [made.name for made in rollout.calls]
+    assert f"{write} may not be used for this task. Go on without it." in errors(rollout)
+
+
+def test_regrading_repeats_the_grade(domain: Domain, mock_tasks: list[Task]) -> None:
+    for task in mock_tasks:
+        for alias in ("expert-1", "expert-2", "expert-3"):
+            rollout = play(working(task), calling(hand_over(alias)), domain=domain)
+            stored = Rollout.model_validate_json(rollout.model_dump_json())
+            assert regrade(stored, working(task), domain) == (rollout.right, rollout.finding)
+    with pytest.raises(UsageError, match="needs the environment of its domain"):
+        regrade(rollout, working(task))
+    with pytest.raises(UsageError, match="is of the task"):
+        regrade(rollout, working(mock_tasks[0], id="another"), domain)
+
+
+def test_rollouts_of_one_task_do_not_see_each_other(domain: Domain, mock_tasks: list[Task]) -> None:
+    async def run() -> list[list[Rollout]]:
+        bench = Bench({name: Slow(expert) for name, expert in EXPERTS.items()}, {}, {"mock": domain})
+        return await run_rollouts([working(task) for task in mock_tasks], Reciting([calling(hand_over("expert-1"))]), bench, 4)
+
+    from stage import EXPERTS
+
+    groups = asyncio.run(run())
+    assert all(rollout.right for group in groups for rollout in group)
+    assert domain.worlds >= 4 * len(mock_tasks)  # all were in use at one time
+
+
+class Slow:
+    """An expert that lets the others go first."""
+
+    def __init__(self, expert: Any) -> None:
+        self.spec, self._expert = expert.spec, expert
+
+    async def reply(self, *arguments: Any, **named: Any) -> Any:
+        """Wait a moment, then answer."""
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return await self._expert.reply(*arguments, **named)
+
+
+def test_a_task_of_another_environment_is_refused(domain: Domain, mock_tasks: list[Task]) -> None:
+    other = mock_tasks[0].model_copy(update={"environment_hash": "0", "id": "other"})
+    with pytest.raises(UsageError, match="task other was made in another version of the environment 'mock'"):
+        play(working(other), saying("Done."), domain=domain)
+    with pytest.raises(UsageError, match=r"is of the domain 'mock'; the bench has none"):
+        play(working(mock_tasks[0]), saying("Done."))
+    nobody = OFFERED[0].model_copy(update={"expert": "nobody"})
+    with pytest.raises(UsageError, match=r"offers the expert 'nobody'; the bench has coin, fool, sage"):
+        play(working(mock_tasks[0], experts=(nobody,)), saying("Done."), domain=domain)
