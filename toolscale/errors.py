@@ -106,7 +106,7 @@ class RolloutError(ToolScaleError):
     """A rollout broke in a way that nobody expected, and all others were stopped. The message names the task and the sample."""
 
 
-class ContextFullError(TransientError, ToolScaleError):
+class ContextFullError(ToolScaleError):
     """A conversation has no room left in the context of the model that writes it: this rollout ends, and others go on."""
 
 
