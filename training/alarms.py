@@ -44,7 +44,8 @@ class Alarms:
     def _no_groups(self) -> str | None:
         if any(figures["groups_kept"] for figures in self._last):
             return None
-        return f"no group of rollouts passed the filters in {len(self._last)} steps, so nothing is learned; lower reward.least_std or change the tasks"
+        steps = len(self._last)
+        return f"no group of rollouts passed the filters in {steps} steps, so nothing is learned; lower reward.least_std or change the tasks"
 
     def _flat_reward(self) -> str | None:
         if any(figures["reward_std"] > 0 for figures in self._last):

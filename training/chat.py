@@ -139,7 +139,8 @@ class ChatCodec:
         reply = {"role": "tool", "tool_call_id": "1", "name": "f", "content": "c"}
         for before, observation in ((self._after_call, reply), (self._after_text, {"role": "user", "content": "d"})):
             later = self._render([*before, observation], add_generation_prompt=True)
-            if not later.startswith(self._upto_end(before)) or not self._upto_end(before).startswith(self._render(before[:1], add_generation_prompt=True)):
+            opening, written = self._render(before[:1], add_generation_prompt=True), self._upto_end(before)
+            if not later.startswith(written) or not written.startswith(opening):
                 raise UsageError(self._changes())
 
     def _changes(self) -> str:

@@ -10,7 +10,6 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ import torch.distributed
 import yaml
 
 from toolscale.errors import StorageError, UsageError
-from training.config import Config
+from training.config import RunSettings
 from training.engine import Engine, rank, world_size
+from training.metrics import Metrics
 
 FOLDER, STATE, TAG = "checkpoints", "state.json", "deepspeed"
 PARTIAL = ".partial-"
@@ -33,7 +33,7 @@ def newest(out: Path) -> Path | None:
     return found[-1] if found else None
 
 
-def check_folder(out: Path, config: Config) -> None:
+def check_folder(out: Path, config: RunSettings) -> None:
     """Raise UsageError if the folder holds a run of another configuration; the message names the first key that differs."""
     known = out / "config.yaml"
     if not known.exists():
@@ -48,7 +48,7 @@ def check_folder(out: Path, config: Config) -> None:
         )
 
 
-def write_config(out: Path, config: Config) -> None:
+def write_config(out: Path, config: RunSettings) -> None:
     """Write the whole configuration, defaults included."""
     out.mkdir(parents=True, exist_ok=True)
     part = out / "config.yaml.partial"
@@ -56,8 +56,8 @@ def write_config(out: Path, config: Config) -> None:
     part.replace(out / "config.yaml")
 
 
-def save(out: Path, engine: Engine, step: int, state: Mapping[str, Any], keep: int) -> None:
-    """Write the checkpoint of `step` steps done. All ranks call it; the first one gives the state and renames."""
+def save(out: Path, engine: Engine, step: int, metrics: Metrics | None, keep: int) -> None:
+    """Write the checkpoint of `step` steps done. All ranks call it; the first one, which has the metrics, renames."""
     name = f"step-{step:06d}"
     part = out / FOLDER / f"{PARTIAL}{name}"
     if rank() == 0:
@@ -68,7 +68,8 @@ def save(out: Path, engine: Engine, step: int, state: Mapping[str, Any], keep: i
     torch.save(_generators(), part / f"generators-{rank()}.pt")
     torch.distributed.barrier()
     if rank() == 0:
-        whole = {**state, "step": step, "world_size": world_size(), "shapes": engine.shapes()}
+        position = 0 if metrics is None else metrics.position()
+        whole = {"step": step, "metrics": position, "world_size": world_size(), "shapes": engine.shapes()}
         (part / STATE).write_text(json.dumps(whole), encoding="utf-8")
         _sync(part)
         shutil.rmtree(part.with_name(name), ignore_errors=True)

@@ -183,23 +183,16 @@ class DataSettings(Settings):
     """Seconds that are waited for each second of a simulated expert."""
 
 
-class Config(Settings):
-    """One run."""
+class RunSettings(Settings):
+    """What GRPO and SFT have in common."""
 
     seed: int = 0
-    steps: int = Field(ge=1)
     model: ModelSettings
-    data: DataSettings
-    rollout: RolloutSettings = RolloutSettings()
-    vllm: VllmSettings | None = None
-    reward: RewardConfig = RewardConfig()
-    """Kind of reward and filters; toolscale/reward describes its keys."""
     loss: LossSettings = LossSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
     deepspeed: str = "training/deepspeed/zero2.json"
     """A configuration of DeepSpeed; batch sizes, clipping and number types are filled in from here."""
     checkpoint: CheckpointSettings = CheckpointSettings()
-    alarms: AlarmSettings = AlarmSettings()
     metrics: MetricsSettings = MetricsSettings()
 
     def identity(self) -> dict[str, Any]:
@@ -209,6 +202,32 @@ class Config(Settings):
     def digest(self) -> str:
         """The hash of `identity`."""
         return content_hash(self.identity())
+
+
+class Config(RunSettings):
+    """One run of GRPO."""
+
+    steps: int = Field(ge=1)
+    data: DataSettings
+    rollout: RolloutSettings = RolloutSettings()
+    vllm: VllmSettings | None = None
+    reward: RewardConfig = RewardConfig()
+    """Kind of reward and filters; toolscale/reward describes its keys."""
+    alarms: AlarmSettings = AlarmSettings()
+
+
+class SftConfig(RunSettings):
+    """One run of SFT. Of `loss` it uses the sizes of batches only."""
+
+    conversations: tuple[str, ...] = ()
+    """JSONL files, one {"messages": […], "tools": […]} a line."""
+    datasets: tuple[str, ...] = ()
+    """Dataset folders of `toolscale synthesize`: the golden trajectories of their training splits."""
+    epochs: int = Field(default=1, ge=1)
+    batch: int = Field(default=32, ge=1)
+    """Conversations of one step, over all ranks."""
+    most_tokens: int = Field(default=8192, ge=2)
+    """Longer conversations are left out, and counted."""
 
 
 def read_config(path: Path, kind: type[Settings] = Config) -> Any:

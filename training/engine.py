@@ -27,12 +27,15 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.integrations import HfDeepSpeedConfig
 
 from toolscale.errors import UsageError
-from training.config import Config, ModelSettings
+from training.config import ModelSettings, RunSettings
 from training.loss import Scorer
 
 
 def start_processes(seed: int) -> None:
-    """Join the group of processes: those that `torchrun` or `deepspeed` started, or this one alone."""
+    """Seed the generators, and join the group of processes: those that `torchrun` or `deepspeed` started, or this one alone."""
+    random.seed(seed)
+    numpy.random.seed(seed)
+    torch.manual_seed(seed)
     if torch.distributed.is_initialized():
         return
     if not torch.cuda.is_available():
@@ -45,9 +48,6 @@ def start_processes(seed: int) -> None:
     elif torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     deepspeed.init_distributed()
-    random.seed(seed)
-    numpy.random.seed(seed)
-    torch.manual_seed(seed)
 
 
 def rank() -> int:
@@ -94,7 +94,7 @@ def load_model(settings: ModelSettings) -> Any:
     return model
 
 
-def read_deepspeed(config: Config) -> dict[str, Any]:
+def read_deepspeed(config: RunSettings) -> dict[str, Any]:
     """The DeepSpeed configuration of a run, with what this package decides filled in. Raises UsageError."""
     path = Path(config.deepspeed)
     try:
@@ -117,12 +117,12 @@ def read_deepspeed(config: Config) -> dict[str, Any]:
 class Engine:
     """A `Scorer` in a DeepSpeed engine."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: RunSettings, temperature: float = 1.0):
         start_processes(config.seed)
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
         self._partitioned_loading = HfDeepSpeedConfig(settings) if self.stage == 3 else None  # loads each rank's part only; must stay alive
-        scorer = Scorer(load_model(config.model), config.rollout.temperature, config.loss.head_chunk)
+        scorer = Scorer(load_model(config.model), temperature, config.loss.head_chunk)
         parameters = [parameter for parameter in scorer.parameters() if parameter.requires_grad]
         options = config.optimizer
         optimizer = torch.optim.AdamW(parameters, lr=options.lr, betas=options.betas, weight_decay=options.weight_decay)

@@ -68,7 +68,7 @@ def _write(model: Any, rows: list[Row], requests: Sequence[Request], completions
     cache = DynamicCache(config=model.config)
     mask = packed.mask()
     positions = None if mask is None else packed.positions
-    hidden = model.base_model(input_ids=packed.ids, position_ids=positions, attention_mask=mask, past_key_values=cache, use_cache=True).last_hidden_state
+    hidden = _hidden(model, packed.ids, positions, mask, cache)
     slots = max(len(row.members) for row in rows)
     own = [list(row.members) + [None] * (slots - len(row.members)) for row in rows]
     lines = torch.arange(len(rows), device=device).unsqueeze(1)
@@ -83,10 +83,15 @@ def _write(model: Any, rows: list[Row], requests: Sequence[Request], completions
         if chosen is None:
             return
         seen = torch.cat([seen, itself], dim=2)
-        hidden = model.base_model(
-            input_ids=chosen, position_ids=places, attention_mask=seen.unsqueeze(1), past_key_values=cache, use_cache=True
-        ).last_hidden_state
+        hidden = _hidden(model, chosen, places, seen.unsqueeze(1), cache)
         places = places + 1
+
+
+def _hidden(model: Any, ids: torch.Tensor, positions: torch.Tensor | None, mask: torch.Tensor | None, cache: DynamicCache) -> torch.Tensor:
+    """The last hidden states (rows, tokens, width) of tokens that follow what is in the cache."""
+    output = model.base_model(input_ids=ids, position_ids=positions, attention_mask=mask, past_key_values=cache, use_cache=True)
+    states: torch.Tensor = output.last_hidden_state
+    return states
 
 
 def _ends(row: Row, slots: int) -> list[int]:

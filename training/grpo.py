@@ -17,7 +17,6 @@ What differs from the plainest GRPO, and why:
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import sys
@@ -29,7 +28,7 @@ from typing import Any
 import click
 import torch
 
-from toolscale.errors import ToolScaleError, TrainingError, UsageError
+from toolscale.errors import TrainingError, UsageError
 from toolscale.records import Rollout, RolloutTask, TokenTrace
 from toolscale.rollout import run_rollouts
 from training import checkpoint
@@ -45,6 +44,7 @@ from training.loss import Scorer, Tokens, token_losses
 from training.metrics import Metrics, progress, read_metrics
 from training.sampler import ModelPolicy, local_policy
 from training.scoring import score_groups
+from training.starting import run_command, take_up, write_done
 
 
 class Trainer:
@@ -104,7 +104,7 @@ class Trainer:
         norm = engine.deepspeed.get_global_grad_norm()
         figures = {"trained_tokens": int(tokens), "kl": 0.0, "weight": 1.0, **figures, "grad_norm": float(norm or 0.0), "lr": lr}
         if not all(math.isfinite(value) for value in figures.values()):
-            raise TrainingError(f"step {number}: the loss or the gradient is no number ({figures}); lower optimizer.lr, or begin from the last checkpoint")
+            raise TrainingError(f"step {number}: the loss or the gradient is no number ({figures}); lower optimizer.lr")
         return figures
 
     def learn(self, part: MicroBatch, old: torch.Tensor | None, reference: torch.Tensor | None, tokens: float) -> dict[str, float]:
@@ -154,10 +154,10 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
     work = work or open_work(config.data)
-    if config.steps and config.rollout.prompts % world_size_wanted():
+    if config.rollout.prompts % world_size_wanted():
         raise UsageError(f"rollout.prompts: {config.rollout.prompts} cannot be shared by {world_size_wanted()} processes; use a multiple of it")
     async with work.bench:
-        engine = Engine(config)
+        engine = Engine(config, config.rollout.temperature)
         trainer = Trainer(config, work, codec, engine)
         metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
         if rank() == 0:
@@ -176,56 +176,19 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
                 for warning in alarms.look(figures):
                     logging.getLogger("training").warning(warning)
                 if step % config.checkpoint.every == 0 or step == config.steps:
-                    state = {"metrics": metrics.position()} if metrics is not None else {}
-                    checkpoint.save(out, engine, step, state, config.checkpoint.keep)
+                    checkpoint.save(out, engine, step, metrics, config.checkpoint.keep)
         return finish(out, config, engine, codec, metrics)
-
-
-def take_up(out: Path, engine: Engine, metrics: Metrics | None) -> int:
-    """Load the last checkpoint, and drop the figures of steps after it; return the next step."""
-    last = checkpoint.newest(out)
-    state = checkpoint.load(last, engine) if last is not None else {"step": 0, "metrics": 0}
-    if metrics is not None:
-        metrics.rewind(state["metrics"])
-    torch.distributed.barrier()
-    return int(state["step"])
 
 
 def finish(out: Path, config: Config, engine: Engine, codec: Codec, metrics: Metrics | None) -> dict[str, Any]:
     """Write the model and, last of all, done.json."""
     engine.save_model(out / "model")
-    done: dict[str, Any] = {}
-    if metrics is not None:
-        codec.save(out / "model")
-        metrics.close()
-        last = read_metrics(out / "metrics.jsonl")[-10:]
-        names = ("reward", "right", "cost_usd", "latency_s", "groups_kept", "malformed", "entropy")
-        means = {name: sum(line[name] for line in last) / max(1, len(last)) for name in names}
-        done = {"steps": config.steps, "config": config.digest(), "last": {"steps": len(last), **means}}
-        part = out / "done.json.partial"
-        part.write_text(json.dumps(done, indent=2) + "\n", encoding="utf-8")
-        part.replace(out / "done.json")
-    return done
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    try:
-        command.main(args=arguments, prog_name="python -m training.grpo", standalone_mode=False)
-    except click.ClickException as error:
-        return fail(error.format_message(), 2)
-    except ToolScaleError as error:
-        return fail(str(error), error.exit_status)
-    except (click.Abort, KeyboardInterrupt):
-        return fail("interrupted; run the same command again to go on", 130)
-    return 0
-
-
-def fail(message: str, status: int) -> int:
-    """Say what went wrong, one line for each thing."""
-    for line in message.splitlines():
-        click.echo(f"training: {line}", err=True)
-    return status
+    if metrics is None:
+        return {}
+    codec.save(out / "model")
+    metrics.close()
+    names = ("reward", "right", "cost_usd", "latency_s", "groups_kept", "malformed", "entropy")
+    return write_done(out, config, config.steps, read_metrics(out / "metrics.jsonl"), names)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -237,4 +200,4 @@ def command(config: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_command(command, "python -m training.grpo"))

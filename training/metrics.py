@@ -18,7 +18,10 @@ from toolscale.errors import StorageError, UsageError
 from training.config import MetricsSettings
 
 FILE = "metrics.jsonl"
-PLOTTED = ("reward", "right", "cost_usd", "latency_s", "groups_kept", "entropy", "malformed", "tokens")
+PLOTTED = ("loss", "reward", "right", "cost_usd", "latency_s", "groups_kept", "entropy", "malformed")
+
+SHOWN = ("reward", "right", "loss")
+"""Figures beside the bar."""
 
 
 class Metrics:
@@ -68,8 +71,11 @@ def draw_plots(path: Path) -> None:
     from matplotlib import pyplot
 
     lines = read_metrics(path)
+    names = [name for name in PLOTTED if lines and name in lines[0]]
+    if not names:
+        return
     figure, panels = pyplot.subplots(2, 4, figsize=(16, 7), constrained_layout=True)
-    for panel, name in zip(panels.flat, PLOTTED, strict=True):
+    for panel, name in zip(panels.flat, names, strict=False):
         panel.plot([line["step"] for line in lines], [line[name] for line in lines], linewidth=1)
         panel.set_title(name)
         panel.set_xlabel("step")
@@ -95,6 +101,6 @@ def progress(total: int, done: int, shown: bool) -> Iterator[Any]:
         task = bar.add_task("training", total=total, completed=done)
 
         def advance(figures: Mapping[str, Any]) -> None:
-            bar.update(task, completed=figures["step"] + 1, description=f"reward {figures['reward']:.3f} right {figures['right']:.3f}")
+            bar.update(task, completed=figures["step"] + 1, description=" ".join(f"{name} {figures[name]:.3f}" for name in SHOWN if name in figures))
 
         yield advance

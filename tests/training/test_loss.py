@@ -39,7 +39,9 @@ def some_samples(seed: int = 0, groups: int = 3, size: int = 4, words: int = 200
     return samples
 
 
-def own_loss(model: Any, samples: list[Sample], settings: LossSettings, branched: int, old: float, reference: Any = None, budget: int = 64) -> torch.Tensor:
+def own_loss(
+    model: Any, samples: list[Sample], settings: LossSettings, branched: int, old: float, reference: Any = None, budget: int = 64
+) -> torch.Tensor:
     """The loss as training/grpo.py makes it, with old log-probabilities that are `old` away from the new ones."""
     scorer, known = Scorer(model, chunk=7), None if reference is None else Scorer(reference, chunk=7)
     batch = make_batch(samples, budget, branched, correct=False)
