@@ -5,6 +5,7 @@ ToolScaleError
 ├── UsageError               a command was called with arguments that cannot work
 ├── SandboxError             an engine refused or broke
 │   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement
+├── BasicToolError           a basic tool cannot be opened, or broke: a protection, a corpus or a process is missing
 ├── DatasetError             a dataset folder is not what its manifest says
 ├── QualityError             a dataset is what it says, and not good enough
 ├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
@@ -76,6 +77,12 @@ class SandboxError(PermanentError, ToolScaleError):
 
 class SandboxLimitError(SandboxError):
     """A statement was stopped by a limit of the sandbox."""
+
+
+class BasicToolError(PermanentError, ToolScaleError):
+    """A basic tool cannot be opened, or broke. What a model did wrong is not an error: it reads about it in the result."""
+
+    exit_status = 2
 
 
 class DatasetError(PermanentError, ToolScaleError):
