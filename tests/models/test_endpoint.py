@@ -83,6 +83,7 @@ def test_an_expert_can_be_asked_from_one_event_loop_after_another_and_many_times
 @pytest.mark.parametrize("answer", [
     Answer(status=503), Answer(status=408), Answer(status=429, headers={"Retry-After": "0.1"}), Answer(b"{", cut=True),
     Answer(status=429, headers={"Retry-After": formatdate(usegmt=True)}), Answer(status=429, headers={"Retry-After": "soon"}),
+    Answer(status=429, headers={"Retry-After": "Mon, 01 Jan 0001 00:00:00 GMT"}), Answer(status=429, headers={"Retry-After": "-5"}),
     Answer(gzip.compress(b"{}"), 500, {"Content-Encoding": "gzip"}),
 ])  # fmt: skip
 def test_what_may_pass_is_tried_again(answer: Answer) -> None:
@@ -94,22 +95,22 @@ def test_what_may_pass_is_tried_again(answer: Answer) -> None:
 def test_a_request_without_an_answer_is_given_up_and_made_again() -> None:
     with chat_server(Answer(held=True), Answer(b" " * 500, drip=0.05), said("42")) as server:
         assert ask(server.base_url, timeout_s=0.3).content == "42"
-        assert len(server.asked) == 3
+        assert len(server.asked) >= 3
 
 
 def test_a_server_that_is_down_is_an_error_of_the_reply() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        assert ask(url, deadline_s=0.4) == failed("no answer in 0.4 s: the connection failed (All connection attempts failed)")
+        assert ask(url, deadline_s=2.0) == failed("no answer in 2 s: the connection failed (All connection attempts failed)")
 
 
 def test_a_deadline_that_is_reached_says_what_happened_last() -> None:
     with chat_server(Answer(held=True)) as server:
         assert ask(server.base_url, deadline_s=0.3) == failed("no answer in 0.3 s: it was silent")
-        assert ask(server.base_url, deadline_s=0.4, timeout_s=0.1) == failed("no answer in 0.4 s: a request had no answer after 0.1 s")
+        assert ask(server.base_url, deadline_s=2.0, timeout_s=0.3) == failed("no answer in 2 s: a request had no answer after 0.3 s")
     with chat_server(Answer(status=500), Answer(held=True)) as server:
-        assert ask(server.base_url, deadline_s=2.0) == failed("no answer in 2 s: it answered 500")
+        assert ask(server.base_url, deadline_s=3.0) == failed("no answer in 3 s: it answered 500")
 
 
 def test_a_server_that_asks_to_wait_past_the_deadline_is_not_waited_for() -> None:
@@ -123,6 +124,8 @@ def test_a_server_that_asks_to_wait_past_the_deadline_is_not_waited_for() -> Non
     (401, b"{}", "401: {}"),
     (404, b"", "404: no reason given"),
     (422, b"<html>\x1b[31m\n" + b"x" * 5000, "422: <html> [31m " + "x" * 187 + "…"),
+    (400, b"[" * 100_000, "400: " + "[" * 199 + "…"),
+    (400, b'{"error": {"message": "half \\ud800"}}', "400: half"),
     (302, b"elsewhere", "302: elsewhere"),
 ])  # fmt: skip
 def test_a_refusal_stops_at_once(status: int, body: bytes, reason: str) -> None:
@@ -163,6 +166,12 @@ def test_half_a_surrogate_pair_does_not_reach_the_record() -> None:
         assert ask(server.base_url).content == "4?"
 
 
+def test_half_a_surrogate_pair_in_a_question_can_be_asked() -> None:
+    with chat_server(said("42")) as server:
+        question = [{"role": "user", "content": "6 x 7 \ud83d"}]
+        assert asyncio.run(expert(server.base_url).reply(question, (), key=None, category="code", draw="", made=())).content == "42"
+
+
 def test_the_key_is_sent_and_stands_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
     def echo(headers: dict[str, str]) -> Answer:
         return Answer(json.dumps({"error": {"message": f"bad key: {headers['authorization']}"}}).encode(), 401)
@@ -175,6 +184,12 @@ def test_the_key_is_sent_and_stands_nowhere_else(caplog: pytest.LogCaptureFixtur
     with chat_server(said(f"Your key is {KEY}.", [{**CALL, "function": {"name": "look", "arguments": json.dumps({"at": KEY})}}])) as server:
         assert KEY not in ask(server.base_url, TOOLS).model_dump_json()
     assert KEY not in repr(one) + one.spec.model_dump_json() + caplog.text
+
+
+def test_a_key_with_a_slash_is_hidden_as_json_may_write_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", "sk/test/1234567890")
+    with chat_server(Answer(b'{"detail": "no sk\\/test\\/1234567890"}', 403)) as server:
+        assert ask(server.base_url) == failed('it refused (403: {"detail": "no …"})')
 
 
 def test_a_server_gets_no_key_and_no_header_that_the_catalogue_does_not_name(monkeypatch: pytest.MonkeyPatch) -> None:

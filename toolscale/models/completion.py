@@ -48,7 +48,7 @@ def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: S
 
 def excerpt(text: str, key: str) -> str:
     """Return what a server said as one short line that a terminal can show, without the key should it repeat it."""
-    hidden = text.replace(key, "…") if key else text
+    hidden = text.replace(key, "…").replace(key.replace("/", "\\/"), "…") if key else text  # JSON may write a slash either way
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in hidden).split())
     return line if len(line) <= LONGEST_EXCERPT else f"{line[: LONGEST_EXCERPT - 1]}…"
 

@@ -25,7 +25,7 @@ from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from toolscale.errors import UsageError
-from toolscale.models.completion import GarbledError, excerpt, read_completion
+from toolscale.models.completion import GarbledError, clean, excerpt, read_completion
 from toolscale.models.expert import Message
 from toolscale.models.simulated import drawn
 from toolscale.records import AnswerKey, Endpoint, ExpertReply, ExpertSpec, ToolCall
@@ -116,9 +116,10 @@ async def _ask(
 ) -> ExpertReply:
     """Ask once. NoAnswerError if it may pass; `failures` remembers what happened, should the deadline cut the next try off."""
     options: dict[str, Any] = {"tools": list(tools)} if tools else {}
+    said = clean([dict(message) for message in messages], "")  # a policy may write half a surrogate pair, which no request can hold
     try:
         async with asyncio.timeout(endpoint.timeout_s):
-            raw = await client.chat.completions.with_raw_response.create(model=endpoint.model, messages=list(messages), **options)  # type: ignore[arg-type]
+            raw = await client.chat.completions.with_raw_response.create(model=endpoint.model, messages=said, **options)
         return read_completion(raw.http_response.content, secret, messages, tools)
     except APIStatusError as error:
         if error.status_code not in (408, 429) and error.status_code < 500:
@@ -210,7 +211,7 @@ def _told_to_wait(headers: httpx2.Headers) -> float:
     told = headers.get("Retry-After", "").strip()
     if told.replace(".", "", 1).isdecimal():
         return float(told)
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         date = parsedate_to_datetime(told)
         return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - time.time())
     return 0.0
