@@ -1,4 +1,4 @@
-"""Lookup: facts of the small library. What to search for stands between quotation marks."""
+"""Lookup: facts of the small library of CORPUS_SEED. What to search for stands between quotation marks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from toolscale.questions.corpus import entries
 from toolscale.questions.templates import Drawn, Template, integer, word
-
 
 
 def _fact(sort: str, attribute: str) -> Callable[[random.Random], Drawn]:

@@ -38,7 +38,8 @@ def _dice(rng: random.Random) -> Drawn:
     total = rng.randint(3, 2 * sides - 1)
     ways = min(total - 1, 2 * sides - total + 1)
     common = math.gcd(ways, sides * sides)
-    return integer(rng, {"sides": sides, "total": total}, (ways + sides * sides) // common, ways + sides * sides, (ways + 1 + sides * sides) // common)
+    plain, every = ways + sides * sides, (ways + 1 + sides * sides) // common
+    return integer(rng, {"sides": sides, "total": total}, plain // common, plain, every)
 
 
 def _paths(rng: random.Random) -> Drawn:

@@ -143,8 +143,8 @@ def _swaps(rng: random.Random) -> Drawn:
     holder = list(range(4))
     pets = rng.sample(DRINKS, 4)
     steps = []
-    for _ in range(rng.randint(4, 6)):
-        one, other = rng.sample(range(4), 2)
+    pairs = list(itertools.combinations(range(4), 2))
+    for one, other in rng.sample(pairs, rng.randint(4, 6)):
         holder[one], holder[other] = holder[other], holder[one]
         steps.append(f"{names[one]} and {names[other]} swap cups.")
     asked = rng.randrange(4)

@@ -76,9 +76,7 @@ def efficiency_reward(figures: Figures, references: References, config: RewardCo
     return _weighed(figures, references, config.cap, 1.0, config.cost_weight, config.latency_weight)
 
 
-def rewards_of(
-    group: Sequence[Figures], preference: Preference, tools: Sequence[str], references: References, config: RewardConfig
-) -> list[float]:
+def rewards_of(group: Sequence[Figures], preference: Preference, tools: Sequence[str], references: References, config: RewardConfig) -> list[float]:
     """Return the reward of each rollout of one group, of the kind that the configuration names. `tools`: aliases and tools that the task offers."""
     if config.kind == "paper":
         return paper_rewards(group, preference, tools)

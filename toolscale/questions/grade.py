@@ -1,0 +1,177 @@
+"""Whether an answer in words is right: the final answer must be stated, once, and not be contradicted.
+
+How a text is read: the question, if it is repeated word for word, is taken out. If the text announces its answer (`the answer is ..`,
+`answer: ..`, `\\boxed{..}`, `**..**`), only what follows counts, up to the end of the sentence or a reason (`because ..`); if it ends with `= ..`
+or with a conclusion (`so ..`, `therefore ..`), only that. Else the whole text counts, and then what it mentions must be the answer alone; numbers
+that the question gives may be repeated. Two answers, an answer in doubt or a denied one are wrong. The word `one` is a number only where the
+answer is 1.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from fractions import Fraction
+
+from toolscale.language.numerals import NUMBER_WORDS_PATTERN, parse_number_words
+from toolscale.records import Question
+
+LONGEST = 20_000
+"""Characters of an answer; a longer one is not read."""
+ANNOUNCED = 300
+"""Characters after `the answer is` that are read at most."""
+TOLERANCE = Fraction(1, 10**6)
+"""How far a decimal may be off, relative to the answer."""
+
+_NUMBER = re.compile(
+    r"(?P<digits>(?<![\w.])(?<!\d,)[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s?/\s?\d+)?(?!\d|,\d{3}\b|[a-z]))"
+    rf"|\b(?P<words>{NUMBER_WORDS_PATTERN})\b"
+)
+_BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
+_ANNOUNCED = re.compile(
+    r"(?:\b(?:the\s+)?(?:final\s+|correct\s+|right\s+)?(?:answer|result|solution)\b(?:\s+to\s+(?:the|your)\s+question)?\s*(?:is|=|:|would\s+be)+\s*"
+    r"|^\s*(?:final\s+)?answer\s*:\s*)", re.IGNORECASE | re.MULTILINE,
+)  # fmt: skip
+_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
+_CONCLUDED = re.compile(
+    r"(?:^|(?<=[.!?\n]))\s*(?:so|therefore|thus|hence|consequently|in\s+conclusion|in\s+the\s+end|finally)\b,?\s+([^\n!?]{1,300})\Z", re.IGNORECASE
+)
+_EQUALS = re.compile(r"=\s*([^=\n]{1,80})\Z")
+_END = re.compile(r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|as|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE)
+_DOUBT = re.compile(
+    r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
+    r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|roughly|approximately|something\s+like|or\s+so|unless)\b", re.IGNORECASE,
+)  # fmt: skip
+_DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno)\s+(?:(?!but\b)\w+\s+){0,2}[\"'`*(]*$", re.IGNORECASE)
+_ASKED = re.compile(r"[^.!?\n]{0,200}\?")
+_OR = re.compile(r"(?:\bor|/)\s*$", re.IGNORECASE)
+_OTHERS = re.compile(r"\s*(?:,?\s*\bor\b|/|\\|;|\bvs\b|\|)\s*\S", re.IGNORECASE)
+
+
+def grade_answer(question: Question, text: str | None) -> tuple[bool, str]:
+    """Return whether a final message answers a question rightly, and what was found, in words."""
+    if text is None or not text.strip():
+        return False, "there is no answer"
+    if len(text) > LONGEST:
+        return False, f"the answer has {len(text)} characters, more than the {LONGEST} that are read"
+    said = _fold(text)
+    asked = _fold(question.text)
+    said = " ".join(said.split(asked)) if asked in said else said
+    told, announced = _told(said)
+    if not told.strip():
+        return False, "the answer repeats the question and adds nothing"
+    if (doubt := _DOUBT.search(told)) is not None:
+        return False, f"the answer is in doubt: {doubt[0].strip()!r}"
+    if question.answer_kind in ("integer", "decimal"):
+        return _number_finding(question, told, set() if announced else {value for value, *_ in _numbers(asked)})
+    return _word_finding(question, told)
+
+
+def _fold(text: str) -> str:
+    """Return a text without accents, with plain quotes, and single spaces within its lines."""
+    plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
+    plain = plain.translate({0x2019: "'", 0x2018: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2044: "/"})
+    return "\n".join(" ".join(line.split()) for line in plain.splitlines()).strip()
+
+
+def _told(said: str) -> tuple[str, bool]:
+    """Return the part of a text that gives the answer, and whether it was announced. Several announcements count together."""
+    if boxed := _BOXED.findall(said):
+        return "\n".join(dict.fromkeys(map(str.strip, boxed))), True
+    parts = []
+    for match in _ANNOUNCED.finditer(said):
+        rest = said[match.end() : match.end() + ANNOUNCED]
+        end = _END.search(rest)
+        if part := rest[: end.start() if end else len(rest)].strip():
+            parts.append(part)
+    if not parts and len(set(bold := _BOLD.findall(said))) == 1 and "\n" in said:
+        parts = bold
+    if not parts and (end := _EQUALS.search(said[-100:]) or _CONCLUDED.search(said[-400:])) is not None and not re.search(r"[.]\s", end[1]):
+        parts = [end[1]]
+    if parts and (before := _DOUBT.search(said)) is not None and len(said) < 200:
+        parts.append(before[0])
+    return ("\n".join(dict.fromkeys(parts)), True) if parts else (said, False)
+
+
+def _numbers(text: str) -> list[tuple[Fraction, int, int]]:
+    """Return the numbers of a folded text: value, start, end."""
+    found = []
+    for match in _NUMBER.finditer(text.lower()):
+        if match["words"] is not None:
+            found.append((Fraction(parse_number_words(match["words"])), match.start(), match.end()))
+            continue
+        above, _, below = match["digits"].replace(",", "").replace(" ", "").partition("/")
+        if below and not int(below):
+            continue
+        found.append((Fraction(above) / (int(below) if below else 1), match.start(), match.end()))
+    return found
+
+
+def _number_finding(question: Question, told: str, given: set[Fraction]) -> tuple[bool, str]:
+    right = Fraction(question.answer.replace(",", ""))
+    found = [
+        (value, start, end)
+        for value, start, end in _numbers(told)
+        if (told[start:end].lower() != "one" or right == 1) and not _DENIED.search(_before(told, start)) and not _ASKED.match(told, end)
+    ]
+    for value, start, end in found:
+        if _same(question, value, right) and _beside(told, start, end):
+            return False, f"the answer gives something beside {question.answer}"
+    stated = [value for value, *_ in found if not _same(question, value, right)]
+    said = len(stated) < len(found)
+    others = [value for value in stated if value not in given]
+    if others:
+        return False, f"the answer says {_written(others)}{' as well' if said else ''}, not {question.answer}{' alone' if said else ''}"
+    return (True, f"the answer is {question.answer}") if said else (False, f"the answer does not say {question.answer}")
+
+
+def _beside(told: str, start: int, end: int) -> bool:
+    """Whether what stands from start to end is one of several, as in `this or that`, `this / that`."""
+    return _OTHERS.match(told, end) is not None or _OR.search(_before(told, start)) is not None
+
+
+def _before(told: str, place: int) -> str:
+    """Return the words right before a place: as many as a denial can span."""
+    return told[max(0, place - 80) : place]
+
+
+def _same(question: Question, value: Fraction, right: Fraction) -> bool:
+    return value == right if question.answer_kind == "integer" else abs(value - right) <= TOLERANCE * abs(right)
+
+
+def _written(values: Iterable[Fraction]) -> str:
+    return " and ".join(f"{float(value):.12g}" for value in dict.fromkeys(values))
+
+
+def _word_finding(question: Question, told: str) -> tuple[bool, str]:
+    right = [_fold(form) for form in (question.answer, *question.accepted)]
+    wrong = [_fold(form) for form in question.wrong]
+    forms = sorted({*right, *wrong}, key=lambda form: (-len(form), form))
+    taken: list[tuple[int, int]] = []
+    places: list[tuple[int, str]] = []
+    for form in forms:
+        for match in _form(form).finditer(told):
+            if any(start < match.end() and match.start() < end for start, end in taken):
+                continue
+            taken.append((match.start(), match.end()))
+            if _DENIED.search(_before(told, match.start())) or _ASKED.match(told, match.end()):
+                continue
+            places.append((match.start(), form))
+            if form in right and _beside(told, match.start(), match.end()):
+                return False, f"the answer gives something beside {question.answer}"
+    said = [form for _, form in sorted(places)]
+    others = [form for form in said if form not in right]
+    if others:
+        return False, f"the answer says {' and '.join(dict.fromkeys(others))}"
+    if not said:
+        return False, f"the answer does not say {question.answer}"
+    if len([part for part in re.split(r"[,\n]", told) if part.strip()]) > 3 and all(len(part.split()) < 4 for part in re.split(r"[,\n]", told)):
+        return False, "the answer is a list"
+    return True, f"the answer is {question.answer}"
+
+
+def _form(form: str) -> re.Pattern[str]:
+    """Return the pattern of a written form as whole words. One or two letters (He, K, IT) keep their case: they are words otherwise."""
+    flags = re.IGNORECASE if len(form) > 2 else 0
+    return re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", flags)
