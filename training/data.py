@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -33,19 +34,22 @@ class Tasks(Protocol):
 
 @dataclass(frozen=True)
 class Work:
-    """What a policy works on. `bench` is closed by whoever opened the work."""
+    """What a policy works on. Whoever opened it closes `bench` and `held`."""
 
     tasks: Tasks
     bench: Bench
     experts: Mapping[str, ExpertSpec]
     """The catalogue by name."""
+    held: ExitStack = field(default_factory=ExitStack)
+    """Processes of basic tools."""
 
 
 def open_work(settings: DataSettings) -> Work:
     """Open what the configuration names. Raises SpecError, UsageError or DatasetError for what is missing or wrong."""
     catalogue = load_catalogue(Path(settings.catalogue))
     tasks, domains = open_domains(settings.datasets)
-    basic = open_basic_tools(settings.basic_tools)
+    held = ExitStack()
+    basic = held.enter_context(open_basic_tools(settings.basic_tools))
     offering = Offering(
         catalogue=catalogue,
         price_lists=load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else (),
@@ -54,7 +58,7 @@ def open_work(settings: DataSettings) -> Work:
     )  # fmt: skip
     source = TaskSource(offering, "train", settings.seed, settings.mixture, draw_question, tasks)
     experts = {spec.name: make_expert(spec, settings.pace) for spec in catalogue.experts}
-    return Work(source, Bench(experts, basic, domains), {spec.name: spec for spec in catalogue.experts})
+    return Work(source, Bench(experts, basic, domains), {spec.name: spec for spec in catalogue.experts}, held)
 
 
 def draw_question(category: str, split: Split, seed: int, number: int) -> Question:

@@ -156,28 +156,34 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
     work = work or open_work(config.data)
     if config.rollout.prompts % world_size_wanted():
         raise UsageError(f"rollout.prompts: {config.rollout.prompts} cannot be shared by {world_size_wanted()} processes; use a multiple of it")
-    async with work.bench:
-        engine = Engine(config, config.rollout.temperature)
-        trainer = Trainer(config, work, codec, engine)
-        metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
-        if rank() == 0:
-            checkpoint.write_config(out, config)
-        step = take_up(out, engine, metrics)
-        alarms = Alarms(config.alarms)
-        for figures in read_metrics(out / "metrics.jsonl")[-config.alarms.window :]:
-            alarms.look(figures)
-        with progress(config.steps, step, shown=rank() == 0) as advance:
-            while step < config.steps:
-                figures = await trainer.step(step)
-                if metrics is not None:
-                    metrics.write(figures)
-                advance(figures)
-                step += 1
-                for warning in alarms.look(figures):
-                    logging.getLogger("training").warning(warning)
-                if step % config.checkpoint.every == 0 or step == config.steps:
-                    checkpoint.save(out, engine, step, metrics, config.checkpoint.keep)
-        return finish(out, config, engine, codec, metrics)
+    with work.held:
+        async with work.bench:
+            engine = Engine(config, config.rollout.temperature)
+            metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
+            await train(Trainer(config, work, codec, engine), out, metrics)
+            return finish(out, config, engine, codec, metrics)
+
+
+async def train(trainer: Trainer, out: Path, metrics: Metrics | None) -> None:
+    """Make the steps that are left, with figures, alarms and checkpoints."""
+    config = trainer.config
+    if metrics is not None:
+        checkpoint.write_config(out, config)
+    step = take_up(out, trainer.engine, metrics)
+    alarms = Alarms(config.alarms)
+    for figures in read_metrics(out / "metrics.jsonl")[-config.alarms.window :]:
+        alarms.look(figures)
+    with progress(config.steps, step, shown=metrics is not None) as advance:
+        while step < config.steps:
+            figures = await trainer.step(step)
+            if metrics is not None:
+                metrics.write(figures)
+            advance(figures)
+            step += 1
+            for warning in alarms.look(figures):
+                logging.getLogger("training").warning(warning)
+            if step % config.checkpoint.every == 0 or step == config.steps:
+                checkpoint.save(out, trainer.engine, step, metrics, config.checkpoint.keep)
 
 
 def finish(out: Path, config: Config, engine: Engine, codec: Codec, metrics: Metrics | None) -> dict[str, Any]:

@@ -7,11 +7,11 @@ import json
 from typing import Any
 
 import pytest
-from stage import OFFERED, WISH, Calculator, Reciting, ask, call, calling, errors, hand_over, play, played, saying, working
+from stage import CATALOGUE, EXPERTS, OFFERED, WISH, Calculator, Reciting, ask, call, calling, errors, hand_over, play, played, saying, working
 
 from toolscale.environment import system_message
 from toolscale.errors import UsageError
-from toolscale.records import Limits, OfferedExpert, Rollout, RolloutTask, Task
+from toolscale.records import ExpertReply, Limits, OfferedExpert, Rollout, RolloutTask, Task
 from toolscale.rollout import Bench, Domain, Message, regrade, run_rollouts
 
 
@@ -90,14 +90,10 @@ class Awkward:
     """An expert that calls what it must not, then nothing at all."""
 
     def __init__(self, replies: list[dict[str, Any]]) -> None:
-        from stage import CATALOGUE
-
         self.spec, self.replies, self.seen = CATALOGUE.experts[0], replies, list[list[Message]]()
 
-    async def reply(self, messages: Any, tools: Any, **_: Any) -> Any:
+    async def reply(self, messages: Any, tools: Any, **_: Any) -> ExpertReply:
         """Give the next reply."""
-        from toolscale.records import ExpertReply
-
         self.seen.append(list(messages))
         return ExpertReply(**self.replies[min(len(self.seen) - 1, len(self.replies) - 1)])
 
@@ -113,7 +109,7 @@ def with_awkward(task: RolloutTask, domain: Domain, replies: list[dict[str, Any]
 
 def test_an_expert_calls_only_what_the_domain_has(domain: Domain, mock_tasks: list[Task]) -> None:
     calls = (call("call_expert", {"expert": "expert-1"}, 5), call("calculator", {"expression": "1"}, 6), call("find_member", "{", 7))
-    rollout, expert = with_awkward(working(mock_tasks[0]), domain, [{"tool_calls": calls}], calling(hand_over("expert-1")), saying("No."))
+    rollout, _ = with_awkward(working(mock_tasks[0]), domain, [{"tool_calls": calls}], calling(hand_over("expert-1")), saying("No."))
     assert [error and error[:40] for error in errors(rollout)] == [
         None, "call_expert is not a tool of the domain.", "calculator is not a tool of the domain. ", "The arguments are not JSON: Expecting pr",
     ]  # fmt: skip
@@ -137,7 +133,8 @@ def test_an_expert_sees_the_conversation_without_the_wishes_and_without_experts(
     task = mock_tasks[0]
     first = domain.key(task).right.calls[0]
     messages = [
-        calling(call("calculator", {"expression": "1+1"}, 1), call("nothing", {}, 2), content="Let me see."), saying(""), calling(hand_over("expert-1")),
+        calling(call("calculator", {"expression": "1+1"}, 1), call("nothing", {}, 2), content="Let me see."),
+        saying(""), calling(hand_over("expert-1")),
         calling(call(first.name, first.arguments, 3)), calling(hand_over("expert-1")),
     ]  # fmt: skip
     replies: list[dict[str, Any]] = [{"error": "away"}, {"content": "Done."}]
@@ -175,8 +172,6 @@ def test_rollouts_of_one_task_do_not_see_each_other(domain: Domain, mock_tasks: 
     async def run() -> list[list[Rollout]]:
         bench = Bench({name: Slow(expert) for name, expert in EXPERTS.items()}, {}, {"mock": domain})
         return await run_rollouts([working(task) for task in mock_tasks], Reciting([calling(hand_over("expert-1"))]), bench, 4)
-
-    from stage import EXPERTS
 
     groups = asyncio.run(run())
     assert all(rollout.right for group in groups for rollout in group)

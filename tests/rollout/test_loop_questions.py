@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stage import OWN_PRICE, WISH, Reciting, ask, asking, call, calling, errors, play, question, saying
+from stage import OWN_PRICE, WISH, Reciting, ask, asking, call, calling, errors, play, played, question, saying
 
 from toolscale.records import Charge, Limits, Preference, RolloutTask
 from toolscale.rollout import MOST_TURNS, Turn, regrade
@@ -69,7 +70,8 @@ def test_a_call_that_cannot_be_read_is_answered_and_costs_nothing(message: dict[
 def test_what_is_no_message_is_answered_by_the_user() -> None:
     torn = Turn({"role": "assistant", "content": "<tool_call>{"}, "The call is not closed. Write </tool_call> after it.", 20, 10, 0.5)
     rollout = play(asking(), torn, saying("  "), saying(None), saying("8"))
-    assert [json.loads(message["content"])["error"] for message in rollout.messages if message["role"] == "user" and message != rollout.messages[1]] == [
+    told = [message["content"] for message in rollout.messages[2:] if message["role"] == "user"]
+    assert [json.loads(text)["error"] for text in told] == [
         "The call is not closed. Write </tool_call> after it.", *["Your message is empty. Call a tool, or write the final answer."] * 2,
     ]  # fmt: skip
     assert (rollout.malformed, rollout.right, len(rollout.ledger)) == (3, True, 4)
@@ -83,7 +85,8 @@ def test_broken_calls_of_one_message_count_once_and_do_not_stop_the_others() -> 
 
 def test_what_is_denied_is_refused_and_is_not_malformed() -> None:
     denied = Limits(denied=("expert-1", "calculator"))
-    rollout = play(asking(), calling(ask("expert-1", final=True), call("calculator", {"expression": "1"}), ask("expert-2")), saying("8"), limits=denied)
+    calls = calling(ask("expert-1", final=True), call("calculator", {"expression": "1"}), ask("expert-2"))
+    rollout = play(asking(), calls, saying("8"), limits=denied)
     assert errors(rollout) == [
         "expert-1 may not be used for this task. Go on without it.", "calculator may not be used for this task. Go on without it.", None,
     ]  # fmt: skip
@@ -167,10 +170,6 @@ def test_the_ledger_adds_up(messages: list[Any], limits: Limits) -> None:
 
 
 def test_a_session_hears_what_came_since_its_last_message() -> None:
-    import asyncio
-
-    from stage import played
-
     policy = Reciting([calling(call("calculator", {"expression": "7 + 1"})), saying(""), saying("8")])
     rollout = asyncio.run(played(asking(), policy))[0]
     assert policy.heard == [[], [rollout.messages[3]], [rollout.messages[5]]]

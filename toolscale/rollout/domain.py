@@ -56,6 +56,11 @@ class Domain:
         """How many worlds were opened so far: the most that were in use at one time."""
         return self._opened
 
+    @property
+    def free(self) -> int:
+        """How many of them nobody uses."""
+        return len(self._idle)
+
     @contextmanager
     def world(self) -> Iterator[World]:
         """Lend a world whose rows are as at first; nobody else has it meanwhile."""

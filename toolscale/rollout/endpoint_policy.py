@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolscale.errors import ModelUnavailableError
 from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertSpec, Price, RolloutTask, TokenTrace
+from toolscale.rollout.calls import read_arguments
 from toolscale.rollout.policy import Message, Tool, Turn
 
 if TYPE_CHECKING:
@@ -61,10 +62,21 @@ class EndpointSession:
             malformed = f"Your message could not be read: {reply.error.partition(': ')[2]}. Call a tool, or write the final answer."
         message: Message = {"role": "assistant", "content": reply.content or ("" if malformed else None)}
         if reply.tool_calls:
-            message["tool_calls"] = list(reply.tool_calls)
+            message, malformed = _with_calls(reply.content, reply.tool_calls)
         self._history.append(message)
         return Turn(message, malformed, reply.input_tokens, reply.output_tokens, reply.latency_s)
 
     def trace(self) -> TokenTrace | None:
         """None: only text is known."""
         return None
+
+
+def _with_calls(content: str | None, calls: Sequence[Mapping[str, Any]]) -> tuple[Message, str | None]:
+    """Return the message and what cannot be read in it. Torn calls become text: servers refuse a history with arguments that are not JSON."""
+    functions = [call["function"] for call in calls]
+    for function in functions:
+        _, fault = read_arguments(function["arguments"])
+        if fault is not None:
+            text = "\n".join([*([content] if content else []), *(f"{torn['name']}({torn['arguments']})" for torn in functions)])
+            return {"role": "assistant", "content": text}, f"The call of {function['name']} could not be read. {fault}"
+    return {"role": "assistant", "content": content, "tool_calls": list(calls)}, None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolscale.errors import SandboxLimitError, UsageError
-from toolscale.questions import answer_key, grade
+from toolscale.questions import answer_key
+from toolscale.questions.grade import grade_answer
 from toolscale.records import AnswerKey, Rollout, RolloutTask, Stop, ToolCall
 from toolscale.rollout.domain import Domain
 
@@ -20,7 +21,7 @@ def grade_outcome(task: RolloutTask, domain: Domain | None, calls: Sequence[Tool
     if answer is None:
         return False, UNANSWERED.get(stop, "no answer")
     if task.question is not None:
-        return grade(task.question, answer)
+        return grade_answer(task.question, answer)
     if task.task is None or domain is None:
         raise UsageError(f"task {task.id} needs the environment of its domain to be graded; load it")
     try:

@@ -15,6 +15,7 @@ from toolscale.models.cards import CardStyle, card
 from toolscale.models.pricing import price_of
 from toolscale.preferences import preference
 from toolscale.preferences.drawing import Split
+from toolscale.questions import question as question_of
 from toolscale.records import CATEGORIES, Catalogue, ExpertSpec, Limits, OfferedExpert, Price, PriceList, Question, RolloutTask, Task
 
 ALIASES = tuple(f"expert-{number}" for number in range(1, 7))
@@ -24,6 +25,11 @@ TOOLS = "tools"
 
 DrawQuestion = Callable[[str, Split, int, int], Question]
 """(category, split, seed, number) -> a question of that category."""
+
+
+def generated(category: str, split: Split, seed: int, number: int) -> Question:
+    """Return a generated question; UsageError for a category without templates."""
+    return question_of(number, seed, split, (category,))
 
 
 @dataclass(frozen=True)
@@ -58,10 +64,14 @@ class Offering:
 
 
 class TaskSource:
-    """Tasks by number, without end: `source[n]`. `mixture`: category -> weight; `tools` stands for environment tasks, taken from `tasks`."""
+    """Tasks by number, without end: `source[n]`. `mixture`: category -> weight; `tools` stands for environment tasks, taken from `tasks`.
+
+    Cards are kept, since writing one takes longer than all draws of a task.
+    """
 
     def __init__(
-        self, offering: Offering, split: Split, seed: int, mixture: Mapping[str, float], draw_question: DrawQuestion, tasks: Sequence[Task] = (),
+        self, split: Split, seed: int, mixture: Mapping[str, float], offering: Offering, tasks: Sequence[Task] = (),
+        draw_question: DrawQuestion = generated,
     ) -> None:  # fmt: skip
         _check(mixture, tasks)
         self.offering, self.split, self.seed = offering, split, seed
@@ -85,10 +95,13 @@ class TaskSource:
 
 
 def rollout_tasks(
-    offering: Offering, split: Split, seed: int, mixture: Mapping[str, float], draw_question: DrawQuestion, tasks: Sequence[Task] = (),
+    split: Split, seed: int, mixture: Mapping[str, float], offering: Offering, tasks: Sequence[Task] = (), draw_question: DrawQuestion = generated,
 ) -> TaskSource:  # fmt: skip
-    """Return the tasks of a split, by number."""
-    return TaskSource(offering, split, seed, mixture, draw_question, tasks)
+    """Return the tasks of a split, by number: questions that are generated, or drawn from elsewhere, and environment tasks of a dataset.
+
+    UsageError if the mixture has an unknown category, no positive weight, or environment tasks without `tasks`.
+    """
+    return TaskSource(split, seed, mixture, offering, tasks, draw_question)
 
 
 def offer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -25,7 +26,8 @@ def write_rollouts(path: Path, rollouts: Iterable[Rollout]) -> int:
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
     return count
 
 
@@ -36,7 +38,7 @@ def read_rollouts(path: Path) -> Iterator[Rollout]:
             for number, line in enumerate(file, start=1):
                 yield _read(line, f"{path}: line {number}")
     except (OSError, UnicodeDecodeError) as error:
-        raise StorageError(f"{path} cannot be read: {error}") from error
+        raise StorageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _read(line: str, place: str) -> Rollout:

@@ -1,0 +1,118 @@
+"""What comes of an action is known exactly, and the baselines choose by it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+from stage import CATALOGUE, EXPERTS, OFFERED, asking, working
+
+from toolscale.basic_tools.base import BasicResult, one_text_function
+from toolscale.environment.builtins import calculate
+from toolscale.errors import UsageError
+from toolscale.models.pricing import expected_cost, expected_latency
+from toolscale.records import Limits, Rollout, RolloutTask, Task
+from toolscale.rollout import (
+    GIVE_UP, Action, Bench, Domain, Outcome, ScriptedPolicy, actions, expected_figures, expected_utility, references, run_rollouts,
+)  # fmt: skip
+from toolscale.rollout.scripted import at_random, best, cheapest, dearest, fastest, strongest, tools_first
+
+
+class Python:
+    """An interpreter for sums."""
+
+    name = "python"
+    description = "Run Python."
+
+    def function(self) -> dict[str, object]:
+        """Return the tool as an OpenAI function."""
+        return one_text_function(self.name, self.description, "code", "Python.")
+
+    async def call(self, arguments: dict[str, str]) -> BasicResult:
+        """Compute."""
+        value, error = calculate(arguments["code"])
+        return BasicResult(str(value), error, 0.0000083, 1.0)
+
+
+def sums(number: int = 1, **changes: object) -> RolloutTask:
+    """A question with three experts and the interpreter."""
+    return asking(number, **{"basic_tools": ("python",)} | changes)
+
+
+def rollouts(task: RolloutTask, action: Action, samples: int) -> list[Rollout]:
+    """Samples of one action."""
+    bench = Bench(EXPERTS, {"python": Python()})
+    return asyncio.run(run_rollouts([task], ScriptedPolicy("one", lambda task, sample: action), bench, samples))[0]
+
+
+def test_outcomes_are_what_rollouts_show() -> None:
+    for action in actions(sums()):
+        outcomes = expected_figures(sums(), action, CATALOGUE)
+        seen = {(rollout.right, rollout.cost_usd, rollout.latency_s) for rollout in rollouts(sums(), action, 400)}
+        assert seen == {(outcome.right, outcome.cost_usd, outcome.latency_s) for outcome in outcomes}
+        assert math.fsum(outcome.probability for outcome in outcomes) == pytest.approx(1)
+
+
+def test_means_are_those_of_the_catalogue() -> None:
+    for offered, spec in zip(OFFERED, CATALOGUE.experts, strict=True):
+        outcomes = expected_figures(sums(), Action("expert", offered.alias), CATALOGUE, turn_cost=0.25, turn_latency=0.5)
+        mean = [math.fsum(outcome.probability * value for outcome in outcomes for value in [outcome[part]]) for part in (1, 2, 3)]
+        tokens = math.ceil(len(sums().question.text) / 4)  # type: ignore[union-attr]
+        cost, latency = expected_cost(spec, spec.price, "arithmetic", tokens), expected_latency(spec, "arithmetic")
+        assert mean == pytest.approx([spec.skills["arithmetic"], 0.25 + cost, 0.5 + latency])
+
+
+def test_references_are_the_dearest_and_the_slowest_answer() -> None:
+    sage = CATALOGUE.experts[0]
+    assert references(sums(), CATALOGUE) == (expected_cost(sage, sage.price, "arithmetic"), 8.0)
+    assert references(sums(experts=()), CATALOGUE) == (0.01, 60.0)
+    with pytest.raises(UsageError, match="offers the expert 'sage'; the catalogue 'None' does not have it"):
+        references(sums(), CATALOGUE.model_copy(update={"title": "None", "experts": CATALOGUE.experts[1:]}))
+
+
+def test_what_is_denied_or_not_offered_is_not_open() -> None:
+    assert actions(sums()) == [Action("expert", "expert-1"), Action("expert", "expert-2"), Action("expert", "expert-3"), Action("python")]
+    assert actions(sums(limits=Limits(denied=("python", "expert-2")))) == [Action("expert", "expert-1"), Action("expert", "expert-3")]
+    assert actions(sums(limits=Limits(denied=("call_expert",)), basic_tools=())) == []
+
+
+def test_baselines_choose_what_they_say() -> None:
+    chosen = {make.__name__: make(CATALOGUE)(sums(), 0).alias for make in (strongest, dearest, cheapest, fastest)}
+    assert chosen == {"strongest": "expert-1", "dearest": "expert-1", "cheapest": "expert-3", "fastest": "expert-3"}
+    assert tools_first(strongest(CATALOGUE))(sums(), 0) == Action("python")
+    assert tools_first(strongest(CATALOGUE))(sums(basic_tools=()), 0) == Action("expert", "expert-1")
+    assert strongest(CATALOGUE)(sums(experts=()), 0) == GIVE_UP == at_random(0)(sums(experts=(), basic_tools=()), 0)
+    assert {at_random(0)(sums(), sample) for sample in range(60)} == set(actions(sums()))
+
+
+def test_the_optimum_depends_on_what_is_cared_for() -> None:
+    def chosen(cost_weight: float, latency_weight: float, **changes: object) -> Action:
+        def utility(task: RolloutTask, outcome: Outcome) -> float:
+            return outcome.right - cost_weight * outcome.cost_usd - latency_weight * outcome.latency_s
+
+        return best(CATALOGUE, utility, otherwise=strongest(CATALOGUE))(sums(**changes), 0)
+
+    assert chosen(0, 0.01) == Action("python")
+    assert chosen(0, 0.01, basic_tools=()) == Action("expert", "expert-1")
+    assert chosen(700, 0.01, basic_tools=()) == Action("expert", "expert-2")
+    assert chosen(0, 1.0, basic_tools=()) == GIVE_UP
+    utility = expected_utility(sums(), Action("expert", "expert-2"), CATALOGUE, lambda task, outcome: float(outcome.right))
+    assert utility == pytest.approx(0.5)
+
+
+def test_scripted_policies_work_on_environment_tasks(domain: Domain, mock_tasks: list[Task]) -> None:
+    tasks = [working(task) for task in mock_tasks]
+    bench = Bench(EXPERTS, {}, {"mock": domain})
+    policy = ScriptedPolicy("best", best(CATALOGUE, lambda task, outcome: 0.0, otherwise=strongest(CATALOGUE)))
+    assert all(rollout.right for group in asyncio.run(run_rollouts(tasks, policy, bench, 2)) for rollout in group)
+    refused = [working(task, limits=Limits(denied=("expert-1",))) for task in mock_tasks]
+    stubborn = ScriptedPolicy("stubborn", lambda task, sample: Action("expert", "expert-1"))
+    assert {rollout.answer for group in asyncio.run(run_rollouts(refused, stubborn, bench, 2)) for rollout in group} == {"I could not find the answer."}
+    with pytest.raises(UsageError, match="is an environment task; only what comes of a question is known beforehand"):
+        expected_figures(tasks[0], Action("expert", "expert-1"), CATALOGUE)
+
+
+def test_an_interpreter_gives_the_answer() -> None:
+    found = rollouts(sums(5), Action("python"), 2)
+    assert [(rollout.answer, rollout.right, rollout.uses()) for rollout in found] == [("The answer is 12.", True, {"python": 1})] * 2
