@@ -12,6 +12,8 @@ ToolScaleError
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
 ├── ModelUnavailableError    the model of a policy did not answer, after all retries
 ├── RolloutError             a rollout broke in a way that nobody expected; carries the task
+├── ContextFullError         a conversation has no room left in the context of the model that writes it
+├── TrainingError            a training run stopped itself: an alarm, a number that is none
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
@@ -109,6 +111,14 @@ class ModelUnavailableError(TransientError, ToolScaleError):
 
 class RolloutError(ToolScaleError):
     """A rollout broke in a way that nobody expected, and all others were stopped. The message names the task and the sample."""
+
+
+class ContextFullError(ToolScaleError):
+    """A conversation has no room left in the context of the model that writes it: this rollout ends, and others go on."""
+
+
+class TrainingError(PermanentError, ToolScaleError):
+    """A training run stopped itself: an alarm, or a loss that is no number. The message says which, at which step, and what to do."""
 
 
 class StorageError(TransientError, ToolScaleError):

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.environment import World
-from toolscale.errors import ModelUnavailableError, SandboxLimitError
+from toolscale.errors import ContextFullError, ModelUnavailableError, SandboxLimitError
 from toolscale.models.pricing import cost_usd
 from toolscale.records import Charge, ExpertReply, Rollout, Stop, ToolCall
 from toolscale.rollout.bench import Setting
@@ -81,7 +81,7 @@ class _Run:
                 return "tokens"
             try:
                 turn = await self.session.turn(self.fresh)
-            except ModelUnavailableError as error:
+            except (ModelUnavailableError, ContextFullError) as error:
                 self.failure = f"{self.policy.name}: {error}"
                 return "failed"
             self._book_turn(turn)

@@ -1,0 +1,149 @@
+"""Generation in this process, packing of rows, and batching of conversations that wait."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tiny_qwen import make_model
+from transformers import AutoModelForCausalLM
+
+from training.generation import Completion, GenerationSettings, Request, generate
+from training.loss import Scorer, arrange
+from training.packing import Row, batch_rows, lay_out, pack_rows
+from training.sampler import Batcher
+
+IDS = st.lists(st.integers(1, 5), min_size=1, max_size=8).map(tuple)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return AutoModelForCausalLM.from_pretrained(make_model(tmp_path_factory.mktemp("model")), attn_implementation="sdpa").eval()
+
+
+def some_requests(seed: int = 0) -> list[Request]:
+    rng = random.Random(seed)
+    prompts = [[rng.randrange(300) for _ in range(rng.randrange(2, 30))] for _ in range(5)]
+    endings = [[rng.randrange(300) for _ in range(rng.randrange(0, 6))] for _ in range(15)]
+    return [
+        Request(group, (*prompts[group], *endings[3 * group + sample]), rng.randrange(1, 7), random.Random(f"{group} {sample}"), sample)
+        for group in range(5)
+        for sample in range(3)
+    ]
+
+
+def written_logprobs(model: Any, requests: Sequence[Request], completions: Sequence[Completion]) -> list[list[float]]:
+    """What the trainer's forward says of each written token."""
+    sequences = [(*request.ids, *completion.ids) for request, completion in zip(requests, completions, strict=True)]
+    written = [range(len(request.ids), len(sequence)) for request, sequence in zip(requests, sequences, strict=True)]
+    rows = pack_rows([sequence[:-1] for sequence in sequences], [request.group for request in requests], 2048)
+    packed, wanted, owners = arrange(rows, sequences, written)
+    with torch.no_grad():
+        found = Scorer(model)(packed, wanted)[0].tolist()
+    return [[value for value, owner in zip(found, owners, strict=True) if owner == number] for number in range(len(sequences))]
+
+
+@pytest.mark.parametrize(("branched", "budget"), [(2048, 8192), (2048, 60), (20, 100), (0, 1)])
+def test_logprobs_of_the_sampler_are_those_of_the_trainer(branched: int, budget: int, model: Any) -> None:
+    requests = some_requests()
+    completions = generate(model, requests, GenerationSettings(frozenset({7, 8, 9}), 1.0, budget, branched))
+    assert [len(each.ids) for each in completions] == [len(each.logprobs) for each in completions]
+    found = [value for each in completions for value in each.logprobs]
+    expected = [value for each in written_logprobs(model, requests, completions) for value in each]
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_is_written_does_not_depend_on_the_batch(model: Any) -> None:
+    settings = GenerationSettings(frozenset({7, 8, 9}))
+    together = generate(model, some_requests(), settings)
+    alone = [generate(model, [request], settings)[0] for request in some_requests()]
+    assert [each.ids for each in together] == [each.ids for each in alone]
+
+
+def test_a_turn_ends_with_a_stop_token_or_at_its_limit(model: Any) -> None:
+    stop = frozenset(range(0, 300, 4))
+    requests = some_requests()
+    for request, completion in zip(requests, generate(model, requests, GenerationSettings(stop)), strict=True):
+        *before, last = completion.ids
+        assert not stop & set(before)
+        assert completion.finished == (last in stop)
+        assert len(completion.ids) == request.limit or completion.finished
+
+
+def test_greedy_is_what_transformers_writes(model: Any) -> None:
+    request = Request(0, (5, 6, 7, 8), 6, random.Random(0))
+    [completion] = generate(model, [request], GenerationSettings(frozenset({0}), temperature=0.0))
+    expected = model.generate(torch.tensor([request.ids]), max_new_tokens=6, do_sample=False, eos_token_id=0, attention_mask=torch.ones(1, 4))
+    assert completion.ids == expected[0, 4:].tolist()
+
+
+def test_draws_follow_the_distribution(model: Any) -> None:
+    requests = [Request(0, (5, 6, 7), 1, random.Random(f"draw {number}"), number) for number in range(3000)]
+    drawn = [each.ids[0] for each in generate(model, requests, GenerationSettings(frozenset(), batch_tokens=10**6, branched_tokens=10**6))]
+    with torch.no_grad():
+        mass = model(torch.tensor([[5, 6, 7]])).logits[0, -1].softmax(-1)
+    low = [word for word in range(len(mass)) if word % 2]
+    assert sum(word % 2 for word in drawn) / len(drawn) == pytest.approx(mass[low].sum().item(), abs=0.03)
+
+
+@given(st.lists(st.tuples(IDS, st.integers(0, 3)), min_size=1, max_size=8), st.integers(0, 30), st.integers(1, 40))
+def test_rows_hold_every_sequence_once(pairs: list[tuple[tuple[int, ...], int]], limit: int, budget: int) -> None:
+    sequences, groups = [ids for ids, _ in pairs], [group for _, group in pairs]
+    rows = pack_rows(sequences, groups, limit)
+    found = {number: (*row.prefix, *branch) for row in rows for number, branch in zip(row.members, row.branches, strict=True)}
+    assert [found[number] for number in range(len(sequences))] == sequences
+    batches = batch_rows(rows, budget)
+    assert sorted(number for batch in batches for row in batch for number in row.members) == list(range(len(sequences)))
+    assert all(len(batch) == 1 or len(batch) * max(map(len, batch)) <= budget for batch in batches)
+
+
+def test_a_token_sees_the_prefix_and_its_own_branch() -> None:
+    packed = lay_out([Row((1, 2), ((3,), (4, 5)), (0, 1)), Row((1,), ((),), (2,))])
+    assert packed.ids.tolist() == [[1, 2, 3, 4, 5], [1, 0, 0, 0, 0]]
+    assert packed.positions.tolist() == [[0, 1, 2, 2, 3], [0, 0, 0, 0, 0]]
+    mask = packed.mask()
+    assert mask is not None
+    assert mask[0, 0].int().tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 1, 1]]
+
+
+def test_conversations_that_wait_are_written_together() -> None:
+    batches: list[list[int]] = []
+
+    def run(requests: Sequence[Request]) -> list[Completion]:
+        batches.append([request.sample for request in requests])
+        return [Completion(ids=[request.sample]) for request in requests]
+
+    async def converse(batcher: Batcher, sample: int) -> list[int]:
+        written: list[int] = []
+        for turn in range(3):
+            await asyncio.sleep(0.02 if (sample, turn) == (2, 1) else 0)  # a slow expert
+            written += (await batcher.write(Request("task", (1,), 1, random.Random(0), sample))).ids
+        batcher.closed()
+        return written
+
+    async def main() -> list[list[int]]:
+        batcher = Batcher(run)
+        for _ in range(3):
+            batcher.opened()
+        return await asyncio.gather(*(converse(batcher, sample) for sample in (2, 0, 1)))
+
+    assert asyncio.run(main()) == [[2] * 3, [0] * 3, [1] * 3]
+    assert batches == [[0, 1, 2]] * 3
+
+
+def test_whoever_waits_learns_that_a_batch_failed() -> None:
+    def run(requests: Sequence[Request]) -> list[Completion]:
+        raise MemoryError("too long")
+
+    async def main() -> list[Any]:
+        batcher = Batcher(run, in_step=False)
+        waiting = [batcher.write(Request("task", (1,), 1, random.Random(0), sample)) for sample in range(2)]
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert [repr(found) for found in asyncio.run(main())] == ["MemoryError('too long')"] * 2

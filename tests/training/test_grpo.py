@@ -1,0 +1,98 @@
+"""Runs of training.grpo on a toy: it learns, it can be killed at any step, ranks wait for each other no more often than they must."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy import make_toy, run_toy
+
+from training.metrics import read_metrics
+
+ROOT = Path(__file__).parents[2]
+TOY = Path(__file__).with_name("toy.py")
+TIMES = {"seconds", "rollout_s"}
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+
+
+def start(*command: str, **environment: str) -> subprocess.Popen[bytes]:
+    """Start a Python with the repository on its path."""
+    known = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(TOY.parent)]), "OMP_NUM_THREADS": "1", **environment}
+    return subprocess.Popen([sys.executable, *command], env=known, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def outcome(out: Path) -> tuple[bytes, list[dict[str, Any]]]:
+    """The model's bytes, and the figures of all steps without their times."""
+    lines = [{name: value for name, value in line.items() if name not in TIMES} for line in read_metrics(out / "metrics.jsonl")]
+    return (out / "model" / "model.safetensors").read_bytes(), lines
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_toy(tmp_path_factory.mktemp("toy"))
+
+
+@pytest.fixture(scope="module")
+def unbroken(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("unbroken")
+    run_toy(config, out)
+    return out
+
+
+def test_a_run_learns_and_leaves_what_it_should(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run_toy(make_toy(tmp_path, steps=30, checkpoint={"every": 10, "keep": 2}, metrics={"plots": True}), out)
+    lines = read_metrics(out / "metrics.jsonl")
+    assert [line["step"] for line in lines] == list(range(30))
+    assert lines[0]["right"] < 0.5
+    assert done["last"]["right"] > 0.9
+    assert json.loads((out / "done.json").read_text()) == done
+    assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["step-000020", "step-000030"]
+    assert {"config.yaml", "metrics.png", "model", "done.json"} <= {path.name for path in out.iterdir()}
+
+
+@pytest.mark.parametrize("step", [1, 3, 4, 5])
+def test_a_run_that_was_stopped_ends_with_the_same_bytes(step: int, config: Path, unbroken: Path, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run_toy(config, tmp_path, stop_at=8 * step)
+    assert [line["step"] for line in read_metrics(tmp_path / "metrics.jsonl")] == list(range(step))
+    run_toy(config, tmp_path)
+    assert outcome(tmp_path) == outcome(unbroken)
+
+
+def test_a_run_that_was_killed_ends_with_the_same_bytes(config: Path, unbroken: Path, tmp_path: Path) -> None:
+    process = start(str(TOY), str(config), str(tmp_path))
+    while process.poll() is None and len(read_metrics(tmp_path / "metrics.jsonl")) < 3:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (tmp_path / "checkpoints" / ".partial-step-000004").mkdir(exist_ok=True, parents=True)  # as if it had been killed while it saved
+    run_toy(config, tmp_path)
+    assert outcome(tmp_path) == outcome(unbroken)
+
+
+def test_a_run_that_is_done_is_not_made_again(config: Path, unbroken: Path) -> None:
+    before = outcome(unbroken)
+    run_toy(config, unbroken)
+    assert outcome(unbroken) == before
+
+
+@pytest.mark.parametrize("stage", ["zero2", "zero3"])
+def test_two_processes_with_unequal_numbers_of_turns_finish(stage: str, tmp_path: Path) -> None:
+    # Tasks 1, 3, 5, 7 have an expert and up to three turns, and belong to the second process; those of the first end after one message.
+    config = make_toy(tmp_path, steps=3, deepspeed=f"training/deepspeed/{stage}.json", loss={"batch_tokens": 60}, rollout={"branched_tokens": 64})
+    out = tmp_path / "out"
+    process = start("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(TOY), str(config), str(out), DS_ACCELERATOR="cpu")
+    told = process.communicate(timeout=120)[0].decode()
+    assert process.returncode == 0, told[-3000:]
+    lines = read_metrics(out / "metrics.jsonl")
+    assert [line["step"] for line in lines] == [0, 1, 2]
+    assert all(line["turns"] > 64 for line in lines)

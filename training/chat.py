@@ -1,0 +1,231 @@
+"""Conversations as tokens. A turn that was written is never made into tokens again: what follows it is made alone and appended.
+
+`ChatCodec` serves tokenizers with a chat template in the manner of Qwen3: tool calls between <tool_call> and </tool_call> as
+{"name": …, "arguments": {…}}, reasoning between <think> and </think> before everything else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from toolscale.errors import UsageError
+
+CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
+THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
+FORM = 'Write each call as <tool_call>{"name": "…", "arguments": {…}}</tool_call>.'
+
+
+class Codec(Protocol):
+    """Messages in OpenAI form to ids, and back."""
+
+    stop: frozenset[int]
+    """Ids that end a turn; the smallest is appended where a turn was cut."""
+
+    def first(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
+        """The prompt, through the opening of the assistant's turn."""
+        ...
+
+    def next(self, observations: Sequence[Mapping[str, Any]]) -> list[int]:
+        """What follows a written turn, after its stop token, through the opening of the next turn."""
+        ...
+
+    def read(self, ids: Sequence[int]) -> tuple[dict[str, Any], str | None]:
+        """An assistant message from what was written (without the stop token), and what could not be read."""
+        ...
+
+    def write(self, message: Mapping[str, Any]) -> list[int]:
+        """The ids that the assistant would write for a message, the stop token included: what SFT trains on."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer beside a model, for AutoTokenizer."""
+        ...
+
+
+class ChatCodec:
+    """The chat template of a tokenizer. The template must not change earlier turns when later ones come; that is tried on a short conversation."""
+
+    def __init__(self, tokenizer: Any, template: str | None = None, thinking: bool = True):
+        self._tokenizer = tokenizer
+        self._template = template
+        self._options = {} if thinking else {"enable_thinking": False}
+        if template is None and not tokenizer.chat_template:
+            raise UsageError("the tokenizer has no chat template; name one in model.template, such as training/templates/qwen3.jinja")
+        if tokenizer.eos_token is None:
+            raise UsageError("the tokenizer has no end-of-turn token (eos_token); set one in its tokenizer_config.json")
+        self._end = str(tokenizer.eos_token)
+        self.stop = frozenset({int(tokenizer.eos_token_id)})
+        self._reserved = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
+        ask = {"role": "user", "content": "a"}
+        call = {"type": "function", "function": {"name": "f", "arguments": {}}}
+        self._after_call = [ask, {"role": "assistant", "content": "", "tool_calls": [call]}]
+        self._after_text = [ask, {"role": "assistant", "content": "b"}]
+        self._check()
+
+    @classmethod
+    def load(cls, model: str, template: str | None = None, thinking: bool = True) -> ChatCodec:
+        """The codec of a model folder, or of a model on the Hub."""
+        from transformers import AutoTokenizer
+
+        text = None
+        if template is not None:
+            try:
+                text = Path(template).read_text(encoding="utf-8")
+            except OSError as error:
+                raise UsageError(f"model.template: {template}: cannot be read ({error.strerror})") from error
+        return cls(AutoTokenizer.from_pretrained(model), text, thinking)
+
+    def first(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
+        """The prompt, through the opening of the assistant's turn."""
+        return self._encode(self._render(self._plain(messages), tools=list(tools) or None, add_generation_prompt=True))
+
+    def next(self, observations: Sequence[Mapping[str, Any]]) -> list[int]:
+        """What follows a written turn. It is cut from a short conversation that ends with these observations: templates look one message back."""
+        before = self._after_call if observations[0]["role"] == "tool" else self._after_text
+        start = self._upto_end(before)
+        whole = self._render([*before, *self._plain(observations)], add_generation_prompt=True)
+        if not whole.startswith(start):
+            raise UsageError(self._changes())
+        return self._encode(whole[len(start) :])
+
+    def read(self, ids: Sequence[int]) -> tuple[dict[str, Any], str | None]:
+        """Read a turn. What cannot be read is never taken for a final answer: the raw text comes back with what is wrong with it."""
+        return read_turn(self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    def write(self, message: Mapping[str, Any]) -> list[int]:
+        """The ids that the assistant would write for a message, the stop token included."""
+        ask = self._after_text[:1]
+        start = self._render(ask, add_generation_prompt=True)
+        whole = self._render([*ask, *self._plain([message])])
+        if not whole.startswith(start):
+            raise UsageError(self._changes())
+        return self._encode(whole[len(start) : whole.rindex(self._end) + len(self._end)])
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer, with the template that was trained with."""
+        if self._template is not None:
+            self._tokenizer.chat_template = self._template
+        self._tokenizer.save_pretrained(folder)
+
+    def _render(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
+        shaped = [_with_objects(message) for message in messages]
+        text: str = self._tokenizer.apply_chat_template(shaped, tokenize=False, chat_template=self._template, **options, **self._options)
+        return text
+
+    def _encode(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        return ids
+
+    def _upto_end(self, messages: Sequence[Mapping[str, Any]]) -> str:
+        text = self._render(messages)
+        return text[: text.rindex(self._end) + len(self._end)]
+
+    def _plain(self, value: Any) -> Any:
+        """Take the power from reserved words in what users and tools said: `<|im_end|>` in a tool's reply must not end its message."""
+        if isinstance(value, str):
+            for word in self._reserved:
+                if word in value:
+                    value = value.replace(word, f"{word[:1]} {word[1:]}")
+            return value
+        if isinstance(value, Mapping):
+            return {key: self._plain(item) for key, item in value.items()}
+        return [self._plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def _check(self) -> None:
+        """Raise UsageError where the template rewrites the past."""
+        reply = {"role": "tool", "tool_call_id": "1", "name": "f", "content": "c"}
+        for before, observation in ((self._after_call, reply), (self._after_text, {"role": "user", "content": "d"})):
+            later = self._render([*before, observation], add_generation_prompt=True)
+            opening, written = self._render(before[:1], add_generation_prompt=True), self._upto_end(before)
+            if not later.startswith(written) or not written.startswith(opening):
+                raise UsageError(self._changes())
+
+    def _changes(self) -> str:
+        return (
+            "the chat template changes earlier turns when later ones come, so that written tokens cannot be kept; "
+            "set model.template to one that does not, such as training/templates/qwen3.jinja"
+        )
+
+
+def read_turn(text: str) -> tuple[dict[str, Any], str | None]:
+    """Read the raw text of a turn: the message, and what is wrong with it in words that a model can act on (the message then holds the text)."""
+    raw = {"role": "assistant", "content": text}
+    reasoning, rest, fault = _split_reasoning(text)
+    if fault is not None:
+        return raw, fault
+    content, found, tail = rest.partition(CALL_OPEN)
+    calls: list[dict[str, Any]] = []
+    while found:
+        body, closed, tail = tail.partition(CALL_CLOSE)
+        if not closed:
+            return raw, f"A {CALL_OPEN} has no {CALL_CLOSE}. {FORM}"
+        call, fault = _read_call(body)
+        if fault is not None:
+            return raw, fault
+        calls.append({"id": f"call_{len(calls) + 1}", "type": "function", "function": call})
+        between, found, tail = tail.partition(CALL_OPEN)
+        if between.strip():
+            return raw, f"Text stands after a call: {between.strip()[:60]!r}. Write text before the first call, or without calls."
+    stray = next((mark for mark in (CALL_CLOSE, THINK_OPEN, THINK_CLOSE) if mark in content), None)
+    if stray is not None:
+        return raw, f"{stray} stands alone. {FORM}"
+    content = content.strip()
+    if not calls and not content:
+        return raw, "The message is empty. Call a tool, or write the answer."
+    message: dict[str, Any] = {"role": "assistant", "content": content or None}
+    if reasoning:
+        message["reasoning_content"] = reasoning
+    if calls:
+        message["tool_calls"] = calls
+    return message, None
+
+
+def _split_reasoning(text: str) -> tuple[str, str, str | None]:
+    """Reasoning, the rest, and what is wrong."""
+    if not text.lstrip().startswith(THINK_OPEN):
+        return "", text, None
+    reasoning, closed, rest = text.lstrip()[len(THINK_OPEN) :].partition(THINK_CLOSE)
+    return (reasoning.strip(), rest, None) if closed else ("", "", f"{THINK_OPEN} has no {THINK_CLOSE}. Close it before you call a tool or answer.")
+
+
+def _read_call(body: str) -> tuple[dict[str, str], str | None]:
+    try:
+        call = json.loads(body, parse_constant=_refuse, object_pairs_hook=_pairs)
+    except (ValueError, RecursionError) as error:
+        return {}, f"A call is not JSON ({str(error)[:80]}). {FORM}"
+    if not isinstance(call, dict) or set(call) != {"name", "arguments"}:
+        return {}, f"A call must have exactly the keys name and arguments. {FORM}"
+    if not isinstance(call["name"], str) or not isinstance(call["arguments"], dict):
+        return {}, f"In a call, name must be a string and arguments an object. {FORM}"
+    return {"name": call["name"], "arguments": json.dumps(call["arguments"], ensure_ascii=False)}, None
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _with_objects(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message as templates want it: arguments as objects, content never None."""
+    shaped = {**message, "content": message.get("content") or ""}
+    if message.get("tool_calls"):
+        shaped["tool_calls"] = [{**call, "function": _objects(call["function"])} for call in message["tool_calls"]]
+    return shaped
+
+
+def _objects(function: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = function["arguments"]
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:  # an expert wrote it; it is shown as it is
+            return dict(function)
+    return {**function, "arguments": arguments}

@@ -1,0 +1,268 @@
+"""The configuration of a run: a YAML file, read strictly. Every dial stands here with its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from toolscale.basic_tools import BasicToolSettings
+from toolscale.canonical import content_hash
+from toolscale.errors import SpecError, SpecIssue
+from toolscale.records import Limits
+from toolscale.reward import RewardConfig
+
+
+class Settings(BaseModel):
+    """What all sections have in common: an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ModelSettings(Settings):
+    """The model that is trained."""
+
+    path: str
+    """A folder, or a name on the Hugging Face Hub, for AutoModelForCausalLM and the tokenizer."""
+    codec: Literal["chat", "tiny"] = "chat"
+    """How conversations become tokens: `chat` for tokenizers with a chat template, `tiny` for the model in training/tiny."""
+    template: str | None = None
+    """A chat template to use instead of the tokenizer's, a file; it must not change earlier turns when later ones come."""
+    thinking: bool = True
+    """False: the prompt closes an empty reasoning block before the model writes."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
+    """flash_attention_2 takes no mask of ours: set rollout.branched_tokens to 0."""
+    gradient_checkpointing: bool = False
+
+
+class RolloutSettings(Settings):
+    """How tasks are worked on."""
+
+    prompts: int = Field(default=16, ge=1)
+    """Tasks in one step, over all ranks."""
+    samples: int = Field(default=8, ge=2)
+    """Rollouts of each task: the group."""
+    concurrency: int | None = Field(default=None, ge=1)
+    """Rollouts that run at once; none: all."""
+    temperature: float = Field(default=1.0, gt=0)
+    max_new_tokens: int = Field(default=1024, ge=1)
+    """Written in one turn at most; a turn cut there counts as malformed."""
+    context: int = Field(default=32_000, ge=2)
+    """Tokens of the whole conversation, read and written, at most."""
+    seconds_per_token: float = Field(default=0.0, ge=0)
+    """What a written token counts as latency: a measured time would not repeat."""
+    input_price: float = Field(default=0.0, ge=0)
+    output_price: float = Field(default=0.0, ge=0)
+    """US dollars for one million of the orchestrator's own tokens."""
+    batch_tokens: int = Field(default=8192, ge=1)
+    """Tokens of prompts, padding included, in one forward pass of the sampler in this process."""
+    branched_tokens: int = Field(default=2048, ge=0)
+    """Rows up to this length are shared by the samples of a task (training/packing.py); 0: never."""
+
+
+class VllmSettings(Settings):
+    """A `vllm serve` that samples instead of this process."""
+
+    base_url: str
+    served_model: str | None = None
+    """The name it serves the model under; none: the only one it has."""
+    api_key_env: str | None = None
+    timeout_s: float = Field(default=600.0, gt=0)
+    group_port: int = Field(default=51216, ge=1, le=65535)
+    """A free port of this machine on which trainer and server meet to hand over weights."""
+    update: Literal["nccl", "none"] = "nccl"
+    """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that for long."""
+
+
+class LossSettings(Settings):
+    """The clipped loss."""
+
+    clip_low: float = Field(default=0.2, ge=0, lt=1)
+    clip_high: float = Field(default=0.2, ge=0)
+    ratio_cap: float | None = Field(default=None, gt=1)
+    """The ratio itself is cut there (dual clip): bounds the loss of a rollout that was bad and has become likely."""
+    importance_cap: float = Field(default=2.0, gt=0)
+    """Bound of the correction for a sampler that is not the trainer."""
+    kl: float = Field(default=0.0, ge=0)
+    """Weight of the distance from the model that the run began with; 0: that model is not kept in memory."""
+    kl_kind: Literal["k3", "mse"] = "k3"
+    """k3: exp(d) - d - 1; mse: d^2 / 2; d = reference - new log-probability."""
+    epochs: int = Field(default=1, ge=1)
+    """Optimizer steps on one batch of rollouts."""
+    batch_tokens: int = Field(default=4096, ge=1)
+    """Tokens, padding included, in one forward and backward pass."""
+    head_chunk: int = Field(default=1024, ge=1)
+    """Tokens for which logits exist at the same time."""
+
+
+class OptimizerSettings(Settings):
+    """AdamW of torch."""
+
+    lr: float = Field(default=1e-6, gt=0)
+    final_lr: float | None = Field(default=None, ge=0)
+    """Reached in a straight line at the last step; none: constant."""
+    warmup_steps: int = Field(default=0, ge=0)
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = Field(default=0.0, ge=0)
+    grad_clip: float = Field(default=1.0, gt=0)
+
+    def lr_at(self, step: int, steps: int) -> float:
+        """The learning rate of step `step`, counted from 0, of `steps`."""
+        if step < self.warmup_steps:
+            return self.lr * (step + 1) / self.warmup_steps
+        final = self.lr if self.final_lr is None else self.final_lr
+        done = (step - self.warmup_steps) / max(1, steps - 1 - self.warmup_steps)
+        return self.lr + (final - self.lr) * min(1.0, done)
+
+
+class CheckpointSettings(Settings):
+    """What a crash costs at most, and how much disk it takes."""
+
+    every: int = Field(default=50, ge=1)
+    keep: int = Field(default=2, ge=1)
+
+
+Action = Literal["stop", "warn", "off"]
+
+
+class AlarmSettings(Settings):
+    """Signs that a run has gone wrong, looked for over `window` steps."""
+
+    window: int = Field(default=10, ge=1)
+    no_groups: Action = "stop"
+    """No group passed the filters in all of them: the gradient is zero and stays zero."""
+    flat_reward: Action = "warn"
+    """The reward is the same in all rollouts of all of them."""
+    long_turns: Action = "warn"
+    """More than `most_cut` of the turns were cut at max_new_tokens."""
+    most_cut: float = Field(default=0.5, gt=0, le=1)
+    one_tool: Action = "warn"
+    """One tool or expert has more than `most_share` of all calls."""
+    most_share: float = Field(default=0.98, gt=0, le=1)
+
+
+class MetricsSettings(Settings):
+    """Where figures go beside metrics.jsonl."""
+
+    trackio: str | None = None
+    """A project of Trackio."""
+    wandb: str | None = None
+    """A project of Weights & Biases."""
+    plots: bool = True
+
+
+class DataSettings(Settings):
+    """What the rollouts work on; see training/data.py."""
+
+    mixture: dict[str, float]
+    """Category -> weight in the stream of tasks; `tools` stands for environment tasks."""
+    datasets: tuple[str, ...] = ()
+    """Dataset folders of `toolscale synthesize`, whose training split gives the environment tasks."""
+    seed: int = 0
+    catalogue: str = "experts/paper.yaml"
+    """The experts that can be offered."""
+    price_lists: str | None = "experts/prices"
+    """A folder of price lists, one of which holds for each task; none: always the catalogue's prices."""
+    fewest: int = Field(default=2, ge=0)
+    most: int = Field(default=6, ge=0)
+    """A task is offered from `fewest` to `most` experts."""
+    style: Literal["prose", "compact"] = "prose"
+    """How an expert is described."""
+    basic_tools: BasicToolSettings = BasicToolSettings(python=None)
+    """Those that are offered; toolscale/basic_tools describes their keys."""
+    basic_share: float = Field(default=0.7, ge=0, le=1)
+    """How often each basic tool is offered."""
+    denied_share: float = Field(default=0.1, ge=0, le=1)
+    """How often one expert or tool may not be used."""
+    limits: Limits = Limits()
+    """Where a rollout stops: turns, tokens, dollars."""
+    pace: float = Field(default=0.0, ge=0)
+    """Seconds that are waited for each second of a simulated expert."""
+
+
+class RunSettings(Settings):
+    """What GRPO and SFT have in common."""
+
+    seed: int = 0
+    model: ModelSettings
+    loss: LossSettings = LossSettings()
+    optimizer: OptimizerSettings = OptimizerSettings()
+    deepspeed: str = "training/deepspeed/zero2.json"
+    """A configuration of DeepSpeed; batch sizes, clipping and number types are filled in from here."""
+    checkpoint: CheckpointSettings = CheckpointSettings()
+    metrics: MetricsSettings = MetricsSettings()
+
+    def identity(self) -> dict[str, Any]:
+        """What makes a run what it is: a checkpoint can be taken up only where this is the same."""
+        return self.model_dump(mode="json", exclude={"checkpoint", "alarms", "metrics"})
+
+    def digest(self) -> str:
+        """The hash of `identity`."""
+        return content_hash(self.identity())
+
+
+class Config(RunSettings):
+    """One run of GRPO."""
+
+    steps: int = Field(ge=1)
+    data: DataSettings
+    rollout: RolloutSettings = RolloutSettings()
+    vllm: VllmSettings | None = None
+    reward: RewardConfig = RewardConfig()
+    """Kind of reward and filters; toolscale/reward describes its keys."""
+    alarms: AlarmSettings = AlarmSettings()
+
+
+class SftConfig(RunSettings):
+    """One run of SFT. Of `loss` it uses the sizes of batches only."""
+
+    conversations: tuple[str, ...] = ()
+    """JSONL files, one {"messages": […], "tools": […]} a line."""
+    datasets: tuple[str, ...] = ()
+    """Dataset folders of `toolscale synthesize`: the golden trajectories of their training splits."""
+    epochs: int = Field(default=1, ge=1)
+    batch: int = Field(default=32, ge=1)
+    """Conversations of one step, over all ranks."""
+    most_tokens: int = Field(default=8192, ge=2)
+    """Longer conversations are left out, and counted."""
+
+
+def read_config(path: Path, kind: type[Settings] = Config) -> Any:
+    """Read a YAML file into `Config` (or another section). Raises SpecError with one line for each key that is wrong."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError([SpecIssue(str(path), "", f"cannot be read ({error.strerror})", "name a YAML file of training/configs")]) from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SpecError([SpecIssue(str(path), "", f"is not YAML: {' '.join(str(error).split())}", "mend the file")]) from error
+    if not isinstance(content, dict):
+        raise SpecError([SpecIssue(str(path), "", "has no keys", "see training/configs/tiny_cpu.yaml")])
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        raise SpecError(_issue(path, kind, found) for found in error.errors()) from error
+
+
+def _issue(path: Path, kind: type[Settings], found: Any) -> SpecIssue:
+    place = ".".join(str(part) for part in found["loc"])
+    if found["type"] == "extra_forbidden":
+        section: Any = kind
+        for part in found["loc"][:-1]:
+            section = _section(section, str(part))
+        known = ", ".join(sorted(getattr(section, "model_fields", {})))
+        return SpecIssue(str(path), place, f"is not a key of this section (value {found['input']!r})", f"remove it, or use one of: {known}")
+    if found["type"] == "missing":
+        return SpecIssue(str(path), place, "is missing", "add it")
+    reason = found["msg"].removeprefix("Value error, ")
+    value = "" if isinstance(found["input"], dict) else f", not {found['input']!r}"
+    return SpecIssue(str(path), place, f"{reason[:1].lower()}{reason[1:]}{value}", "correct it; training/config.py describes every key")
+
+
+def _section(kind: Any, key: str) -> Any:
+    """The settings class that stands under a key."""
+    annotation = kind.model_fields[key].annotation
+    found = [part for part in (annotation, *getattr(annotation, "__args__", ())) if isinstance(part, type) and issubclass(part, BaseModel)]
+    return found[0] if found else kind

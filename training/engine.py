@@ -1,0 +1,178 @@
+"""The DeepSpeed engine: processes, ranks, the model in it, and the two things that all ranks do together beside training.
+
+Ranks must enter every collective equally often, or they wait for each other for ever. Rollouts need different numbers of turns on different ranks, so
+nothing in a rollout is a collective: under ZeRO-3, where no rank has the whole model, each keeps a second copy for sampling and fills it once a step
+before the first turn (`Engine.refresh`), one gather for each parameter. The number of micro-batches is made equal (`most`), with empty ones where a
+rank has fewer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+if not torch.cuda.is_available():
+    os.environ.setdefault("DS_ACCELERATOR", "cpu")  # read when deepspeed is imported
+
+import deepspeed
+import numpy
+import torch.distributed
+from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.integrations import HfDeepSpeedConfig
+
+from toolscale.errors import UsageError
+from training.config import ModelSettings, RunSettings
+from training.loss import Scorer
+
+
+def start_processes(seed: int) -> None:
+    """Seed the generators, and join the group of processes: those that `torchrun` or `deepspeed` started, or this one alone."""
+    random.seed(seed)
+    numpy.random.seed(seed)
+    torch.manual_seed(seed)
+    if torch.distributed.is_initialized():
+        return
+    if not torch.cuda.is_available():
+        # DeepSpeed would compile its shared-memory operations here, which takes a minute and a compiler; gloo does without.
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    if "RANK" not in os.environ:
+        os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
+        backend = "nccl" if torch.cuda.is_available() else "gloo"
+        torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)  # no port, no network
+    elif torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    deepspeed.init_distributed()
+
+
+def rank() -> int:
+    """The number of this process."""
+    return torch.distributed.get_rank()
+
+
+def world_size_wanted() -> int:
+    """How many processes the launcher started; known before they have joined."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def world_size() -> int:
+    """How many processes train."""
+    return torch.distributed.get_world_size()
+
+
+def total(values: dict[str, float]) -> dict[str, float]:
+    """Sum each value over all ranks; all must give the same keys. In double precision, so that counts are exact."""
+    return _reduce(values, torch.distributed.ReduceOp.SUM)
+
+
+def most(value: int) -> int:
+    """The largest of a value over all ranks."""
+    return int(_reduce({"value": value}, torch.distributed.ReduceOp.MAX)["value"])
+
+
+def _reduce(values: dict[str, float], operation: Any) -> dict[str, float]:
+    device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
+    tensor = torch.tensor(list(values.values()), dtype=torch.float64, device=device)
+    torch.distributed.all_reduce(tensor, operation)
+    return dict(zip(values, tensor.tolist(), strict=True))
+
+
+def load_model(settings: ModelSettings) -> Any:
+    """The model as transformers loads it."""
+    try:
+        model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise UsageError(f"model.path: {settings.path}: no model can be loaded ({reason}); name a folder or a model of the Hub") from error
+    if settings.gradient_checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    return model
+
+
+def read_deepspeed(config: RunSettings) -> dict[str, Any]:
+    """The DeepSpeed configuration of a run, with what this package decides filled in. Raises UsageError."""
+    path = Path(config.deepspeed)
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"deepspeed: {path}: is not a readable JSON file ({error}); name one of training/deepspeed") from error
+    ours = {
+        "train_micro_batch_size_per_gpu": 1,  # a number is wanted; the real batches differ in size
+        "gradient_accumulation_steps": 1,
+        "managed_gradient_accumulation": False,  # a step has as many micro-batches as its rollouts fill
+        "gradient_clipping": config.optimizer.grad_clip,
+        "bf16": {"enabled": config.model.dtype == "bfloat16"},
+    }
+    taken = sorted(set(ours) & set(settings))
+    if taken:
+        raise UsageError(f"deepspeed: {path}: {taken[0]!r} is decided by the configuration of the run; remove it")
+    return settings | ours
+
+
+class Engine:
+    """A `Scorer` in a DeepSpeed engine."""
+
+    def __init__(self, config: RunSettings, temperature: float = 1.0):
+        start_processes(config.seed)
+        settings = read_deepspeed(config)
+        self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
+        self._partitioned_loading = HfDeepSpeedConfig(settings) if self.stage == 3 else None  # loads each rank's part only; must stay alive
+        scorer = Scorer(load_model(config.model), temperature, config.loss.head_chunk)
+        parameters = [parameter for parameter in scorer.parameters() if parameter.requires_grad]
+        options = config.optimizer
+        optimizer = torch.optim.AdamW(parameters, lr=options.lr, betas=options.betas, weight_decay=options.weight_decay)
+        self.deepspeed, *_ = deepspeed.initialize(model=scorer, optimizer=optimizer, config=settings)
+        self.device = torch.device(self.deepspeed.device)
+        self._partitioned_loading = None
+        self._copy = self._empty_copy(config.model) if self.stage == 3 else None
+
+    @property
+    def model(self) -> Any:
+        """The model inside; under ZeRO-3 its parameters are in parts."""
+        return self.deepspeed.module.model
+
+    @property
+    def actor(self) -> Any:
+        """The whole model for sampling: the trained one itself, or under ZeRO-3 the copy of the last `refresh`."""
+        return self.model if self._copy is None else self._copy
+
+    def refresh(self) -> None:
+        """Make the actor what the model is now, and ready to sample. All ranks call it, once a step."""
+        if self._copy is not None:
+            own = dict(self._copy.named_parameters())
+            with torch.no_grad():
+                for name, tensor in self.weights():
+                    own[name].copy_(tensor)
+        self.actor.eval()
+
+    def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Name and whole tensor of each parameter in turn. All ranks iterate to the end, each parameter is gathered once."""
+        for name, parameter in self.model.named_parameters():
+            with deepspeed.zero.GatheredParameters([parameter], enabled=self.stage == 3):
+                yield name, parameter.data
+
+    def set_lr(self, lr: float) -> None:
+        """The learning rate of the next step."""
+        for group in self.deepspeed.optimizer.param_groups:
+            group["lr"] = lr
+
+    def shapes(self) -> dict[str, list[int]]:
+        """Name and shape of each parameter: what a checkpoint must fit."""
+        return {name: list(getattr(parameter, "ds_shape", parameter.shape)) for name, parameter in self.model.named_parameters()}
+
+    def save_model(self, folder: Path) -> None:
+        """Write the model for `from_pretrained`. All ranks call it; the first one writes."""
+        state = {name: tensor.detach().cpu().clone() for name, tensor in self.weights()}
+        if rank() == 0:
+            self.model.save_pretrained(folder, state_dict=state)
+        torch.distributed.barrier()
+
+    def _empty_copy(self, settings: ModelSettings) -> Any:
+        configuration = AutoConfig.from_pretrained(settings.path)
+        copy = AutoModelForCausalLM.from_config(configuration, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention)
+        return copy.to(self.device).requires_grad_(False)

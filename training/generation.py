@@ -1,0 +1,137 @@
+"""Generation in this process: the samples of a task share one pass over their prompt, and all conversations that wait go together.
+
+A draw is made from one number of the request's own generator, which is seeded from the run, the step, the task, the sample and the turn. So what a
+rollout writes does not depend on which others stand in the batch (but for the last bits of its log-probabilities).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from transformers import DynamicCache
+
+from training.packing import SHARED, Row, batch_rows, lay_out, pack_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One turn to write: what stands before it, and how much may be written."""
+
+    group: Hashable
+    """Requests of one group begin alike: the task."""
+    ids: tuple[int, ...]
+    limit: int
+    draws: random.Random
+    sample: int = 0
+    """Which of the group; batches are put in order by it, whatever came in first."""
+
+
+@dataclass(slots=True)
+class Completion:
+    """What was written, the stop token included."""
+
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    """Of the distribution at the sampling temperature; under greedy decoding that of temperature 1."""
+    finished: bool = False
+    """A stop token was written; else the limit came first."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSettings:
+    """How to sample. Temperature 0 takes the most likely token."""
+
+    stop: frozenset[int]
+    temperature: float = 1.0
+    batch_tokens: int = 8192
+    branched_tokens: int = 2048
+
+
+@torch.no_grad()
+def generate(model: Any, requests: Sequence[Request], settings: GenerationSettings) -> list[Completion]:
+    """Write one turn for every request, in their order. `model` is a causal language model of transformers, whole on this device."""
+    rows = pack_rows([request.ids for request in requests], [request.group for request in requests], settings.branched_tokens)
+    completions = [Completion() for _ in requests]
+    for batch in batch_rows(rows, settings.batch_tokens):
+        _write(model, batch, requests, completions, settings)
+    return completions
+
+
+def _write(model: Any, rows: list[Row], requests: Sequence[Request], completions: list[Completion], settings: GenerationSettings) -> None:
+    """Write the turns of one batch. Slot s of a row continues branch s; a row with fewer branches than the widest has idle slots."""
+    device = next(model.parameters()).device
+    packed = lay_out(rows).to(device)
+    cache = DynamicCache(config=model.config)
+    mask = packed.mask()
+    positions = None if mask is None else packed.positions
+    hidden = _hidden(model, packed.ids, positions, mask, cache)
+    slots = max(len(row.members) for row in rows)
+    own = [list(row.members) + [None] * (slots - len(row.members)) for row in rows]
+    lines = torch.arange(len(rows), device=device).unsqueeze(1)
+    hidden = hidden[lines, torch.tensor([_ends(row, slots) for row in rows], device=device)]
+    places = torch.tensor([_lengths(row, slots) for row in rows], device=device)
+    numbers = torch.arange(1, slots + 1, device=device).view(1, slots, 1)
+    seen = (packed.segments.unsqueeze(1) == SHARED) | (packed.segments.unsqueeze(1) == numbers)
+    itself = torch.eye(slots, dtype=torch.bool, device=device).expand(len(rows), slots, slots)
+    while True:
+        logits = model.get_output_embeddings()(hidden)
+        chosen = _choose(logits, own, requests, completions, settings)
+        if chosen is None:
+            return
+        seen = torch.cat([seen, itself], dim=2)
+        hidden = _hidden(model, chosen, places, seen.unsqueeze(1), cache)
+        places = places + 1
+
+
+def _hidden(model: Any, ids: torch.Tensor, positions: torch.Tensor | None, mask: torch.Tensor | None, cache: DynamicCache) -> torch.Tensor:
+    """The last hidden states (rows, tokens, width) of tokens that follow what is in the cache."""
+    output = model.base_model(input_ids=ids, position_ids=positions, attention_mask=mask, past_key_values=cache, use_cache=True)
+    states: torch.Tensor = output.last_hidden_state
+    return states
+
+
+def _ends(row: Row, slots: int) -> list[int]:
+    """The column of the last token of each branch."""
+    ends = [row.column(number, len(row.prefix) + len(branch) - 1) for number, branch in enumerate(row.branches)]
+    return ends + [0] * (slots - len(ends))
+
+
+def _lengths(row: Row, slots: int) -> list[int]:
+    lengths = [len(row.prefix) + len(branch) for branch in row.branches]
+    return lengths + [0] * (slots - len(lengths))
+
+
+def _choose(
+    logits: torch.Tensor, own: list[list[int | None]], requests: Sequence[Request], completions: list[Completion], settings: GenerationSettings
+) -> torch.Tensor | None:
+    """Draw the next token of every slot that still writes, and note it; None when none writes any more. logits: (rows, slots, vocabulary)."""
+    active = [
+        (line, slot, number)
+        for line, members in enumerate(own)
+        for slot, number in enumerate(members)
+        if number is not None and not completions[number].finished and len(completions[number].ids) < requests[number].limit
+    ]
+    if not active:
+        return None
+    lines, slots = (torch.tensor(part, device=logits.device) for part in ([each[0] for each in active], [each[1] for each in active]))
+    logprobs = (logits[lines, slots].float() / (settings.temperature or 1.0)).log_softmax(-1)
+    if settings.temperature == 0:
+        drawn = logprobs.argmax(-1)
+    else:  # the inverse of the distribution function, in double precision: float32 loses rare tokens of a large vocabulary
+        mass = logprobs.double().exp().cumsum(-1)
+        points = torch.tensor([requests[number].draws.random() for *_, number in active], dtype=torch.float64, device=logits.device)
+        drawn = torch.searchsorted(mass, (points * mass[:, -1]).unsqueeze(-1), right=True).squeeze(-1).clamp(max=mass.shape[-1] - 1)
+    chances = logprobs.gather(-1, drawn.unsqueeze(-1)).squeeze(-1).tolist()
+    chosen = torch.zeros(logits.shape[:2], dtype=torch.long, device=logits.device)
+    chosen[lines, slots] = drawn
+    for (*_, number), token, chance in zip(active, drawn.tolist(), chances, strict=True):
+        completion = completions[number]
+        completion.ids.append(token)
+        completion.logprobs.append(chance)
+        completion.finished = token in settings.stop
+    going = any(not completions[number].finished and len(completions[number].ids) < requests[number].limit for *_, number in active)
+    return chosen if going else None

@@ -1,0 +1,111 @@
+"""Rows of tokens that share their beginning: a prompt goes through the model once, however many samples follow it.
+
+A row is a prefix and branches. A token sees the prefix and what stands before it in its own branch, so its log-probability is that of the
+sequence `prefix + branch` written out alone; only the last bits of a float differ. Each token has a position in that sequence and a segment:
+0 for the prefix, k for branch k, -1 for padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+PADDING, SHARED = -1, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Sequences that begin alike. `members[k]` says which sequence of the caller is `prefix + branches[k]`."""
+
+    prefix: tuple[int, ...]
+    branches: tuple[tuple[int, ...], ...]
+    members: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.prefix) + sum(map(len, self.branches))
+
+    def column(self, branch: int, position: int) -> int:
+        """Where the token at `position` of the sequence of a branch stands in the row."""
+        if position < len(self.prefix):
+            return position
+        return position + sum(map(len, self.branches[:branch]))
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Rows as tensors, padded on the right to the longest: `ids`, `positions`, `segments` of shape (rows, length)."""
+
+    ids: torch.Tensor
+    positions: torch.Tensor
+    segments: torch.Tensor
+    branched: bool
+
+    def mask(self) -> torch.Tensor | None:
+        """What each token sees, (rows, 1, length, length), true for seen; None where plain causal attention says the same."""
+        if not self.branched:
+            return None
+        of, on = self.segments.unsqueeze(2), self.segments.unsqueeze(1)
+        seen = (on == SHARED) | (on == of)  # padding sees itself and what pads before it: a row of nothing would give NaN
+        return seen.tril().unsqueeze(1)
+
+    def to(self, device: torch.device) -> Packed:
+        """The same on another device."""
+        return Packed(self.ids.to(device), self.positions.to(device), self.segments.to(device), self.branched)
+
+
+def common_prefix(sequences: Sequence[Sequence[int]]) -> int:
+    """How many first tokens all sequences share."""
+    first, last = min(sequences), max(sequences)  # what the smallest and the largest share, all between them share
+    limit = min(len(first), len(last))
+    return next((place for place in range(limit) if first[place] != last[place]), limit)
+
+
+def pack_rows(sequences: Sequence[tuple[int, ...]], groups: Sequence[Hashable], branched_limit: int) -> list[Row]:
+    """Put the sequences of a group into one row, or each into a row of its own where the row would be longer than `branched_limit`.
+
+    The limit bounds the attention mask, which grows with the square of a row. Equal sequences stay apart: see `distinct`.
+    """
+    gathered: dict[Hashable, list[int]] = {}
+    for number, group in enumerate(groups):
+        gathered.setdefault(group, []).append(number)
+    rows: list[Row] = []
+    for members in gathered.values():
+        own = [sequences[number] for number in members]
+        shared = common_prefix(own)
+        row = Row(own[0][:shared], tuple(sequence[shared:] for sequence in own), tuple(members))
+        if len(row) <= branched_limit:
+            rows.append(row)
+        else:
+            rows += [Row(sequence, ((),), (number,)) for sequence, number in zip(own, members, strict=True)]
+    return rows
+
+
+def batch_rows(rows: Iterable[Row], tokens: int) -> list[list[Row]]:
+    """Rows of similar length together, at most `tokens` with padding in one batch (a longer row goes alone)."""
+    batches: list[list[Row]] = []
+    for row in sorted(rows, key=len):  # stable: rows of one length keep their order
+        if batches and (len(batches[-1]) + 1) * len(row) <= tokens:
+            batches[-1].append(row)
+        else:
+            batches.append([row])
+    return batches
+
+
+def lay_out(rows: Sequence[Row]) -> Packed:
+    """The tensors of a batch of rows."""
+    length = max(map(len, rows))
+    ids, positions, segments = [], [], []
+    for row in rows:
+        shared, padding = len(row.prefix), length - len(row)
+        line, places, parts = list(row.prefix), list(range(shared)), [SHARED] * shared
+        for number, branch in enumerate(row.branches, 1):
+            line += branch
+            places += range(shared, shared + len(branch))
+            parts += [number] * len(branch)
+        ids.append(line + [0] * padding)
+        positions.append(places + [0] * padding)
+        segments.append(parts + [PADDING] * padding)
+    branched = any(branch for row in rows for branch in row.branches)
+    return Packed(torch.tensor(ids), torch.tensor(positions), torch.tensor(segments), branched)

@@ -1,0 +1,45 @@
+"""From groups of rollouts to what is trained on: rewards, advantages and filters of `toolscale.reward`, with the references of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from toolscale.models import expected_cost, expected_latency
+from toolscale.records import ExpertSpec, Price, Rollout, RolloutTask
+from toolscale.reward import FilterCounts, References, RewardConfig, Selected, figures_of, references_of, rewards_of, select_samples
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Groups with their rewards, the samples that are trained on, and why the others are not."""
+
+    rewards: list[list[float]]
+    selected: list[Selected]
+    counts: FilterCounts
+
+
+def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> References:
+    """What one unit of cost and of latency is for a task: those of the dearest and of the slowest expert that it is offered."""
+    offered = [(experts[each.expert], Price(input=each.input_price, output=each.output_price)) for each in task.experts]
+    costs = [expected_cost(expert, price, task.category) for expert, price in offered]
+    return references_of(costs, [expected_latency(expert, task.category) for expert, _ in offered])
+
+
+def score_groups(
+    tasks: Sequence[RolloutTask], groups: Sequence[Sequence[Rollout]], experts: Mapping[str, ExpertSpec], config: RewardConfig
+) -> Scored:
+    """Reward each rollout and select those that are trained on. `experts`: the catalogue, by name."""
+    rewards = [
+        rewards_of(
+            [figures_of(rollout) for rollout in group],
+            task.preference,
+            [*(offered.alias for offered in task.experts), *task.basic_tools],
+            task_references(task, experts),
+            config,
+        )
+        for task, group in zip(tasks, groups, strict=True)
+    ]
+    paired = [list(zip(group, values, strict=True)) for group, values in zip(groups, rewards, strict=True)]
+    selected, counts = select_samples(paired, config)
+    return Scored(rewards, selected, counts)

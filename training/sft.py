@@ -1,0 +1,118 @@
+"""Supervised fine-tuning on conversations: the same codec and the same engine as GRPO, and a loss on the assistant's tokens only.
+
+    python -m training.sft training/configs/sft_finance.yaml --out var/training/sft
+
+Exit status: 0 done, 1 stopped, 2 bad input. A run that was stopped is taken up.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolscale.errors import TrainingError, UsageError
+from training import checkpoint
+from training.batch import Sample, empty_micro_batch, make_batch
+from training.chat import Codec
+from training.codecs import load_codec
+from training.config import SftConfig, read_config
+from training.conversations import encode_conversation, golden_conversations, read_conversations
+from training.engine import Engine, most, rank, total, world_size
+from training.metrics import Metrics, progress, read_metrics
+from training.starting import run_command, take_up, write_done
+
+
+def load_samples(config: SftConfig, codec: Codec) -> list[Sample]:
+    """Read and encode all conversations. Raises UsageError if none is left."""
+    conversations = [each for name in config.conversations for each in read_conversations(Path(name))]
+    conversations += [each for name in config.datasets for each in golden_conversations(Path(name))]
+    traces = [encode_conversation(codec, each) for each in conversations]
+    kept = [trace for trace in traces if len(trace.ids) <= config.most_tokens]
+    if not kept:
+        raise UsageError(f"there is no conversation of at most {config.most_tokens} tokens to learn from; name conversations or datasets")
+    if len(kept) < len(traces):
+        logging.getLogger("training").warning("%d of %d conversations are longer than most_tokens and left out", len(traces) - len(kept), len(traces))
+    return [Sample(trace, 1.0, number) for number, trace in enumerate(kept)]
+
+
+def pick(samples: list[Sample], config: SftConfig, step: int) -> list[Sample]:
+    """The samples of a step that are this rank's. Each epoch has an order of its own; the position in it follows from the step."""
+    steps = steps_per_epoch(samples, config)
+    order = list(range(len(samples)))
+    random.Random(f"sft|{config.seed}|{step // steps}").shuffle(order)
+    start = step % steps * config.batch
+    return [samples[number] for number in order[start : start + config.batch][rank() :: world_size()]]
+
+
+def steps_per_epoch(samples: list[Sample], config: SftConfig) -> int:
+    """How many batches hold all samples once."""
+    return math.ceil(len(samples) / config.batch)
+
+
+def learn(engine: Engine, samples: list[Sample], config: SftConfig) -> dict[str, float]:
+    """One optimizer step on the mean negative log-probability of the assistant's tokens, over all ranks."""
+    batch = make_batch(samples, config.loss.batch_tokens, 0, correct=False)
+    parts = [*batch.parts, *(empty_micro_batch() for _ in range(most(len(batch.parts)) - len(batch.parts)))]
+    tokens = total({"tokens": float(batch.tokens)})["tokens"]
+    engine.model.train()
+    summed = 0.0
+    for part in (each.to(engine.device) for each in parts):
+        wanted, _ = engine.deepspeed(part.packed, part.wanted)
+        loss = -wanted[part.spread].sum() + 0.0 * wanted.sum()
+        engine.deepspeed.backward(loss * (world_size() / tokens))
+        summed += loss.item()
+    engine.deepspeed.step()
+    figures = {"loss": total({"loss": summed})["loss"] / tokens, "grad_norm": float(engine.deepspeed.get_global_grad_norm() or 0.0)}
+    return figures | {"tokens": int(tokens)}
+
+
+def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, Any]:
+    """Train for all epochs, from the last checkpoint in `out` if there is one; return what stands in done.json."""
+    checkpoint.check_folder(out, config)
+    codec = codec or load_codec(config.model)
+    samples = load_samples(config, codec)
+    steps = steps_per_epoch(samples, config) * config.epochs
+    engine = Engine(config)
+    metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
+    if metrics is not None:
+        checkpoint.write_config(out, config)
+    step = take_up(out, engine, metrics)
+    with progress(steps, step, shown=rank() == 0) as advance:
+        while step < steps:
+            began = time.perf_counter()
+            lr = config.optimizer.lr_at(step, steps)
+            engine.set_lr(lr)
+            figures = {"step": step, **learn(engine, pick(samples, config, step), config), "lr": lr}
+            if not math.isfinite(figures["loss"]):
+                raise TrainingError(f"step {step}: the loss is no number; lower optimizer.lr")
+            if metrics is not None:
+                metrics.write(figures | {"seconds": round(time.perf_counter() - began, 3)})
+            advance(figures)
+            step += 1
+            if step % config.checkpoint.every == 0 or step == steps:
+                checkpoint.save(out, engine, step, metrics, config.checkpoint.keep)
+    engine.save_model(out / "model")
+    if metrics is None:
+        return {}
+    codec.save(out / "model")
+    metrics.close()
+    return write_done(out, config, steps, read_metrics(out / "metrics.jsonl"), ("loss", "grad_norm"))
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up.")
+def command(config: Path, out: Path) -> None:
+    """Fine-tune a model on conversations as CONFIG (a YAML file) says."""
+    run(read_config(config, SftConfig), out)
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command, "python -m training.sft"))

@@ -1,0 +1,57 @@
+"""What the scripts of this folder have in common: exit statuses, taking up a run, and the file that says it is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import torch.distributed
+
+from toolscale.errors import ToolScaleError
+from training import checkpoint
+from training.config import RunSettings
+from training.engine import Engine
+from training.metrics import Metrics
+
+
+def run_command(command: click.Command, name: str, arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit status: 0 done, 1 stopped, 2 bad input. Every failure that has a name is one line for each thing wrong."""
+    try:
+        command.main(args=arguments, prog_name=name, standalone_mode=False)
+    except click.ClickException as error:
+        return _fail(error.format_message(), 2)
+    except ToolScaleError as error:
+        return _fail(str(error), error.exit_status)
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted; run the same command again to go on", 130)
+    return 0
+
+
+def take_up(out: Path, engine: Engine, metrics: Metrics | None) -> int:
+    """Load the last checkpoint, and drop the figures of steps after it; return the next step."""
+    last = checkpoint.newest(out)
+    state = checkpoint.load(last, engine) if last is not None else {"step": 0, "metrics": 0}
+    if metrics is not None:
+        metrics.rewind(int(state["metrics"]))
+    torch.distributed.barrier()
+    return int(state["step"])
+
+
+def write_done(out: Path, config: RunSettings, steps: int, lines: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+    """Write done.json, the last file of a run: steps, hash of the configuration, and means over the last ten steps."""
+    last = lines[-10:]
+    means = {name: sum(line[name] for line in last) / max(1, len(last)) for name in names}
+    done = {"steps": steps, "config": config.digest(), "last": {"steps": len(last), **means}}
+    part = out / "done.json.partial"
+    part.write_text(json.dumps(done, indent=2) + "\n", encoding="utf-8")
+    part.replace(out / "done.json")
+    return done
+
+
+def _fail(message: str, status: int) -> int:
+    for line in message.splitlines():
+        click.echo(f"training: {line}", err=True)
+    return status
