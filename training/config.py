@@ -177,6 +177,8 @@ class DataSettings(Settings):
     """How often each basic tool is offered."""
     denied_share: float = Field(default=0.1, ge=0, le=1)
     """How often one expert or tool may not be used."""
+    wish_share: float = Field(default=0.5, ge=0, le=1)
+    """How often the user's wishes speak of single tools too."""
     limits: Limits = Limits()
     """Where a rollout stops: turns, tokens, dollars."""
     pace: float = Field(default=0.0, ge=0)

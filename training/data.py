@@ -54,7 +54,7 @@ def open_work(settings: DataSettings) -> Work:
         catalogue=catalogue,
         price_lists=load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else (),
         fewest=settings.fewest, most=settings.most, style=settings.style, basic_tools=tuple(basic),
-        basic_share=settings.basic_share, denied_share=settings.denied_share, limits=settings.limits,
+        basic_share=settings.basic_share, denied_share=settings.denied_share, wish_share=settings.wish_share, limits=settings.limits,
     )  # fmt: skip
     source = TaskSource(offering, "train", settings.seed, settings.mixture, draw_question, tasks)
     experts = {spec.name: make_expert(spec, settings.pace) for spec in catalogue.experts}

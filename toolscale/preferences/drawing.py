@@ -25,10 +25,12 @@ def preferences(split: Split, seed: int, aliases: Sequence[str] = (), basic_tool
     return (preference(number, seed, split, aliases, basic_tools) for number in itertools.count())
 
 
-def preference(number: int, seed: int, split: Split, aliases: Sequence[str] = (), basic_tools: Sequence[str] = ()) -> Preference:
+def preference(
+    number: int, seed: int, split: Split, aliases: Sequence[str] = (), basic_tools: Sequence[str] = (), wish_share: float = 0.5
+) -> Preference:
     """Return preference `number`, for a task that offers these experts and basic tools. Names that are neither (tools of a domain) are passed over.
 
-    Half of the preferences say something of tools, where there is something to say.
+    `wish_share` of the preferences say something of single tools, where there is something to say.
     """
     rng = random.Random(f"preference:{split}:{seed}:{number}")
     weights = dict(zip(DIMENSIONS, rng.choice(_vectors(split)), strict=True))
@@ -36,7 +38,7 @@ def preference(number: int, seed: int, split: Split, aliases: Sequence[str] = ()
     basic = [name for name in basic_tools if name in TOOL_WORDS]
     sentences = [state_weights(weights, phrasing)]
     tools: dict[str, float] = {}
-    if rng.random() < 0.5 and (wish := _wish(rng, aliases, basic)) is not None:
+    if rng.random() < wish_share and (wish := _wish(rng, aliases, basic)) is not None:
         sentences.append(state_wish(wish, phrasing, aliases, basic))
         tools = wished(wish, aliases, basic)
     return Preference(instruction=" ".join(sentences), tools=tools, **weights)

@@ -49,6 +49,8 @@ class Offering:
     """How often each of them is offered."""
     denied_share: float = 0.1
     """How often one of the experts and basic tools may not be used."""
+    wish_share: float = 0.5
+    """How often a preference says something of single tools, where there is something to say."""
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class Offering:
                 f"experts of one task: {self.fewest} to {self.most} cannot be drawn; give 0 <= fewest <= most <= {most} "
                 f"({len(ALIASES)} aliases, {len(self.catalogue.experts)} experts in {self.catalogue.title!r})"
             )
-        for name, share in (("basic_share", self.basic_share), ("denied_share", self.denied_share)):
+        for name, share in (("basic_share", self.basic_share), ("denied_share", self.denied_share), ("wish_share", self.wish_share)):
             if not 0 <= share <= 1:
                 raise UsageError(f"{name} is {share}; a share is from 0 to 1")
 
@@ -114,7 +116,7 @@ def offer(
     basic = tuple(name for name in offering.basic_tools if rng.random() < offering.basic_share)
     denied = _denied(offering, rng, [offered.alias for offered in experts], basic)
     allowed = [offered.alias for offered in experts if offered.alias not in denied]
-    wish = preference(number, seed, split, allowed, [name for name in basic if name not in denied])
+    wish = preference(number, seed, split, allowed, [name for name in basic if name not in denied], offering.wish_share)
     name = question.id if question is not None else task.id[:12] if task is not None else ""
     return RolloutTask(
         id=f"{split}-{seed}-{number}-{name}", category=question.category if question is not None else TOOLS, question=question, task=task,
@@ -126,7 +128,7 @@ def _experts(offering: Offering, rng: random.Random, cards: dict[tuple[str, str,
     count = rng.randint(offering.fewest, offering.most)
     chosen = rng.sample(offering.catalogue.experts, count)
     prices = rng.choice([None, *offering.price_lists])
-    aliases = rng.sample(ALIASES, count)
+    aliases = rng.sample(ALIASES[: offering.most], count)
     return tuple(_offered(spec, prices, alias, offering.style, cards) for alias, spec in sorted(zip(aliases, chosen, strict=True), key=_alias_of))
 
 
