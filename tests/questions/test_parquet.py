@@ -51,6 +51,15 @@ def test_what_can_be_checked_is_read(tmp_path: Path) -> None:
     assert all(grade_answer(one, one.answer)[0] and not any(grade_answer(one, wrong)[0] for wrong in one.wrong) for one in found)
 
 
+def test_files_may_have_the_same_name_and_columns_of_categories(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    coded = pa.table({"question": pa.array(["How many?", "How few?"]), "reference_answer": pa.array(["3", "3"]).dictionary_encode()})
+    pq.write_table(coded, tmp_path / "more" / "a.parquet")
+    found, counts = load_questions([written(tmp_path / "a.parquet", ROWS[:1]), tmp_path / "more" / "a.parquet"])
+    assert [(one.id, one.answer) for one in found] == [("0/a.parquet:0", "168"), ("1/a.parquet:0", "3"), ("1/a.parquet:1", "3")]
+    assert counts == LoadCounts(rows=3, kept=3)
+
+
 def test_the_same_file_gives_the_same_questions(tmp_path: Path) -> None:
     path = written(tmp_path / "a.parquet", ROWS)
     assert load_questions([path]) == load_questions([path])

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from toolscale.preferences.grammar import DIMENSIONS, TOOL_WORDS
 from toolscale.records import Preference
 
 Ask = Callable[[str], Awaitable[str | None]]
 """Sends one prompt to a model and returns its text; None if it gave none."""
+
+Fault = Literal["silent", "unreadable", "mismatched"]
 
 TOLERANCE = 0.2
 """How far a weight may be off when it is read back: one step of the levels."""
@@ -60,24 +64,30 @@ def reading_prompt(instruction: str, aliases: Sequence[str], basic_tools: Sequen
 
 
 async def worded_by_model(
-    drafts: Sequence[Preference], aliases: Sequence[str], basic_tools: Sequence[str], write: Ask, read: Ask
+    drafts: Sequence[Preference], aliases: Sequence[str], basic_tools: Sequence[str], write: Ask, read: Ask, at_once: int = 8
 ) -> tuple[list[Preference], WordingCounts]:
-    """Return the drafts in the words of `write`, those that `read` reads back as they were meant, and counts of the others."""
-    kept: list[Preference] = []
-    counts = WordingCounts(asked=len(drafts))
-    for draft in drafts:
-        text = " ".join((await write(wording_prompt(draft)) or "").split()).strip('"')
-        if not text or len(text) > LONGEST:
-            counts = replace(counts, silent=counts.silent + 1)
-            continue
-        found = weights_in(await read(reading_prompt(text, aliases, basic_tools)) or "", aliases, basic_tools)
+    """Return the drafts in the words of `write`, those that `read` reads back as they were meant, in order, and counts of the others.
+
+    At most `at_once` drafts are worked on at the same time. What `write` and `read` raise is raised.
+    """
+    gate = asyncio.Semaphore(at_once)
+
+    async def word(draft: Preference) -> Preference | Fault:
+        async with gate:
+            text = " ".join((await write(wording_prompt(draft)) or "").split()).strip('"')
+            if not text or len(text) > LONGEST:
+                return "silent"
+            found = weights_in(await read(reading_prompt(text, aliases, basic_tools)) or "", aliases, basic_tools)
         if found is None:
-            counts = replace(counts, unreadable=counts.unreadable + 1)
-        elif _differs(draft, *found):
-            counts = replace(counts, mismatched=counts.mismatched + 1)
-        else:
-            counts = replace(counts, kept=counts.kept + 1)
-            kept.append(draft.model_copy(update={"instruction": text}))
+            return "unreadable"
+        return "mismatched" if _differs(draft, *found) else draft.model_copy(update={"instruction": text})
+
+    worded = await asyncio.gather(*map(word, drafts))
+    kept = [one for one in worded if isinstance(one, Preference)]
+    faults = Counter(one for one in worded if not isinstance(one, Preference))
+    counts = WordingCounts(
+        asked=len(drafts), silent=faults["silent"], unreadable=faults["unreadable"], mismatched=faults["mismatched"], kept=len(kept)
+    )
     return kept, counts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,9 +95,10 @@ def load_questions(paths: Sequence[Path], seed: int = 0) -> tuple[list[Question]
 
 
 def _cells(paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield `file:row` and the cells of each row."""
-    for path in paths:
-        number = 0
+    """Yield `file:row` and the cells of each row; `1/file:row` where several files have the same name."""
+    names = Counter(path.name for path in paths)
+    for place, path in enumerate(paths):
+        number, called = 0, path.name if names[path.name] == 1 else f"{place}/{path.name}"
         try:
             with pq.ParquetFile(path) as file:
                 columns = _columns(path, file.schema_arrow)
@@ -105,7 +106,7 @@ def _cells(paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
                     for cells in batch.to_pylist():
                         if cells["question"] is None:
                             raise DatasetError(f"{path}: row {number}: the column question is null; remove the row")
-                        yield f"{path.name}:{number}", cells
+                        yield f"{called}:{number}", cells
                         number += 1
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -119,7 +120,8 @@ def _columns(path: Path, schema: pa.Schema) -> list[str]:
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in schema.names]
     for name in columns:
         kind = schema.field(name).type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
+        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_null(plain)):
             raise DatasetError(f"{path}: the column {name} is {kind}, not text; write it as text")
     return columns
 
