@@ -8,12 +8,12 @@ from itertools import takewhile
 from typing import Any
 
 from toolscale.canonical import canonical_json
-from toolscale.environment import World
 from toolscale.errors import ContextFullError, ModelUnavailableError, SandboxLimitError
 from toolscale.models.pricing import cost_usd
 from toolscale.records import Charge, ExpertReply, Rollout, Stop, ToolCall
 from toolscale.rollout.bench import Setting
 from toolscale.rollout.calls import Call, read_arguments
+from toolscale.rollout.domain import Episode
 from toolscale.rollout.grading import grade_outcome
 from toolscale.rollout.policy import Message, Policy, Turn
 from toolscale.rollout.prompt import CALL_EXPERT
@@ -52,7 +52,7 @@ class _Run:
         self.failure: str | None = None
         self.draw = f"{setting.task.seed}:{sample}:{setting.task.id}"
         self._borrowed = borrowed
-        self._world: World | None = None
+        self._episode: Episode | None = None
 
     async def play(self) -> Rollout:
         """Take turns until there is an answer or a limit is reached."""
@@ -270,10 +270,10 @@ class _Run:
     def _use_domain(self, call: Call) -> None:
         """Call a tool of the domain. A refusal is a result that the agent reads, and stands in the ledger as an error."""
         assert self.setting.domain is not None
-        if self._world is None:
-            self._world = self._borrowed.enter_context(self.setting.domain.world())
+        if self._episode is None:
+            self._episode = self._borrowed.enter_context(self.setting.domain.episode())
         self.calls.append(ToolCall(name=call.name, arguments=call.arguments))
-        result = self._world.call(call.name, call.arguments)
+        result = self._episode.call(self.calls[-1])
         self._reply(call, canonical_json(result.value if result.error is None else {"error": result.error}), handed=True)
         self._book("domain", call.name, error=result.error)
 
