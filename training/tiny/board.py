@@ -1,0 +1,145 @@
+"""All that can come of each decision in many question tasks, exactly: the ground on which the tiny model is measured.
+
+Where experts are simulated the best trade-off is computable, so a policy is scored by the expected absolute utility of what it chooses, without a
+single draw: U = E[P_o right - P_c min(cost / cost_ref, cap) - P_l min(latency / latency_ref, cap)], the reward `absolute` of DESIGN 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from toolscale.models import expected_cost
+from toolscale.models.pricing import approximate_tokens, factors, latency_s, output_tokens
+from toolscale.records import Catalogue, Preference, RolloutTask
+from toolscale.reward.kinds import CAP
+from toolscale.rollout import actions, references
+from toolscale.rollout.actions import BASIC_FIGURES, offered_specs, price_at
+
+TOOLS = ("python", "local_search")
+
+
+@dataclass(frozen=True)
+class Board:
+    """Tasks by actions. `open`: whether the action is there; elsewhere figures are 0. Aliases first, then TOOLS, then giving up."""
+
+    tasks: tuple[RolloutTask, ...]
+    actions: tuple[str, ...]
+    open: np.ndarray
+    right: np.ndarray
+    """Probability of a right answer."""
+    costs: np.ndarray
+    """(tasks, actions, 16): dollars, each as likely; the orchestrator's own tokens are not in it."""
+    latencies: np.ndarray
+    """(tasks, actions, 16): seconds."""
+    references: np.ndarray
+    """(tasks, 2): dollars and seconds that one unit of cost and of latency is."""
+
+    def utilities(self, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0) -> np.ndarray:
+        """Return (tasks, actions): expected absolute utility. `extra_*`: what the orchestrator itself takes, (tasks, actions) or a number."""
+        weights = self.weights()
+        extra = [np.broadcast_to(np.asarray(value, dtype=float), self.right.shape)[..., None] for value in (extra_cost, extra_latency)]
+        cost = np.minimum((self.costs + extra[0]) / self.references[:, None, None, 0], CAP).mean(axis=2)
+        latency = np.minimum((self.latencies + extra[1]) / self.references[:, None, None, 1], CAP).mean(axis=2)
+        return weights[:, 0:1] * self.right - weights[:, 1:2] * cost - weights[:, 2:3] * latency
+
+    def weights(self) -> np.ndarray:
+        """Return (tasks, 3): the weights of outcome, cost and latency."""
+        return np.array([[task.preference.outcome, task.preference.cost, task.preference.latency] for task in self.tasks])
+
+    def wishing(self, preference: Preference) -> Board:
+        """The same tasks for users who all wish this."""
+        return replace(self, tasks=tuple(task.model_copy(update={"preference": preference}) for task in self.tasks))
+
+
+def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequence[str]) -> Board:
+    """Work out what each action gives in each task. Tools that fit a question are right; so is what TinyCodec reads out of them (tested)."""
+    names = (*aliases, *TOOLS, "give_up")
+    shape = (len(tasks), len(names))
+    is_open, right = np.zeros(shape, dtype=bool), np.zeros(shape)
+    costs, latencies, refs = np.zeros((*shape, 16)), np.zeros((*shape, 16)), np.zeros((len(tasks), 2))
+    for row, task in enumerate(tasks):
+        refs[row] = references(task, catalogue)
+        offered = offered_specs(task, catalogue)
+        asked = approximate_tokens(task.question.text) if task.question is not None else 0
+        for action in actions(task):
+            column = names.index(action.alias or action.kind)
+            is_open[row, column] = True
+            if action.alias is None:
+                right[row, column] = 1.0
+                costs[row, column], latencies[row, column] = BASIC_FIGURES[action.kind]
+                continue
+            expert, spec = offered[action.alias]
+            price, drawn = price_at(expert), factors(spec.spread)
+            right[row, column] = spec.skills[task.category]
+            tokens = np.array([output_tokens(spec, task.category, factor) for factor in drawn])
+            costs[row, column] = (asked * price.input + tokens * price.output) / 1e6
+            latencies[row, column] = [latency_s(spec, task.category, factor) for factor in drawn]
+        is_open[row, -1] = not is_open[row].any()
+    return Board(tuple(tasks), names, is_open, right, costs, latencies, refs)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a policy gets on a board, exactly. Arrays have one number for each task."""
+
+    name: str
+    utility: np.ndarray
+    right: np.ndarray
+    cost_usd: np.ndarray
+    latency_s: np.ndarray
+    best: np.ndarray
+    """Probability that the optimum's action is chosen."""
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of each figure."""
+        names = ("utility", "right", "cost_usd", "latency_s", "best")
+        return {name: float(getattr(self, name).mean()) for name in names}
+
+
+def chosen(board: Board, name: str, shares: np.ndarray, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0) -> Result:
+    """Return what comes of choosing actions with these probabilities, (tasks, actions), each row adding up to 1."""
+    utilities = board.utilities(extra_cost, extra_latency)
+    cost = board.costs.mean(axis=2) + extra_cost
+    latency = board.latencies.mean(axis=2) + extra_latency
+    best = one_hot(board, utilities)
+    return Result(name, *((shares * values).sum(axis=1) for values in (utilities, board.right, cost, latency, best)))
+
+
+def one_hot(board: Board, worth: np.ndarray) -> np.ndarray:
+    """Return (tasks, actions): all weight on the open action that is worth most, the first of equals; giving up only where it is worth most."""
+    found = np.zeros_like(board.right)
+    found[np.arange(len(worth)), np.where(board.open, worth, -np.inf).argmax(axis=1)] = 1.0
+    return found
+
+
+def baselines(board: Board, catalogue: Catalogue, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0) -> dict[str, Result]:
+    """Return what model-free policies get: the optimum, an even choice among what is offered, always the strongest, the dearest or the cheapest."""
+    experts = board.open & np.array([name.startswith("expert-") for name in board.actions])
+    offered = board.open & np.array([name != "give_up" for name in board.actions])
+    typical = _typical_costs(board, catalogue)
+    policies = {
+        "optimum": one_hot(board, board.utilities(extra_cost, extra_latency)),
+        "random": offered / offered.sum(axis=1, keepdims=True),
+        "always strongest": one_hot(board, np.where(experts, board.right - 1e-6 * typical, -np.inf)),
+        "always dearest": one_hot(board, np.where(experts, typical, -np.inf)),
+        "always cheapest": one_hot(board, np.where(experts, -typical, -np.inf)),
+    }
+    return {name: chosen(board, name, shares, extra_cost, extra_latency) for name, shares in policies.items()}
+
+
+def _typical_costs(board: Board, catalogue: Catalogue) -> np.ndarray:
+    """Expected dollars of one answer of each expert that is offered."""
+    costs = np.zeros_like(board.right)
+    for row, task in enumerate(board.tasks):
+        for alias, (offered, spec) in offered_specs(task, catalogue).items():
+            costs[row, board.actions.index(alias)] = expected_cost(spec, price_at(offered), task.category)
+    return costs
+
+
+def share_of_way(result: Result, found: dict[str, Result]) -> float:
+    """Return how far a policy is on the way from random (0) to the optimum (1), in utility."""
+    low, high = found["random"].utility.mean(), found["optimum"].utility.mean()
+    return float((result.utility.mean() - low) / (high - low))

@@ -1,0 +1,148 @@
+"""Conversations for the tiny model: a turn is one word, and stands for a whole message in OpenAI form.
+
+`expert-2` calls that expert with the user's question, finally; `python` runs what stands between backticks; `local_search` looks for what stands
+between quotation marks; `<last>` answers with what the last tool said. The words themselves are never written by the model: it decides, and the
+codec copies. Environment tasks need nothing more, since an expert takes over the turn.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoTokenizer
+
+from toolscale.errors import UsageError
+from training.tiny.tokenizer import collapse
+from training.tiny.words import ALIASES, ASSISTANT, END, ERROR, LAST, RESULT, TOOL
+
+_CODE = re.compile(r"```(?:python)?\n?([\s\S]*?)```|`([^`]*)`")
+_QUOTED = re.compile(r"\"([^\"]*)\"")
+_WORD = re.compile(r"[^\W_]+")
+_CLAUSES = re.compile(r"(?<=[.!?])\s+|,\s+(?:and\s+)?|\s+and\s+")
+_COUNTED = re.compile(r"\b(?:how many|how high|how long|how old|which year|what year|in what year|year of|when)\b", re.IGNORECASE)
+_KIN = (
+    ("taug", "teac", "pupi"), ("live", "spen", "resi"), ("inve", "draw", "desi"), ("make", "made", "prod", "manu"), ("foun", "set"), ("born", "birt", "worl"),
+    ("inha", "peop", "popu"), ("empl", "peop", "work", "staf"), ("weig", "gram", "heav"), ("heig", "metr", "high"), ("seat", "base"), ("mayo", "head"),
+)
+"""First letters of words that ask for the same."""
+_EMPTY = frozenset({"the", "of", "in", "a", "is", "was", "did", "does", "do", "have", "has", "what", "whic", "who", "how", "many", "look", "up", "by"})
+FORM = "Write one word: an expert, python, local_search, or <last> after a tool gave a result."
+
+Message = Mapping[str, Any]
+
+
+class TinyCodec:
+    """Messages to the ids of words, and single words back to messages."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        ids = tokenizer.get_vocab()
+        missing = [word for word in (*ALIASES, END, LAST) if word not in ids]
+        if missing:
+            raise UsageError(f"the tokenizer does not have the word {missing[0]}; model.codec: tiny needs the tokenizer of training/tiny/base")
+        self.stop = frozenset({ids[END]})
+        self._next = {word: [ids[TOOL], ids[word], ids[ASSISTANT]] for word in (RESULT, ERROR)}
+
+    @classmethod
+    def load(cls, model: str) -> TinyCodec:
+        """The codec of a model folder."""
+        return cls(AutoTokenizer.from_pretrained(model))
+
+    def vocabulary(self) -> dict[str, int]:
+        """Word -> id."""
+        ids: dict[str, int] = self._tokenizer.get_vocab()
+        return ids
+
+    def first(self, messages: Sequence[Message], tools: Sequence[Message]) -> list[int]:
+        """The prompt, through the opening of the assistant's turn."""
+        text = self._tokenizer.apply_chat_template(list(messages), tools=list(tools), tokenize=False, add_generation_prompt=True)
+        return collapse(self._tokenizer, self._tokenizer.encode(text, add_special_tokens=False))
+
+    def next(self, observations: Sequence[Message]) -> list[int]:
+        """What follows a written turn: whether the last thing that came was an error."""
+        return self._next[ERROR if '"error":' in str(observations[-1].get("content")) else RESULT]
+
+    def read(self, ids: Sequence[int], conversation: Sequence[Message] = (), tools: Sequence[Message] = ()) -> tuple[dict[str, Any], str | None]:
+        """Read a turn of one word. What it copies is taken from the conversation."""
+        words = self._tokenizer.convert_ids_to_tokens(list(ids))
+        raw = {"role": "assistant", "content": " ".join(words)}
+        if len(words) != 1:
+            return raw, f"{len(words)} words. {FORM}"
+        word, asked = words[0], _content_of(conversation, "user")
+        if word in ALIASES:
+            return _call("call_expert", _asking(word, asked, tools)), None
+        if word == "python" and (code := _first(_CODE, asked)):
+            return _call("python", {"code": code}), None
+        if word == "local_search" and (query := _first(_QUOTED, asked)):
+            return _call("local_search", {"query": query}), None
+        if word == LAST and (said := _content_of(conversation, "tool")) and '"error":' not in said:
+            return {"role": "assistant", "content": answering_sentence(asked, said)}, None
+        return raw, f"{word} cannot be used here. {FORM}"
+
+    def write(self, message: Message) -> list[int]:
+        """The word of a message, and the end of the turn."""
+        calls = message.get("tool_calls") or ()
+        word = LAST
+        if calls:
+            function = calls[0]["function"]
+            given = function["arguments"]
+            arguments = json.loads(given) if isinstance(given, str) else given
+            word = arguments["expert"] if function["name"] == "call_expert" else function["name"]
+        ids: list[int] = self._tokenizer.convert_tokens_to_ids([word, END])
+        return ids
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer beside a model."""
+        self._tokenizer.save_pretrained(folder)
+
+
+def answering_sentence(question: str, said: str) -> str:
+    """Return what a tool said if it is short; of search results the sentence of the first one that has most of the question's words.
+
+    Words count by their first four letters and once each, those of the quoted name not at all; a number counts where the question is for one.
+    """
+    lines = [line for line in said.split("\n\n")[0].splitlines() if line.strip()]
+    if not said.startswith("[1] ") or len(lines) < 2:
+        return said.strip()
+    name = _stems(_first(_QUOTED, question))
+    asked = _stems(_QUOTED.sub(" ", question.split("\n\n")[0])) - name - _EMPTY
+    asked |= {word for kin in _KIN if asked & set(kin) for word in kin}
+    counted = bool(_COUNTED.search(question))
+
+    def worth(sentence: str) -> tuple[bool, int]:
+        return counted and any(letter.isdigit() for letter in sentence), len(asked & _stems(sentence))
+
+    sentences = [sentence for line in lines[1:] for sentence in _CLAUSES.split(line) if sentence.strip()]
+    return max(sentences, key=worth).strip()
+
+
+def _stems(text: str) -> set[str]:
+    return {word.lower()[:4] for word in _WORD.findall(text)}
+
+
+def _asking(alias: str, asked: str, tools: Sequence[Message]) -> dict[str, Any]:
+    """The arguments of call_expert: with a question where its parameters have one, in which case the reply is final."""
+    function = next((tool["function"] for tool in tools if tool["function"]["name"] == "call_expert"), {})
+    if "question" in function.get("parameters", {}).get("properties", {"question": {}}):
+        return {"expert": alias, "question": asked.split("\n\n")[0] if "\n\n" in asked else asked, "final": True}
+    return {"expert": alias}
+
+
+def _call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+
+
+def _content_of(conversation: Sequence[Message], role: str) -> str:
+    """The first message of the user, the last of a tool."""
+    found = [str(message.get("content") or "") for message in conversation if message.get("role") == role]
+    return "" if not found else found[0] if role == "user" else found[-1]
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return "" if match is None else next((group for group in match.groups() if group), "").strip()
