@@ -115,9 +115,9 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
 
 
 class Engine:
-    """A `Scorer` in a DeepSpeed engine."""
+    """A `Scorer` in a DeepSpeed engine. `samples`: this process samples too, which under ZeRO-3 takes a copy of the model."""
 
-    def __init__(self, config: RunSettings, temperature: float = 1.0):
+    def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
         start_processes(config.seed)
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
@@ -129,7 +129,7 @@ class Engine:
         self.deepspeed, *_ = deepspeed.initialize(model=scorer, optimizer=optimizer, config=settings)
         self.device = torch.device(self.deepspeed.device)
         self._partitioned_loading = None
-        self._copy = self._empty_copy(config.model) if self.stage == 3 else None
+        self._copy = self._empty_copy(config.model) if samples and self.stage == 3 else None
 
     @property
     def model(self) -> Any:
@@ -154,7 +154,13 @@ class Engine:
         """Name and whole tensor of each parameter in turn. All ranks iterate to the end, each parameter is gathered once."""
         for name, parameter in self.model.named_parameters():
             with deepspeed.zero.GatheredParameters([parameter], enabled=self.stage == 3):
-                yield name, parameter.data
+                # A gathered parameter is gone when its turn is over, and whoever sends several at once still needs it.
+                yield name, parameter.data.clone() if self.stage == 3 else parameter.data
+
+    def described(self) -> list[tuple[str, str, list[int]]]:
+        """Name, type and shape of each parameter, in the order of `weights`."""
+        types = {name: str(parameter.dtype).removeprefix("torch.") for name, parameter in self.model.named_parameters()}
+        return [(name, types[name], shape) for name, shape in self.shapes().items()]
 
     def set_lr(self, lr: float) -> None:
         """The learning rate of the next step."""
