@@ -15,7 +15,7 @@ from toolscale.errors import BasicToolError
 
 Run = Callable[[str], PythonResult]
 
-SMALL = PythonSettings(cpu_s=1, wall_s=20, memory_bytes=256 << 20, stdout_bytes=2_000, output_bytes=100_000, scratch_bytes=1 << 20)
+SMALL = PythonSettings(cpu_s=1, wall_s=120, memory_bytes=256 << 20, stdout_bytes=2_000, output_bytes=100_000, scratch_bytes=1 << 20)
 
 
 def readable_python() -> str | None:

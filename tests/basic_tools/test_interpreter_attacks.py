@@ -227,7 +227,8 @@ LIMITS = {
 @pytest.mark.parametrize(("attack", "error"), LIMITS.values(), ids=LIMITS)
 def test_it_is_stopped(run: Run, attack: str, error: str | None) -> None:
     result = run(attack)
-    assert result.error == error if error else result.error
+    assert result.error is not None
+    assert result.error == (error or result.error)
     assert run("print('the next call is well')").stdout == "the next call is well\n"
 
 

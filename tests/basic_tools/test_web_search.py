@@ -125,6 +125,11 @@ def test_an_engine_that_is_not_there(engine: Engine) -> None:
     assert asyncio.run(WebSearch(settings).call({"query": "x"})) == BasicResult(f"Error: {error}", error, 0.0, 2.0)
 
 
+def test_half_a_character_is_sent_as_a_question_mark(engine: Engine) -> None:
+    assert ask(engine, "ferry \ud800").error is None
+    assert engine.seen == [("/search", f"Bearer {KEY}", {"query": "ferry ?", "max_results": 5})]
+
+
 def test_a_query_that_is_none_is_not_sent(engine: Engine) -> None:
     why = "`query` has 401 characters; at most 400 are taken"
     assert ask(engine, "x" * 401) == BasicResult(f"Error: {why}", why, 0.0, 0.0)
@@ -134,6 +139,8 @@ def test_a_query_that_is_none_is_not_sent(engine: Engine) -> None:
 @pytest.mark.parametrize(("address", "why"), [
     ("api.tavily.com", "is not an address; write https://host, with a path if there is one"),
     ("ftp://host", "is not an address"),
+    ("https://ho st", "is not an address"),
+    ("https://host\x00", "is not an address"),
     ("https://host:x", "is not an address"),
     ("https://user:word@host", "is not an address"),
     ("https://host/?key=1", "is not an address"),

@@ -58,10 +58,7 @@ def _lock(limits: dict[str, Any], layers: list[str], libraries: list[str], scrat
     system_calls.prctl(system_calls.PR_SET_NO_NEW_PRIVS, 1)
     if "landlock" in layers:
         landlock.restrict(libraries, scratch)
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
-        os.setresuid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
+    become_nobody()
     system_calls.drop_capabilities()
     system_calls.prctl(system_calls.PR_SET_PDEATHSIG, signal.SIGKILL)
     system_calls.prctl(system_calls.PR_SET_DUMPABLE, 0)
@@ -74,6 +71,14 @@ def _lock(limits: dict[str, Any], layers: list[str], libraries: list[str], scrat
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (allowed, allowed))
     seccomp.install(seccomp.filter_program(os.getpid()))
+
+
+def become_nobody() -> None:
+    """Let a process of the root user be one of a user who owns nothing; any other stays who it is."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
+        os.setresuid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
 
 
 def _execute(code: str) -> int:

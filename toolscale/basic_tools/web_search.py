@@ -96,7 +96,8 @@ class WebSearch:
 
     async def _ask_once(self, query: str) -> bytes:
         headers = {"Authorization": f"Bearer {self._key}", "Accept-Encoding": "identity"}
-        request = {"query": query, "max_results": self._settings.results}
+        whole = query.encode(errors="replace").decode()  # half a character (a lone surrogate) cannot be sent
+        request = {"query": whole, "max_results": self._settings.results}
         try:
             # trust_env=False: a .netrc would put another password in the place of the key.
             async with (
@@ -135,11 +136,12 @@ def _checked_address(address: str) -> str:
     """Return an address without the last slash; a key travels over TLS only, except to this machine. Raises UsageError."""
     try:
         parts = urlsplit(address)
+        httpx2.URL(address)
         host = parts.hostname
         is_right = bool(host) and not (parts.query or parts.fragment or parts.username or parts.password) and parts.port != 0
-    except ValueError:
+    except (ValueError, httpx2.InvalidURL):
         is_right, host = False, None
-    if not is_right or parts.scheme not in ("http", "https") or not address.isprintable():
+    if not is_right or parts.scheme not in ("http", "https") or not address.isprintable() or " " in address:
         raise UsageError(f"web_search: base_url {address!r} is not an address; write https://host, with a path if there is one")
     if parts.scheme == "http" and host not in LOCAL:
         raise UsageError(f"web_search: base_url {address!r} would send the key without encryption; write https://")

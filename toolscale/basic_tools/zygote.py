@@ -22,6 +22,7 @@ from typing import NoReturn
 
 from toolscale.basic_tools import landlock, namespaces, seccomp
 from toolscale.basic_tools.keeper import answer
+from toolscale.basic_tools.locked_child import become_nobody
 from toolscale.basic_tools.system_calls import MACHINE
 
 ZONES = "/usr/share/zoneinfo"
@@ -92,7 +93,7 @@ def protect(libraries: list[str], forgone: Sequence[str] = ()) -> list[str]:
     elif "landlock" not in layers:
         raise BrokenError(f"nothing keeps it from files: namespaces cannot be used ({problem}), and Landlock (Linux 6.2 or later) neither")
     elif problem := tried(lambda: read_as_nobody(libraries)):
-        raise BrokenError(f"an ordinary user cannot read Python's library ({problem}); name another Python as `executable`")
+        raise BrokenError(f"code cannot run as an ordinary user: {problem}")
     return layers
 
 
@@ -100,16 +101,20 @@ def rehearse(libraries: list[str]) -> None:
     """Do once what the namespaces of a call need."""
     namespaces.enter(libraries)
     namespaces.begin_call(1 << 20, 16)
+    read_as_nobody(libraries)
 
 
 def read_as_nobody(libraries: list[str]) -> None:
-    """See whether the user that the code will be can list the libraries, where no namespace shows them elsewhere."""
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
-        os.setresuid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)
+    """See whether the user that the code will be can list the libraries, under the names that they have now."""
+    try:
+        become_nobody()
+    except OSError as error:
+        raise OSError(f"root may not become another user ({error.strerror}); start it as an ordinary user") from error
     for folder in libraries:
-        list(Path(folder).iterdir())
+        try:
+            list(Path(folder).iterdir())
+        except OSError as error:
+            raise OSError(f"Python's library {folder} cannot be read ({error.strerror}); name another Python as `executable`") from error
 
 
 def tried(step: Callable[[], None]) -> str:
