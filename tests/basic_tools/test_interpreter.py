@@ -36,7 +36,7 @@ def test_a_call_costs_and_takes_the_same_each_time(tool: PythonTool) -> None:
 
 def test_a_measured_call_costs_its_seconds() -> None:
     with PythonTool(PythonSettings(price_per_call=None, latency_per_call=None, price_per_second=1.0)) as measured:
-        result = asyncio.run(measured.call({"code": "import time; time.sleep(0.2); sum(range(10**6))"}))
+        result = asyncio.run(measured.call({"code": "import time; time.sleep(0.2); total = sum(range(10**6))"}))
     assert (result.content, result.error) == ("(It ran, and printed nothing.)", None)
     assert 0 < result.cost_usd < result.latency_s
     assert result.latency_s >= 0.2
@@ -52,6 +52,11 @@ def test_a_measured_call_costs_its_seconds() -> None:
      "UnicodeEncodeError: 'utf-8' codec can't encode character '\\ud800' in position 1: surrogates not allowed"),
     ("input()", "Error: EOFError: EOF when reading a line", "EOFError: EOF when reading a line"),
     ("import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\nif __name__ == '__main__': print(A(1))", "A(x=1)", None),
+    ("7 * 6", "42", None),
+    ("x = 'a'\nx * 3", "'aaa'", None),
+    ("x = 5", "(It ran, and printed nothing.)", None),
+    ("print(1)\nNone", "1", None),
+    ("1\n1/0", "Error: ZeroDivisionError: division by zero", "ZeroDivisionError: division by zero"),
     ("print('é', '\\ud800')", "é \\ud800", None),
     ("x = 'x' * 9000\nprint(x)", "x" * 8000 + "\n[cut: only the first 8,000 bytes of the output are shown]", None),
 ])  # fmt: skip

@@ -108,7 +108,8 @@ def test_scripted_policies_work_on_environment_tasks(domain: Domain, mock_tasks:
     assert all(rollout.right for group in asyncio.run(run_rollouts(tasks, policy, bench, 2)) for rollout in group)
     refused = [working(task, limits=Limits(denied=("expert-1",))) for task in mock_tasks]
     stubborn = ScriptedPolicy("stubborn", lambda task, sample: Action("expert", "expert-1"))
-    assert {rollout.answer for group in asyncio.run(run_rollouts(refused, stubborn, bench, 2)) for rollout in group} == {"I could not find the answer."}
+    found = asyncio.run(run_rollouts(refused, stubborn, bench, 2))
+    assert {rollout.answer for group in found for rollout in group} == {"I could not find the answer."}
     with pytest.raises(UsageError, match="is an environment task; only what comes of a question is known beforehand"):
         expected_figures(tasks[0], Action("expert", "expert-1"), CATALOGUE)
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from stage import CATALOGUE, EXPERTS, OFFERED, WISH, Calculator, Reciting, ask, call, calling, errors, hand_over, play, played, saying, working
 
-from toolscale.environment import system_message
+from toolscale.environment import populate, system_message
 from toolscale.errors import UsageError
 from toolscale.records import ExpertReply, Limits, OfferedExpert, Rollout, RolloutTask, Task
-from toolscale.rollout import Bench, Domain, Message, regrade, run_rollouts
+from toolscale.rollout import Bench, Domain, Message, ScriptedPolicy, regrade, run_rollouts
+from toolscale.rollout.scripted import at_random
 
 
 def golden_messages(domain: Domain, task: Task) -> list[Message]:
@@ -114,6 +115,8 @@ def test_an_expert_calls_only_what_the_domain_has(domain: Domain, mock_tasks: li
         None, "call_expert is not a tool of the domain.", "calculator is not a tool of the domain. ", "The arguments are not JSON: Expecting pr",
     ]  # fmt: skip
     assert (rollout.malformed, rollout.calls) == (0, ())
+    stored = [item["function"]["arguments"] for message in rollout.messages[4:] for item in message.get("tool_calls", ())]
+    assert stored == ['{"expert": "expert-1"}', '{"expression": "1"}', "{}"]  # what cannot be read would make servers refuse all that follows
 
 
 def test_an_expert_that_fails_is_an_observation_and_costs_what_it_used(domain: Domain, mock_tasks: list[Task]) -> None:
@@ -168,16 +171,6 @@ def test_regrading_repeats_the_grade(domain: Domain, mock_tasks: list[Task]) -> 
         regrade(rollout, working(mock_tasks[0], id="another"), domain)
 
 
-def test_rollouts_of_one_task_do_not_see_each_other(domain: Domain, mock_tasks: list[Task]) -> None:
-    async def run() -> list[list[Rollout]]:
-        bench = Bench({name: Slow(expert) for name, expert in EXPERTS.items()}, {}, {"mock": domain})
-        return await run_rollouts([working(task) for task in mock_tasks], Reciting([calling(hand_over("expert-1"))]), bench, 4)
-
-    groups = asyncio.run(run())
-    assert all(rollout.right for group in groups for rollout in group)
-    assert domain.worlds >= 4 * len(mock_tasks)  # all were in use at one time
-
-
 class Slow:
     """An expert that lets the others go first."""
 
@@ -189,6 +182,21 @@ class Slow:
         for _ in range(3):
             await asyncio.sleep(0)
         return await self._expert.reply(*arguments, **named)
+
+
+@pytest.mark.parametrize("most_worlds", [1, 3, 64])
+def test_rollouts_do_not_see_each_other_however_few_the_worlds(domain: Domain, mock_tasks: list[Task], most_worlds: int) -> None:
+    tasks = [working(task) for task in mock_tasks]
+    policy = ScriptedPolicy("random", at_random(1))
+
+    def rollouts(experts: Any, where: Domain) -> list[list[Rollout]]:
+        return asyncio.run(run_rollouts(tasks, policy, Bench(experts, {}, {"mock": where}), 6))
+
+    few = Domain(domain.environment, populate(domain.environment), most_worlds)
+    interleaved = rollouts({name: Slow(expert) for name, expert in EXPERTS.items()}, few)
+    assert interleaved == rollouts(EXPERTS, domain)
+    assert few.worlds == few.free == min(most_worlds, 48)
+    few.close()
 
 
 def test_a_task_of_another_environment_is_refused(domain: Domain, mock_tasks: list[Task]) -> None:

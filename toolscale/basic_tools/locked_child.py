@@ -5,6 +5,7 @@ Nothing here protects anything once the code has begun: by then the kernel does.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import os
 import random
@@ -94,7 +95,7 @@ def _execute(code: str) -> int:
     module.__dict__["__builtins__"] = builtins
     status = 0
     try:
-        exec(compile(code, NAME, "exec", dont_inherit=True), module.__dict__)
+        _run(code, module.__dict__)
     except SystemExit as end:
         if end.code is not None and not isinstance(end.code, int):
             print(end.code, file=sys.stderr)
@@ -105,3 +106,12 @@ def _execute(code: str) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     return status
+
+
+def _run(code: str, names: dict[str, Any]) -> None:
+    """Run the code. Where it ends with an expression, print its value, as the interactive interpreter does: `7 * 6` alone gives 42."""
+    tree = ast.parse(code, NAME)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, NAME, "exec", dont_inherit=True), names)
+    if last is not None:
+        exec(compile(ast.Interactive([last]), NAME, "single", dont_inherit=True), names)

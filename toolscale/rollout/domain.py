@@ -11,8 +11,8 @@ from typing import Any
 
 from toolscale.canonical import stable_int
 from toolscale.environment import Environment, Rows, Toolbox, World, system_message
-from toolscale.errors import UsageError
-from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall
+from toolscale.errors import SandboxError, UsageError
+from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall, ToolResult
 from toolscale.tasks.record import Rejection
 from toolscale.verify import Judge, grade_subject
 from toolscale.verify.equivalents import idle_agents
@@ -31,14 +31,35 @@ _LOOKS_RIGHT = frozenset((
 _KEPT = 1_024
 """Recorded tasks that are kept; the one that was not asked for longest goes first."""
 
+MOST_WORLDS = 16
+"""Worlds of one domain. Each holds the whole database in memory, and SQLite has one limit for all of a process."""
+
 Tool = dict[str, Any]
+
+
+class Episode:
+    """What one rollout has done in a domain. Its world may be lent to others meanwhile: then what it wrote is written again."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self.written: list[ToolCall] = []
+        """Successful calls of tools that write, in order: the state of the rows depends on them alone."""
+
+    def call(self, call: ToolCall) -> ToolResult:
+        """Make a call as an agent writes it. SandboxLimitError if it hits a limit of the sandbox, which ends the episode."""
+        result = self._domain.world_of(self).call(call.name, call.arguments)
+        if result.error is None and self._domain.environment.tools[call.name].mutates_state:
+            self.written.append(call)
+        return result
 
 
 class Domain:
     """One environment with a pool of worlds and a judge. Not for several threads."""
 
-    def __init__(self, environment: Environment, rows: Rows) -> None:
+    def __init__(self, environment: Environment, rows: Rows, most_worlds: int = MOST_WORLDS) -> None:
         self.environment = environment
+        self._most_worlds = most_worlds
+        self._lent: OrderedDict[Episode, World] = OrderedDict()
         self.system = system_message(environment)
         self.tools: list[Tool] = [tool.spec.openai_function() for tool in environment.tools.values()]
         self.toolbox = Toolbox(environment.tools)
@@ -53,7 +74,7 @@ class Domain:
 
     @property
     def worlds(self) -> int:
-        """How many worlds were opened so far: the most that were in use at one time."""
+        """How many worlds were opened so far."""
         return self._opened
 
     @property
@@ -62,17 +83,37 @@ class Domain:
         return len(self._idle)
 
     @contextmanager
-    def world(self) -> Iterator[World]:
-        """Lend a world whose rows are as at first; nobody else has it meanwhile."""
-        if not self._idle:
-            self._opened += 1
-            self._idle.append(World(self.environment, self._rows, toolbox=self.toolbox))
-        world = self._idle.pop()
+    def episode(self) -> Iterator[Episode]:
+        """Begin an episode of one rollout: the rows are as at first, and nobody else changes them."""
+        episode = Episode(self)
         try:
-            world.reset()
-            yield world
+            yield episode
         finally:
-            self._idle.append(world)
+            world = self._lent.pop(episode, None)
+            if world is not None:
+                self._idle.append(world)
+
+    def world_of(self, episode: Episode) -> World:
+        """Return the world that an episode goes on in. Beyond `most_worlds` the one that was not used for longest changes hands."""
+        world = self._lent.get(episode)
+        if world is None:
+            world = self._free_world()
+            world.reset()
+            for call in episode.written:
+                again = world.call(call.name, call.arguments, returns=False)
+                if again.error is not None:
+                    raise SandboxError(f"{call.name} succeeded in this episode before and fails now: {again.error}")
+            self._lent[episode] = world
+        self._lent.move_to_end(episode)
+        return world
+
+    def _free_world(self) -> World:
+        if self._idle:
+            return self._idle.pop()
+        if self._opened < self._most_worlds:
+            self._opened += 1
+            return World(self.environment, self._rows, toolbox=self.toolbox)
+        return self._lent.popitem(last=False)[1]
 
     def grade(self, task: Task, calls: Sequence[ToolCall], answer: str) -> Grade:
         """Grade the domain calls of a rollout, in order, and its final message."""
@@ -90,7 +131,7 @@ class Domain:
 
     def close(self) -> None:
         """Free the engines."""
-        for world in self._idle:
+        for world in (*self._idle, *self._lent.values()):
             world.close()
         self._judge.close()
 

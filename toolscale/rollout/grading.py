@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolscale.errors import SandboxLimitError, UsageError
-from toolscale.questions import answer_key
-from toolscale.questions.grade import grade_answer
+from toolscale.questions import answer_key, grade_answer
 from toolscale.records import AnswerKey, Rollout, RolloutTask, Stop, ToolCall
 from toolscale.rollout.domain import Domain
 

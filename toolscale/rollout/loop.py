@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import takewhile
 from typing import Any
 
 from toolscale.canonical import canonical_json
-from toolscale.environment import World
 from toolscale.errors import ContextFullError, ModelUnavailableError, SandboxLimitError
 from toolscale.models.pricing import cost_usd
 from toolscale.records import Charge, ExpertReply, Rollout, Stop, ToolCall
 from toolscale.rollout.bench import Setting
-from toolscale.rollout.calls import Call
+from toolscale.rollout.calls import Call, read_arguments
+from toolscale.rollout.domain import Episode
 from toolscale.rollout.grading import grade_outcome
 from toolscale.rollout.policy import Message, Policy, Turn
 from toolscale.rollout.prompt import CALL_EXPERT
@@ -52,7 +52,7 @@ class _Run:
         self.failure: str | None = None
         self.draw = f"{setting.task.seed}:{sample}:{setting.task.id}"
         self._borrowed = borrowed
-        self._world: World | None = None
+        self._episode: Episode | None = None
 
     async def play(self) -> Rollout:
         """Take turns until there is an answer or a limit is reached."""
@@ -240,13 +240,16 @@ class _Run:
             self._refuse(other, f"Not made: {alias} was asked to answer this turn. Make it in the next turn if it is still wanted.")
         if problem is not None:
             return None
-        message: Message = {"role": "assistant", "content": reply.content} | ({"tool_calls": list(reply.tool_calls)} if reply.tool_calls else {})
+        calls = [self.setting.reader.read(item) for item in reply.tool_calls]
+        message: Message = {"role": "assistant", "content": reply.content}
+        if calls:
+            message["tool_calls"] = [_readable(item, read) for item, read in zip(reply.tool_calls, calls, strict=True)]
         self._tell(message)
         self.handed.append(message)
-        if not reply.tool_calls:
+        if not calls:
             self.answer = reply.content
             return "answered"
-        return self._make_for_expert([self.setting.reader.read(item) for item in reply.tool_calls])
+        return self._make_for_expert(calls)
 
     def _make_for_expert(self, calls: Sequence[Call]) -> Stop | None:
         """Make the domain's calls of an expert. What is wrong with them is not the orchestrator's fault, and told all the same."""
@@ -267,10 +270,10 @@ class _Run:
     def _use_domain(self, call: Call) -> None:
         """Call a tool of the domain. A refusal is a result that the agent reads, and stands in the ledger as an error."""
         assert self.setting.domain is not None
-        if self._world is None:
-            self._world = self._borrowed.enter_context(self.setting.domain.world())
+        if self._episode is None:
+            self._episode = self._borrowed.enter_context(self.setting.domain.episode())
         self.calls.append(ToolCall(name=call.name, arguments=call.arguments))
-        result = self._world.call(call.name, call.arguments)
+        result = self._episode.call(self.calls[-1])
         self._reply(call, canonical_json(result.value if result.error is None else {"error": result.error}), handed=True)
         self._book("domain", call.name, error=result.error)
 
@@ -279,3 +282,10 @@ class _Run:
         result = await self.setting.basic[call.name].call(call.arguments)
         self._reply(call, result.content, handed=self.setting.domain is not None)
         self._book("basic", call.name, cost=result.cost_usd, latency_s=result.latency_s, error=result.error)
+
+
+def _readable(raw: Mapping[str, Any], call: Call) -> Mapping[str, Any]:
+    """Return a call as it may stand in a conversation: servers refuse a history with arguments that are not JSON."""
+    if call.error is None or read_arguments(str(raw["function"]["arguments"]))[1] is None:
+        return raw
+    return {**raw, "function": {**raw["function"], "arguments": "{}"}}

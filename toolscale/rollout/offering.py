@@ -70,8 +70,8 @@ class TaskSource:
     """
 
     def __init__(
-        self, split: Split, seed: int, mixture: Mapping[str, float], offering: Offering, tasks: Sequence[Task] = (),
-        draw_question: DrawQuestion = generated,
+        self, offering: Offering, split: Split, seed: int, mixture: Mapping[str, float], draw_question: DrawQuestion = generated,
+        tasks: Sequence[Task] = (),
     ) -> None:  # fmt: skip
         _check(mixture, tasks)
         self.offering, self.split, self.seed = offering, split, seed
@@ -101,7 +101,7 @@ def rollout_tasks(
 
     UsageError if the mixture has an unknown category, no positive weight, or environment tasks without `tasks`.
     """
-    return TaskSource(split, seed, mixture, offering, tasks, draw_question)
+    return TaskSource(offering, split, seed, mixture, draw_question, tasks)
 
 
 def offer(
