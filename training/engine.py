@@ -25,6 +25,7 @@ import numpy
 import torch.distributed
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.integrations import HfDeepSpeedConfig
+from transformers.utils import logging as transformers_logging
 
 from toolscale.errors import UsageError
 from training.config import ModelSettings, RunSettings
@@ -84,6 +85,7 @@ def _reduce(values: dict[str, float], operation: Any) -> dict[str, float]:
 
 def load_model(settings: ModelSettings) -> Any:
     """The model as transformers loads it."""
+    transformers_logging.disable_progress_bar()
     try:
         model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention)
     except (OSError, ValueError) as error:
@@ -173,7 +175,10 @@ class Engine:
 
     def save_model(self, folder: Path) -> None:
         """Write the model for `from_pretrained`. All ranks call it; the first one writes."""
-        state = {name: tensor.detach().cpu().clone() for name, tensor in self.weights()}
+        state = {}
+        for name, tensor in self.weights():
+            if rank() == 0:
+                state[name] = tensor.detach().cpu().clone()
         if rank() == 0:
             self.model.save_pretrained(folder, state_dict=state)
         torch.distributed.barrier()

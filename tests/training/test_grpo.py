@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -14,10 +15,14 @@ from typing import Any
 
 import pytest
 import yaml
-from toy import make_toy, run_toy
+from toy import ToyCodec, make_toy, run_toy, toy_work
+from transformers import AutoModelForCausalLM
 
 from toolscale.errors import TrainingError, UsageError
+from toolscale.rollout import run_rollouts
+from training.config import RolloutSettings
 from training.metrics import read_metrics
+from training.sampler import local_policy
 
 ROOT = Path(__file__).parents[2]
 TOY = Path(__file__).with_name("toy.py")
@@ -60,6 +65,10 @@ def test_a_run_learns_and_leaves_what_it_should(tmp_path: Path) -> None:
     assert json.loads((out / "done.json").read_text()) == done
     assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["step-000020", "step-000030"]
     assert {"config.yaml", "metrics.png", "model", "done.json"} <= {path.name for path in out.iterdir()}
+    policy = local_policy(AutoModelForCausalLM.from_pretrained(out / "model"), ToyCodec(), RolloutSettings(max_new_tokens=3), temperature=0)
+    work = toy_work()
+    groups = asyncio.run(run_rollouts([work.tasks[number] for number in range(1000, 1020)], policy, work.bench, samples=1))
+    assert sum(rollout.right for [rollout] in groups) >= 19
 
 
 @pytest.mark.parametrize("step", [1, 3, 4, 5])
@@ -109,6 +118,8 @@ def test_two_processes_with_unequal_numbers_of_turns_finish(unbroken: Path, tmp_
         assert lines[0]["calls"] == alone[0]["calls"]
         assert lines[0]["grad_norm"] == pytest.approx(alone[0]["grad_norm"], rel=1e-3)
         assert lines[0]["loss"] == pytest.approx(alone[0]["loss"], abs=1e-4)
+        model = AutoModelForCausalLM.from_pretrained(out / "model")
+        assert sum(parameter.abs().sum().item() > 0 for parameter in model.parameters()) == len(list(model.parameters()))
 
 
 def test_a_checkpoint_of_another_model_or_configuration_is_refused(config: Path, unbroken: Path, tmp_path: Path) -> None:
