@@ -71,6 +71,8 @@ class VllmSettings(Settings):
     """The name it serves the model under; none: the only one it has."""
     api_key_env: str | None = None
     timeout_s: float = Field(default=600.0, gt=0)
+    first_wait_s: float = Field(default=0.5, gt=0)
+    """Before the second of five attempts; twice as long before each further one."""
     group_port: int = Field(default=51216, ge=1, le=65535)
     """A free port of this machine on which trainer and server meet to hand over weights."""
     update: Literal["nccl", "none"] = "nccl"

@@ -25,6 +25,7 @@ import numpy
 import torch.distributed
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.integrations import HfDeepSpeedConfig
+from transformers.utils import logging as transformers_logging
 
 from toolscale.errors import UsageError
 from training.config import ModelSettings, RunSettings
@@ -84,6 +85,7 @@ def _reduce(values: dict[str, float], operation: Any) -> dict[str, float]:
 
 def load_model(settings: ModelSettings) -> Any:
     """The model as transformers loads it."""
+    transformers_logging.disable_progress_bar()
     try:
         model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention)
     except (OSError, ValueError) as error:
@@ -115,9 +117,9 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
 
 
 class Engine:
-    """A `Scorer` in a DeepSpeed engine."""
+    """A `Scorer` in a DeepSpeed engine. `samples`: this process samples too, which under ZeRO-3 takes a copy of the model."""
 
-    def __init__(self, config: RunSettings, temperature: float = 1.0):
+    def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
         start_processes(config.seed)
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
@@ -129,7 +131,7 @@ class Engine:
         self.deepspeed, *_ = deepspeed.initialize(model=scorer, optimizer=optimizer, config=settings)
         self.device = torch.device(self.deepspeed.device)
         self._partitioned_loading = None
-        self._copy = self._empty_copy(config.model) if self.stage == 3 else None
+        self._copy = self._empty_copy(config.model) if samples and self.stage == 3 else None
 
     @property
     def model(self) -> Any:
@@ -154,7 +156,13 @@ class Engine:
         """Name and whole tensor of each parameter in turn. All ranks iterate to the end, each parameter is gathered once."""
         for name, parameter in self.model.named_parameters():
             with deepspeed.zero.GatheredParameters([parameter], enabled=self.stage == 3):
-                yield name, parameter.data
+                # A gathered parameter is gone when its turn is over, and whoever sends several at once still needs it.
+                yield name, parameter.data.clone() if self.stage == 3 else parameter.data
+
+    def described(self) -> list[tuple[str, str, list[int]]]:
+        """Name, type and shape of each parameter, in the order of `weights`."""
+        types = {name: str(parameter.dtype).removeprefix("torch.") for name, parameter in self.model.named_parameters()}
+        return [(name, types[name], shape) for name, shape in self.shapes().items()]
 
     def set_lr(self, lr: float) -> None:
         """The learning rate of the next step."""
@@ -167,7 +175,10 @@ class Engine:
 
     def save_model(self, folder: Path) -> None:
         """Write the model for `from_pretrained`. All ranks call it; the first one writes."""
-        state = {name: tensor.detach().cpu().clone() for name, tensor in self.weights()}
+        state = {}
+        for name, tensor in self.weights():
+            if rank() == 0:
+                state[name] = tensor.detach().cpu().clone()
         if rank() == 0:
             self.model.save_pretrained(folder, state_dict=state)
         torch.distributed.barrier()

@@ -42,9 +42,10 @@ from training.engine import Engine, load_model, most, rank, total, world_size, w
 from training.figures import DOMAIN, describe
 from training.loss import Scorer, Tokens, token_losses
 from training.metrics import Metrics, progress, read_metrics
-from training.sampler import ModelPolicy, local_policy
+from training.sampler import local_policy
 from training.scoring import score_groups
 from training.starting import run_command, take_up, write_done
+from training.vllm import make_sender, vllm_policy
 
 
 class Trainer:
@@ -52,7 +53,8 @@ class Trainer:
 
     def __init__(self, config: Config, work: Work, codec: Codec, engine: Engine):
         self.config, self.work, self.engine = config, work, engine
-        self.policy = make_policy(config, codec, engine)
+        self.policy = local_policy(engine.actor, codec, config.rollout) if config.vllm is None else vllm_policy(config, codec)
+        self.sender = make_sender(config, first=rank() == 0)
         self.names = [*sorted(work.experts), *sorted(work.bench.basic), DOMAIN]
         self.reference = None
         if config.loss.kl > 0:
@@ -63,7 +65,7 @@ class Trainer:
         """Make step `number`, counted from 0; return its figures, those of all ranks together."""
         began = time.perf_counter()
         tasks = self.take(number)
-        self.engine.refresh()
+        self.hand_over()
         self.policy.begin(f"{self.config.seed}|{number}")
         rollout = self.config.rollout
         groups = await run_rollouts(tasks, self.policy, self.work.bench, rollout.samples, rollout.concurrency)
@@ -75,6 +77,17 @@ class Trainer:
         figures = {"step": number, **describe(tasks, groups, scored, self.policy, self.names), **self.update(batch, number)}
         ended = time.perf_counter()
         return figures | {"rollout_s": round(rolled - began, 3), "seconds": round(ended - began, 3)}
+
+    def hand_over(self) -> None:
+        """Give the weights to whoever samples, before the first turn. All ranks gather each parameter once, whatever their rollouts do later."""
+        vllm = self.config.vllm
+        if vllm is None:
+            self.engine.refresh()
+        elif vllm.update == "nccl" and self.sender is not None:
+            self.sender.send(self.engine.described(), self.engine.weights())
+        elif vllm.update == "nccl":
+            for _ in self.engine.weights():
+                pass
 
     def take(self, number: int) -> list[RolloutTask]:
         """The tasks of a step that are this rank's: whole groups, so that an advantage never looks at another rank."""
@@ -133,15 +146,6 @@ class Trainer:
         return wanted[part.spread]
 
 
-def make_policy(config: Config, codec: Codec, engine: Engine) -> ModelPolicy:
-    """The policy that samples: the model in this process, or a vLLM server."""
-    if config.vllm is None:
-        return local_policy(engine.actor, codec, config.rollout)
-    from training.vllm import vllm_policy
-
-    return vllm_policy(config, codec, engine)
-
-
 def trace_of(rollout: Rollout) -> TokenTrace:
     """The tokens of a rollout; every policy here keeps them."""
     if rollout.trace is None:
@@ -158,7 +162,7 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
         raise UsageError(f"rollout.prompts: {config.rollout.prompts} cannot be shared by {world_size_wanted()} processes; use a multiple of it")
     with work.held:
         async with work.bench:
-            engine = Engine(config, config.rollout.temperature)
+            engine = Engine(config, config.rollout.temperature, samples=config.vllm is None)
             metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
             await train(Trainer(config, work, codec, engine), out, metrics)
             return finish(out, config, engine, codec, metrics)

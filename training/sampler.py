@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -146,7 +147,7 @@ class TokenSession:
         self._written = [False] * len(prompt)
         self._logprobs = [0.0] * len(prompt)
         self._turns = 0
-        self._ended = False
+        self._end = weakref.finalize(self, policy.writer.closed)  # once, at the latest when nobody holds this conversation any more
 
     async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
         """Append the observations, write a turn, read it."""
@@ -183,11 +184,6 @@ class TokenSession:
         """All tokens so far. The loop asks at the end of a rollout: others no longer wait for this one."""
         self._end()
         return TokenTrace(ids=tuple(self._ids), written=tuple(self._written), logprobs=tuple(self._logprobs))
-
-    def _end(self) -> None:
-        if not self._ended:
-            self._ended = True
-            self._policy.writer.closed()
 
     def _append(self, ids: Sequence[int]) -> None:
         self._ids += ids

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,9 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import make_toy, run_toy
+import yaml
+from toy import ToyCodec, make_toy, run_toy, toy_work
+from transformers import AutoModelForCausalLM
 
+from toolscale.errors import TrainingError, UsageError
+from toolscale.rollout import run_rollouts
+from training.config import RolloutSettings
 from training.metrics import read_metrics
+from training.sampler import local_policy
 
 ROOT = Path(__file__).parents[2]
 TOY = Path(__file__).with_name("toy.py")
@@ -57,6 +65,10 @@ def test_a_run_learns_and_leaves_what_it_should(tmp_path: Path) -> None:
     assert json.loads((out / "done.json").read_text()) == done
     assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["step-000020", "step-000030"]
     assert {"config.yaml", "metrics.png", "model", "done.json"} <= {path.name for path in out.iterdir()}
+    policy = local_policy(AutoModelForCausalLM.from_pretrained(out / "model"), ToyCodec(), RolloutSettings(max_new_tokens=3), temperature=0)
+    work = toy_work()
+    groups = asyncio.run(run_rollouts([work.tasks[number] for number in range(1000, 1020)], policy, work.bench, samples=1))
+    assert sum(rollout.right for [rollout] in groups) >= 19
 
 
 @pytest.mark.parametrize("step", [1, 3, 4, 5])
@@ -85,14 +97,53 @@ def test_a_run_that_is_done_is_not_made_again(config: Path, unbroken: Path) -> N
     assert outcome(unbroken) == before
 
 
-@pytest.mark.parametrize("stage", ["zero2", "zero3"])
-def test_two_processes_with_unequal_numbers_of_turns_finish(stage: str, tmp_path: Path) -> None:
+def test_two_processes_with_unequal_numbers_of_turns_finish(unbroken: Path, tmp_path: Path) -> None:
     # Tasks 1, 3, 5, 7 have an expert and up to three turns, and belong to the second process; those of the first end after one message.
-    config = make_toy(tmp_path, steps=3, deepspeed=f"training/deepspeed/{stage}.json", loss={"batch_tokens": 60}, rollout={"branched_tokens": 64})
-    out = tmp_path / "out"
-    process = start("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(TOY), str(config), str(out), DS_ACCELERATOR="cpu")
-    told = process.communicate(timeout=120)[0].decode()
+    pairs = []
+    for stage in ("zero2", "zero3"):
+        folder = tmp_path / stage
+        pairs += [make_toy(folder, steps=3, deepspeed=f"training/deepspeed/{stage}.json", loss={"batch_tokens": 60}), folder / "out"]
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(TOY))
+    process = start(*launcher, *map(str, pairs), DS_ACCELERATOR="cpu")
+    told = process.communicate(timeout=240)[0].decode()
     assert process.returncode == 0, told[-3000:]
-    lines = read_metrics(out / "metrics.jsonl")
-    assert [line["step"] for line in lines] == [0, 1, 2]
-    assert all(line["turns"] > 64 for line in lines)
+    alone = read_metrics(unbroken / "metrics.jsonl")
+    for out in pairs[1::2]:
+        lines = read_metrics(out / "metrics.jsonl")
+        assert [line["step"] for line in lines] == [0, 1, 2]
+        assert lines[0]["turns"] > 64
+        # The first step is that of one process: the same rollouts, and the same gradient of the mean over all tokens.
+        counted = ("reward", "right", "turns", "tokens", "groups_kept", "trained_tokens")
+        assert [lines[0][name] for name in counted] == pytest.approx([alone[0][name] for name in counted])
+        assert lines[0]["calls"] == alone[0]["calls"]
+        assert lines[0]["grad_norm"] == pytest.approx(alone[0]["grad_norm"], rel=1e-3)
+        assert lines[0]["loss"] == pytest.approx(alone[0]["loss"], abs=1e-4)
+        model = AutoModelForCausalLM.from_pretrained(out / "model")
+        assert sum(parameter.abs().sum().item() > 0 for parameter in model.parameters()) == len(list(model.parameters()))
+
+
+def test_a_checkpoint_of_another_model_or_configuration_is_refused(config: Path, unbroken: Path, tmp_path: Path) -> None:
+    other = make_toy(tmp_path / "other", sizes={"hidden_size": 48})
+    shutil.copytree(unbroken, tmp_path / "run")
+    settings = yaml.safe_load(other.read_text())
+    with pytest.raises(UsageError, match=r"holds a run with model.path = .* use the same configuration, or another folder"):
+        run_toy(other, tmp_path / "run")
+    moved = yaml.safe_load(config.read_text()) | {"model": settings["model"]}
+    (tmp_path / "moved.yaml").write_text(yaml.safe_dump(moved))
+    (tmp_path / "run" / "config.yaml").unlink()
+    with pytest.raises(UsageError, match=r"is of another architecture: \S+ has the shape \[.*\] there and \[.*\] in the model"):
+        run_toy(tmp_path / "moved.yaml", tmp_path / "run")
+
+
+def test_several_updates_on_one_batch_and_a_reference_model(tmp_path: Path) -> None:
+    run_toy(make_toy(tmp_path, steps=3, loss={"epochs": 2, "kl": 0.01, "kl_kind": "mse"}), tmp_path / "out")
+    lines = read_metrics(tmp_path / "out" / "metrics.jsonl")
+    assert lines[0]["kl"] < lines[-1]["kl"]
+    assert max(line["clipped"] for line in lines) > 0
+
+
+def test_an_alarm_stops_the_run(tmp_path: Path) -> None:
+    config = make_toy(tmp_path, steps=6, reward={"least_std": 100.0}, alarms={"window": 2})
+    with pytest.raises(TrainingError, match="alarm no_groups at step 1: no group of rollouts passed the filters in 2 steps"):
+        run_toy(config, tmp_path / "out")
+    assert len(read_metrics(tmp_path / "out" / "metrics.jsonl")) == 2

@@ -1,6 +1,6 @@
 """A toy that a model with random weights can learn: six tokens, of which one is the answer and one asks an expert.
 
-    python toy.py CONFIG OUT
+    python toy.py CONFIG OUT [CONFIG OUT]…
 
 runs training.grpo on it in a process of its own.
 """
@@ -19,7 +19,7 @@ STOP, ASK, LETTERS = 0, 1, "abcd"
 
 
 class ToyCodec:
-    """Six tokens: 0 ends a turn, 1 asks the first expert, 2 to 5 are letters. A prompt is the last figures of the question; what comes back is one token."""
+    """Six tokens: 0 ends a turn, 1 asks the first expert, 2 to 5 are letters. A prompt is the first characters of the question."""
 
     stop = frozenset({STOP})
 
@@ -95,11 +95,11 @@ def make_toy(folder: Path, **changes: Any) -> Path:
 
     torch.manual_seed(0)
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16}
-    Qwen3ForCausalLM(Qwen3Config(vocab_size=6, max_position_embeddings=128, tie_word_embeddings=True, **(sizes | changes.pop("sizes", {})))).save_pretrained(
-        folder / "base"
-    )
+    shape = Qwen3Config(vocab_size=6, max_position_embeddings=128, tie_word_embeddings=True, **(sizes | changes.pop("sizes", {})))
+    Qwen3ForCausalLM(shape).save_pretrained(folder / "base")
     config: dict[str, Any] = {
-        "steps": 6, "model": {"path": str(folder / "base")}, "data": {"mixture": {"knowledge": 1}}, "rollout": {"prompts": 8, "samples": 8, "max_new_tokens": 3, "context": 64},
+        "steps": 6, "model": {"path": str(folder / "base")}, "data": {"mixture": {"knowledge": 1}},
+        "rollout": {"prompts": 8, "samples": 8, "max_new_tokens": 3, "context": 64},
         "reward": {"kind": "absolute", "least_std": 0.01}, "optimizer": {"lr": 0.01}, "checkpoint": {"every": 2}, "metrics": {"plots": False},
     }  # fmt: skip
     for key, value in changes.items():
@@ -118,4 +118,5 @@ def run_toy(config: Path, out: Path, stop_at: int | None = None) -> dict[str, An
 
 
 if __name__ == "__main__":
-    run_toy(Path(sys.argv[1]), Path(sys.argv[2]))
+    for config, out in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        run_toy(Path(config), Path(out))

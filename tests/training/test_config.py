@@ -1,0 +1,113 @@
+"""Configurations are read strictly; every one that is shipped can be read; bad input ends a command with one line and status 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from toy import make_toy
+
+from toolscale.errors import SpecError, UsageError
+from training.config import Config, OptimizerSettings, SftConfig, read_config
+from training.data import open_domains
+from training.engine import read_deepspeed
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = sorted((ROOT / "training" / "configs").glob("*.yaml"))
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+
+
+def kind_of(path: Path) -> type[Config] | type[SftConfig]:
+    return SftConfig if path.name.startswith("sft") else Config
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    config = read_config(path, kind_of(path))
+    assert read_deepspeed(config)["zero_optimization"]["stage"] in (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"stepps": 3}, "stepps: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, data,"),
+        ({"loss": {"clip": 0.1}}, "loss.clip: is not a key of this section (value 0.1); remove it, or use one of: batch_tokens, clip_high,"),
+        ({"reward": {"kind": "nice"}}, "reward.kind: input should be 'paper', 'absolute', 'outcome' or 'efficiency', not 'nice'; correct it;"),
+        ({"rollout": {"samples": 1}}, "rollout.samples: input should be greater than or equal to 2, not 1; correct it;"),
+        ({"steps": None}, "steps: input should be a valid integer, not None; correct it;"),
+        ({"vllm": {}}, "vllm.base_url: is missing; add it"),
+        ({"data": None}, "data: input should be a valid dictionary or instance of DataSettings, not None; correct it;"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(change: dict[str, object], told: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"steps": 1, "model": {"path": "m"}, "data": {"mixture": {"code": 1}}} | change))
+    with pytest.raises(SpecError) as error:
+        read_config(path)
+    assert str(error.value).startswith(f"{path}: {told}")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("text", "told"), [("a: [", "is not YAML: "), ("- 1", "has no keys; "), (None, "cannot be read (No such file")])
+def test_a_file_that_is_no_configuration_is_told(text: str | None, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SpecError) as error:
+        read_config(path)
+    assert str(error.value).startswith(f"{path}: {told}")
+
+
+def test_a_bad_configuration_ends_the_command_with_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from training.grpo import command
+    from training.starting import run_command
+
+    path = tmp_path / "config.yaml"
+    path.write_text("steps: 1\nlr: 3\n")
+    assert run_command(command, "grpo", [str(path), "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"training: {path}: model: is missing; add it",
+        f"training: {path}: data: is missing; add it",
+        f"training: {path}: lr: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, data, deepspeed, loss, "
+        "metrics, model, optimizer, reward, rollout, seed, steps, vllm",
+    ]
+    assert run_command(command, "grpo", [str(path)]) == 2
+
+
+def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
+    from training.engine import load_model
+
+    config = read_config(make_toy(tmp_path))
+    with pytest.raises(UsageError, match=r"model.path: .*: no model can be loaded"):
+        load_model(config.model.model_copy(update={"path": str(tmp_path / "none")}))
+
+
+def test_deepspeed_may_not_decide_what_the_run_decides(tmp_path: Path) -> None:
+    path = tmp_path / "ds.json"
+    path.write_text(json.dumps({"gradient_clipping": 2.0}))
+    config = read_config(make_toy(tmp_path, deepspeed=str(path)))
+    with pytest.raises(UsageError, match=r"'gradient_clipping' is decided by the configuration of the run; remove it"):
+        read_deepspeed(config)
+
+
+def test_a_dataset_without_its_environment_is_refused(mock_dataset: Path, tmp_path: Path) -> None:
+    import shutil
+
+    tasks, domains = open_domains([str(mock_dataset)])
+    assert (len(tasks) > 3, list(domains)) == (True, ["mock"])
+    for domain in domains.values():
+        domain.close()
+    shutil.copytree(mock_dataset, tmp_path / "bare")
+    shutil.rmtree(tmp_path / "bare" / "environments")
+    with pytest.raises(Exception, match=r"data.datasets: .* has tasks of 'mock' without their environment .* make or pull it whole"):
+        open_domains([str(tmp_path / "bare")])
+
+
+def test_the_learning_rate_rises_and_falls_in_straight_lines() -> None:
+    settings = OptimizerSettings(lr=1.0, final_lr=0.0, warmup_steps=2)
+    assert [settings.lr_at(step, 5) for step in range(5)] == [0.5, 1.0, 1.0, 0.5, 0.0]
+    assert OptimizerSettings(lr=1.0).lr_at(7, 9) == 1.0

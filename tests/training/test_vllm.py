@@ -1,0 +1,192 @@
+"""This side of vLLM's protocol, against a local server that speaks it. What a real vLLM does is not tested here."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import queue
+import random
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+import torch
+
+from toolscale.errors import ModelUnavailableError, UsageError
+from training.config import VllmSettings
+from training.generation import Completion, Request
+from training.vllm import VllmWriter, WeightSender
+
+GOOD = {"vllm_config": {"weight_transfer_config": {"backend": "nccl"}, "model_config": {"logprobs_mode": "processed_logprobs"}}}
+
+
+class Server(ThreadingHTTPServer):
+    """Answers as a vLLM would: the completion 5, 6, 0, and weights that come through a queue while /update_weights waits for them."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.seen: list[tuple[str, Any]] = []
+        self.statuses: list[int] = []
+        self.choice: dict[str, Any] = {"token_ids": [5, 6, 0], "logprobs": {"token_logprobs": [-1.0, -0.5, -0.25]}, "finish_reason": "stop"}
+        self.info: Any = GOOD
+        self.wire: queue.Queue[tuple[str, torch.Tensor] | dict[str, Any]] = queue.Queue()
+        self.received: list[tuple[str, torch.Tensor]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def answer(self, path: str, body: Any) -> Any:
+        self.seen.append((path, body))
+        if path == "/v1/models":
+            return {"data": [{"id": "served"}]}
+        if path.startswith("/server_info"):
+            return self.info
+        if path == "/get_world_size":
+            return {"world_size": 2}
+        if path == "/init_weight_transfer_engine":
+            assert self.wire.get(timeout=10) == body["init_info"]  # the trainer joins while this request is under way
+        if path == "/update_weights":
+            self.received += [self.wire.get(timeout=10) for _ in body["update_info"]["names"]]  # type: ignore[misc]
+        return {"choices": [self.choice]} if path == "/v1/completions" else {}
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self._reply(None)
+
+    def do_POST(self) -> None:
+        self._reply(json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"null"))
+
+    def _reply(self, body: Any) -> None:
+        status = self.server.statuses.pop(0) if self.server.statuses else 200
+        content = json.dumps(self.server.answer(self.path, body) if status == 200 else {"error": "busy"}).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as found:
+        threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield found
+        found.shutdown()
+
+
+class QueueTransport:
+    """Carries tensors through the server's queue."""
+
+    def __init__(self, server: Server):
+        self._server = server
+
+    def join(self, init_info: dict[str, Any]) -> None:
+        self._server.wire.put(init_info)
+
+    def send(self, tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
+        for each in tensors:
+            self._server.wire.put(each)
+
+
+def write(server: Server, **settings: Any) -> Completion:
+    """Write one turn after the tokens 1, 2."""
+
+    async def once() -> Completion:
+        writer = VllmWriter(VllmSettings(base_url=f"{server.url}/v1", first_wait_s=0.01, **settings), frozenset({0}), 0.7)
+        try:
+            return await writer.write(Request("task", (1, 2), 9, random.Random("draw")))
+        finally:
+            await writer.close()
+
+    return asyncio.run(once())
+
+
+def test_token_ids_go_in_and_come_out(server: Server) -> None:
+    assert write(server) == Completion([5, 6, 0], [-1.0, -0.5, -0.25], finished=True)
+    assert server.seen == [
+        ("/v1/models", None),
+        ("/v1/completions", {
+            "model": "served", "prompt": [1, 2], "max_tokens": 9, "n": 1, "temperature": 0.7, "top_p": 1.0, "top_k": -1,
+            "seed": random.Random("draw").getrandbits(31), "logprobs": 0, "stop_token_ids": [0], "return_token_ids": True,
+            "return_tokens_as_token_ids": True, "skip_special_tokens": False, "add_special_tokens": False,
+        }),
+    ]  # fmt: skip
+
+
+def test_a_turn_that_was_cut_is_not_finished(server: Server) -> None:
+    server.choice = {"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "length"}
+    assert write(server, served_model="m") == Completion([5], [-1.0], finished=False)
+
+
+def test_a_busy_server_is_asked_again(server: Server) -> None:
+    server.statuses = [503, 429]
+    assert write(server, served_model="m").ids == [5, 6, 0]
+
+
+def test_a_server_that_is_away_ends_the_rollout(server: Server) -> None:
+    server.statuses = [500] * 5
+    with pytest.raises(ModelUnavailableError, match=r"gave no answer in 5 attempts \(status 500\)"):
+        write(server, served_model="m")
+
+
+@pytest.mark.parametrize(
+    ("choice", "problem"),
+    [
+        ({"text": "hello"}, "does not give token ids with log-probabilities"),
+        ({"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0]}}, "gave 2 tokens and 1 log-probabilities"),
+        ({"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "stop"}, "ended a turn without its stop token"),
+    ],
+)
+def test_a_server_that_is_not_set_up_is_told_apart(choice: dict[str, Any], problem: str, server: Server) -> None:
+    server.choice = choice
+    with pytest.raises(UsageError, match=problem):
+        write(server, served_model="m")
+
+
+def test_a_key_that_is_not_there_is_asked_for(server: Server) -> None:
+    with pytest.raises(UsageError, match=r"vllm.api_key_env: NO_SUCH_KEY is not set"):
+        write(server, api_key_env="NO_SUCH_KEY")
+
+
+def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server) -> None:
+    sender = WeightSender(VllmSettings(base_url=server.url), QueueTransport(server), address="10.0.0.1")
+    tensors = {"a": torch.ones(2, 3), "b": torch.zeros(4)}
+    described = [(name, "float32", list(tensor.shape)) for name, tensor in tensors.items()]
+    for _ in range(2):
+        sender.send(described, iter(tensors.items()))
+    sender.close()
+    update = [
+        ("/start_weight_update", {}),
+        ("/update_weights", {"update_info": {"names": ["a", "b"], "dtype_names": ["float32"] * 2, "shapes": [[2, 3], [4]]}}),
+        ("/finish_weight_update", {}),
+        ("/reset_prefix_cache", None),
+    ]
+    init = {"master_address": "10.0.0.1", "master_port": 51216, "rank_offset": 1, "world_size": 3, "packed": True}
+    once = [("/server_info?config_format=json", None), ("/get_world_size", None), ("/init_weight_transfer_engine", {"init_info": init})]
+    assert server.seen == [*once, *update, *update]
+    assert [name for name, _ in server.received] == ["a", "b"] * 2
+
+
+@pytest.mark.parametrize(
+    ("info", "problem"),
+    [
+        ({"weight_transfer_config": None, "model_config": {}}, "takes no weights"),
+        ({"weight_transfer_config": {}, "model_config": {"logprobs_mode": "raw_logprobs"}}, "gives raw_logprobs"),
+    ],
+)
+def test_a_server_that_cannot_be_trained_with_is_refused(info: dict[str, Any], problem: str, server: Server) -> None:
+    server.info = {"vllm_config": info}
+    sender = WeightSender(VllmSettings(base_url=server.url), QueueTransport(server), address="10.0.0.1")
+    with pytest.raises(UsageError, match=problem):
+        sender.send([], iter(()))
+    sender.close()
