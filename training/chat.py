@@ -32,8 +32,13 @@ class Codec(Protocol):
         """What follows a written turn, after its stop token, through the opening of the next turn."""
         ...
 
-    def read(self, ids: Sequence[int]) -> tuple[dict[str, Any], str | None]:
-        """An assistant message from what was written (without the stop token), and what could not be read."""
+    def read(
+        self, ids: Sequence[int], conversation: Sequence[Mapping[str, Any]] = (), tools: Sequence[Mapping[str, Any]] = ()
+    ) -> tuple[dict[str, Any], str | None]:
+        """An assistant message from what was written (without the stop token), and what could not be read.
+
+        `conversation`: what was said so far, without the assistant's own turns; a codec may copy from it.
+        """
         ...
 
     def write(self, message: Mapping[str, Any]) -> list[int]:
@@ -91,7 +96,9 @@ class ChatCodec:
             raise UsageError(self._changes())
         return self._encode(whole[len(start) :])
 
-    def read(self, ids: Sequence[int]) -> tuple[dict[str, Any], str | None]:
+    def read(
+        self, ids: Sequence[int], conversation: Sequence[Mapping[str, Any]] = (), tools: Sequence[Mapping[str, Any]] = ()
+    ) -> tuple[dict[str, Any], str | None]:
         """Read a turn. What cannot be read is never taken for a final answer: the raw text comes back with what is wrong with it."""
         return read_turn(self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
 

@@ -133,16 +133,20 @@ class ModelPolicy:
             known = (messages, tuple(self.codec.first(messages, tools)))
             self._prompts[task.id] = known
         self.writer.opened()
-        return TokenSession(self, task.id, known[1], sample)
+        return TokenSession(self, task.id, known[1], sample, messages, tools)
 
 
 class TokenSession:
     """One conversation as ids."""
 
-    def __init__(self, policy: ModelPolicy, task_id: str, prompt: tuple[int, ...], sample: int):
+    def __init__(
+        self, policy: ModelPolicy, task_id: str, prompt: tuple[int, ...], sample: int, messages: Sequence[Message] = (), tools: Sequence[Tool] = ()
+    ):
         self._policy = policy
         self._task_id = task_id
         self._sample = sample
+        self._conversation: list[Mapping[str, Any]] = list(messages)
+        self._tools = tools
         self._ids = list(prompt)
         self._written = [False] * len(prompt)
         self._logprobs = [0.0] * len(prompt)
@@ -153,6 +157,7 @@ class TokenSession:
         """Append the observations, write a turn, read it."""
         policy, settings = self._policy, self._policy.settings
         if observations:
+            self._conversation += observations
             self._append(policy.codec.next(observations))
         limit = min(settings.max_new_tokens, settings.context - len(self._ids))
         if limit < 1:
@@ -169,7 +174,7 @@ class TokenSession:
         self._written += [True] * len(completion.ids)
         self._logprobs += completion.logprobs
         ids = completion.ids[:-1] if completion.finished else completion.ids
-        message, malformed = policy.codec.read(ids)
+        message, malformed = policy.codec.read(ids, self._conversation, self._tools)
         if not completion.finished:
             policy.cut += 1
             malformed = CUT.format(limit=limit)
