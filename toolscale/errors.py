@@ -9,6 +9,8 @@ ToolScaleError
 ├── QualityError             a dataset is what it says, and not good enough
 ├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
+├── TrainingError            a training ended by itself without a result, or was stopped; carries the end of its log
+├── TrainingInterruptedError a training was killed, again and again; its checkpoints stay
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
@@ -92,6 +94,14 @@ class PublishError(PermanentError, ToolScaleError):
 
 class HubUnavailableError(TransientError, ToolScaleError):
     """The Hub was not reached, was busy for too long, lost the connection, or its main moved meanwhile. The same command may succeed later."""
+
+
+class TrainingError(PermanentError, ToolScaleError):
+    """A training ended by itself without a result, or somebody stopped it. What follows the first line is the end of its log."""
+
+
+class TrainingInterruptedError(TransientError, ToolScaleError):
+    """A training was killed more often than it is started again without a new checkpoint. Started later, it goes on from the newest one."""
 
 
 class StorageError(TransientError, ToolScaleError):
