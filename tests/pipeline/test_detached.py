@@ -193,7 +193,7 @@ def test_a_training_that_fails_is_not_tried_again_and_says_why(out: Path, status
 
 def test_a_training_that_ends_well_and_leaves_nothing_is_a_failure(out: Path) -> None:
     start_training(out, [sys.executable, "-c", ""], out.parent)
-    with pytest.raises(TrainingError, match="ended with status 0 and wrote no done.json"):
+    with pytest.raises(TrainingError, match=r"ended with status 0 and wrote no done\.json"):
         watch_training(out, poll=0.02)
 
 
@@ -279,7 +279,8 @@ def test_secrets_and_control_characters_are_not_in_what_is_told(out: Path, monke
 def test_a_training_is_given_no_setting_of_airflow(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW__CORE__FERNET_KEY", "of airflow")
     monkeypatch.setenv("PRICE_LIST", "prices")
-    start_training(out, [sys.executable, "-c", "import os; print(*(name for name in os.environ if 'AIRFLOW' in name or name == 'PRICE_LIST'))"], out.parent)
+    code = "import os; print(*(name for name in os.environ if 'AIRFLOW' in name or name == 'PRICE_LIST'))"
+    start_training(out, [sys.executable, "-c", code], out.parent)
     with pytest.raises(TrainingError):
         watch_training(out, poll=0.02)
     assert (process_folder(out) / "log.txt").read_text() == "PRICE_LIST\n"
