@@ -30,7 +30,7 @@ PARAMS = {
 }  # fmt: skip
 
 
-@dag(schedule=PUBLISHED | VERIFIED, catchup=False, max_active_runs=1, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "gpu"], doc_md=__doc__)
+@dag(schedule=PUBLISHED | VERIFIED, catchup=False, max_active_runs=4, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "gpu"], doc_md=__doc__)
 def train_orchestrator():
     @setup
     @task
@@ -63,7 +63,7 @@ def train_orchestrator():
         return told
 
     @teardown
-    @task(queue="gpu")
+    @task(queue="gpu", priority_weight=1_000)  # before the next training begins
     def stop(prepared: dict) -> str:
         from toolscale.pipeline.training import stop_orchestrator
 

@@ -65,9 +65,7 @@ def test_what_a_person_approves_is_one_commit_with_a_tag(live_airflow: LiveAirfl
     files = hub.files("me/approved")
     assert pushed["repo"] == "me/approved" and pushed["tag"].startswith("v1.0.0-") and len(hub.titles("me/approved")) == 2
     assert files["mock/train-00000-of-00001.parquet"] == (mock_dataset / "mock" / "train-00000-of-00001.parquet").read_bytes()
-    (event,) = [
-        event for event in admin.get("assets/events", order_by="-timestamp")["asset_events"] if event["extra"].get("repo") == "me/approved"
-    ]
+    (event,) = [event for event in admin.asset_events(order_by="-timestamp") if event["extra"].get("repo") == "me/approved"]
     assert event["extra"] == pushed
     logs = "".join(path.read_text(errors="replace") for path in live_airflow.home.folder.rglob("*.log"))
     assert "hf_write" not in logs

@@ -69,6 +69,18 @@ def train_task(admin: AirflowClient, run_id: str) -> dict[str, object]:
     return found
 
 
+def run_of(admin: AirflowClient, dataset: str) -> str:
+    """Wait for the run that a dataset triggers."""
+    end = time.monotonic() + 60
+    while True:
+        for run in admin.get(f"dags/{DAG}/dagRuns", run_type="asset_triggered")["dag_runs"]:
+            found = admin.asset_events(f"dags/{DAG}/dagRuns/{run['dag_run_id']}/upstreamAssetEvents")
+            if dataset in [event["extra"].get("dataset") for event in found]:
+                return str(run["dag_run_id"])
+        assert time.monotonic() < end, f"{dataset} triggered no run"
+        time.sleep(0.5)
+
+
 def test_airflow_dags_test_trains(airflow_home: AirflowHome) -> None:
     subprocess.run([ROOT / "scripts" / "airflow-setup"], env=airflow_home.environ, check=True)
     conf = json.dumps({"steps": 2, "out": "tested"})
@@ -100,7 +112,7 @@ def test_a_killed_worker_leaves_the_training_and_its_next_try_finds_it(live: Liv
         "checkpoint": f"{out}/model", "out": str(out), "config": "tiny_cpu", "dataset": None, "sha256": None, "steps": 4, "metrics": {"reward": 1.0},
         "report": {"reward": 1.0, "dataset": None},
     }  # fmt: skip
-    (event,) = [event for event in admin.get("assets/events")["asset_events"] if event["source_run_id"] == run_id]
+    (event,) = [event for event in admin.asset_events(order_by="-timestamp") if event["source_run_id"] == run_id]
     assert event["extra"] == told
 
 
@@ -132,12 +144,9 @@ def test_a_dataset_that_is_never_published_is_trained_with_and_one_that_waits_is
         run_id = admin.trigger("synthesize_dataset", {"domains": ["mock"], "tasks": 12, "publish": publish})
         admin.wait("synthesize_dataset", run_id)
         made[publish] = admin.xcom("synthesize_dataset", run_id, "collect")["dataset"]
-        wait_until(lambda: triggered(admin, made[publish]), admin, run_id)  # noqa: B023
-    waits, trains = triggered(admin, made["ask"]), triggered(admin, made["never"])
-    assert waits and trains
+    waits, trains = (run_of(admin, made[publish]) for publish in ("ask", "never"))
     admin.wait(DAG, waits)
     assert {state for state, _ in states(admin, waits).values()} == {"skipped"}
-    prepared: dict[str, str] = {}
     wait_until(lambda: states(admin, trains)["train"][0] == "running", admin, trains)
     prepared = admin.xcom(DAG, trains, "prepare")
     assert prepared["dataset"] == made["never"]
@@ -145,13 +154,3 @@ def test_a_dataset_that_is_never_published_is_trained_with_and_one_that_waits_is
     (Path(prepared["out"]) / "release").touch()
     admin.wait(DAG, trains)
     assert admin.xcom(DAG, trains, "report")["report"]["dataset"] == "dataset"
-
-
-def triggered(admin: AirflowClient, dataset: str) -> str | None:
-    """The run that a dataset triggered."""
-    for run in admin.get(f"dags/{DAG}/dagRuns")["dag_runs"]:
-        if run["run_type"] == "asset_triggered":
-            found = admin.get(f"dags/{DAG}/dagRuns/{run['dag_run_id']}/upstreamAssetEvents")["asset_events"]
-            if dataset in [event["extra"].get("dataset") for event in found]:
-                return str(run["dag_run_id"])
-    return None
