@@ -98,6 +98,16 @@ def test_a_training_gives_what_it_wrote_and_is_told_step_by_step(out: Path, capl
     assert not is_running(start["pid"])
 
 
+def test_a_line_that_is_being_written_and_one_that_is_no_json_are_not_mistaken_for_steps(out: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    out.mkdir()
+    for text, told in (('{"step": 3, "right": true, "cost_usd": 0.25}\n{"step": 4, "rew', "step 3: cost_usd 0.25"), ("[1]\n", None), ("3, \n", None)):
+        code = f"import pathlib as p; p.Path('metrics.jsonl').write_text({text!r}); p.Path('done.json').write_text('{{}}')"
+        start_training(out, [sys.executable, "-c", code], out)
+        assert watch_training(out, poll=0.02) == {}
+        assert caplog.messages[-1] == (told or "a line of metrics that is no JSON object")
+
+
 def test_one_that_is_done_is_not_started_again(out: Path) -> None:
     done = train(out)
     assert not start_training(out, command(out), out.parent)

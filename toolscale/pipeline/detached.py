@@ -189,11 +189,13 @@ class _News:
 
 def _in_words(line: str) -> str:
     """Return a line of metrics as `step 12: reward 0.5, right 0.25`; figures only."""
-    with suppress(ValueError):
-        figures = {str(name): value for name, value in json.loads(line).items() if isinstance(value, int | float) and not isinstance(value, bool)}
-        step = figures.pop("step", "?")
-        return f"step {step}: " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
-    return "a line of metrics that is not JSON"
+    try:
+        content = dict(json.loads(line))
+    except (TypeError, ValueError):
+        return "a line of metrics that is no JSON object"
+    figures = {name: value for name, value in content.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+    step = figures.pop("step", "?")
+    return f"step {step}: " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
 
 
 def _last_line(path: Path) -> str:
