@@ -31,13 +31,16 @@ def synthesize(admin: AirflowClient, publish: str) -> str:
 def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
     """Wait until a person is asked; what is asked.
 
-    An answer within an instant, while the process that asked still ends, makes Airflow 3.3.2 take that end for a failure, and it asks again.
+    While the process that asked still ends, Airflow 3.3.2 may take that end for a failure, and ask again: so wait for a question that stands.
     """
     end = time.monotonic() + 90
-    while states(admin, run_id)["approve"][0] != "awaiting_input":
+    asked_since, attempt = time.monotonic(), 0
+    while time.monotonic() < asked_since + 5:
         assert time.monotonic() < end, admin.report(PUBLISH, run_id)
+        state, number = states(admin, run_id)["approve"]
+        if state != "awaiting_input" or number != attempt:
+            asked_since, attempt = time.monotonic(), number
         time.sleep(0.5)
-    time.sleep(5)
     (asked,) = admin.get(f"dags/{PUBLISH}/dagRuns/{run_id}/hitlDetails")["hitl_details"]
     return dict(asked)
 
