@@ -7,24 +7,32 @@ TASKS ?= 396
 SEED ?= 0
 OUT ?= var/datasets/$(DOMAIN)
 PORT ?= 8080
+CONFIG ?= training/configs/tiny_cpu.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset publish airflow test bench lint schemas system clean
+.PHONY: help install dataset publish airflow train experiments test bench lint schemas system clean
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of the pipeline.
 
 dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT.
 	$(BIN)/toolscale synthesize $(DOMAIN) --tasks $(TASKS) --seed $(SEED) --out $(OUT)
 
-airflow: install ## Run Airflow here, with its UI, until Ctrl-C: PORT.
+airflow: $(VENV)/train.stamp ## Run Airflow here, with its UI, until Ctrl-C: PORT.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" AIRFLOW_HOME="$(CURDIR)" PORT="$(PORT)" exec scripts/airflow-standalone
 
 publish: install ## Show what publishing on the Hub would upload, or do it: DOMAIN or OUT, REPO=me/name, PUSH=1.
 	$(if $(REPO),,$(error REPO is not set; say e.g. make publish DOMAIN=$(DOMAIN) REPO=me/$(DOMAIN)-tasks))
 	$(BIN)/toolscale publish $(OUT) $(REPO) $(if $(filter 1,$(PUSH)),--push)
+
+train: OUT = var/training/$(basename $(notdir $(CONFIG)))
+train: $(VENV)/train.stamp ## Train an orchestrator and evaluate it: CONFIG, OUT.
+	$(BIN)/python -m training.train $(CONFIG) --out $(OUT)
+
+experiments: $(VENV)/train.stamp ## Run the experiments of docs/results anew.
+	$(BIN)/python -m training.experiments --out docs/results
 
 test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, tests.
 	$(MAKE) --no-print-directory lint
@@ -54,6 +62,12 @@ $(VENV)/pipeline.stamp: requirements.txt constraints.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-$(VENV)/dev.stamp: $(VENV)/pipeline.stamp requirements-dev.txt requirements-scale.txt
+# DeepSpeed comes as source: its kernels are built when they are first used, not here, and building it needs neither torch nor what the environment holds.
+$(VENV)/train.stamp: $(VENV)/pipeline.stamp requirements-train.txt
+	DS_BUILD_OPS=0 $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 \
+		--constraint constraints.txt --requirement requirements-train.txt
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/train.stamp requirements-dev.txt requirements-scale.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-dev.txt
 	@touch $@

@@ -1,4 +1,4 @@
-"""What the DAGs of ToolScale share: assets, retries, the domains, who is told of a failure."""
+"""What the DAGs of ToolScale share: assets, retries, the domains and configs, who is told of a failure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from airflow.sdk import Asset, BaseNotifier, ExceptionRetryPolicy, RetryAction, 
 
 VERIFIED = Asset("verified_dataset")
 PUBLISHED = Asset("published_dataset")
+CHECKPOINT = Asset("checkpoint")
 
 RETRIES = ExceptionRetryPolicy(
     rules=[
@@ -24,6 +25,11 @@ RETRIES = ExceptionRetryPolicy(
 def domains() -> list[str]:
     """The domains that can be chosen: the names of the folders in environments/."""
     return sorted(path.parent.name for path in (Path(__file__).resolve().parents[1] / "environments").glob("*/environment.yaml"))
+
+
+def configs() -> list[str]:
+    """The configs that can be chosen: the names of the files in training/configs/."""
+    return sorted(path.stem for path in (Path(__file__).resolve().parents[1] / "training" / "configs").glob("*.yaml"))
 
 
 def repository() -> str | None:

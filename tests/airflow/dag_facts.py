@@ -1,4 +1,4 @@
-"""What Airflow finds in a folder of DAG files, as JSON on standard output. Run as a process of its own: `python dag_facts.py FOLDER ENVIRONMENTS`.
+"""What Airflow finds in a folder of DAG files, as JSON on standard output. Run as a process of its own: `python dag_facts.py FOLDER LISTABLE…`.
 
 Each file is imported twice: by Airflow's DagBag, for its DAGs and errors, and then under an audit hook that refuses every act on the world outside
 the process. The hook stays quiet about what importing Python needs: reading source, listing the folders that modules are found in.
@@ -12,7 +12,7 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,8 @@ class TopLevelAct(BaseException):
 class Watch:
     """The audit hook, and what it saw. A hook cannot be taken away, only be told to look aside."""
 
-    def __init__(self, listable: Path) -> None:
-        self.listable = str(listable)
+    def __init__(self, listable: Sequence[Path]) -> None:
+        self.listable = tuple(map(str, listable))
         self.seen: list[str] | None = None
         sys.addaudithook(self.hook)
 
@@ -63,7 +63,7 @@ class Watch:
                 return f"open {path!r}"
         if event in ("os.listdir", "os.scandir", "os.walk", "glob.glob", "glob.glob/2"):
             path = str(arguments[0] or ".") if not isinstance(arguments[0], int) else ""
-            if not path.startswith((*INSTALLED, self.listable)) and path not in sys.path and path not in sys.path_importer_cache:
+            if not path.startswith((*INSTALLED, *self.listable)) and path not in sys.path and path not in sys.path_importer_cache:
                 return f"{event} {path!r}"
         return None
 
@@ -114,13 +114,13 @@ def main() -> None:
     from airflow.dag_processing.dagbag import DagBag
     from airflow.utils.dag_version_inflation_checker import check_dag_file_stability
 
-    folder, environments = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    folder, *listable = (Path(word).resolve() for word in sys.argv[1:])
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))  # as the DAG processor does
     bag = DagBag(folder)
     files = sorted(folder.glob("*.py"))
     unstable = {path.name: check_dag_file_stability(str(path)).get_error_format_dict(str(path), None) for path in files}
-    watch = Watch(environments)
+    watch = Watch(listable)
     print(
         json.dumps(
             {

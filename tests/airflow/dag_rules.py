@@ -33,7 +33,8 @@ def broken_rules(folder: Path, home: AirflowHome) -> dict[str, list[str]]:
 
 def facts_of(folder: Path, home: AirflowHome) -> dict[str, Any]:
     """What Airflow finds in `folder`, and what importing its files does: see dag_facts.py."""
-    command = [sys.executable, str(Path(__file__).with_name("dag_facts.py")), str(folder), str(ROOT / "environments")]
+    listable = [str(ROOT / "environments"), str(ROOT / "training" / "configs")]
+    command = [sys.executable, str(Path(__file__).with_name("dag_facts.py")), str(folder), *listable]
     done = subprocess.run(command, env=home.environ, cwd=home.folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -16,6 +16,7 @@ from services import Service, free_ports, running
 
 ROOT = Path(__file__).parents[2]
 TRIAL_DAGS = Path(__file__).with_name("trial_dags")
+TRIAL_TRAINING = Path(__file__).with_name("trial_training")
 PASSWORDS = {"admin": "a password of tests", "viewer": "another of tests"}
 LOCAL_BUNDLE = "airflow.dag_processing.bundles.local.LocalDagBundle"
 
@@ -37,11 +38,17 @@ class AirflowHome:
         return AirflowHome(self.folder, {**self.environ, **settings})
 
 
-def make_home(folder: Path, *, dags: Path | None = None, settings: Mapping[str, str] | None = None) -> AirflowHome:
-    """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked for: see PASSWORDS."""
+def make_home(
+    folder: Path, *, dags: Path | None = None, training: Path = TRIAL_TRAINING, settings: Mapping[str, str] | None = None
+) -> AirflowHome:
+    """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked for: see PASSWORDS.
+
+    `training`: what stands for the repository's folder of that name. Every dataset that a test makes starts a training: one that takes no time.
+    """
     (folder / ".airflow").mkdir(parents=True)
     for name in ("airflow.cfg", "dags", "plugins", "pools.json"):
         (folder / name).symlink_to(ROOT / name)
+    (folder / "training").symlink_to(training)
     (folder / ".airflow" / "passwords.json").write_text(json.dumps(PASSWORDS))
     bundles = [{"name": "dags-folder", "classpath": LOCAL_BUNDLE, "kwargs": {}}]
     if dags is not None:

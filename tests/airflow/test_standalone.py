@@ -50,7 +50,7 @@ def test_strangers_get_401_and_viewers_only_look(live_airflow: LiveAirflow) -> N
 
 def test_what_airflow_writes_stays_in_its_folder_and_the_secret_is_private(live_airflow: LiveAirflow) -> None:
     home = live_airflow.home.folder
-    assert {path.name for path in home.iterdir()} <= {".airflow", "airflow.cfg", "dags", "plugins", "pools.json", "standalone.log", "var"}
+    assert {path.name for path in home.iterdir()} <= {".airflow", "airflow.cfg", "dags", "plugins", "pools.json", "standalone.log", "training", "var"}
     assert stat.S_IMODE((home / ".airflow" / "jwt_secret").stat().st_mode) == 0o600
     assert stat.S_IMODE((home / ".airflow").stat().st_mode) == 0o700
 

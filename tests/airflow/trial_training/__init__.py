@@ -1,0 +1,1 @@
+"""Stands where `training` stands in a checkout, in the homes of tests."""
