@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
 from transformers import DynamicCache
 
 from training.packing import SHARED, Row, batch_rows, lay_out, pack_rows
@@ -51,24 +52,75 @@ class GenerationSettings:
     branched_tokens: int = 2048
 
 
+class Memory:
+    """Keys and values of the prompts of conversations that go on: their next turn begins where the prompt ends.
+
+    Whoever changes the model's weights calls `forget` first.
+    """
+
+    def __init__(self, tokens: int = 200_000):
+        self._room = self._tokens = tokens
+        self._known: dict[Hashable, tuple[tuple[int, ...], list[tuple[torch.Tensor, torch.Tensor]]]] = {}
+
+    def forget(self) -> None:
+        """Drop everything."""
+        self._known.clear()
+        self._room = self._tokens
+
+    def find(self, group: Hashable, prefix: tuple[int, ...]) -> int:
+        """How many first tokens of a prefix are known. Its last token is not asked for: what follows it comes from its output."""
+        known = self._known.get(group, ((), []))[0]
+        return min(len(known), len(prefix) - 1) if known and prefix[: len(known)] == known else 0
+
+    def keep(self, group: Hashable, prefix: tuple[int, ...], cache: DynamicCache, row: int) -> None:
+        """Keep the prefix of a row that has just been through the model whole, as long as there is room."""
+        if len(prefix) <= self._room and group not in self._known:
+            self._room -= len(prefix)
+            self._known[group] = prefix, [(layer.keys[row, :, : len(prefix)], layer.values[row, :, : len(prefix)]) for layer in cache.layers]
+
+    def load(self, groups: Sequence[Hashable], known: Sequence[int], cache: DynamicCache) -> None:
+        """Begin a cache with what is known of each row, padded on the right to the longest."""
+        longest = max(known)
+        for layer in range(len(self._known[groups[0]][1])):
+            parts = [self._known[group][1][layer] for group in groups]
+            keys, values = (
+                torch.stack([pad(part[which][:, :count], (0, 0, 0, longest - count)) for part, count in zip(parts, known, strict=True)])
+                for which in (0, 1)
+            )
+            cache.update(keys, values, layer)
+
+
 @torch.no_grad()
-def generate(model: Any, requests: Sequence[Request], settings: GenerationSettings) -> list[Completion]:
+def generate(model: Any, requests: Sequence[Request], settings: GenerationSettings, memory: Memory | None = None) -> list[Completion]:
     """Write one turn for every request, in their order. `model` is a causal language model of transformers, whole on this device."""
+    memory = memory or Memory(0)
     rows = pack_rows([request.ids for request in requests], [request.group for request in requests], settings.branched_tokens)
+    rows = [replace(row, known=memory.find(requests[row.members[0]].group, row.prefix)) for row in rows]
     completions = [Completion() for _ in requests]
-    for batch in batch_rows(rows, settings.batch_tokens):
-        _write(model, batch, requests, completions, settings)
+    fresh, known = [row for row in rows if not row.known], [row for row in rows if row.known]
+    for batch in (*batch_rows(fresh, settings.batch_tokens), *batch_rows(known, settings.batch_tokens)):
+        _write(model, batch, requests, completions, settings, memory)
     return completions
 
 
-def _write(model: Any, rows: list[Row], requests: Sequence[Request], completions: list[Completion], settings: GenerationSettings) -> None:
+def _write(
+    model: Any, rows: list[Row], requests: Sequence[Request], completions: list[Completion], settings: GenerationSettings, memory: Memory
+) -> None:
     """Write the turns of one batch. Slot s of a row continues branch s; a row with fewer branches than the widest has idle slots."""
     device = next(model.parameters()).device
     packed = lay_out(rows).to(device)
     cache = DynamicCache(config=model.config)
-    mask = packed.mask()
-    positions = None if mask is None else packed.positions
-    hidden = _hidden(model, packed.ids, positions, mask, cache)
+    groups, known = [requests[row.members[0]].group for row in rows], [row.known for row in rows]
+    past = torch.arange(max(known), device=device) < torch.tensor(known, device=device).unsqueeze(1)  # (rows, longest that is known)
+    if max(known):
+        memory.load(groups, known, cache)
+        mask = torch.cat([past[:, None, None].expand(-1, -1, packed.ids.shape[1], -1), packed.tree()], dim=3)
+    else:
+        mask = packed.mask()
+    hidden = _hidden(model, packed.ids, None if mask is None else packed.positions, mask, cache)
+    if not max(known):
+        for line, row in enumerate(rows):
+            memory.keep(groups[line], row.prefix, cache, line)
     slots = max(len(row.members) for row in rows)
     own = [list(row.members) + [None] * (slots - len(row.members)) for row in rows]
     lines = torch.arange(len(rows), device=device).unsqueeze(1)
@@ -76,6 +128,7 @@ def _write(model: Any, rows: list[Row], requests: Sequence[Request], completions
     places = torch.tensor([_lengths(row, slots) for row in rows], device=device)
     numbers = torch.arange(1, slots + 1, device=device).view(1, slots, 1)
     seen = (packed.segments.unsqueeze(1) == SHARED) | (packed.segments.unsqueeze(1) == numbers)
+    seen = torch.cat([past.unsqueeze(1).expand(-1, slots, -1), seen], dim=2)
     itself = torch.eye(slots, dtype=torch.bool, device=device).expand(len(rows), slots, slots)
     while True:
         logits = model.get_output_embeddings()(hidden)

@@ -17,6 +17,7 @@ What differs from the plainest GRPO, and why:
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import math
 import sys
@@ -177,6 +178,17 @@ async def train(trainer: Trainer, out: Path, metrics: Metrics | None) -> None:
     alarms = Alarms(config.alarms)
     for figures in read_metrics(out / "metrics.jsonl")[-config.alarms.window :]:
         alarms.look(figures)
+    gc.collect()
+    gc.freeze()  # libraries and model: looking through all of it again takes a third of a second, every few steps
+    try:
+        await make_steps(trainer, out, metrics, alarms, step)
+    finally:
+        gc.unfreeze()
+
+
+async def make_steps(trainer: Trainer, out: Path, metrics: Metrics | None, alarms: Alarms, step: int) -> None:
+    """Make the steps from `step` on."""
+    config = trainer.config
     with progress(config.steps, step, shown=metrics is not None) as advance:
         while step < config.steps:
             figures = await trainer.step(step)

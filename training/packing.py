@@ -22,15 +22,17 @@ class Row:
     prefix: tuple[int, ...]
     branches: tuple[tuple[int, ...], ...]
     members: tuple[int, ...]
+    known: int = 0
+    """So many first tokens of the prefix went through the model before, and are not laid out again; the last one of the prefix always is."""
 
     def __len__(self) -> int:
-        return len(self.prefix) + sum(map(len, self.branches))
+        return len(self.prefix) - self.known + sum(map(len, self.branches))
 
     def column(self, branch: int, position: int) -> int:
-        """Where the token at `position` of the sequence of a branch stands in the row."""
+        """Where the token at `position` of the sequence of a branch stands in what is laid out."""
         if position < len(self.prefix):
-            return position
-        return position + sum(map(len, self.branches[:branch]))
+            return position - self.known
+        return position - self.known + sum(map(len, self.branches[:branch]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,10 @@ class Packed:
 
     def mask(self) -> torch.Tensor | None:
         """What each token sees, (rows, 1, length, length), true for seen; None where plain causal attention says the same."""
-        if not self.branched:
-            return None
+        return self.tree() if self.branched else None
+
+    def tree(self) -> torch.Tensor:
+        """The mask, written out in any case."""
         of, on = self.segments.unsqueeze(2), self.segments.unsqueeze(1)
         seen = (on == SHARED) | (on == of)  # padding sees itself and what pads before it: a row of nothing would give NaN
         return seen.tril().unsqueeze(1)
@@ -99,7 +103,8 @@ def lay_out(rows: Sequence[Row]) -> Packed:
     ids, positions, segments = [], [], []
     for row in rows:
         shared, padding = len(row.prefix), length - len(row)
-        line, places, parts = list(row.prefix), list(range(shared)), [SHARED] * shared
+        line, places = list(row.prefix[row.known :]), list(range(row.known, shared))
+        parts = [SHARED] * len(line)
         for number, branch in enumerate(row.branches, 1):
             line += branch
             places += range(shared, shared + len(branch))

@@ -17,7 +17,7 @@ from toolscale.records import Price, RolloutTask, TokenTrace
 from toolscale.rollout.policy import Message, Tool, Turn
 from training.chat import Codec
 from training.config import RolloutSettings
-from training.generation import Completion, GenerationSettings, Request, generate
+from training.generation import Completion, GenerationSettings, Memory, Request, generate
 
 QUIET_PASSES = 10
 """So many times the event loop runs without a new request before a batch begins: conversations whose tools answer at once are then all in it."""
@@ -52,8 +52,11 @@ class Batcher:
     then is the next batch.
     """
 
-    def __init__(self, run: Callable[[Sequence[Request]], list[Completion]], in_step: bool = True):
+    def __init__(
+        self, run: Callable[[Sequence[Request]], list[Completion]], in_step: bool = True, forget: Callable[[], None] = lambda: None
+    ):
         self._run = run
+        self._forget = forget  # called when no conversation is open: weights change only then
         self._in_step = in_step
         self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
         self._serving: asyncio.Task[None] | None = None
@@ -66,6 +69,8 @@ class Batcher:
     def closed(self) -> None:
         """A conversation ended."""
         self._open -= 1
+        if self._open <= 0:
+            self._forget()
 
     async def write(self, request: Request) -> Completion:
         """Wait for a place in the next batch, and for what it gives."""
@@ -205,10 +210,12 @@ def local_policy(model: Any, codec: Codec, settings: RolloutSettings, name: str 
         branched_tokens=settings.branched_tokens,
     )
 
+    memory = Memory()
+
     def run(requests: Sequence[Request]) -> list[Completion]:
-        return generate(model, requests, generation)
+        return generate(model, requests, generation, memory)
 
     on_cpu = next(model.parameters()).device.type == "cpu"
-    return ModelPolicy(name, codec, Batcher(run, in_step=on_cpu), settings)
+    return ModelPolicy(name, codec, Batcher(run, on_cpu, memory.forget), settings)
 
 

@@ -14,10 +14,10 @@ from training.config import Config, OptimizerSettings, SftConfig, read_config
 from training.data import open_domains
 from training.engine import read_deepspeed
 
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+
 ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "training" / "configs").glob("*.yaml"))
-
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
 
 
 def kind_of(path: Path) -> type[Config] | type[SftConfig]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from tiny_qwen import make_model
 from transformers import AutoModelForCausalLM
 
-from training.generation import Completion, GenerationSettings, Request, generate
+from training.generation import Completion, GenerationSettings, Memory, Request, generate
 from training.loss import Scorer, arrange
 from training.packing import Row, batch_rows, lay_out, pack_rows
 from training.sampler import Batcher
@@ -57,6 +58,20 @@ def test_logprobs_of_the_sampler_are_those_of_the_trainer(branched: int, budget:
     found = [value for each in completions for value in each.logprobs]
     expected = [value for each in written_logprobs(model, requests, completions) for value in each]
     assert found == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("branched", "budget"), [(2048, 8192), (2048, 60), (20, 100)])
+def test_a_conversation_goes_on_from_its_prompt(branched: int, budget: int, model: Any) -> None:
+    settings, memory = GenerationSettings(frozenset({7, 8, 9}), 1.0, budget, branched), Memory(60)
+    asked = [replace(request, ids=request.ids[:2]) for request in some_requests()]
+    first = generate(model, asked, settings, memory)
+    again = [replace(one, ids=(*one.ids, *each.ids, 3, 4)) for one, each in zip(asked, first, strict=True)]
+    assert any(memory.find(request.group, request.ids) for request in again)
+    found = generate(model, again, settings, memory)
+    expected = written_logprobs(model, again, found)
+    assert [value for each in found for value in each.logprobs] == pytest.approx([value for each in expected for value in each], abs=1e-5)
+    memory.forget()
+    assert not any(memory.find(request.group, request.ids) for request in again)
 
 
 def test_what_is_written_does_not_depend_on_the_batch(model: Any) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from toy import ToyCodec, make_toy, run_toy, toy_work
 from transformers import AutoModelForCausalLM
@@ -24,11 +25,11 @@ from training.config import RolloutSettings
 from training.metrics import read_metrics
 from training.sampler import local_policy
 
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning", "ignore:.torch.distributed:FutureWarning")
+
 ROOT = Path(__file__).parents[2]
 TOY = Path(__file__).with_name("toy.py")
 TIMES = {"seconds", "rollout_s"}
-
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
 
 
 def start(*command: str, **environment: str) -> subprocess.Popen[bytes]:
@@ -133,6 +134,15 @@ def test_a_checkpoint_of_another_model_or_configuration_is_refused(config: Path,
     (tmp_path / "run" / "config.yaml").unlink()
     with pytest.raises(UsageError, match=r"is of another architecture: \S+ has the shape \[.*\] there and \[.*\] in the model"):
         run_toy(tmp_path / "moved.yaml", tmp_path / "run")
+
+
+@pytest.mark.parametrize("stage", ["zero2", "zero3"])
+def test_the_learning_rate_of_the_step_is_the_one_that_counts(stage: str, tmp_path: Path) -> None:
+    deepspeed = f"training/deepspeed/{stage}.json"
+    run_toy(make_toy(tmp_path, steps=2, optimizer={"lr": 0.01, "warmup_steps": 10**9}, deepspeed=deepspeed), tmp_path / "out")
+    before, after = (AutoModelForCausalLM.from_pretrained(folder).state_dict() for folder in (tmp_path / "base", tmp_path / "out" / "model"))
+    assert [line["trained_tokens"] > 0 for line in read_metrics(tmp_path / "out" / "metrics.jsonl")] == [True, True]
+    torch.testing.assert_close(after, before, atol=1e-8, rtol=0)
 
 
 def test_several_updates_on_one_batch_and_a_reference_model(tmp_path: Path) -> None:

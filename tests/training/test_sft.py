@@ -18,7 +18,8 @@ from training.conversations import encode_conversation, golden_conversations, re
 from training.metrics import read_metrics
 from training.sft import run
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+
 
 TALKS: list[dict[str, Any]] = [
     {"messages": [{"role": "user", "content": f"Say {word}."}, {"role": "assistant", "content": word}]} for word in ("one", "two", "six", "ten")

@@ -110,10 +110,13 @@ def make_toy(folder: Path, **changes: Any) -> Path:
 
 
 def run_toy(config: Path, out: Path, stop_at: int | None = None) -> dict[str, Any]:
-    """Run training.grpo on the toy in this process."""
+    """Run training.grpo on the toy in this process, on one thread: the same sums in the same order everywhere."""
+    import torch
+
     from training.config import read_config
     from training.grpo import run
 
+    torch.set_num_threads(1)
     return asyncio.run(run(read_config(config), out, toy_work(stop_at), ToyCodec()))
 
 
