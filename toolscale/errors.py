@@ -10,15 +10,11 @@ ToolScaleError
 ├── QualityError             a dataset is what it says, and not good enough
 ├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
-<<<<<<< HEAD
 ├── ModelUnavailableError    the model of a policy did not answer, after all retries
 ├── RolloutError             a rollout broke in a way that nobody expected; carries the task
 ├── ContextFullError         a conversation has no room left in the context of the model that writes it
-├── TrainingError            a training run stopped itself: an alarm, a number that is none
-=======
-├── TrainingError            a training ended by itself without a result, or was stopped; carries the end of its log
+├── TrainingError            a training stopped itself (an alarm, a number that is none), ended without a result, or was stopped
 ├── TrainingInterruptedError a training was killed, again and again; its checkpoints stay
->>>>>>> H6
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
@@ -110,7 +106,6 @@ class HubUnavailableError(TransientError, ToolScaleError):
     """The Hub was not reached, was busy for too long, lost the connection, or its main moved meanwhile. The same command may succeed later."""
 
 
-<<<<<<< HEAD
 class ModelUnavailableError(TransientError, ToolScaleError):
     """The model of a policy did not answer until its deadline, or refused. The rollout ends as failed; the others go on."""
 
@@ -124,16 +119,12 @@ class ContextFullError(ToolScaleError):
 
 
 class TrainingError(PermanentError, ToolScaleError):
-    """A training run stopped itself: an alarm, or a loss that is no number. The message says which, at which step, and what to do."""
-=======
-class TrainingError(PermanentError, ToolScaleError):
     """A training stopped itself (an alarm, a loss that is no number), ended without a result, or somebody stopped it. The first line says which; the
     end of its log may follow."""
 
 
 class TrainingInterruptedError(TransientError, ToolScaleError):
     """A training was killed more often than it is started again without a new checkpoint. Started later, it goes on from the newest one."""
->>>>>>> H6
 
 
 class StorageError(TransientError, ToolScaleError):
