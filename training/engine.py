@@ -12,6 +12,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,6 @@ def start_processes(seed: int) -> None:
         # DeepSpeed would compile its shared-memory operations here, which takes a minute and a compiler; gloo does without.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     if "RANK" not in os.environ:
-        os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
         backend = "nccl" if torch.cuda.is_available() else "gloo"
         torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)  # no port, no network
     elif torch.cuda.is_available():
@@ -116,10 +116,27 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
     return settings | ours
 
 
+@contextmanager
+def _local_rank() -> Iterator[None]:
+    """Say LOCAL_RANK where no launcher did: DeepSpeed wants it, and whatever this process starts later must not take it for a launcher's."""
+    alone = "LOCAL_RANK" not in os.environ
+    if alone:
+        os.environ["LOCAL_RANK"] = "0"
+    try:
+        yield
+    finally:
+        if alone:
+            del os.environ["LOCAL_RANK"]
+
+
 class Engine:
     """A `Scorer` in a DeepSpeed engine. `samples`: this process samples too, which under ZeRO-3 takes a copy of the model."""
 
     def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
+        with _local_rank():
+            self._start(config, temperature, samples)
+
+    def _start(self, config: RunSettings, temperature: float, samples: bool) -> None:
         start_processes(config.seed)
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
