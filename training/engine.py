@@ -12,7 +12,6 @@ import json
 import os
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ import numpy
 import torch.distributed
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.integrations import HfDeepSpeedConfig
+from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from transformers.utils import logging as transformers_logging
 
 from toolscale.errors import UsageError
@@ -44,6 +44,7 @@ def start_processes(seed: int) -> None:
         # DeepSpeed would compile its shared-memory operations here, which takes a minute and a compiler; gloo does without.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     if "RANK" not in os.environ:
+        os.environ.setdefault("LOCAL_RANK", "0")  # ZeRO-3 looks for it in every step; what a launcher sets besides would mislead our children
         backend = "nccl" if torch.cuda.is_available() else "gloo"
         torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)  # no port, no network
     elif torch.cuda.is_available():
@@ -116,27 +117,10 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
     return settings | ours
 
 
-@contextmanager
-def _local_rank() -> Iterator[None]:
-    """Say LOCAL_RANK where no launcher did: DeepSpeed wants it, and whatever this process starts later must not take it for a launcher's."""
-    alone = "LOCAL_RANK" not in os.environ
-    if alone:
-        os.environ["LOCAL_RANK"] = "0"
-    try:
-        yield
-    finally:
-        if alone:
-            del os.environ["LOCAL_RANK"]
-
-
 class Engine:
     """A `Scorer` in a DeepSpeed engine. `samples`: this process samples too, which under ZeRO-3 takes a copy of the model."""
 
     def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
-        with _local_rank():
-            self._start(config, temperature, samples)
-
-    def _start(self, config: RunSettings, temperature: float, samples: bool) -> None:
         start_processes(config.seed)
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
@@ -148,6 +132,7 @@ class Engine:
         self.deepspeed, *_ = deepspeed.initialize(model=scorer, optimizer=optimizer, config=settings)
         self.device = torch.device(self.deepspeed.device)
         self._partitioned_loading = None
+        unset_hf_deepspeed_config()  # every other model of this process is loaded whole
         self._copy = self._empty_copy(config.model) if samples and self.stage == 3 else None
 
     @property
