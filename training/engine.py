@@ -25,6 +25,7 @@ import numpy
 import torch.distributed
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.integrations import HfDeepSpeedConfig
+from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from transformers.utils import logging as transformers_logging
 
 from toolscale.errors import UsageError
@@ -43,7 +44,7 @@ def start_processes(seed: int) -> None:
         # DeepSpeed would compile its shared-memory operations here, which takes a minute and a compiler; gloo does without.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     if "RANK" not in os.environ:
-        os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE="1")
+        os.environ.setdefault("LOCAL_RANK", "0")  # ZeRO-3 looks for it in every step; what a launcher sets besides would mislead our children
         backend = "nccl" if torch.cuda.is_available() else "gloo"
         torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)  # no port, no network
     elif torch.cuda.is_available():
@@ -131,6 +132,7 @@ class Engine:
         self.deepspeed, *_ = deepspeed.initialize(model=scorer, optimizer=optimizer, config=settings)
         self.device = torch.device(self.deepspeed.device)
         self._partitioned_loading = None
+        unset_hf_deepspeed_config()  # every other model of this process is loaded whole
         self._copy = self._empty_copy(config.model) if samples and self.stage == 3 else None
 
     @property

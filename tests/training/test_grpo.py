@@ -86,7 +86,9 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(config: Path, unbroken: 
     while process.poll() is None and len(read_metrics(tmp_path / "metrics.jsonl")) < 3:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
-    process.communicate()
+    told = process.communicate()[0].decode()
+    assert process.returncode == -signal.SIGKILL, told[-3000:]
+    assert 3 <= len(read_metrics(tmp_path / "metrics.jsonl")) < 6
     (tmp_path / "checkpoints" / ".partial-step-000004").mkdir(exist_ok=True, parents=True)  # as if it had been killed while it saved
     run_toy(config, tmp_path)
     assert outcome(tmp_path) == outcome(unbroken)

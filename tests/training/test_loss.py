@@ -18,7 +18,9 @@ from training.batch import Sample, make_batch
 from training.config import LossSettings
 from training.loss import Scorer, Tokens, token_losses
 
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning", "ignore:.gradient_checkpointing. is deprecated:FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.torch.jit.script:DeprecationWarning", "ignore:.gradient_checkpointing. is deprecated:FutureWarning", "ignore:OMP_NUM_THREADS:UserWarning"
+)
 
 
 def some_samples(seed: int = 0, groups: int = 3, size: int = 4, words: int = 200) -> list[Sample]:
