@@ -163,6 +163,10 @@ class DataSettings(Settings):
     """Category -> weight in the stream of tasks; `tools` stands for environment tasks."""
     datasets: tuple[str, ...] = ()
     """Dataset folders of `toolscale synthesize`, whose training split gives the environment tasks."""
+    domains: dict[str, int] = Field(default_factory=dict)
+    """Domain -> tasks of a dataset that `training.train` makes beside the run, where no dataset is given."""
+    wording: Literal["train", "test"] = "train"
+    """Whose words questions and wishes are put in. Some ways of saying a thing are kept for the test split."""
     seed: int = 0
     catalogue: str = "experts/paper.yaml"
     """The experts that can be offered."""

@@ -44,10 +44,13 @@ class Work:
     """Processes of basic tools."""
 
 
-def open_work(settings: DataSettings) -> Work:
-    """Open what the configuration names. Raises SpecError, UsageError or DatasetError for what is missing or wrong."""
+def open_work(settings: DataSettings, split: Split = "train") -> Work:
+    """Open what the configuration names. Raises SpecError, UsageError or DatasetError for what is missing or wrong.
+
+    `split`: of the environment tasks; words of questions and wishes are those of `settings.wording`.
+    """
     catalogue = load_catalogue(Path(settings.catalogue))
-    tasks, domains = open_domains(settings.datasets)
+    tasks, domains = open_domains(settings.datasets, split)
     held = ExitStack()
     basic = held.enter_context(open_basic_tools(settings.basic_tools))
     offering = Offering(
@@ -56,7 +59,7 @@ def open_work(settings: DataSettings) -> Work:
         fewest=settings.fewest, most=settings.most, style=settings.style, basic_tools=tuple(basic),
         basic_share=settings.basic_share, denied_share=settings.denied_share, wish_share=settings.wish_share, limits=settings.limits,
     )  # fmt: skip
-    source = TaskSource(offering, "train", settings.seed, settings.mixture, draw_question, tasks)
+    source = TaskSource(offering, settings.wording, settings.seed, settings.mixture, draw_question, tasks)
     experts = {spec.name: make_expert(spec, settings.pace) for spec in catalogue.experts}
     return Work(source, Bench(experts, basic, domains), {spec.name: spec for spec in catalogue.experts}, held)
 
@@ -66,8 +69,8 @@ def draw_question(category: str, split: Split, seed: int, number: int) -> Questi
     return question(number, seed, split, (category,))
 
 
-def open_domains(datasets: Sequence[str]) -> tuple[list[Task], dict[str, Domain]]:
-    """The tasks of the training splits, and the domains that they run in, from the environments that the folders hold."""
+def open_domains(datasets: Sequence[str], split: Split = "train") -> tuple[list[Task], dict[str, Domain]]:
+    """The tasks of a split, and the domains that they run in, from the environments that the folders hold."""
     tasks: list[Task] = []
     domains: dict[str, Domain] = {}
     for name in datasets:
@@ -81,5 +84,5 @@ def open_domains(datasets: Sequence[str]) -> tuple[list[Task], dict[str, Domain]
                 raise DatasetError(f"data.datasets: {folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole")
             environment = load_environment(world)
             domains[domain] = Domain(environment, read_rows(environment, world))
-            tasks += [task_of(row) for row in rows.splits["train"]]
+            tasks += [task_of(row) for row in rows.splits[split]]
     return tasks, domains

@@ -45,7 +45,7 @@ from training.loss import Scorer, Tokens, token_losses
 from training.metrics import Metrics, progress, read_metrics
 from training.sampler import local_policy
 from training.scoring import score_groups
-from training.starting import run_command, take_up, write_done
+from training.starting import done_of, run_command, take_up, write_done
 from training.vllm import make_sender, vllm_policy
 
 
@@ -155,7 +155,7 @@ def trace_of(rollout: Rollout) -> TokenTrace:
 
 
 async def run(config: Config, out: Path, work: Work | None = None, codec: Codec | None = None) -> dict[str, Any]:
-    """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what stands in done.json."""
+    """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what done.json is to say: whoever calls writes it, last."""
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
     work = work or open_work(config.data)
@@ -203,14 +203,14 @@ async def make_steps(trainer: Trainer, out: Path, metrics: Metrics | None, alarm
 
 
 def finish(out: Path, config: Config, engine: Engine, codec: Codec, metrics: Metrics | None) -> dict[str, Any]:
-    """Write the model and, last of all, done.json."""
+    """Write the model; return what done.json is to say."""
     engine.save_model(out / "model")
     if metrics is None:
         return {}
     codec.save(out / "model")
     metrics.close()
     names = ("reward", "right", "cost_usd", "latency_s", "groups_kept", "malformed", "entropy")
-    return write_done(out, config, config.steps, read_metrics(out / "metrics.jsonl"), names)
+    return done_of(config, config.steps, read_metrics(out / "metrics.jsonl"), names)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -218,7 +218,9 @@ def finish(out: Path, config: Config, engine: Engine, codec: Codec, metrics: Met
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up.")
 def command(config: Path, out: Path) -> None:
     """Train an orchestrator with GRPO as CONFIG (a YAML file of training/configs) says."""
-    asyncio.run(run(read_config(config), out))
+    done = asyncio.run(run(read_config(config), out))
+    if done:
+        write_done(out, done)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from training.config import SftConfig, read_config
 from training.conversations import encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine, most, rank, total, world_size
 from training.metrics import Metrics, progress, read_metrics
-from training.starting import run_command, take_up, write_done
+from training.starting import done_of, run_command, take_up, write_done
 
 
 def load_samples(config: SftConfig, codec: Codec) -> list[Sample]:
@@ -74,7 +74,7 @@ def learn(engine: Engine, samples: list[Sample], config: SftConfig) -> dict[str,
 
 
 def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, Any]:
-    """Train for all epochs, from the last checkpoint in `out` if there is one; return what stands in done.json."""
+    """Train for all epochs, from the last checkpoint in `out` if there is one; return what done.json is to say."""
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
     samples = load_samples(config, codec)
@@ -103,7 +103,7 @@ def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, A
         return {}
     codec.save(out / "model")
     metrics.close()
-    return write_done(out, config, steps, read_metrics(out / "metrics.jsonl"), ("loss", "grad_norm"))
+    return done_of(config, steps, read_metrics(out / "metrics.jsonl"), ("loss", "grad_norm"))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -111,7 +111,9 @@ def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, A
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up.")
 def command(config: Path, out: Path) -> None:
     """Fine-tune a model on conversations as CONFIG (a YAML file) says."""
-    run(read_config(config, SftConfig), out)
+    done = run(read_config(config, SftConfig), out)
+    if done:
+        write_done(out, done)
 
 
 if __name__ == "__main__":

@@ -42,15 +42,23 @@ def take_up(out: Path, engine: Engine, metrics: Metrics | None) -> int:
     return int(state["step"])
 
 
-def write_done(out: Path, config: RunSettings, steps: int, lines: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
-    """Write done.json, the last file of a run: steps, hash of the configuration, and means over the last ten steps."""
+def done_of(config: RunSettings, steps: int, lines: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+    """What done.json says: steps, hash of the configuration, and means over the last ten steps."""
     last = lines[-10:]
     means = {name: sum(line[name] for line in last) / max(1, len(last)) for name in names}
-    done = {"steps": steps, "config": config.digest(), "last": {"steps": len(last), **means}}
-    part = out / "done.json.partial"
-    part.write_text(json.dumps(done, indent=2) + "\n", encoding="utf-8")
-    part.replace(out / "done.json")
-    return done
+    return {"steps": steps, "config": config.digest(), "last": {"steps": len(last), **means}}
+
+
+def write_done(out: Path, done: dict[str, Any]) -> None:
+    """Write done.json, the last file of a run."""
+    write_json(out / "done.json", done)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a file whole or not at all."""
+    part = path.with_name(f"{path.name}.partial")
+    part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(path)
 
 
 def _fail(message: str, status: int) -> int:

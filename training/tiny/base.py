@@ -20,12 +20,11 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from toolscale.records import CATEGORIES
 from training.tiny.probes import KINDS, Sheet, Texts, draw_sheet
 from training.tiny.tokenizer import collapse, make_tokenizer
 from training.tiny.words import ALIASES, LEVELS, fact
 
-EVERY = {"strongest": 0.22, "cheapest": 0.08, "fastest": 0.08, "name": 0.04, "read": 0.22, "kind": 0.06, "weight": 0.18, "act": 0.12}
+EVERY = {"strongest": 0.2, "cheapest": 0.06, "fastest": 0.06, "name": 0.03, "read": 0.25, "kind": 0.06, "weight": 0.24, "act": 0.1}
 STAGES: tuple[tuple[dict[str, float], float], ...] = (
     ({"strongest": 0.9, "cheapest": 0.1}, 1.0),
     ({"strongest": 0.7, "kind": 0.2, "cheapest": 0.1}, 0.3),
@@ -39,32 +38,33 @@ PASSED = 0.9
 def make_model(words: int, layers: int, width: int, seed: int) -> Qwen3ForCausalLM:
     """A Qwen3 with random weights. Words of facts begin as (a direction of their own) x (their level), so that levels are comparable at once."""
     torch.manual_seed(seed)
-    model = Qwen3ForCausalLM(
+    return Qwen3ForCausalLM(
         Qwen3Config(
             vocab_size=words, hidden_size=width, num_hidden_layers=layers, num_attention_heads=4, num_key_value_heads=4, head_dim=width // 4,
             intermediate_size=3 * width, max_position_embeddings=512, tie_word_embeddings=True, bos_token_id=None, eos_token_id=None,
         )
     )  # fmt: skip
-    return model
 
 
 def place_facts(model: Qwen3ForCausalLM, ids: dict[str, int], scale: float = 0.05) -> None:
-    """Set the embeddings of facts: a direction for each (alias, kind), as long as the level, and smaller parts that kinds and levels share."""
+    """Set the embeddings of facts: a direction for each (alias, kind), as long as the level, and parts that say who and what, as their own words have."""
     table = model.model.embed_tokens.weight.data
     width = table.shape[1]
 
     def draw(size: float) -> torch.Tensor:
         return torch.randn(width) * scale * size
 
-    kinds = {kind: draw(0.7) for kind in LEVELS}
+    kinds = {kind: draw(0.8) for kind in LEVELS}
     levels = [draw(0.4) for _ in range(16)]
     for alias in ALIASES:
+        who = draw(0.8)
+        table[ids[alias]] += who
         for kind, count in LEVELS.items():
-            direction, base = draw(1.0), draw(0.3)
+            direction = draw(1.0)
             for level in range(count):
-                table[ids[fact(alias, kind, level)]] = direction * (2 * level / (count - 1) - 1) + base + kinds[kind] + levels[level]
-    for category in CATEGORIES:
-        table[ids[f"{category}!"]] += kinds[category]
+                table[ids[fact(alias, kind, level)]] = direction * (2 * level / (count - 1) - 1) + who + kinds[kind] + levels[level]
+    for kind, part in kinds.items():
+        table[ids[kind if kind in ids else f"{kind}!"]] += part
 
 
 class Packer:

@@ -76,9 +76,10 @@ def draw_sheet(rng: random.Random, texts: Texts, shares: dict[str, float], plain
 
 def _draw(rng: random.Random, texts: Texts, kind: str, facts: Facts, plain: float) -> Probe | None:
     category = rng.choice(CATEGORIES)
-    wish, weights = rng.choice(texts.wishes)
-    named = category == "tools" or rng.random() < plain
+    asking = kind in ("strongest", "kind", "act") or rng.random() < 0.15
+    named = category == "tools" or not asking or rng.random() < plain
     said = [f"{category}!"] if named else rng.choice(texts.questions[category])
+    wish, weights = rng.choice(texts.wishes)
     tools = [name for name in ("python", "local_search") if rng.random() < 0.6]
     if kind == "act":
         return _act(rng, [*tools, USER, *said, *wish, ASSISTANT], [*facts, *tools])
@@ -90,7 +91,7 @@ def _draw(rng: random.Random, texts: Texts, kind: str, facts: Facts, plain: floa
         if found is None:
             return None
         asked, answer = found
-    body = [*said, *wish] if kind == "weight" or rng.random() < 0.4 else said
+    body = [*said, *wish] if kind == "weight" or rng.random() < 0.25 else said
     words = [*tools, USER, *body, *asked, ASSISTANT]
     return Probe(kind, words, ((len(words) - 1, answer),))
 
