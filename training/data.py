@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from toolscale.basic_tools import open_basic_tools
+from toolscale.basic_tools.settings import BasicToolSettings
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.folder import read_dataset
 from toolscale.dataset.manifest import world_folder
@@ -18,10 +20,13 @@ from toolscale.errors import DatasetError, UsageError
 from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.experts import make_expert
 from toolscale.preferences.drawing import Split
-from toolscale.questions import question
-from toolscale.records import ExpertSpec, Question, RolloutTask, Task
+from toolscale.questions import question, write_corpus
+from toolscale.records import Catalogue, ExpertSpec, PriceList, Question, RolloutTask, Task
 from toolscale.rollout import Bench, Domain, Offering, TaskSource
 from training.config import DataSettings
+
+LIBRARY = "library"
+"""As `data.basic_tools.local_search.corpus`: the invented library that look-up questions are about."""
 
 
 class Tasks(Protocol):
@@ -52,16 +57,35 @@ def open_work(settings: DataSettings, split: Split = "train") -> Work:
     catalogue = load_catalogue(Path(settings.catalogue))
     tasks, domains = open_domains(settings.datasets, split)
     held = ExitStack()
-    basic = held.enter_context(open_basic_tools(settings.basic_tools))
-    offering = Offering(
-        catalogue=catalogue,
-        price_lists=load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else (),
-        fewest=settings.fewest, most=settings.most, style=settings.style, basic_tools=tuple(basic),
-        basic_share=settings.basic_share, denied_share=settings.denied_share, wish_share=settings.wish_share, limits=settings.limits,
-    )  # fmt: skip
-    source = TaskSource(offering, settings.wording, settings.seed, settings.mixture, draw_question, tasks)
+    basic = held.enter_context(open_basic_tools(with_library(settings.basic_tools, held)))
+    prices = load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else ()
+    source = rollout_source(settings, catalogue, prices, settings.mixture, tuple(basic), tasks)
     experts = {spec.name: make_expert(spec, settings.pace) for spec in catalogue.experts}
     return Work(source, Bench(experts, basic, domains), {spec.name: spec for spec in catalogue.experts}, held)
+
+
+def rollout_source(
+    settings: DataSettings, catalogue: Catalogue, prices: Sequence[PriceList], mixture: Mapping[str, float],
+    basic: Sequence[str] | None = None, tasks: Sequence[Task] = (),
+) -> TaskSource:  # fmt: skip
+    """Return the tasks by number. `basic`: names of the basic tools that are there; none: those that are configured."""
+    configured = [name for name in ("python", "local_search", "web_search") if getattr(settings.basic_tools, name) is not None]
+    offering = Offering(
+        catalogue=catalogue, price_lists=prices, fewest=settings.fewest, most=settings.most, style=settings.style,
+        basic_tools=tuple(configured if basic is None else basic), basic_share=settings.basic_share, denied_share=settings.denied_share,
+        wish_share=settings.wish_share, limits=settings.limits,
+    )  # fmt: skip
+    return TaskSource(offering, settings.wording, settings.seed, mixture, draw_question, tasks)
+
+
+def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSettings:
+    """Where the corpus is LIBRARY, write the passages that look-up questions are about into a folder that goes with `held`."""
+    search = settings.local_search
+    if search is None or search.corpus != LIBRARY:
+        return settings
+    folder = Path(held.enter_context(TemporaryDirectory(prefix="library-")))
+    write_corpus(folder)
+    return settings.model_copy(update={"local_search": search.model_copy(update={"corpus": str(folder)})})
 
 
 def draw_question(category: str, split: Split, seed: int, number: int) -> Question:

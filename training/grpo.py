@@ -155,7 +155,7 @@ def trace_of(rollout: Rollout) -> TokenTrace:
 
 
 async def run(config: Config, out: Path, work: Work | None = None, codec: Codec | None = None) -> dict[str, Any]:
-    """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what done.json is to say: whoever calls writes it, last."""
+    """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what done.json is to say."""
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
     work = work or open_work(config.data)

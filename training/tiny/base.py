@@ -47,7 +47,7 @@ def make_model(words: int, layers: int, width: int, seed: int) -> Qwen3ForCausal
 
 
 def place_facts(model: Qwen3ForCausalLM, ids: dict[str, int], scale: float = 0.05) -> None:
-    """Set the embeddings of facts: a direction for each (alias, kind), as long as the level, and parts that say who and what, as their own words have."""
+    """Set the embeddings of facts: for each (alias, kind) a direction, as long as the level, and parts that say who and what."""
     table = model.model.embed_tokens.weight.data
     width = table.shape[1]
 
