@@ -116,8 +116,9 @@ def one_hot(board: Board, worth: np.ndarray) -> np.ndarray:
 
 
 def baselines(board: Board, catalogue: Catalogue, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0) -> dict[str, Result]:
-    """Return what model-free policies get: the optimum, an even choice among what is offered, always the strongest, the dearest or the cheapest."""
+    """Return what model-free policies get: the optimum, an even choice among what is offered, the strongest, the dearest, the cheapest."""
     experts = board.open & np.array([name.startswith("expert-") for name in board.actions])
+    tools = board.open & np.array([name in TOOLS for name in board.actions])
     offered = board.open & np.array([name != "give_up" for name in board.actions])
     typical = _typical_costs(board, catalogue)
     policies = {
@@ -126,6 +127,7 @@ def baselines(board: Board, catalogue: Catalogue, extra_cost: np.ndarray | float
         "always strongest": one_hot(board, np.where(experts, board.right - 1e-6 * typical, -np.inf)),
         "always dearest": one_hot(board, np.where(experts, typical, -np.inf)),
         "always cheapest": one_hot(board, np.where(experts, -typical, -np.inf)),
+        "tools, else cheapest": one_hot(board, np.where(experts, -typical, np.where(tools, 1.0, -np.inf))),
     }
     return {name: chosen(board, name, shares, extra_cost, extra_latency) for name, shares in policies.items()}
 

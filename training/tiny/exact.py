@@ -43,7 +43,7 @@ def next_words(model: torch.nn.Module, prompts: Sequence[Sequence[int]], words: 
 def play(
     model: torch.nn.Module, codec: TinyCodec, board: Board, name: str, *, price: Price, seconds_per_token: float, temperature: float = 0.0
 ) -> Result:
-    """Return what the model gets on a board. Turns that lead nowhere count as giving up, so it is a lower bound."""
+    """Return what the model gets on a board. Turns that lead nowhere count as giving up, which makes it a lower bound."""
     ids = codec.vocabulary()
     words = [ids[action] for action in board.actions[:-1]]
     prompts = [prompt_ids(codec, task) for task in board.tasks]

@@ -15,13 +15,15 @@ from toolscale.preferences import preference
 from toolscale.questions import question
 from toolscale.records import CATEGORIES
 from training.tiny.words import (
-    ALIASES, ASSISTANT, BEGIN, END, ERROR, LAST, LEVELS, RESULT, TOOL, USER, fact,
+    ALIASES, ASSISTANT, BEGIN, CODE, END, ERROR, LAST, LEVELS, QUOTED, RESULT, TOOL, USER, fact,
 )  # fmt: skip
 
 QUESTION_CATEGORIES = tuple(name for name in CATEGORIES if name != "tools")
 DIMENSION_WORDS = {"outcome": "accuracy", "cost": "cost", "latency": "speed"}
 WEIGHTS = ("none!", "little!", "some!", "quite!", "much!", "most!")
 THIRDS = ("low", "middle", "high")
+NEEDS = {"python": CODE, "local_search": QUOTED}
+"""Without it a tool has nothing to work on."""
 KINDS = ("strongest", "cheapest", "fastest", "name", "read", "kind", "weight", "act")
 """`act` is the form of a rollout, with an action drawn blindly: it teaches the form and no preference."""
 
@@ -82,7 +84,7 @@ def _draw(rng: random.Random, texts: Texts, kind: str, facts: Facts, plain: floa
     wish, weights = rng.choice(texts.wishes)
     tools = [name for name in ("python", "local_search") if rng.random() < 0.6]
     if kind == "act":
-        return _act(rng, [*tools, USER, *said, *wish, ASSISTANT], [*facts, *tools])
+        return _act(rng, [*tools, USER, *said, *wish, ASSISTANT], [*facts, *(name for name in tools if NEEDS[name] in said)])
     if kind == "weight":
         dimension = rng.choice(list(weights))
         asked, answer = ["weight", DIMENSION_WORDS[dimension]], WEIGHTS[round(weights[dimension] * 5)]

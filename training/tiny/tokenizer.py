@@ -6,9 +6,10 @@ from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast
 
-from training.tiny.words import ASSISTANT, BASIC, BEGIN, END, NUMBER, PAD, SPAN, TOOL, UNKNOWN, USER, vocabulary
+from training.tiny.words import ASSISTANT, BASIC, BEGIN, CODE, END, NUMBER, PAD, QUOTED, TOOL, UNKNOWN, USER, vocabulary
 
-_SPANS = r"```[\s\S]*?```|`[^`]*`|\"[^\"]*\""
+_CODE = r"```[\s\S]*?```|`[^`]*`"
+_QUOTED = r"\"[^\"]*\""
 _NUMBERS = r"(?<![a-z0-9.=\-])-?[0-9][0-9.,:/]*[0-9]|(?<![a-z0-9.=\-])[0-9]"
 _WORDS = r"<[a-z]+>|[a-z]+-[0-9]+(?:\.[a-z]+=[0-9]+)?|[a-z]+(?:_[a-z]+)*!?|\S"
 
@@ -28,11 +29,12 @@ TEMPLATE = (
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
-    """Make the tokenizer from the vocabulary. Whatever stands between backticks or quotation marks is one `<span>`, each number one `<number>`."""
+    """Make the tokenizer from the vocabulary. What stands between backticks is one word, so is what is quoted, and each number."""
     words = {word: number for number, word in enumerate(vocabulary())}
     tokenizer = Tokenizer(WordLevel(words, unk_token=UNKNOWN))
     tokenizer.normalizer = normalizers.Sequence([
-        normalizers.Lowercase(), normalizers.Replace(Regex(_SPANS), f" {SPAN} "), normalizers.Replace(Regex(_NUMBERS), f" {NUMBER} "),
+        normalizers.Lowercase(), normalizers.Replace(Regex(_CODE), f" {CODE} "),
+        normalizers.Replace(Regex(_QUOTED), f" {QUOTED} "), normalizers.Replace(Regex(_NUMBERS), f" {NUMBER} "),
     ])  # fmt: skip
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(_WORDS), "isolated"), pre_tokenizers.WhitespaceSplit()])
     made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=UNKNOWN, pad_token=PAD, eos_token=END, bos_token=BEGIN)

@@ -14,8 +14,9 @@ from toolscale.rollout.offering import ALIASES as EVERY_ALIAS
 ALIASES = EVERY_ALIAS[:4]
 """It knows four aliases: a task offers it four experts at most."""
 
-PAD, UNKNOWN, NUMBER, SPAN = "<pad>", "<unk>", "<number>", "<span>"
-"""`<number>` is any number, `<span>` what stands between backticks or quotation marks: the model sees that it is there, not what it says."""
+PAD, UNKNOWN, NUMBER, CODE, QUOTED = "<pad>", "<unk>", "<number>", "<code>", "<quoted>"
+"""`<number>` is any number, `<code>` what stands between backticks, `<quoted>` between quotation marks: the model sees that it is there, not what it
+says."""
 BEGIN, USER, TOOL, ASSISTANT, END = "<begin>", "<user>", "<tool>", "<assistant>", "<end>"
 LAST = "<last>"
 """As a message: what the last tool said is the final answer."""
@@ -40,6 +41,6 @@ def fact(alias: str, kind: str, level: int) -> str:
 def vocabulary() -> list[str]:
     """Return all words, in the order of their ids. Words of questions and wishes are in order of the alphabet."""
     facts = [fact(alias, kind, level) for alias in ALIASES for kind, levels in LEVELS.items() for level in range(levels)]
-    own = [PAD, UNKNOWN, NUMBER, SPAN, BEGIN, USER, TOOL, ASSISTANT, END, LAST, RESULT, ERROR, *BASIC, *ALIASES, *PROBES, *ANSWERS]
+    own = [PAD, UNKNOWN, NUMBER, CODE, QUOTED, BEGIN, USER, TOOL, ASSISTANT, END, LAST, RESULT, ERROR, *BASIC, *ALIASES, *PROBES, *ANSWERS]
     read = sorted({word.lower() for word in (*QUESTIONS, *WISHES, "do", "not", "use", "that", "is", "allowed", *":.,?")})
     return list(dict.fromkeys([*own, *facts, *read]))

@@ -1,0 +1,220 @@
+"""The tiny model: its words, its codec, the base model that is committed, and the exact ground on which it is measured."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from toolscale.basic_tools import open_basic_tools
+from toolscale.basic_tools.settings import BasicToolSettings, LocalSearchSettings
+from toolscale.questions import question, write_corpus
+from toolscale.questions.grade import grade_answer
+from toolscale.reward import absolute_reward, figures_of
+from toolscale.rollout import Turn, run_rollouts
+from training.config import read_config
+from training.data import open_work
+from training.evaluate import THRIFTY, Ground, check, load, question_ground
+from training.scoring import task_references
+from training.tiny.base import Packer, examine, words_of
+from training.tiny.board import one_hot
+from training.tiny.codec import TinyCodec, answering_sentence
+from training.tiny.exact import own_figures, prompt_ids
+from training.tiny.probes import Texts
+from training.tiny.tokenizer import make_tokenizer
+from training.tiny.words import ALIASES, fact, vocabulary
+
+ROOT = Path(__file__).parents[2]
+BASE = ROOT / "training" / "tiny" / "base"
+EXPERT_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "call_expert",
+        "description": f"Ask an expert.\nExperts:\n{fact('expert-1', 'mathematics', 7)} {fact('expert-1', 'price', 3)}",
+        "parameters": {"type": "object", "properties": {"expert": {}, "question": {}, "final": {}}},
+    },
+}
+PYTHON_TOOL = {"type": "function", "function": {"name": "python", "description": "", "parameters": {}}}
+ASKED = [
+    {"role": "system", "content": "not read"},
+    {"role": "user", "content": "What is `17 * 23`?\n\nI care above all about cost."},
+]
+
+
+@pytest.fixture(scope="module")
+def codec() -> TinyCodec:
+    return TinyCodec(make_tokenizer())
+
+
+@pytest.fixture(scope="module")
+def ground() -> Ground:
+    return question_ground(tiny(), 256)
+
+
+def tiny():
+    return read_config(ROOT / "training" / "configs" / "tiny_cpu.yaml")
+
+
+def words(codec: TinyCodec, ids: list[int]) -> str:
+    return " ".join(make_tokenizer().convert_ids_to_tokens(ids))
+
+
+def ids(*said: str) -> list[int]:
+    return [make_tokenizer().get_vocab()[word] for word in said]
+
+
+def test_a_prompt_is_facts_tools_and_the_user_s_words(codec: TinyCodec) -> None:
+    assert words(codec, codec.first(ASKED, [EXPERT_TOOL, PYTHON_TOOL])) == (
+        "<begin> expert-1.mathematics=7 expert-1.price=3 python <user> what is <code> ? i care above all about cost . <assistant>"
+    )
+
+
+def test_what_a_tool_said_is_only_whether_it_was_an_error(codec: TinyCodec) -> None:
+    assert words(codec, codec.next([{"role": "tool", "content": "391"}])) == "<tool> result <assistant>"
+    assert words(codec, codec.next([{"role": "tool", "content": '{"error":"down"}'}])) == "<tool> error <assistant>"
+
+
+def test_one_word_stands_for_a_call_of_an_expert(codec: TinyCodec) -> None:
+    message, malformed = codec.read(ids("expert-1"), ASKED, [EXPERT_TOOL])
+    assert malformed is None
+    assert message["tool_calls"][0]["function"]["name"] == "call_expert"
+    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"expert": "expert-1", "question": "What is `17 * 23`?", "final": True}
+
+
+def test_in_an_environment_an_expert_takes_over_and_is_asked_nothing(codec: TinyCodec) -> None:
+    tool = {"type": "function", "function": {"name": "call_expert", "description": "", "parameters": {"properties": {"expert": {}}}}}
+    message, _ = codec.read(ids("expert-2"), ASKED, [tool])
+    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"expert": "expert-2"}
+
+
+def test_the_interpreter_gets_the_code_and_its_result_is_the_answer(codec: TinyCodec) -> None:
+    message, malformed = codec.read(ids("python"), ASKED, [PYTHON_TOOL])
+    assert (json.loads(message["tool_calls"][0]["function"]["arguments"]), malformed) == ({"code": "17 * 23"}, None)
+    answer, malformed = codec.read(ids("<last>"), [*ASKED, {"role": "tool", "content": "391\n"}], [PYTHON_TOOL])
+    assert (answer, malformed) == ({"role": "assistant", "content": "391"}, None)
+
+
+@pytest.mark.parametrize("said", [("local_search",), ("<last>",), ("cost",), ("expert-1", "expert-1"), ()])
+def test_what_cannot_be_used_is_malformed(codec: TinyCodec, said: tuple[str, ...]) -> None:
+    message, malformed = codec.read(ids(*said), ASKED, [EXPERT_TOOL])
+    assert message == {"role": "assistant", "content": " ".join(said)}
+    assert malformed is not None
+
+
+@pytest.mark.parametrize("said", ["expert-3", "python", "local_search"])
+def test_what_is_read_is_written_the_same(codec: TinyCodec, said: str) -> None:
+    asked = [{"role": "user", "content": 'Look up `1` in "Felimford".'}]
+    message, _ = codec.read(ids(said), asked, [EXPERT_TOOL])
+    assert codec.write(message) == ids(said, "<end>")
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_answer_is_read_out_of_what_search_found(tmp_path: Path, split: str) -> None:
+    write_corpus(tmp_path)
+    wrong = []
+    with open_basic_tools(BasicToolSettings(python=None, local_search=LocalSearchSettings(corpus=str(tmp_path)))) as tools:
+        for number in range(120):
+            asked = question(number, 7, split, ("lookup",))
+            found = asyncio.run(tools["local_search"].call({"query": asked.lookup}))
+            if not grade_answer(asked, answering_sentence(asked.text, found.content))[0]:
+                wrong.append(asked.text)
+    assert wrong == []
+
+
+def test_the_committed_tokenizer_is_the_one_that_is_made() -> None:
+    assert json.loads((BASE / "tokenizer.json").read_text())["model"]["vocab"] == {word: place for place, word in enumerate(vocabulary())}
+    assert TinyCodec.load(str(BASE)).first(ASKED, [EXPERT_TOOL]) == TinyCodec(make_tokenizer()).first(ASKED, [EXPERT_TOOL])
+
+
+def test_the_base_model_is_small_and_reads() -> None:
+    assert (BASE / "model.safetensors").stat().st_size < 2_000_000
+    tokenizer = make_tokenizer()
+    texts = Texts(lambda text: words_of(tokenizer, text), "train", 400, 12345)
+    found = examine(load(BASE), Packer(tokenizer.get_vocab()), texts, 1, sheets=100)
+    assert min(found.values()) >= 0.93, found
+
+
+def test_the_base_model_prefers_nothing(ground: Ground) -> None:
+    untrained = ground.play(load(BASE), "untrained", temperature=1.0)
+    table = ground.baselines()
+    assert abs(untrained.utility.mean() - table["random"].utility.mean()) < 0.1
+
+
+def test_the_check_is_failed_by_who_does_not_weigh(ground: Ground) -> None:
+    untrained, thrifty = ground.play(load(BASE), "untrained"), ground.wishing(THRIFTY)
+    before, table, saving = thrifty.play(load(BASE), "untrained"), ground.baselines(), thrifty.baselines()
+    passed = {name: check(untrained, table[name], before, saving[name]).passed for name in table}
+    assert passed == {name: name == "optimum" for name in table}
+    assert not check(untrained, untrained, before, before).passed
+
+
+def test_a_ground_is_the_same_twice() -> None:
+    one, other = question_ground(tiny(), 20), question_ground(tiny(), 20)
+    assert one.board.tasks == other.board.tasks
+    assert (one.board.costs == other.board.costs).all()
+
+
+class Told:
+    """A policy that writes the word it is told for each task, and `<last>` after a result, as the tiny model would."""
+
+    name = "told"
+
+    def __init__(self, ground: Ground, chosen: dict[str, str]) -> None:
+        self.ground, self.chosen, self.price = ground, chosen, ground.price
+
+    def session(self, task: Any, messages: list, tools: list, sample: int) -> ToldSession:
+        return ToldSession(self, task, messages, tools)
+
+
+class ToldSession:
+    def __init__(self, policy: Told, task: Any, messages: list, tools: list) -> None:
+        self.policy, self.task, self.conversation, self.tools = policy, task, list(messages), tools
+        self.read = len(policy.ground.codec.first(messages, tools)) - 5
+
+    async def turn(self, observations: Any) -> Turn:
+        self.conversation += observations
+        self.read += 5
+        word = "<last>" if observations else self.policy.chosen[self.task.id]
+        message, malformed = self.policy.ground.codec.read(ids(word), self.conversation, self.tools)
+        return Turn(message, malformed, self.read, 2, 2 * self.policy.ground.seconds_per_token)
+
+    def trace(self) -> None:
+        return None
+
+
+def test_the_board_says_what_the_rollout_loop_finds(ground: Ground) -> None:
+    """The best choices, carried out by the real loop with the real tools, are worth what was expected, within four standard errors."""
+    tasks, actions = ground.board.tasks, ground.board.actions
+    best = one_hot(ground.board, ground.board.utilities(*ground.own())).argmax(axis=1)
+    policy = Told(ground, {task.id: actions[place] for task, place in zip(tasks, best, strict=True)})
+    settings = tiny().data
+    work = open_work(settings.model_copy(update={"mixture": {"arithmetic": 1.0}}))
+
+    async def run() -> list:
+        with work.held:
+            async with work.bench:
+                return await run_rollouts(tasks, policy, work.bench, 8)
+
+    groups = asyncio.run(run())
+    stopped = [rollout for group in groups for rollout in group if rollout.stop != "answered"]
+    assert [rollout.messages for rollout in stopped] == []
+    found = np.array([
+        np.mean([absolute_reward(figures_of(each), task.preference, task_references(task, work.experts)) for each in group])
+        for task, group in zip(tasks, groups, strict=True)
+    ])  # fmt: skip
+    apart = found - ground.baselines()["optimum"].utility
+    assert abs(apart.mean()) < 4 * apart.std() / np.sqrt(len(apart))
+
+
+def test_own_tokens_are_charged_for_each_turn(ground: Ground) -> None:
+    lengths = np.array([len(prompt_ids(ground.codec, task)) for task in ground.board.tasks])
+    cost, seconds = own_figures(ground.board, lengths, replace(ground).price, 0.01)
+    python, expert = ground.board.actions.index("python"), ground.board.actions.index(ALIASES[0])
+    assert cost[0, expert] == pytest.approx((lengths[0] * 0.2 + 2 * 0.2) / 1e6)
+    assert cost[0, python] == pytest.approx(((2 * lengths[0] + 5) * 0.2 + 4 * 0.2) / 1e6)
+    assert (seconds[0, expert], seconds[0, python]) == (0.02, 0.04)

@@ -1,0 +1,110 @@
+"""The experiments of docs/results: what training gains, which reward gains it, how it follows wishes, and what is left with unseen experts.
+
+    python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--steps N]
+
+Twelve runs of the tiny configuration, two at a time, and their evaluation. A run that is done is not made again.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from rich.console import Console
+
+from toolscale.errors import TrainingError
+from training.config import Config, read_config
+from training.evaluate import ACCURATE, load, question_ground, rows_of
+from training.results import Finding, frontier_of, write_results
+from training.starting import run_command, write_json
+from training.train import with_data
+
+CONFIG = Path("training/configs/tiny_cpu.yaml")
+KINDS = ("absolute", "outcome", "efficiency", "paper")
+"""Rewards that are compared: the full one, the outcome alone, outcome with fixed weights of cost and latency, and the paper's."""
+AT_ONCE = 2
+HELD_OUT = {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"}
+FRONTIER_TASKS = 512
+
+
+def variant(config: Config, kind: str, seed: int) -> Config:
+    """The configuration of one run."""
+    data = config.data.model_copy(update={"seed": seed})
+    return config.model_copy(update={"seed": seed, "data": data, "reward": config.reward.model_copy(update={"kind": kind})})
+
+
+def train_all(configs: dict[str, Config], work: Path, console: Console) -> None:
+    """Train what is not trained yet, AT_ONCE runs at a time, each on one core."""
+
+    def one(name: str) -> None:
+        out = work / name
+        if (out / "done.json").exists():
+            return
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "wanted.yaml").write_text(yaml.safe_dump(configs[name].model_dump(mode="json"), sort_keys=False), encoding="utf-8")
+        command = [sys.executable, "-m", "training.grpo", str(out / "wanted.yaml"), "--out", str(out)]
+        with (out / "log.txt").open("w") as log:
+            ended = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
+        if ended.returncode:
+            raise TrainingError(f"{name} ended with {ended.returncode}; see {out / 'log.txt'}")
+        console.print(f"trained {name}")
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        list(pool.map(one, configs))
+
+
+def measure(config: Config, model: Path, *, full: bool) -> dict[str, Any]:
+    """Measure one trained model. `full`: also with unseen experts and words, for users who only want a right answer, and along the frontier."""
+    trained = load(model)
+    ground = question_ground(config)
+    results = {"trained": ground.play(trained, "trained"), **ground.baselines()}
+    found: dict[str, Any] = {"a": rows_of(results)}
+    if not full:
+        return found
+    before = load(config.model.path)
+    found["a"] = rows_of({"untrained": ground.play(before, "untrained"), **results})
+    for name, data in (("d", HELD_OUT), ("wording", {"wording": "test"})):
+        other = question_ground(config, **data)
+        found[name] = rows_of({"untrained": other.play(before, "untrained"), "trained": other.play(trained, "trained"), **other.baselines()})
+    accurate = ground.wishing(ACCURATE)
+    found["accurate"] = rows_of({"trained": accurate.play(trained, "trained"), **accurate.baselines()})
+    found["c"] = frontier_of(question_ground(config, FRONTIER_TASKS), trained)
+    return found
+
+
+def measure_all(configs: dict[str, Config], work: Path, console: Console) -> dict[str, dict[str, Any]]:
+    """Measure each run, in its own folder, once."""
+    found = {}
+    for name, config in configs.items():
+        found[name] = measure(config, work / name / "model", full=name.startswith("absolute"))
+        write_json(work / name / "measured.json", found[name])
+        console.print(f"measured {name}")
+    return found
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.option("--out", type=click.Path(path_type=Path), default=Path("docs/results"), show_default=True)
+@click.option("--work", type=click.Path(path_type=Path), default=Path("var/experiments"), show_default=True, help="Where runs are kept.")
+@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--steps", type=click.IntRange(1), help="Instead of those of the configuration: for a trial.")
+def command(out: Path, work: Path, seeds: int, steps: int | None) -> None:
+    """Train and measure all variants, and write tables and plots."""
+    console = Console()
+    config: Config = read_config(CONFIG)
+    config = with_data(config if steps is None else config.model_copy(update={"steps": steps}), work, None)
+    configs = {f"{kind}-{seed}": variant(config, kind, seed) for kind in KINDS for seed in range(seeds)}
+    train_all(configs, work, console)
+    findings: Sequence[Finding] = write_results(out, measure_all(configs, work, console), config)
+    for finding in findings:
+        console.print(f"{'reached' if finding.reached else 'NOT reached'}: {finding.words}")
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command, "python -m training.experiments"))

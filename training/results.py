@@ -1,0 +1,152 @@
+"""From measurements to docs/results: figures.json, a page of tables, and plots. Means over seeds with 95 % intervals of Student's t."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from scipy import stats
+
+from toolscale.preferences import LEVELS
+from training.config import Config
+from training.evaluate import Ground
+from training.starting import write_json
+
+FIGURES = ("utility", "share", "right", "cost_usd", "latency_s", "best")
+Measured = Mapping[str, Mapping[str, Any]]
+"""Name of a run, `kind-seed` -> what `experiments.measure` found."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One promise, and whether it is kept."""
+
+    words: str
+    reached: bool
+
+
+def frontier_of(ground: Ground, model: torch.nn.Module) -> list[dict[str, float]]:
+    """Return what a model and the optimum get for each weight of cost and of latency, where a right answer weighs 1."""
+    points = []
+    for cost, latency in itertools.product(LEVELS, LEVELS):
+        wished = ground.wishing({"outcome": 1.0, "cost": cost, "latency": latency})
+        found = {"trained": wished.play(model, "trained"), "optimum": wished.baselines()["optimum"]}
+        means = {f"{name}_{figure}": value for name, result in found.items() for figure, value in result.means().items()}
+        points.append({"cost_weight": cost, "latency_weight": latency, **means})
+    return points
+
+
+def spearman(points: Sequence[Mapping[str, float]]) -> float:
+    """Return Spearman's rank correlation of the weight of cost and the dollars that are spent, averaged over the weights of latency."""
+    spent = [np.mean([point["trained_cost_usd"] for point in points if point["cost_weight"] == level]) for level in LEVELS]
+    return float(stats.spearmanr(LEVELS, spent).statistic)
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the half width of its 95 % interval (Student's t); no width for a single value."""
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return mean, 0.0
+    return mean, float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return policy -> figure -> (mean, half width), over the seeds of one kind of reward."""
+    tables = [found[table] for name, found in sorted(measured.items()) if name.rpartition("-")[0] == kind]
+    policies = [row["policy"] for row in tables[0]]
+    rows = {policy: [row for each in tables for row in each if row["policy"] == policy] for policy in policies}
+    return {policy: {figure: interval([row[figure] for row in found]) for figure in FIGURES} for policy, found in rows.items()}
+
+
+def findings_of(measured: Measured) -> list[Finding]:
+    """Return the promises, each with its figures."""
+    a, d, accurate = (over_seeds(measured, "absolute", table) for table in ("a", "d", "accurate"))
+    share, best = a["trained"]["share"][0], a["trained"]["best"][0]
+    unseen = d["trained"]["share"][0]
+    right, strongest = accurate["trained"]["right"][0], accurate["always strongest"]["right"][0]
+    ranks = [spearman(found["c"]) for name, found in sorted(measured.items()) if "c" in found]
+    return [
+        Finding(f"(a) {share:.1%} of the way from random to the optimum (wanted: 95 %)", share >= 0.95),
+        Finding(f"(a) the optimum's choice in {best:.1%} of the tasks (wanted: 80 %)", best >= 0.8),
+        Finding(f"(a) for users who only want a right answer {right:.1%} right; always the strongest: {strongest:.1%}", right >= strongest),
+        Finding(f"(c) Spearman of spending and the weight of cost: {', '.join(f'{rank:.2f}' for rank in ranks)} (wanted: -0.9)", max(ranks) <= -0.9),
+        Finding(f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %)", unseen >= 0.9 * share),
+    ]
+
+
+def write_results(out: Path, measured: Measured, config: Config) -> list[Finding]:
+    """Write figures.json, README.md and the plots; return the findings."""
+    out.mkdir(parents=True, exist_ok=True)
+    findings = findings_of(measured)
+    kinds = list(dict.fromkeys(name.rpartition("-")[0] for name in measured))
+    seeds = len(measured) // len(kinds)
+    tables = {table: over_seeds(measured, "absolute", table) for table in ("a", "d", "wording", "accurate")}
+    rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds}
+    write_json(out / "figures.json", {"seeds": seeds, "steps": config.steps, "tables": tables, "rewards": rewards, "runs": measured})
+    templates = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True)
+    page = templates.get_template("results.md.jinja").render(
+        findings=findings, tables=tables, rewards=rewards, seeds=seeds, steps=config.steps, points=measured["absolute-0"]["c"], level=LEVELS
+    )
+    (out / "README.md").write_text(page, encoding="utf-8")
+    draw_policies(out / "policies.png", tables["a"])
+    draw_frontier(out / "frontier.png", [found["c"] for name, found in sorted(measured.items()) if "c" in found])
+    return findings
+
+
+def draw_policies(path: Path, table: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
+    """Accuracy against cost, one mark a policy."""
+    pyplot = _pyplot()
+    figure, panel = pyplot.subplots(figsize=(8, 5), constrained_layout=True)
+    for policy, row in table.items():
+        x, y = 100 * row["cost_usd"][0], 100 * row["right"][0]
+        panel.errorbar(x, y, xerr=100 * row["cost_usd"][1], yerr=100 * row["right"][1], marker="o", markersize=9, linestyle="none")
+        panel.annotate(f"{policy} (U {row['utility'][0]:.2f})", (x, y), textcoords="offset points", xytext=(8, 6))
+    panel.set_xscale("log")
+    panel.margins(x=0.25)
+    panel.set_xlabel("cents per task (logarithmic)")
+    panel.set_ylabel("right answers, %")
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def draw_frontier(path: Path, runs: Sequence[Sequence[Mapping[str, float]]]) -> None:
+    """What one model spends and gets for users of different wishes, beside the optimum for each of them."""
+    pyplot = _pyplot()
+    figure, panels = pyplot.subplots(1, 2, figsize=(12, 5), constrained_layout=True)
+    for number, points in enumerate(runs):
+        still = [point for point in points if point["latency_weight"] == 0]
+        panels[0].plot([100 * p["trained_cost_usd"] for p in still], [100 * p["trained_right"] for p in still], "o-", label=f"trained, seed {number}")
+        spent = [100 * float(np.mean([p["trained_cost_usd"] for p in points if p["cost_weight"] == level])) for level in LEVELS]
+        panels[1].plot(LEVELS, spent, "o-", label=f"trained, seed {number}")
+    still = [point for point in runs[0] if point["latency_weight"] == 0]
+    panels[0].plot([100 * p["optimum_cost_usd"] for p in still], [100 * p["optimum_right"] for p in still], "k--", label="optimum")
+    spent = [100 * float(np.mean([p["optimum_cost_usd"] for p in runs[0] if p["cost_weight"] == level])) for level in LEVELS]
+    panels[1].plot(LEVELS, spent, "k--", label="optimum")
+    panels[0].set(xscale="log", xlabel="cents per task (logarithmic)", ylabel="right answers, %", title="weights of cost from 0 to 1, of latency 0")
+    panels[1].set(yscale="log", xlabel="weight of cost", ylabel="cents per task (logarithmic)", title="mean over the weights of latency")
+    for panel in panels:
+        panel.legend()
+    figure.savefig(path, dpi=110, metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def _pyplot() -> Any:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def read_figures(out: Path) -> dict[str, Any]:
+    """Return figures.json of docs/results."""
+    found: dict[str, Any] = json.loads((out / "figures.json").read_text(encoding="utf-8"))
+    return found
