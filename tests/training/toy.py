@@ -31,7 +31,9 @@ class ToyCodec:
     def next(self, observations: Sequence[Mapping[str, Any]]) -> list[int]:
         return [2 + len(observations) % 4, 5, 2]
 
-    def read(self, ids: Sequence[int]) -> tuple[dict[str, Any], str | None]:
+    def read(
+        self, ids: Sequence[int], conversation: Sequence[Mapping[str, Any]] = (), tools: Sequence[Mapping[str, Any]] = ()
+    ) -> tuple[dict[str, Any], str | None]:
         words = list(ids)
         if not words:
             return {"role": "assistant", "content": ""}, "Nothing was written."
