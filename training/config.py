@@ -167,6 +167,10 @@ class DataSettings(Settings):
     """Domain -> tasks of a dataset that `training.train` makes beside the run, where no dataset is given."""
     wording: Literal["train", "test"] = "train"
     """Whose words questions and wishes are put in. Some ways of saying a thing are kept for the test split."""
+    questions: tuple[str, ...] = ()
+    """Parquet files such as GeneralThought's, with the columns question and reference_answer; toolscale/questions/parquet.py says what is read."""
+    questions_share: float = Field(default=0.5, ge=0, le=1)
+    """How often a question is one of these files where they have its category; else it is generated."""
     seed: int = 0
     catalogue: str = "experts/paper.yaml"
     """The experts that can be offered."""
