@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from toolscale.basic_tools import BasicToolSettings
 from toolscale.canonical import content_hash
@@ -77,6 +78,14 @@ class VllmSettings(Settings):
     """A free port of this machine on which trainer and server meet to hand over weights."""
     update: Literal["nccl", "none"] = "nccl"
     """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that for long."""
+
+    @model_validator(mode="after")
+    def _no_secret(self) -> VllmSettings:
+        """The address stands in config.yaml and in errors."""
+        parts = urlsplit(self.base_url)
+        if parts.username or parts.password or parts.query:
+            raise ValueError("base_url holds a user, a password or a query; leave only the address, and name the key's variable in api_key_env")
+        return self
 
 
 class LossSettings(Settings):

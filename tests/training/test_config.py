@@ -31,6 +31,8 @@ def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(ROOT)
     config = read_config(path, kind_of(path))
     assert read_deepspeed(config)["zero_optimization"]["stage"] in (2, 3)
+    if isinstance(config, Config) and config.data.mixture.get("lookup"):
+        assert config.data.basic_tools.local_search is not None  # nobody knows the answers without searching
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,7 @@ def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch
         ({"rollout": {"samples": 1}}, "rollout.samples: input should be greater than or equal to 2, not 1; correct it;"),
         ({"steps": None}, "steps: input should be a valid integer, not None; correct it;"),
         ({"vllm": {}}, "vllm.base_url: is missing; add it"),
+        ({"vllm": {"base_url": "http://me:s3cret@host"}}, "vllm: base_url holds a user, a password or a query; leave only the address, and"),
         ({"data": None}, "data: input should be a valid dictionary or instance of DataSettings, not None; correct it;"),
     ],
 )
@@ -51,7 +54,7 @@ def test_what_is_wrong_is_told_in_one_line(change: dict[str, object], told: str,
     with pytest.raises(SpecError) as error:
         read_config(path)
     assert str(error.value).startswith(f"{path}: {told}")
-    assert "\n" not in str(error.value)
+    assert "\n" not in str(error.value) and "s3cret" not in str(error.value)
 
 
 @pytest.mark.parametrize(("text", "told"), [("a: [", "is not YAML: "), ("- 1", "has no keys; "), (None, "cannot be read (No such file")])
