@@ -117,9 +117,13 @@ def run_toy(config: Path, out: Path, stop_at: int | None = None) -> dict[str, An
 
     from training.config import read_config
     from training.grpo import run
+    from training.starting import write_done
 
     torch.set_num_threads(1)
-    return asyncio.run(run(read_config(config), out, toy_work(stop_at), ToyCodec()))
+    done = asyncio.run(run(read_config(config), out, toy_work(stop_at), ToyCodec()))
+    if done:  # the first rank, as the command does
+        write_done(out, done)
+    return done
 
 
 if __name__ == "__main__":
