@@ -10,7 +10,8 @@ from toolscale.rollout.calls import read_arguments
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"amount": 1e999}', "1e999 is too large a number"), ('{"to": [-1e999]}', "-1e999 is too large a number"), ('{"amount": NaN}', "NaN is not JSON"),
+        ('{"amount": 1e999}', "1e999 is too large a number"), ('{"to": [-1e999]}', "-1e999 is too large a number"),
+        ('{"amount": NaN}', "NaN is not JSON"),
         ('{"id": "a", "id": "b"}', "a key stands twice"), ('{"in": {"id": 1, "id": 2}}', "a key stands twice"),
     ],
 )  # fmt: skip
