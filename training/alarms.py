@@ -45,7 +45,8 @@ class Alarms:
         if any(figures["groups_kept"] for figures in self._last):
             return None
         steps = len(self._last)
-        return f"no group of rollouts passed the filters in {steps} steps, so nothing is learned; lower reward.least_std or change the tasks"
+        remedy = "lower reward.least_std, see what the model writes (malformed), or change the tasks"
+        return f"no group of rollouts passed the filters in {steps} steps, so nothing is learned; {remedy}"
 
     def _flat_reward(self) -> str | None:
         if any(figures["reward_std"] > 0 for figures in self._last):

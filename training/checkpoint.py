@@ -11,6 +11,7 @@ import os
 import random
 import shutil
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy
@@ -84,7 +85,7 @@ def load(path: Path, engine: Engine) -> dict[str, Any]:
     try:
         state: dict[str, Any] = json.loads((path / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise StorageError(f"{path / STATE}: cannot be read ({error}); remove this checkpoint, the one before is used then") from error
+        raise StorageError(_broken(path, str(error))) from error
     if state["world_size"] != world_size():
         raise UsageError(f"{path}: was written by {state['world_size']} processes, and {world_size()} run now; start as many")
     shapes = engine.shapes()
@@ -95,14 +96,23 @@ def load(path: Path, engine: Engine) -> dict[str, Any]:
             f"{path}: is of another architecture: {name} has the shape {state['shapes'].get(name)} there and {shapes.get(name)} in the model; "
             "name the model that the run began with, or another folder"
         )
-    engine.deepspeed.load_checkpoint(str(path), tag=TAG)
-    generators = torch.load(path / f"generators-{rank()}.pt", weights_only=False)
+    try:
+        loaded, _ = engine.deepspeed.load_checkpoint(str(path), tag=TAG)
+        generators = torch.load(path / f"generators-{rank()}.pt", weights_only=False)
+    except (AssertionError, EOFError, KeyError, OSError, RuntimeError, UnpicklingError) as error:  # files that are missing, short or changed
+        raise StorageError(_broken(path, " ".join(str(error).split())[:200] or type(error).__name__)) from error
+    if loaded is None:  # DeepSpeed only warns then, and the run would go on from the first model
+        raise StorageError(_broken(path, "DeepSpeed found nothing in it"))
     random.setstate(generators["python"])
     numpy.random.set_state(generators["numpy"])
     torch.set_rng_state(generators["torch"])
     if torch.cuda.is_available():
         torch.cuda.set_rng_state(generators["cuda"])
     return state
+
+
+def _broken(path: Path, reason: str) -> str:
+    return f"{path}: cannot be read ({reason}); remove this checkpoint, the one before is used then"
 
 
 def _generators() -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from toolscale.basic_tools import BasicToolSettings
 from toolscale.canonical import content_hash
@@ -77,6 +78,14 @@ class VllmSettings(Settings):
     """A free port of this machine on which trainer and server meet to hand over weights."""
     update: Literal["nccl", "none"] = "nccl"
     """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that for long."""
+
+    @model_validator(mode="after")
+    def _no_secret(self) -> VllmSettings:
+        """The address stands in config.yaml and in errors."""
+        parts = urlsplit(self.base_url)
+        if parts.username or parts.password or parts.query:
+            raise ValueError("base_url holds a user, a password or a query; leave only the address, and name the key's variable in api_key_env")
+        return self
 
 
 class LossSettings(Settings):
@@ -167,6 +176,10 @@ class DataSettings(Settings):
     """Domain -> tasks of a dataset that `training.train` makes beside the run, where no dataset is given."""
     wording: Literal["train", "test"] = "train"
     """Whose words questions and wishes are put in. Some ways of saying a thing are kept for the test split."""
+    questions: tuple[str, ...] = ()
+    """Parquet files such as GeneralThought's, with the columns question and reference_answer; toolscale/questions/parquet.py says what is read."""
+    questions_share: float = Field(default=0.5, ge=0, le=1)
+    """How often a question is one of these files where they have its category; else it is generated."""
     seed: int = 0
     catalogue: str = "experts/paper.yaml"
     """The experts that can be offered."""

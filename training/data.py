@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import random
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
+from zlib import crc32
 
 from toolscale.basic_tools import open_basic_tools
 from toolscale.basic_tools.settings import BasicToolSettings
@@ -21,8 +24,10 @@ from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.experts import make_expert
 from toolscale.preferences.drawing import Split
 from toolscale.questions import question, write_corpus
+from toolscale.questions.parquet import load_questions
 from toolscale.records import Catalogue, ExpertSpec, PriceList, Question, RolloutTask, Task
 from toolscale.rollout import Bench, Domain, Offering, TaskSource
+from toolscale.rollout.offering import DrawQuestion
 from training.config import DataSettings
 
 LIBRARY = "library"
@@ -75,7 +80,7 @@ def rollout_source(
         basic_tools=tuple(configured if basic is None else basic), basic_share=settings.basic_share, denied_share=settings.denied_share,
         wish_share=settings.wish_share, limits=settings.limits,
     )  # fmt: skip
-    return TaskSource(offering, settings.wording, settings.seed, mixture, draw_question, tasks)
+    return TaskSource(offering, settings.wording, settings.seed, mixture, question_source(settings), tasks)
 
 
 def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSettings:
@@ -91,6 +96,29 @@ def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSetti
 def draw_question(category: str, split: Split, seed: int, number: int) -> Question:
     """Question `number` of one category."""
     return question(number, seed, split, (category,))
+
+
+def question_source(settings: DataSettings) -> DrawQuestion:
+    """Generated questions, and those of the Parquet files in their share. One in five of a file is held out, by a checksum of its text.
+
+    Raises DatasetError for a file that cannot be read, UsageError if none of its questions can be checked.
+    """
+    if not settings.questions:
+        return draw_question
+    found, counts = load_questions([Path(name) for name in settings.questions], settings.seed)
+    if not found:
+        raise UsageError(f"data.questions: none of {counts.rows} rows can be checked; name files with short answers, or remove the key")
+    logging.getLogger("training").info("data.questions: %s", counts)
+    pools: dict[tuple[str, Split], list[Question]] = {}
+    for each in found:
+        pools.setdefault((each.category, "train" if crc32(each.text.encode()) % 5 else "test"), []).append(each)
+
+    def draw(category: str, split: Split, seed: int, number: int) -> Question:
+        rng = random.Random(f"loaded:{category}:{split}:{seed}:{number}")
+        pool = pools.get((category, split))
+        return rng.choice(pool) if pool and rng.random() < settings.questions_share else draw_question(category, split, seed, number)
+
+    return draw
 
 
 def open_domains(datasets: Sequence[str], split: Split = "train") -> tuple[list[Task], dict[str, Domain]]:

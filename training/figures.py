@@ -28,17 +28,16 @@ def describe(
         "right": sum(rollout.right for rollout in rollouts), "cost_usd": sum(rollout.cost_usd for rollout in rollouts),
         "latency_s": sum(rollout.latency_s for rollout in rollouts), "malformed": sum(rollout.malformed > 0 for rollout in rollouts),
         "failed": sum(rollout.stop == "failed" for rollout in rollouts), "turns": sum(charge.kind == "orchestrator" for charge in charges),
-        "groups": counts.groups, "dropped": counts.homogeneous_groups, "samples_kept": counts.kept, "cut": policy.take_cut(),
+        "groups": counts.groups, "groups_kept": len({each.group for each in scored.selected}), "samples_kept": counts.kept, "cut": policy.take_cut(),
         "tokens": sum(charge.output_tokens for charge in charges if charge.kind == "orchestrator"),
         "offered": sum(len(task.experts) + len(task.basic_tools) for task in tasks) / max(1, len(tasks)) / world_size(),
     })  # fmt: skip
     many = max(1.0, sums["rollouts"])
     means = {name: sums[name] / many for name in ("reward", "right", "cost_usd", "latency_s", "malformed", "failed")}
-    whole = {name: int(sums[name]) for name in ("groups", "samples_kept", "turns", "cut", "tokens")}
+    whole = {name: int(sums[name]) for name in ("groups", "groups_kept", "samples_kept", "turns", "cut", "tokens")}
     spread = math.sqrt(max(0.0, sums["squares"] / many - means["reward"] ** 2))
     spread = 0.0 if spread < 1e-7 else spread  # what is left of equal rewards after rounding
-    kept = int(sums["groups"] - sums["dropped"])
-    return {**means, "reward_std": spread, **whole, "groups_kept": kept, "offered": sums["offered"], "calls": count_calls(tasks, groups, names)}
+    return {**means, "reward_std": spread, **whole, "offered": sums["offered"], "calls": count_calls(tasks, groups, names)}
 
 
 def count_calls(tasks: Sequence[RolloutTask], groups: Sequence[Sequence[Rollout]], names: Sequence[str]) -> dict[str, int]:

@@ -305,3 +305,18 @@ def test_every_process_draws_the_same() -> None:
     ]
     assert written[0] == written[1]
     assert written[0].count("\n") == 360
+
+
+def test_nobody_at_all_is_never_one_of_the_groups_that_are_counted() -> None:
+    for drawn in draws("reasoning", "guests"):  # readers differ on whether no guests are a group of guests
+        assert "At least one of" in drawn.slots["clues"] or "but not both" in drawn.slots["clues"]
+
+
+def test_who_says_or_says_whether_both_are_meant() -> None:
+    for drawn in draws("reasoning", "knights"):
+        assert drawn.slots["clues"].count("is lying, or") == drawn.slots["clues"].count("or both are")
+
+
+def test_a_quantity_that_goes_on_from_the_answer_is_wrong() -> None:
+    found = [drawn for drawn in draws("knowledge", "unit") if drawn.answer == "magnetic flux"]
+    assert found and all("magnetic flux density" in drawn.wrong for drawn in found)

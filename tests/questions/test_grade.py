@@ -24,6 +24,9 @@ SYMBOL = asked("What is the chemical symbol of helium?", "He", "word", "H", "Ne"
 CAPITAL = asked("What is the capital of Chad?", "N'Djamena", "word", "Bamako", "Berlin")
 CITY = asked("What is the capital of Brazil?", "Brasilia", "word", "Lima", "La Paz")
 FLUX = asked("What does the weber measure?", "magnetic flux", "word", "magnetic flux density", "force")
+IODINE = asked("Which chemical symbol does iodine have?", "I", "word", "In", "Be")
+CESIUM = asked("Which chemical symbol does caesium have?", "Cs", "word", "I", "In", "Al")
+WEIGHT = asked('How many grams does the "Selorlite 407" weigh?', "7908", "integer", "7254")
 CHOICE = asked("Which is a metal? A) iron B) sulfur", "A", "choice", "B", accepted=("iron",))
 
 
@@ -44,6 +47,9 @@ CHOICE = asked("Which is a metal? A) iron B) sulfur", "A", "choice", "B", accept
         (SYMBOL, "He"), (SYMBOL, "The symbol is He."), (CAPITAL, "N’Djamena"),
         (CITY, "Brasília"), (CITY, "It is Brasilia, in the federal district."),
         (FLUX, "It measures magnetic flux."), (CHOICE, "A"), (CHOICE, "A) iron"), (CHOICE, "iron"),
+        (IODINE, "I"), (IODINE, "The symbol is I."), (IODINE, "I is the symbol of iodine."), (IODINE, "It is 'I'."), (CESIUM, "I think it is Cs."),
+        (CESIUM, "In chemistry, caesium is Cs."), (CITY, "Brasilia, Brazil."), (CITY, "Brasilia, I think."), (CITY, "Brasilia and nothing else."),
+        (SMALL, "minus 21"), (SMALL, "The answer is minus twenty-one."), (WEIGHT, "It weighs 7908g."), (WEIGHT, "20000 minus 12092 = 7908"),
     ],
 )  # fmt: skip
 def test_right_answers(question: Question, text: str) -> None:
@@ -83,7 +89,13 @@ def test_right_answers(question: Question, text: str) -> None:
         (RACE, "Claras", "the answer does not say Clara"), (RACE, "Either Clara, I say.", "the answer is in doubt: 'either'"),
         (SYMBOL, "he", "the answer does not say He"),
         (SYMBOL, "I think he is right.", "the answer does not say He"), (SYMBOL, "Ne", "the answer says Ne"),
-        (CITY, "Rio, Bahia, Brasilia, Recife", "the answer is a list"), (FLUX, "magnetic flux density", "the answer says magnetic flux density"),
+        (CITY, "Rio, Bahia, Brasilia, Recife", "the answer gives something beside Brasilia"),
+        (CITY, "rio, bahia\nbrasilia\nrecife", "the answer is a list"),
+        (CITY, "The answer is Brasilia and Rio.", "the answer gives something beside Brasilia"),
+        (CITY, "Brasilia, Rio", "the answer gives something beside Brasilia"), (IODINE, "I could not find the answer.", "the answer does not say I"),
+        (IODINE, "I'm sorry, I have none.", "the answer does not say I"), (CESIUM, "The answer is Cs or As.", "the answer gives something beside Cs"),
+        (CHOICE, "A look at it tells nothing.", "the answer does not say A"),
+        (FLUX, "magnetic flux density", "the answer says magnetic flux density"),
         (CHOICE, "B", "the answer says B"), (CHOICE, "A or B", "the answer gives something beside A"),
     ],
 )  # fmt: skip

@@ -88,3 +88,12 @@ def test_what_is_no_parquet_is_told_in_one_line(tmp_path: Path) -> None:
     for each in (path, tmp_path / "missing.parquet", tmp_path):
         with pytest.raises(DatasetError, match=r"^[^\n]*: row 0: not a readable Parquet file: [^\n]+; get the file again$"):
             load_questions([each])
+
+
+@pytest.mark.parametrize("answer", ["B", "(B)", "B. dog", "(B) dog", "$B$"])
+def test_an_option_may_be_repeated_with_its_letter(answer: str, tmp_path: Path) -> None:
+    # `B. dog` was once taken for a name, and no reply was right.
+    row = {"question": "Which one barks?\n(A) cat\n(B) dog", "reference_answer": answer}
+    [one], counts = load_questions([written(tmp_path / "a.parquet", [row])])
+    assert (one.answer, one.answer_kind, one.wrong, counts.kept) == ("B", "choice", ("A",), 1)
+    assert grade_answer(one, "The answer is B.")[0]

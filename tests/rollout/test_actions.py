@@ -67,6 +67,8 @@ def test_references_are_the_dearest_and_the_slowest_answer() -> None:
     sage = CATALOGUE.experts[0]
     assert references(sums(), CATALOGUE) == (expected_cost(sage, sage.price, "arithmetic"), 8.0)
     assert references(sums(experts=()), CATALOGUE) == (0.01, 60.0)
+    free = tuple(offered.model_copy(update={"input_price": 0.0, "output_price": 0.0}) for offered in OFFERED)
+    assert references(sums(experts=free), CATALOGUE) == (0.01, 8.0)  # it was 0 once, and utilities were no numbers
     with pytest.raises(UsageError, match="offers the expert 'sage'; the catalogue 'None' does not have it"):
         references(sums(), CATALOGUE.model_copy(update={"title": "None", "experts": CATALOGUE.experts[1:]}))
 

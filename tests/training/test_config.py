@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from toy import make_toy
 
-from toolscale.errors import SpecError, UsageError
-from training.config import Config, OptimizerSettings, SftConfig, read_config
-from training.data import open_domains
+from toolscale.errors import DatasetError, SpecError, UsageError
+from training.config import Config, DataSettings, OptimizerSettings, SftConfig, read_config
+from training.data import draw_question, open_domains, question_source
 from training.engine import read_deepspeed
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
@@ -29,6 +31,8 @@ def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(ROOT)
     config = read_config(path, kind_of(path))
     assert read_deepspeed(config)["zero_optimization"]["stage"] in (2, 3)
+    if isinstance(config, Config) and config.data.mixture.get("lookup"):
+        assert config.data.basic_tools.local_search is not None  # nobody knows the answers without searching
 
 
 @pytest.mark.parametrize(
@@ -40,6 +44,7 @@ def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch
         ({"rollout": {"samples": 1}}, "rollout.samples: input should be greater than or equal to 2, not 1; correct it;"),
         ({"steps": None}, "steps: input should be a valid integer, not None; correct it;"),
         ({"vllm": {}}, "vllm.base_url: is missing; add it"),
+        ({"vllm": {"base_url": "http://me:s3cret@host"}}, "vllm: base_url holds a user, a password or a query; leave only the address, and"),
         ({"data": None}, "data: input should be a valid dictionary or instance of DataSettings, not None; correct it;"),
     ],
 )
@@ -49,7 +54,7 @@ def test_what_is_wrong_is_told_in_one_line(change: dict[str, object], told: str,
     with pytest.raises(SpecError) as error:
         read_config(path)
     assert str(error.value).startswith(f"{path}: {told}")
-    assert "\n" not in str(error.value)
+    assert "\n" not in str(error.value) and "s3cret" not in str(error.value)
 
 
 @pytest.mark.parametrize(("text", "told"), [("a: [", "is not YAML: "), ("- 1", "has no keys; "), (None, "cannot be read (No such file")])
@@ -105,6 +110,24 @@ def test_a_dataset_without_its_environment_is_refused(mock_dataset: Path, tmp_pa
     shutil.rmtree(tmp_path / "bare" / "environments")
     with pytest.raises(Exception, match=r"data.datasets: .* has tasks of 'mock' without their environment .* make or pull it whole"):
         open_domains([str(tmp_path / "bare")])
+
+
+def test_questions_of_parquet_files_come_in_their_share(tmp_path: Path) -> None:
+    rows = [{"question": f"How many are {number} and {number}?", "reference_answer": str(2 * number)} for number in range(100)]
+    path = tmp_path / "thoughts.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    draw = question_source(DataSettings(mixture={}, questions=(str(path),), questions_share=0.5))
+    drawn = {split: [draw("mathematics", split, 0, number) for number in range(400)] for split in ("train", "test")}  # type: ignore[arg-type]
+    loaded = {split: {one.text for one in found if one.source == path.name} for split, found in drawn.items()}
+    assert 150 < sum(one.source == path.name for one in drawn["train"]) < 250
+    assert loaded["train"] and loaded["test"] and not loaded["train"] & loaded["test"]
+    assert draw("code", "train", 0, 7) == draw_question("code", "train", 0, 7)  # the file has none of this category
+    assert drawn["train"][7] == question_source(DataSettings(mixture={}, questions=(str(path),)))("mathematics", "train", 0, 7)
+    pq.write_table(pa.Table.from_pylist([{"question": "Prove it.", "reference_answer": "Let x be a number. Then so is x + 1."}]), path)
+    with pytest.raises(UsageError, match=r"data\.questions: none of 1 rows can be checked"):
+        question_source(DataSettings(mixture={}, questions=(str(path),)))
+    with pytest.raises(DatasetError, match=r"none\.parquet: row 0: not a readable Parquet file"):
+        question_source(DataSettings(mixture={}, questions=(str(tmp_path / "none.parquet"),)))
 
 
 def test_the_learning_rate_rises_and_falls_in_straight_lines() -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ import yaml
 from toy import ToyCodec, make_toy, run_toy, toy_work
 from transformers import AutoModelForCausalLM
 
-from toolscale.errors import TrainingError, UsageError
+from toolscale.errors import StorageError, TrainingError, UsageError
 from toolscale.rollout import run_rollouts
-from training.config import RolloutSettings
+from training.config import RolloutSettings, read_config
+from training.grpo import run
 from training.metrics import read_metrics
 from training.sampler import local_policy
 
@@ -152,6 +154,38 @@ def test_several_updates_on_one_batch_and_a_reference_model(tmp_path: Path) -> N
     lines = read_metrics(tmp_path / "out" / "metrics.jsonl")
     assert lines[0]["kl"] < lines[-1]["kl"]
     assert max(line["clipped"] for line in lines) > 0
+
+
+@pytest.mark.parametrize("left", ["no weights", "half of the weights", "no generators"])
+def test_a_checkpoint_that_lost_its_weights_is_refused(left: str, config: Path, unbroken: Path, tmp_path: Path) -> None:
+    # This once ended in a traceback of DeepSpeed's.
+    shutil.copytree(unbroken, tmp_path / "run")
+    last = tmp_path / "run" / "checkpoints" / "step-000006"
+    if left == "no weights":
+        shutil.rmtree(last / "deepspeed")
+    elif left == "half of the weights":
+        [weights] = (last / "deepspeed").glob("*model_states.pt")
+        os.truncate(weights, weights.stat().st_size // 2)
+    else:
+        (last / "generators-0.pt").unlink()
+    with pytest.raises(StorageError, match=r"step-000006: cannot be read .* remove this checkpoint, the one before is used then"):
+        run_toy(config, tmp_path / "run")
+
+
+class Mumbling(ToyCodec):
+    """Nothing that the model writes can be read."""
+
+    def read(self, ids: Sequence[int], *known: Any) -> tuple[dict[str, Any], str | None]:
+        return {"role": "assistant", "content": "?"}, "Nothing can be read."
+
+
+def test_groups_of_which_no_rollout_can_be_read_are_not_kept(tmp_path: Path) -> None:
+    # Their rewards differ, and still nothing is learned from them: every rollout was left out, and no alarm said so.
+    config = make_toy(tmp_path, steps=4, rollout={"output_price": 1000.0}, reward={"least_std": 0.0}, alarms={"window": 2})
+    with pytest.raises(TrainingError, match="alarm no_groups at step 1"):
+        asyncio.run(run(read_config(config), tmp_path / "out", toy_work(), Mumbling()))
+    lines = read_metrics(tmp_path / "out" / "metrics.jsonl")
+    assert [(line["groups_kept"], line["samples_kept"], line["reward_std"] > 0) for line in lines] == [(0, 0, True)] * 2
 
 
 def test_an_alarm_stops_the_run(tmp_path: Path) -> None:

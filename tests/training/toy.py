@@ -31,7 +31,9 @@ class ToyCodec:
     def next(self, observations: Sequence[Mapping[str, Any]]) -> list[int]:
         return [2 + len(observations) % 4, 5, 2]
 
-    def read(self, ids: Sequence[int]) -> tuple[dict[str, Any], str | None]:
+    def read(
+        self, ids: Sequence[int], conversation: Sequence[Mapping[str, Any]] = (), tools: Sequence[Mapping[str, Any]] = ()
+    ) -> tuple[dict[str, Any], str | None]:
         words = list(ids)
         if not words:
             return {"role": "assistant", "content": ""}, "Nothing was written."
@@ -115,9 +117,13 @@ def run_toy(config: Path, out: Path, stop_at: int | None = None) -> dict[str, An
 
     from training.config import read_config
     from training.grpo import run
+    from training.starting import write_done
 
     torch.set_num_threads(1)
-    return asyncio.run(run(read_config(config), out, toy_work(stop_at), ToyCodec()))
+    done = asyncio.run(run(read_config(config), out, toy_work(stop_at), ToyCodec()))
+    if done:  # the first rank, as the command does
+        write_done(out, done)
+    return done
 
 
 if __name__ == "__main__":

@@ -25,8 +25,9 @@ TOLERANCE = Fraction(1, 10**6)
 """How far a decimal may be off, relative to the answer."""
 
 _NUMBER = re.compile(
-    r"(?P<digits>(?<![\w.])(?<!\d,)[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s?/\s?\d+)?(?!\d|,\d{3}\b|[a-z]))"
-    rf"|\b(?P<words>{NUMBER_WORDS_PATTERN})\b"
+    r"(?P<minus>(?<!\d )(?<!\) )\bminus\s+)?(?:"
+    r"(?P<digits>(?<![\w.])(?<!\d,)[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s?/\s?\d+)?(?!\d|,\d{3}\b|(?!g\b)[a-z]))"
+    rf"|\b(?P<words>{NUMBER_WORDS_PATTERN})\b)"
 )
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
@@ -38,7 +39,7 @@ _CONCLUDED = re.compile(
     r"(?:^|(?<=[.!?\n]))\s*(?:so|therefore|thus|hence|consequently|in\s+conclusion|in\s+the\s+end|finally)\b,?\s+([^\n!?]{1,300})\Z", re.IGNORECASE
 )
 _EQUALS = re.compile(r"=\s*([^=\n]{1,80})\Z")
-_END = re.compile(r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|as|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE)
+_END = re.compile(r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|(?-i:as)|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
     r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|roughly|approximately|something\s+like|or\s+so|unless)\b", re.IGNORECASE,
@@ -47,6 +48,14 @@ _DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\bin
 _ASKED = re.compile(r"[^.!?\n]{0,200}\?")
 _OR = re.compile(r"(?:\bor|/)\s*$", re.IGNORECASE)
 _OTHERS = re.compile(r"\s*(?:,?\s*\bor\b|/|\\|;|\bvs\b|\|)\s*\S", re.IGNORECASE)
+_NAMES = r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*"
+_AND_MORE = re.compile(rf"(?:,\s*(?:and\s+)?(?P<name>{_NAMES})|,?\s+and\s+(?P<more>{_NAMES}|[a-z]+))\s*(?=[.!?,;\n]|$)")
+"""What stands after an answer and is one more: `Paris, Rome`, `Paris and Rome`."""
+_WORDS_TOO = frozenset(("I", "A", "Am", "As", "At", "Be", "He", "In", "No"))
+"""Letters and symbols of elements that are English words at the beginning of a sentence; `I` is one anywhere."""
+_MEANT = re.compile(r"\s*(?:$|[^\w\s']|'\W|\n|(?:is|stands?|means|or)\b)")
+"""What stands after such a letter or symbol if it is not the word: the end, a mark, a verb of its own, `or`."""
+_BEGINS = re.compile(r"(?:^|[.!?:\n])\s*$")
 
 
 def grade_answer(question: Question, text: str | None) -> tuple[bool, str]:
@@ -98,13 +107,14 @@ def _numbers(text: str) -> list[tuple[Fraction, int, int]]:
     """Return the numbers of a folded text: value, start, end."""
     found = []
     for match in _NUMBER.finditer(text.lower()):
+        sign = -1 if match["minus"] else 1
         if match["words"] is not None:
-            found.append((Fraction(parse_number_words(match["words"])), match.start(), match.end()))
+            found.append((sign * Fraction(parse_number_words(match["words"])), match.start(), match.end()))
             continue
         above, _, below = match["digits"].replace(",", "").replace(" ", "").partition("/")
         if below and not int(below):
             continue
-        found.append((Fraction(above) / (int(below) if below else 1), match.start(), match.end()))
+        found.append((sign * Fraction(above) / (int(below) if below else 1), match.start(), match.end()))
     return found
 
 
@@ -145,20 +155,20 @@ def _written(values: Iterable[Fraction]) -> str:
 
 
 def _word_finding(question: Question, told: str) -> tuple[bool, str]:
-    right = [_fold(form) for form in (question.answer, *question.accepted)]
+    right, asked = [_fold(form) for form in (question.answer, *question.accepted)], _fold(question.text)
     wrong = [_fold(form) for form in question.wrong]
     forms = sorted({*right, *wrong}, key=lambda form: (-len(form), form))
     taken: list[tuple[int, int]] = []
     places: list[tuple[int, str]] = []
     for form in forms:
         for match in _form(form).finditer(told):
-            if any(start < match.end() and match.start() < end for start, end in taken):
+            if any(start < match.end() and match.start() < end for start, end in taken) or _is_a_word(told, match):
                 continue
             taken.append((match.start(), match.end()))
             if _DENIED.search(_before(told, match.start())) or _ASKED.match(told, match.end()):
                 continue
             places.append((match.start(), form))
-            if form in right and _beside(told, match.start(), match.end()):
+            if form in right and (_beside(told, match.start(), match.end()) or _names_more(told, match.end(), asked)):
                 return False, f"the answer gives something beside {question.answer}"
     said = [form for _, form in sorted(places)]
     others = [form for form in said if form not in right]
@@ -169,6 +179,19 @@ def _word_finding(question: Question, told: str) -> tuple[bool, str]:
     if len([part for part in re.split(r"[,\n]", told) if part.strip()]) > 3 and all(len(part.split()) < 4 for part in re.split(r"[,\n]", told)):
         return False, "the answer is a list"
     return True, f"the answer is {question.answer}"
+
+
+def _is_a_word(told: str, match: re.Match[str]) -> bool:
+    """Whether `I`, `He` or `In` is the English word and no answer: `I could not find it`, `In short`."""
+    if match[0] not in _WORDS_TOO or _MEANT.match(told, match.end()) is not None:
+        return False
+    return match[0] == "I" or _BEGINS.search(_before(told, match.start())) is not None
+
+
+def _names_more(told: str, place: int, asked: str) -> bool:
+    """Whether one more answer follows, as in `Paris and Rome`. What the question names is none: `Paris, France`."""
+    more = _AND_MORE.match(told, place)
+    return more is not None and (more["name"] or more["more"]) not in ("I", *re.findall(_NAMES, asked))
 
 
 def _form(form: str) -> re.Pattern[str]:

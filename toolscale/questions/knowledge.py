@@ -20,7 +20,8 @@ def _column(rows: tuple[tuple[str, ...], ...], asked: int, told: int, near: bool
         answer = rows[place][asked]
         beside = [rows[other % len(rows)][asked] for other in (place + 1, place - 1, place + 2, place - 2)]
         others = beside if near else [rows[other][asked] for other in rng.sample(range(len(rows)), min(len(rows), 8))]
-        others = [other for other in dict.fromkeys(others) if other != answer][:4]
+        longer = [row[asked] for row in rows if row[asked].startswith(f"{answer} ")]  # `magnetic flux density` is not `magnetic flux`
+        others = [other for other in dict.fromkeys((*longer, *others)) if other != answer][:4]
         if answer.isdigit():
             return replace(integer(rng, {"given": rows[place][told]}, int(answer)), wrong=tuple(others))
         return word({"given": rows[place][told]}, answer, others, SPELLINGS.get(answer, ()))

@@ -30,6 +30,8 @@ BATCH = 1_000
 _INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,30})$")
 _DECIMAL = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,30})\.\d{1,15}$")
 _CHOICE = re.compile(r"\(?([A-J])\)?\.?$")
+_LETTERED = re.compile(r"\(?([A-J])[).:]\s+\S")
+"""An answer that repeats an option with its letter: `B. dog`."""
 _OPTION = re.compile(r"(?:^|\s)\(?([A-J])[).:]\s", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d_][\w'.-]*(?: [\w'.-]+)*$")
 _VAGUE = re.compile(r"(?:yes|no|true|false|none|unknown|n/?a|it depends)\b", re.IGNORECASE)
@@ -73,6 +75,8 @@ def load_questions(paths: Sequence[Path], seed: int = 0) -> tuple[list[Question]
     seen: set[str] = set()
     for place, cells in _cells(paths):
         text, answer = cells["question"].strip(), _plain(cells["reference_answer"] or "")
+        if (lettered := _LETTERED.match(answer)) is not None and lettered[1] in _OPTION.findall(text):
+            answer = lettered[1]
         kind = _kind(text, answer)
         if text in seen:
             counts = replace(counts, repeated=counts.repeated + 1)

@@ -101,7 +101,7 @@ def _statement(rng: random.Random, names: Sequence[str], speaker: int) -> tuple[
         (f"{names[other]} and {names[third]} are both lying.", lambda w: not w[other] and not w[third]),
         (f"{names[other]} and I are of the same kind.", lambda w: w[other] == w[speaker]),
         ("At least two of us are lying.", lambda w: sum(w) <= 1),
-        (f"{names[other]} is lying, or {names[third]} is.", lambda w: not (w[other] and w[third])),
+        (f"{names[other]} is lying, or {names[third]} is, or both are.", lambda w: not (w[other] and w[third])),
     ))  # fmt: skip
 
 
@@ -116,6 +116,8 @@ def _guests(rng: random.Random) -> Drawn:
         (f"{names[a]} or {names[e]} comes, but not both.", lambda w: w[a] != w[e]),
     ]
     kept = rng.sample(rules, rng.randint(3, 4))
+    while rules[2] not in kept and rules[4] not in kept:  # nobody at all would agree with the others: is that a group?
+        kept = rng.sample(rules, 3)
     many = sum(all(holds(world) for _, holds in kept) for world in itertools.product((0, 1), repeat=5))
     return integer(rng, {"names": listed(names), "clues": " ".join(sentence for sentence, _ in kept)}, many)
 

@@ -18,7 +18,7 @@ from toolscale.models.pricing import (
 from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Price, RolloutTask
 
 NO_EXPERTS = (0.01, 60.0)
-"""The references where no expert is offered: 1 cent and 60 seconds."""
+"""The references where no expert is offered, or where all are free, or all answer at once: 1 cent and 60 seconds."""
 
 BASIC_FIGURES = {
     "python": (PythonSettings().price_per_call or 0.0, PythonSettings().latency_per_call or 0.0),
@@ -76,7 +76,8 @@ def references(task: RolloutTask, catalogue: Catalogue) -> tuple[float, float]:
     if not pool:
         return NO_EXPERTS
     costs = [expected_cost(spec, price_at(offered), task.category) for offered, spec in pool]
-    return max(costs), max(expected_latency(spec, task.category) for _, spec in pool)
+    latency = max(expected_latency(spec, task.category) for _, spec in pool)
+    return max(costs) or NO_EXPERTS[0], latency or NO_EXPERTS[1]
 
 
 def price_at(offered: OfferedExpert) -> Price:

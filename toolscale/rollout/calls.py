@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,7 +70,7 @@ def read_arguments(text: str) -> tuple[dict[str, Any], str | None]:
     if len(text) > LONGEST_ARGUMENTS:
         return {}, f"The arguments have {len(text)} characters; {LONGEST_ARGUMENTS} at most are read. Write them shorter."
     try:
-        read = json.loads(text, parse_constant=_refuse) if text.strip() else {}
+        read = json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once) if text.strip() else {}
         if "\\u" in text or not text.isascii():
             json.dumps(read, ensure_ascii=False).encode()  # half of a surrogate pair is no character
     except (ValueError, RecursionError) as error:
@@ -81,6 +82,22 @@ def read_arguments(text: str) -> tuple[dict[str, Any], str | None]:
 
 def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(number: str) -> float:
+    """1e999 is JSON, and no number that a record can hold: stored, it would come back as null, and the rollout could not be graded again."""
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number[:_SHOWN]} is too large a number")
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two values for one argument: which was meant nobody knows."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
 
 
 def _short(text: str) -> str:
