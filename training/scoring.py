@@ -26,17 +26,28 @@ def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> Ref
     return references_of(costs, [expected_latency(expert, task.category) for expert, _ in offered])
 
 
+def penalized(group: Sequence[Rollout], rewards: Sequence[float], penalty: float) -> list[float]:
+    """Take the penalty from rollouts with a turn that could not be read, or without an answer."""
+    return [
+        reward - penalty * (rollout.malformed > 0 or rollout.stop != "answered") for rollout, reward in zip(group, rewards, strict=True)
+    ]
+
+
 def score_groups(
     tasks: Sequence[RolloutTask], groups: Sequence[Sequence[Rollout]], experts: Mapping[str, ExpertSpec], config: RewardConfig
 ) -> Scored:
     """Reward each rollout and select those that are trained on. `experts`: the catalogue, by name."""
     rewards = [
-        rewards_of(
-            [figures_of(rollout) for rollout in group],
-            task.preference,
-            [*(offered.alias for offered in task.experts), *task.basic_tools],
-            task_references(task, experts),
-            config,
+        penalized(
+            group,
+            rewards_of(
+                [figures_of(rollout) for rollout in group],
+                task.preference,
+                [*(offered.alias for offered in task.experts), *task.basic_tools],
+                task_references(task, experts),
+                config,
+            ),
+            config.unusable_penalty,
         )
         for task, group in zip(tasks, groups, strict=True)
     ]

@@ -68,6 +68,7 @@ class PythonTool:
         self._limits = self._settings.model_dump(mode="json")
         self._lock = threading.Lock()
         self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = weakref.WeakKeyDictionary()
+        self._known: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Future[BasicResult]]] = weakref.WeakKeyDictionary()
         self._command = [self._settings.executable or sys.executable, "-B", "-P", "-s", "-S", "-c", START, ROOT, *sorted(forgo)]
         self._is_closed = False
         self._start()
@@ -93,10 +94,21 @@ class PythonTool:
         return one_text_function(self.name, self.description, "code", "Python 3 source code.")
 
     async def call(self, arguments: Mapping[str, Any]) -> BasicResult:
-        """Run `code`. An error of the code is in `content`, after what it printed."""
+        """Run `code`. An error of the code is in `content`, after what it printed. Code that is remembered is not run again."""
         code, problem = one_text(arguments, "code", self._settings.code_chars)
         if problem:
             return refused(problem)
+        if not self._settings.remember:
+            return await self._result(code)
+        known = self._known.setdefault(asyncio.get_running_loop(), {})
+        asked = known.get(code)
+        if asked is None or (asked.done() and (asked.cancelled() or asked.exception() is not None)):
+            if len(known) >= self._settings.remember:
+                known.pop(next(iter(known)))  # the one that was asked for first
+            asked = known[code] = asyncio.ensure_future(self._result(code))
+        return await asyncio.shield(asked)
+
+    async def _result(self, code: str) -> BasicResult:
         result = await self.run(code)
         told = [result.stdout.rstrip("\n")] if result.stdout.strip() else []
         told += [f"Error: {result.error}"] if result.error else []

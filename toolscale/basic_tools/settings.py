@@ -37,6 +37,8 @@ class PythonSettings(Record):
     """A Python 3.11 or later whose standard library the code gets; none: the one that runs this."""
     parallel: int = Field(default=16, ge=1)
     """Calls that run at once; further ones wait."""
+    remember: int = Field(default=0, ge=0)
+    """So many results are kept and given again for the same code, at the same charge: for training, where the samples of a task run the same."""
 
 
 class LocalSearchSettings(Record):

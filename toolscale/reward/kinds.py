@@ -25,6 +25,8 @@ class RewardConfig(Record):
     """Fixed weight of cost; only `efficiency` has it."""
     latency_weight: float = Field(default=0.25, ge=0, le=1)
     """Fixed weight of latency; only `efficiency` has it."""
+    unusable_penalty: float = Field(default=0.0, ge=0, le=4)
+    """Taken from the reward of a rollout with a turn that could not be read, or without an answer. For models that are not filtered for it."""
     least_std: float = Field(default=0.1, ge=0)
     """A group whose rewards deviate less is not trained on."""
     drop_unparsable: bool = True

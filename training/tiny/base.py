@@ -119,11 +119,13 @@ def answers(model: Qwen3ForCausalLM, packed: Any) -> tuple[torch.Tensor, torch.T
     return model.lm_head(states), wanted
 
 
-def train(model: Qwen3ForCausalLM, packer: Packer, texts: Texts, minutes: float, lr: float, sheets: int, probes: int, seed: int) -> int:
+def train(
+    model: Qwen3ForCausalLM, packer: Packer, texts: Texts, minutes: float, lr: float, sheets: int, probes: int, seed: int, first_stage: int = 0
+) -> int:
     """Train for so many minutes of wall clock; return the number of steps."""
     rng = random.Random(f"probes:{seed}")
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr, betas=(0.9, 0.98), weight_decay=0.01)
-    began, step, stage, since = time.monotonic(), 0, 0, 0
+    began, step, stage, since = time.monotonic(), 0, first_stage, 0
     recent: list[tuple[str, bool]] = []
     while (gone := (time.monotonic() - began) / (60 * minutes)) < 1:
         for group in optimizer.param_groups:
@@ -153,7 +155,7 @@ def share_right(found: Sequence[tuple[str, bool]]) -> dict[str, float]:
 
 @torch.no_grad()
 def examine(model: Qwen3ForCausalLM, packer: Packer, texts: Texts, seed: int, sheets: int = 400) -> dict[str, float]:
-    """Return the share of right answers by kind of probe, over texts and experts that were not trained on. `act` is blind, and left out."""
+    """Return the share of right answers by kind of probe, over sheets that were not trained on. `act` is blind, and left out."""
     rng = random.Random(f"examination:{seed}")
     found: list[tuple[str, bool]] = []
     for _ in range(sheets // 50):
@@ -171,21 +173,31 @@ def examine(model: Qwen3ForCausalLM, packer: Packer, texts: Texts, seed: int, sh
 @click.option("--lr", type=float, default=2e-3, show_default=True)
 @click.option("--threads", type=int, default=2, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
-def command(out: Path, minutes: float, layers: int, width: int, lr: float, threads: int, seed: int) -> None:
+@click.option("--start", type=click.Path(path_type=Path, exists=True), help="A base model to go on from, with every probe at once.")
+def command(out: Path, minutes: float, layers: int, width: int, lr: float, threads: int, seed: int, start: Path | None) -> None:
     """Train the base model on reading probes and write it, with its tokenizer and the results of the probes."""
     torch.set_num_threads(threads)
     tokenizer = make_tokenizer()
     ids = tokenizer.get_vocab()
-    model = make_model(len(ids), layers, width, seed)
-    place_facts(model, ids)
+    before: list[dict[str, Any]] = []
+    if start is None:
+        model = make_model(len(ids), layers, width, seed)
+        place_facts(model, ids)
+    else:
+        model = Qwen3ForCausalLM.from_pretrained(start, dtype=torch.float32).train()
+        before = json.loads((start / "probes.json").read_text(encoding="utf-8"))["legs"]
     packer = Packer(ids)
     texts = Texts(lambda text: words_of(tokenizer, text), "train", 3000, seed)
-    steps = train(model, packer, texts, minutes, lr, 48, 8, seed)
-    results = examine(model.eval(), packer, Texts(lambda text: words_of(tokenizer, text), "test", 500, seed), seed)
+    steps = train(model, packer, texts, minutes, lr, 48, 8, seed + len(before), first_stage=0 if start is None else len(STAGES) - 1)
+    model.eval()
+    results, unseen = (
+        examine(model, packer, Texts(lambda text: words_of(tokenizer, text), split, 500, seed + 1), seed + 1) for split in ("train", "test")
+    )
     model.half().save_pretrained(out)
     tokenizer.save_pretrained(out)
     size = sum(parameter.numel() for parameter in model.parameters())
-    report = {"steps": steps, "minutes": minutes, "parameters": size, "seed": seed, "probes": results}
+    legs = [*before, {"steps": steps, "minutes": minutes, "lr": lr, "threads": threads}]
+    report = {"parameters": size, "seed": seed, "legs": legs, "probes": results, "unseen words": unseen}
     (out / "probes.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     click.echo(json.dumps(report, indent=2))
 
