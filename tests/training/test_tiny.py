@@ -99,11 +99,17 @@ def test_the_interpreter_gets_the_code_and_its_result_is_the_answer(codec: TinyC
     assert (answer, malformed) == ({"role": "assistant", "content": "391"}, None)
 
 
-@pytest.mark.parametrize("said", [("local_search",), ("<last>",), ("cost",), ("expert-1", "expert-1"), ()])
+@pytest.mark.parametrize("said", [("local_search",), ("cost",), ("expert-1", "expert-1"), ()])
 def test_what_cannot_be_used_is_malformed(codec: TinyCodec, said: tuple[str, ...]) -> None:
     message, malformed = codec.read(ids(*said), ASKED, [EXPERT_TOOL])
     assert message == {"role": "assistant", "content": " ".join(said)}
     assert malformed is not None
+
+
+def test_where_no_tool_gave_a_result_the_answer_is_that_it_does_not_know(codec: TinyCodec) -> None:
+    not_known = ({"role": "assistant", "content": "I do not know."}, None)
+    assert codec.read(ids("<last>"), ASKED, [EXPERT_TOOL]) == not_known
+    assert codec.read(ids("<last>"), [*ASKED, {"role": "tool", "content": '{"error":"down"}'}], [EXPERT_TOOL]) == not_known
 
 
 @pytest.mark.parametrize("said", ["expert-3", "python", "local_search"])
@@ -179,7 +185,7 @@ class ToldSession:
     async def turn(self, observations: Any) -> Turn:
         self.conversation += observations
         self.read += 5
-        word = "<last>" if observations else self.policy.chosen[self.task.id]
+        word = "<last>" if observations else self.policy.chosen[self.task.id].replace("give_up", "<last>")
         message, malformed = self.policy.ground.codec.read(ids(word), self.conversation, self.tools)
         return Turn(message, malformed, self.read, 2, 2 * self.policy.ground.seconds_per_token)
 

@@ -77,7 +77,7 @@ def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequ
             tokens = np.array([output_tokens(spec, task.category, factor) for factor in drawn])
             costs[row, column] = (asked * price.input + tokens * price.output) / 1e6
             latencies[row, column] = [latency_s(spec, task.category, factor) for factor in drawn]
-        is_open[row, -1] = not is_open[row].any()
+        is_open[row, -1] = True
     return Board(tuple(tasks), names, is_open, right, costs, latencies, refs)
 
 
@@ -109,7 +109,7 @@ def chosen(board: Board, name: str, shares: np.ndarray, extra_cost: np.ndarray |
 
 
 def one_hot(board: Board, worth: np.ndarray) -> np.ndarray:
-    """Return (tasks, actions): all weight on the open action that is worth most, the first of equals; giving up only where it is worth most."""
+    """Return (tasks, actions): all weight on the open action that is worth most, the first of equals."""
     found = np.zeros_like(board.right)
     found[np.arange(len(worth)), np.where(board.open, worth, -np.inf).argmax(axis=1)] = 1.0
     return found

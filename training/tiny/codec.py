@@ -1,7 +1,7 @@
 """Conversations for the tiny model: a turn is one word, and stands for a whole message in OpenAI form.
 
 `expert-2` calls that expert with the user's question, finally; `python` runs what stands between backticks; `local_search` looks for what stands
-between quotation marks; `<last>` answers with what the last tool said. The words themselves are never written by the model: it decides, and the
+between quotation marks; `<last>` answers with what the last tool said, or, where none did, that it does not know. The words themselves are never written by the model: it decides, and the
 codec copies. Environment tasks need nothing more, since an expert takes over the turn.
 """
 
@@ -33,7 +33,8 @@ _KIN = (
 _EMPTY = frozenset(
     ["the", "of", "in", "a", "is", "was", "did", "does", "do", "have", "has", "what", "whic", "who", "how", "many", "look", "up", "by"]
 )
-FORM = "Write one word: an expert, python, local_search, or <last> after a tool gave a result."
+FORM = "Write one word: an expert, python, local_search, or <last>."
+NOT_KNOWN = "I do not know."
 
 Message = Mapping[str, Any]
 
@@ -84,8 +85,10 @@ class TinyCodec:
             return _call("python", {"code": code}), None
         if word == "local_search" and (query := _first(_QUOTED, asked)):
             return _call("local_search", {"query": query}), None
-        if word == LAST and (said := _content_of(conversation, "tool")) and '"error":' not in said:
-            return {"role": "assistant", "content": answering_sentence(asked, said)}, None
+        if word == LAST:
+            said = _content_of(conversation, "tool")
+            known = said and '"error":' not in said
+            return {"role": "assistant", "content": answering_sentence(asked, said) if known else NOT_KNOWN}, None
         return raw, f"{word} cannot be used here. {FORM}"
 
     def write(self, message: Message) -> list[int]:

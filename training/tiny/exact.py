@@ -45,7 +45,7 @@ def play(
 ) -> Result:
     """Return what the model gets on a board. Turns that lead nowhere count as giving up, which makes it a lower bound."""
     ids = codec.vocabulary()
-    words = [ids[action] for action in board.actions[:-1]]
+    words = [ids[action] for action in board.actions[:-1]]  # whatever else it writes, `<last>` above all, is no answer: giving up
     prompts = [prompt_ids(codec, task) for task in board.tasks]
     shares = np.zeros_like(board.right)
     shares[:, :-1] = next_words(model, prompts, words, temperature) * board.open[:, :-1]

@@ -84,7 +84,7 @@ def _draw(rng: random.Random, texts: Texts, kind: str, facts: Facts, plain: floa
     wish, weights = rng.choice(texts.wishes)
     tools = [name for name in ("python", "local_search") if rng.random() < 0.6]
     if kind == "act":
-        return _act(rng, [*tools, USER, *said, *wish, ASSISTANT], [*facts, *(name for name in tools if NEEDS[name] in said)])
+        return _act(rng, [*tools, USER, *said, *wish, ASSISTANT], [*facts, *(name for name in tools if NEEDS[name] in said), LAST])
     if kind == "weight":
         dimension = rng.choice(list(weights))
         asked, answer = ["weight", DIMENSION_WORDS[dimension]], WEIGHTS[round(weights[dimension] * 5)]

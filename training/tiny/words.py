@@ -19,7 +19,7 @@ PAD, UNKNOWN, NUMBER, CODE, QUOTED = "<pad>", "<unk>", "<number>", "<code>", "<q
 says."""
 BEGIN, USER, TOOL, ASSISTANT, END = "<begin>", "<user>", "<tool>", "<assistant>", "<end>"
 LAST = "<last>"
-"""As a message: what the last tool said is the final answer."""
+"""As a message: what the last tool said is the final answer; where none did, there is none."""
 RESULT, ERROR = "result", "error"
 """All that it sees of what a tool said."""
 BASIC = ("python", "local_search", "web_search")
