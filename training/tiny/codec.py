@@ -1,8 +1,8 @@
 """Conversations for the tiny model: a turn is one word, and stands for a whole message in OpenAI form.
 
 `expert-2` calls that expert with the user's question, finally; `python` runs what stands between backticks; `local_search` looks for what stands
-between quotation marks; `<last>` answers with what the last tool said, or, where none did, that it does not know. The words themselves are never written by the model: it decides, and the
-codec copies. Environment tasks need nothing more, since an expert takes over the turn.
+between quotation marks; `<last>` answers with what the last tool said, or, where none did, that it does not know. The model decides, and the codec
+copies. Environment tasks need nothing more, since an expert takes over the turn.
 """
 
 from __future__ import annotations
