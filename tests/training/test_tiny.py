@@ -142,6 +142,7 @@ def test_the_base_model_is_small_and_reads() -> None:
     tokenizer = make_tokenizer()
     texts = Texts(lambda text: words_of(tokenizer, text), "train", 400, 12345)
     found = examine(load(BASE), Packer(tokenizer.get_vocab()), texts, 1, sheets=100)
+    assert found.pop("read") >= 0.7  # the one probe that is not at 95 % (docs/decisions/0015)
     assert min(found.values()) >= 0.93, found
 
 
