@@ -11,9 +11,11 @@ from stage import CATALOGUE, EXPERTS, OFFERED, WISH, Calculator, Reciting, ask, 
 
 from toolscale.environment import populate, system_message
 from toolscale.errors import UsageError
+from toolscale.models import expected_cost
 from toolscale.records import ExpertReply, Limits, OfferedExpert, Rollout, RolloutTask, Task
-from toolscale.rollout import Bench, Domain, Message, ScriptedPolicy, regrade, run_rollouts
+from toolscale.rollout import Bench, Domain, Message, ScriptedPolicy, references, regrade, run_rollouts
 from toolscale.rollout.scripted import at_random
+from training.scoring import task_references
 
 
 def golden_messages(domain: Domain, task: Task) -> list[Message]:
@@ -36,6 +38,16 @@ def test_the_prompt_is_that_of_the_dataset_with_the_wish_after_the_request(domai
         {"role": "system", "content": system_message(domain.environment)},
         {"role": "user", "content": f"{mock_tasks[0].request}\n\n{WISH.instruction}"},
     )
+
+
+def test_references_of_an_environment_task_are_those_of_all_its_turns(mock_tasks: list[Task]) -> None:
+    """They were of one answer: whoever did the task paid several references, and to do nothing was best."""
+    sage = CATALOGUE.experts[0]
+    for task in mock_tasks:
+        answers = len(task.golden_calls) + 1
+        assert references(working(task), CATALOGUE) == (answers * expected_cost(sage, sage.price, "tools"), answers * 8.0)
+        scored = task_references(working(task), {spec.name: spec for spec in CATALOGUE.experts})
+        assert (scored.cost_usd, scored.latency_s) == references(working(task), CATALOGUE)
 
 
 def test_a_right_expert_scores_1_and_a_wrong_one_0(domain: Domain, mock_tasks: list[Task]) -> None:

@@ -68,16 +68,22 @@ def offered_specs(task: RolloutTask, catalogue: Catalogue) -> dict[str, tuple[Of
 
 
 def references(task: RolloutTask, catalogue: Catalogue) -> tuple[float, float]:
-    """Return (cost_ref in dollars, latency_ref in seconds): what one answer of the dearest and of the slowest offered expert is expected to take.
+    """Return (cost_ref in dollars, latency_ref in seconds): what the dearest and the slowest offered expert are expected to take for the whole task.
 
-    In the category of the task, at its prices, for a question of 200 tokens.
+    A question takes one answer, an environment task one for each golden call and one more. In the category of the task, at its prices, for a
+    question of 200 tokens.
     """
     pool = offered_specs(task, catalogue).values()
     if not pool:
         return NO_EXPERTS
     costs = [expected_cost(spec, price_at(offered), task.category) for offered, spec in pool]
     latency = max(expected_latency(spec, task.category) for _, spec in pool)
-    return max(costs) or NO_EXPERTS[0], latency or NO_EXPERTS[1]
+    return answers_of(task) * max(costs) or NO_EXPERTS[0], answers_of(task) * latency or NO_EXPERTS[1]
+
+
+def answers_of(task: RolloutTask) -> int:
+    """Return how many answers of one expert a task takes that is done as the golden trajectory does it."""
+    return 1 if task.task is None else len(task.task.golden_calls) + 1
 
 
 def price_at(offered: OfferedExpert) -> Price:
