@@ -163,6 +163,8 @@ class MetricsSettings(Settings):
     wandb: str | None = None
     """A project of Weights & Biases."""
     plots: bool = True
+    rollouts_every: int = Field(default=100, ge=0)
+    """The rollouts of every so many steps are kept in rollouts/, whole, so that they can be read and graded again; 0: none."""
 
 
 class DataSettings(Settings):

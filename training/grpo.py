@@ -31,7 +31,7 @@ import torch
 
 from toolscale.errors import TrainingError, UsageError
 from toolscale.records import Rollout, RolloutTask, TokenTrace
-from toolscale.rollout import run_rollouts
+from toolscale.rollout import run_rollouts, write_rollouts
 from training import checkpoint
 from training.alarms import Alarms
 from training.batch import Batch, MicroBatch, Sample, empty_micro_batch, make_batch
@@ -52,8 +52,8 @@ from training.vllm import make_sender, vllm_policy
 class Trainer:
     """One run on one rank."""
 
-    def __init__(self, config: Config, work: Work, codec: Codec, engine: Engine):
-        self.config, self.work, self.engine = config, work, engine
+    def __init__(self, config: Config, work: Work, codec: Codec, engine: Engine, out: Path | None = None):
+        self.config, self.work, self.engine, self.out = config, work, engine, out
         self.policy = local_policy(engine.actor, codec, config.rollout) if config.vllm is None else vllm_policy(config, codec)
         self.sender = make_sender(config, first=rank() == 0)
         self.names = [*sorted(work.experts), *sorted(work.bench.basic), DOMAIN]
@@ -71,6 +71,7 @@ class Trainer:
         rollout = self.config.rollout
         groups = await run_rollouts(tasks, self.policy, self.work.bench, rollout.samples, rollout.concurrency)
         rolled = time.perf_counter()
+        self.keep(number, groups)
         scored = score_groups(tasks, groups, self.work.experts, self.config.reward)
         samples = [Sample(trace_of(groups[each.group][each.member]), each.advantage, each.group) for each in scored.selected]
         loss = self.config.loss
@@ -89,6 +90,12 @@ class Trainer:
         elif vllm.update == "nccl":
             for _ in self.engine.weights():
                 pass
+
+    def keep(self, number: int, groups: list[list[Rollout]]) -> None:
+        """Write the rollouts of some steps: each rank its own."""
+        every = self.config.metrics.rollouts_every
+        if self.out is not None and every and number % every == 0:
+            write_rollouts(self.out / "rollouts" / f"step-{number:06d}-{rank()}.jsonl", (rollout for group in groups for rollout in group))
 
     def take(self, number: int) -> list[RolloutTask]:
         """The tasks of a step that are this rank's: whole groups, so that an advantage never looks at another rank."""
@@ -165,7 +172,7 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
         async with work.bench:
             engine = Engine(config, config.rollout.temperature, samples=config.vllm is None)
             metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
-            await train(Trainer(config, work, codec, engine), out, metrics)
+            await train(Trainer(config, work, codec, engine, out), out, metrics)
             return finish(out, config, engine, codec, metrics)
 
 

@@ -21,7 +21,7 @@ from toy import ToyCodec, make_toy, run_toy, toy_work
 from transformers import AutoModelForCausalLM
 
 from toolscale.errors import StorageError, TrainingError, UsageError
-from toolscale.rollout import run_rollouts
+from toolscale.rollout import read_rollouts, run_rollouts
 from training.config import RolloutSettings, read_config
 from training.grpo import run
 from training.metrics import read_metrics
@@ -56,6 +56,14 @@ def unbroken(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("unbroken")
     run_toy(config, out)
     return out
+
+
+def test_rollouts_are_kept_and_can_be_graded_again(unbroken: Path) -> None:
+    kept = sorted((unbroken / "rollouts").iterdir())
+    assert [path.name for path in kept] == ["step-000000-0.jsonl"]
+    rollouts = list(read_rollouts(kept[0]))
+    assert rollouts and all(rollout.trace is not None and rollout.ledger for rollout in rollouts)
+    assert sum(rollout.right for rollout in rollouts) / len(rollouts) == pytest.approx(read_metrics(unbroken / "metrics.jsonl")[0]["right"])
 
 
 def test_a_run_learns_and_leaves_what_it_should(tmp_path: Path) -> None:
