@@ -101,6 +101,9 @@ class LossSettings(Settings):
     """Weight of the distance from the model that the run began with; 0: that model is not kept in memory."""
     kl_kind: Literal["k3", "mse"] = "k3"
     """k3: exp(d) - d - 1; mse: d^2 / 2; d = reference - new log-probability."""
+    entropy: float = Field(default=0.0, ge=0)
+    """Bonus for the entropy of each written token, which falls in a straight line to 0 at the last step. A small model that is sure too soon stops
+    trying what it has not tried enough."""
     epochs: int = Field(default=1, ge=1)
     """Optimizer steps on one batch of rollouts."""
     batch_tokens: int = Field(default=4096, ge=1)

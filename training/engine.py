@@ -125,7 +125,7 @@ class Engine:
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
         self._partitioned_loading = HfDeepSpeedConfig(settings) if self.stage == 3 else None  # loads each rank's part only; must stay alive
-        scorer = Scorer(load_model(config.model), temperature, config.loss.head_chunk)
+        scorer = Scorer(load_model(config.model), temperature, config.loss.head_chunk, learns_entropy=config.loss.entropy > 0)
         parameters = [parameter for parameter in scorer.parameters() if parameter.requires_grad]
         options = config.optimizer
         optimizer = torch.optim.AdamW(parameters, lr=options.lr, betas=options.betas, weight_decay=options.weight_decay)

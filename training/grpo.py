@@ -119,7 +119,7 @@ class Trainer:
         for _ in range(config.loss.epochs):
             sums = Counter[str]()
             for part, old, reference in zip(parts, olds, references, strict=True):
-                sums.update(self.learn(part, old, reference, tokens))
+                sums.update(self.learn(part, old, reference, tokens, config.loss.entropy * max(0.0, 1 - number / config.steps)))
             engine.deepspeed.step()
         figures = {name: value / tokens for name, value in total(dict(sorted(sums.items()))).items()}
         norm = engine.deepspeed.get_global_grad_norm()
@@ -128,13 +128,15 @@ class Trainer:
             raise TrainingError(f"step {number}: the loss or the gradient is no number ({figures}); lower optimizer.lr")
         return figures
 
-    def learn(self, part: MicroBatch, old: torch.Tensor | None, reference: torch.Tensor | None, tokens: float) -> dict[str, float]:
-        """Forward and backward for one micro-batch; return sums over its tokens."""
+    def learn(
+        self, part: MicroBatch, old: torch.Tensor | None, reference: torch.Tensor | None, tokens: float, bonus: float = 0.0
+    ) -> dict[str, float]:
+        """Forward and backward for one micro-batch; return sums over its tokens. `bonus`: what entropy counts in this step."""
         wanted, entropy = self.engine.deepspeed(part.packed, part.wanted)
         new = wanted[part.spread]
         given = Tokens(part.tokens.advantages, old, part.tokens.sampled, reference)
         losses, sums = token_losses(new, given, self.config.loss)
-        loss = losses.sum() + 0.0 * wanted.sum()  # an empty micro-batch has a gradient too, of zeros
+        loss = losses.sum() - bonus * entropy[part.spread].sum() + 0.0 * wanted.sum()  # an empty micro-batch has a gradient too, of zeros
         # DeepSpeed averages over the ranks; the loss is one mean over the tokens of all.
         self.engine.deepspeed.backward(loss * (world_size() / tokens))
         return {"loss": loss.item(), "entropy": entropy[part.spread].sum().item(), **{name: value.item() for name, value in sums.items()}}

@@ -37,12 +37,17 @@ class Written:
         return Written(self.rows.to(device), self.columns.to(device), self.targets.to(device))
 
 
-def token_logprobs(logits: torch.Tensor, targets: torch.Tensor, temperature: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-probability of each target and entropy of each distribution, in float32; logits (tokens, vocabulary)."""
+def token_logprobs(
+    logits: torch.Tensor, targets: torch.Tensor, temperature: float, learns_entropy: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probability of each target and entropy of each distribution, in float32; logits (tokens, vocabulary).
+
+    `learns_entropy`: whether the entropy has a gradient, for a bonus on it.
+    """
     logits = logits.float() / temperature
     logsumexp = logits.logsumexp(-1)
     logprobs = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - logsumexp
-    with torch.no_grad():
+    with torch.set_grad_enabled(learns_entropy and torch.is_grad_enabled()):
         entropy = logsumexp - ((logits - logsumexp.unsqueeze(-1)).exp() * logits).sum(-1)
     return logprobs, entropy
 
@@ -54,8 +59,9 @@ class Scorer(nn.Module):
     of 32,768 tokens would be 19 GB. A chunk's logits are made again in the backward pass.
     """
 
-    def __init__(self, model: nn.Module, temperature: float = 1.0, chunk: int = 1024):
+    def __init__(self, model: nn.Module, temperature: float = 1.0, chunk: int = 1024, learns_entropy: bool = False):
         super().__init__()
+        self.learns_entropy = learns_entropy
         self.model: Any = model
         self.temperature = temperature
         self.chunk = chunk
@@ -78,7 +84,7 @@ class Scorer(nn.Module):
         return checkpoint(self._head, hidden, targets, use_reentrant=False)  # type: ignore[no-any-return]
 
     def _head(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return token_logprobs(self.model.get_output_embeddings()(hidden), targets, self.temperature)
+        return token_logprobs(self.model.get_output_embeddings()(hidden), targets, self.temperature, self.learns_entropy)
 
 
 def arrange(rows: Sequence[Row], sequences: Sequence[tuple[int, ...]], written: Sequence[Sequence[int]]) -> tuple[Packed, Written, list[int]]:

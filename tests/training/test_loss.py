@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from toolscale.records import TokenTrace
 from training.batch import Sample, make_batch
 from training.config import LossSettings
-from training.loss import Scorer, Tokens, token_losses
+from training.loss import Scorer, Tokens, token_logprobs, token_losses
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.torch.jit.script:DeprecationWarning", "ignore:.gradient_checkpointing. is deprecated:FutureWarning", "ignore:OMP_NUM_THREADS:UserWarning"
@@ -174,3 +175,16 @@ def test_no_gradient_beyond_the_bounds_in_the_wished_direction(advantage: float,
     assert new.grad is not None
     assert new.grad.item() == pytest.approx(0.0 if outside else -advantage * ratio, abs=1e-5)
     assert sums["clipped"].item() == outside
+
+
+def test_entropy_has_a_gradient_only_for_a_bonus() -> None:
+    targets = torch.tensor([0, 1])
+    logits = torch.tensor([[2.0, 0.0, -1.0], [0.0, 0.0, 0.0]], requires_grad=True)
+    _, entropy = token_logprobs(logits, targets, 1.0)
+    assert not entropy.requires_grad
+    _, entropy = token_logprobs(logits, targets, 1.0, learns_entropy=True)
+    entropy.sum().backward()
+    assert entropy[1].item() == pytest.approx(math.log(3))
+    assert logits.grad is not None
+    assert logits.grad[0, 0] < 0 < logits.grad[0, 1]  # towards evenness
+    assert logits.grad[1].abs().max() < 1e-6  # which is the most there is
