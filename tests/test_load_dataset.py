@@ -11,7 +11,7 @@ from pathlib import Path
 from toolscale.dataset.folder import read_dataset
 
 LOAD = """
-import json, sys
+import json, os, sys
 from datasets import load_dataset
 tasks, rejects = load_dataset(sys.argv[1], "mock"), load_dataset(sys.argv[1], "rejects")
 print(json.dumps({
@@ -20,6 +20,8 @@ print(json.dumps({
     "rejects": len(rejects["rejected"]),
     "toolscale": "toolscale" in sys.modules,
 }))
+sys.stdout.flush()
+os._exit(0)  # pyarrow's threads now and then abort an interpreter that is ending (apache/arrow issue 45214)
 """
 
 

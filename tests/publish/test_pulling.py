@@ -17,10 +17,12 @@ from toolscale.dataset.manifest import MANIFEST, read_manifest, tag_of
 from toolscale.publish import pull_dataset
 
 LOAD = """
-import json, sys
+import json, os, sys
 from datasets import load_dataset
 tasks, rejects = load_dataset("me/x", "mock"), load_dataset("me/x", sys.argv[1])
 print(json.dumps([{split: part.to_list() for split, part in tasks.items()}, rejects["rejected"].to_list()], default=str))
+sys.stdout.flush()
+os._exit(0)  # pyarrow's threads now and then abort an interpreter that is ending (apache/arrow issue 45214)
 """
 
 
