@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from toolscale.models import expected_cost, expected_latency
-from toolscale.records import ExpertSpec, Price, Rollout, RolloutTask
-from toolscale.reward import FilterCounts, References, RewardConfig, Selected, figures_of, references_of, rewards_of, select_samples
-from toolscale.rollout.actions import answers_of
+from toolscale.models.pricing import pool_references
+from toolscale.records import ExpertSpec, Rollout, RolloutTask
+from toolscale.reward import FilterCounts, References, RewardConfig, Selected, figures_of, rewards_of, select_samples
+from toolscale.rollout.actions import answers_of, price_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,7 @@ class Scored:
 
 def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> References:
     """What one unit of cost and of latency is for a task: what the dearest and the slowest expert that it is offered take for all of it."""
-    answers = answers_of(task)
-    offered = [(experts[each.expert], Price(input=each.input_price, output=each.output_price)) for each in task.experts]
-    costs = [answers * expected_cost(expert, price, task.category) for expert, price in offered]
-    return references_of(costs, [answers * expected_latency(expert, task.category) for expert, _ in offered])
+    return pool_references(((experts[each.expert], price_at(each)) for each in task.experts), task.category, answers_of(task))
 
 
 def penalized(group: Sequence[Rollout], rewards: Sequence[float], penalty: float) -> list[float]:

@@ -1,14 +1,16 @@
-"""What a reply costs, what it takes, and the exact expectation of both for an expert that is simulated."""
+"""What a reply costs, what it takes, the exact expectation of both for an expert that is simulated, and what counts as 1 of each."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
 from typing import Any
 
 from toolscale.canonical import canonical_json
+from toolscale.errors import UsageError
 from toolscale.records import CATEGORIES, ExpertSpec, Price, PriceList
 
 DRAWS = 16
@@ -66,6 +68,36 @@ def typical_cost(expert: ExpertSpec, price: Price) -> float:
 def typical_latency(expert: ExpertSpec) -> float:
     """Return the expected seconds of one answer, averaged over the categories."""
     return math.fsum(expected_latency(expert, category) for category in CATEGORIES) / len(CATEGORIES)
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """One unit of cost (dollars) and of latency (seconds) for the experts that a task is offered. UsageError unless both are above 0."""
+
+    cost_usd: float
+    latency_s: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("cost_usd", self.cost_usd), ("latency_s", self.latency_s)):
+            if not (math.isfinite(value) and value > 0):
+                raise UsageError(f"the reference {name} is {value!r}; give a number above 0")
+
+
+NO_EXPERTS = References(cost_usd=0.01, latency_s=60.0)
+"""Holds where no expert is offered, or where none of them costs or takes anything."""
+
+
+def references_of(costs: Iterable[float], latencies: Iterable[float]) -> References:
+    """Return the references of a pool, given what each expert is expected to cost (dollars) and to take (seconds): the largest."""
+    cost, latency = max(costs, default=0.0), max(latencies, default=0.0)
+    return References(cost if cost > 0 else NO_EXPERTS.cost_usd, latency if latency > 0 else NO_EXPERTS.latency_s)
+
+
+def pool_references(pool: Iterable[tuple[ExpertSpec, Price]], category: str, answers: int) -> References:
+    """Return the references of a pool for a task of a category that takes so many answers of one expert, each to a question of 200 tokens."""
+    offered = list(pool)
+    costs = [answers * expected_cost(expert, price, category) for expert, price in offered]
+    return references_of(costs, [answers * expected_latency(expert, category) for expert, _ in offered])
 
 
 def price_of(expert: ExpertSpec, prices: PriceList | None = None) -> Price:

@@ -7,9 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from toolscale.models.pricing import References
 from toolscale.records import Preference
 from toolscale.records.base import Record
-from toolscale.reward.figures import Figures, References
+from toolscale.reward.figures import Figures
 
 CAP = 4.0
 """Beyond so many references, more cost or latency is no worse: rewards stay bounded."""

@@ -13,12 +13,9 @@ from typing import Literal, NamedTuple
 from toolscale.basic_tools.settings import LocalSearchSettings, PythonSettings
 from toolscale.errors import UsageError
 from toolscale.models.pricing import (
-    DRAWS, approximate_input_tokens, cost_usd, expected_cost, expected_latency, factors, latency_s, output_tokens,
+    DRAWS, approximate_input_tokens, cost_usd, factors, latency_s, output_tokens, pool_references,
 )  # fmt: skip
 from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Price, RolloutTask
-
-NO_EXPERTS = (0.01, 60.0)
-"""The references where no expert is offered, or where all are free, or all answer at once: 1 cent and 60 seconds."""
 
 BASIC_FIGURES = {
     "python": (PythonSettings().price_per_call or 0.0, PythonSettings().latency_per_call or 0.0),
@@ -74,11 +71,8 @@ def references(task: RolloutTask, catalogue: Catalogue) -> tuple[float, float]:
     question of 200 tokens.
     """
     pool = offered_specs(task, catalogue).values()
-    if not pool:
-        return NO_EXPERTS
-    costs = [expected_cost(spec, price_at(offered), task.category) for offered, spec in pool]
-    latency = max(expected_latency(spec, task.category) for _, spec in pool)
-    return answers_of(task) * max(costs) or NO_EXPERTS[0], answers_of(task) * latency or NO_EXPERTS[1]
+    found = pool_references(((spec, price_at(offered)) for offered, spec in pool), task.category, answers_of(task))
+    return found.cost_usd, found.latency_s
 
 
 def answers_of(task: RolloutTask) -> int:
