@@ -23,11 +23,11 @@ from toolscale.errors import DatasetError, UsageError
 from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.experts import make_expert
 from toolscale.preferences.drawing import Split
-from toolscale.questions import question, write_corpus
+from toolscale.questions import write_corpus
 from toolscale.questions.parquet import load_questions
 from toolscale.records import Catalogue, ExpertSpec, PriceList, Question, RolloutTask, Task
 from toolscale.rollout import Bench, Domain, Offering, TaskSource
-from toolscale.rollout.offering import DrawQuestion
+from toolscale.rollout.offering import DrawQuestion, generated
 from training.config import DataSettings
 
 LIBRARY = "library"
@@ -93,18 +93,13 @@ def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSetti
     return settings.model_copy(update={"local_search": search.model_copy(update={"corpus": str(folder)})})
 
 
-def draw_question(category: str, split: Split, seed: int, number: int) -> Question:
-    """Question `number` of one category."""
-    return question(number, seed, split, (category,))
-
-
 def question_source(settings: DataSettings) -> DrawQuestion:
     """Generated questions, and those of the Parquet files in their share. One in five of a file is held out, by a checksum of its text.
 
     Raises DatasetError for a file that cannot be read, UsageError if none of its questions can be checked.
     """
     if not settings.questions:
-        return draw_question
+        return generated
     found, counts = load_questions([Path(name) for name in settings.questions], settings.seed)
     if not found:
         raise UsageError(f"data.questions: none of {counts.rows} rows can be checked; name files with short answers, or remove the key")
@@ -116,7 +111,7 @@ def question_source(settings: DataSettings) -> DrawQuestion:
     def draw(category: str, split: Split, seed: int, number: int) -> Question:
         rng = random.Random(f"loaded:{category}:{split}:{seed}:{number}")
         pool = pools.get((category, split))
-        return rng.choice(pool) if pool and rng.random() < settings.questions_share else draw_question(category, split, seed, number)
+        return rng.choice(pool) if pool and rng.random() < settings.questions_share else generated(category, split, seed, number)
 
     return draw
 

@@ -12,8 +12,9 @@ import yaml
 from toy import make_toy
 
 from toolscale.errors import DatasetError, SpecError, UsageError
+from toolscale.rollout.offering import generated as draw_question
 from training.config import Config, DataSettings, OptimizerSettings, SftConfig, read_config
-from training.data import draw_question, open_domains, question_source
+from training.data import open_domains, question_source
 from training.engine import read_deepspeed
 
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
