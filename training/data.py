@@ -25,7 +25,7 @@ from toolscale.models.experts import make_expert
 from toolscale.preferences.drawing import Split
 from toolscale.questions import write_corpus
 from toolscale.questions.parquet import load_questions
-from toolscale.records import Catalogue, ExpertSpec, PriceList, Question, RolloutTask, Task
+from toolscale.records import Catalogue, ExpertSpec, Question, RolloutTask, Task
 from toolscale.rollout import Bench, Domain, Offering, TaskSource
 from toolscale.rollout.offering import DrawQuestion, generated
 from training.config import DataSettings
@@ -63,17 +63,16 @@ def open_work(settings: DataSettings, split: Split = "train") -> Work:
     tasks, domains = open_domains(settings.datasets, split)
     held = ExitStack()
     basic = held.enter_context(open_basic_tools(with_library(settings.basic_tools, held)))
-    prices = load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else ()
-    source = rollout_source(settings, catalogue, prices, settings.mixture, tuple(basic), tasks)
+    source = rollout_source(settings, catalogue, settings.mixture, tuple(basic), tasks)
     experts = {spec.name: make_expert(spec, settings.pace) for spec in catalogue.experts}
     return Work(source, Bench(experts, basic, domains), {spec.name: spec for spec in catalogue.experts}, held)
 
 
 def rollout_source(
-    settings: DataSettings, catalogue: Catalogue, prices: Sequence[PriceList], mixture: Mapping[str, float],
-    basic: Sequence[str] | None = None, tasks: Sequence[Task] = (),
-) -> TaskSource:  # fmt: skip
+    settings: DataSettings, catalogue: Catalogue, mixture: Mapping[str, float], basic: Sequence[str] | None = None, tasks: Sequence[Task] = ()
+) -> TaskSource:
     """Return the tasks by number. `basic`: names of the basic tools that are there; none: those that are configured."""
+    prices = load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else ()
     configured = [name for name in ("python", "local_search", "web_search") if getattr(settings.basic_tools, name) is not None]
     offering = Offering(
         catalogue=catalogue, price_lists=prices, fewest=settings.fewest, most=settings.most, style=settings.style,

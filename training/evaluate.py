@@ -16,7 +16,7 @@ import torch
 from scipy.stats import bootstrap
 from transformers import AutoModelForCausalLM
 
-from toolscale.models.catalogue import load_catalogue, load_price_lists
+from toolscale.models.catalogue import load_catalogue
 from toolscale.preferences.grammar import Phrasing, state_weights
 from toolscale.records import Catalogue, Preference, Price, Rollout, RolloutTask
 from toolscale.reward import absolute_reward, figures_of
@@ -78,14 +78,10 @@ def question_ground(config: Config, count: int = PROMPTS, **data: Any) -> Ground
     settings = config.data.model_copy(update={"seed": config.data.seed + SEED, **data})
     catalogue = load_catalogue(Path(settings.catalogue))
     mixture = {name: weight for name, weight in settings.mixture.items() if name != "tools"}
-    source = rollout_source(settings, catalogue, _price_lists(settings), mixture)
+    source = rollout_source(settings, catalogue, mixture)
     board = make_board([source[number] for number in range(count)], catalogue, ALIASES)
     price = Price(input=config.rollout.input_price, output=config.rollout.output_price)
     return Ground(board, catalogue, TinyCodec.load(config.model.path), price, config.rollout.seconds_per_token)
-
-
-def _price_lists(settings: DataSettings) -> Sequence[Any]:
-    return load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else ()
 
 
 def load(folder: str | Path) -> torch.nn.Module:
