@@ -19,6 +19,7 @@ import torch
 import torch.distributed
 import yaml
 
+from toolscale.dataset.storage import write_file
 from toolscale.errors import StorageError, UsageError
 from training.config import RunSettings
 from training.engine import Engine, rank, world_size
@@ -51,10 +52,7 @@ def check_folder(out: Path, config: RunSettings) -> None:
 
 def write_config(out: Path, config: RunSettings) -> None:
     """Write the whole configuration, defaults included."""
-    out.mkdir(parents=True, exist_ok=True)
-    part = out / "config.yaml.partial"
-    part.write_text(yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True), encoding="utf-8")
-    part.replace(out / "config.yaml")
+    write_file(out / "config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True).encode())
 
 
 def save(out: Path, engine: Engine, step: int, metrics: Metrics | None, keep: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import torch.distributed
 
+from toolscale.dataset.storage import write_file
 from toolscale.errors import ToolScaleError
 from training import checkpoint
 from training.config import RunSettings
@@ -56,9 +57,7 @@ def write_done(out: Path, done: dict[str, Any]) -> None:
 
 def write_json(path: Path, content: Any) -> None:
     """Write a file whole or not at all."""
-    part = path.with_name(f"{path.name}.partial")
-    part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(path)
+    write_file(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def _fail(message: str, status: int) -> int:
