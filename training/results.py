@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,9 +143,3 @@ def _pyplot() -> Any:
     from matplotlib import pyplot
 
     return pyplot
-
-
-def read_figures(out: Path) -> dict[str, Any]:
-    """Return figures.json of docs/results."""
-    found: dict[str, Any] = json.loads((out / "figures.json").read_text(encoding="utf-8"))
-    return found
