@@ -140,6 +140,12 @@ def test_many_watchers_at_once_have_one_process(out: Path) -> None:
     assert len(pids(out)) == 1
 
 
+def test_who_watched_to_the_end_has_collected_the_process(out: Path) -> None:
+    words = [sys.executable, "-W", "error::ResourceWarning", "-c", WATCHER, str(out), *command(out)]
+    done = subprocess.run(words, input="\n", capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, cwd=out.parent)
+    assert (done.returncode, done.stderr) == (0, "")  # else Python says that a process is still running
+
+
 def test_a_killed_watcher_leaves_its_training_to_the_next(out: Path) -> None:
     words = command(out, hold_at=3)
     with watcher(out, words) as first:

@@ -47,8 +47,8 @@ SECRET_WORDS = re.compile(r"\b(hf_|sk-)[A-Za-z0-9_-]{6,}")
 FOREIGN_NAMES = ("AIRFLOW", "_AIRFLOW")
 """Beginnings of environment variables that a training is not given: how Airflow reaches its database is nothing to it."""
 
-_ours: list[subprocess.Popen[bytes]] = []
-"""Processes that this one started and has to collect when they have ended."""
+_ours: dict[Path, subprocess.Popen[bytes]] = {}
+"""Folder -> the process that this one started there, and has to collect when it has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,6 @@ def watch_training(out: Path, *, poll: float = 5.0, restarts: int = 3) -> dict[s
                 log.warning("the training of %s %s; it is started again%s", out, outcome.detail, f" from {newest}" if newest else "")
                 _launch(out, lock)
         news.tell()
-        _collect()
         time.sleep(poll)
 
 
@@ -151,7 +150,6 @@ def stop_training(out: Path, *, grace: float = 30.0) -> bool:
             _signal(int(start["pid"]), act)
         while time.monotonic() < end:
             if _is_free(place):
-                _collect()
                 return True
             time.sleep(0.05)
     raise TrainingError(f"the training of {out} cannot be ended: a process still holds {place / 'lock'}")
@@ -217,6 +215,8 @@ def _free_lock(place: Path) -> Iterator[int | None]:
     try:
         with storage_errors("lock", place):
             taken = _flock(file)
+        if taken:
+            _collect(place)
         yield file if taken else None
     finally:
         os.close(file)
@@ -244,16 +244,16 @@ def _launch(out: Path, lock: int) -> None:
     # -P: the folder of that file is no place to import from.
     command = [sys.executable, "-P", detached_process.__file__, *arguments]
     with storage_errors("write", place / "log.txt"), (place / "log.txt").open("ab") as printed:
-        _ours.append(
-            subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[lock], env=environ
-            )
+        _ours[place] = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[lock], env=environ
         )
 
 
-def _collect() -> None:
-    """Let the processes that this one started and that have ended go."""
-    _ours[:] = [process for process in _ours if process.poll() is None]
+def _collect(place: Path) -> None:
+    """Let the process go that this one started in a folder whose lock is free: it gives the lock back only by ending, so there is no waiting."""
+    if (process := _ours.pop(place, None)) is not None:
+        with suppress(subprocess.TimeoutExpired):  # unless somebody removed the folder, and the lock in it, while it ran
+            process.wait(10)
 
 
 def _signal(pid: int, act: signal.Signals) -> None:
