@@ -21,6 +21,7 @@ from bench.memory import run_measured
 from bench.naive import NaiveStates
 from bench.nightly import HEALTHY, RUN, time_nightly
 from bench.rejects_page import FIRST_PAINT, measure_pages
+from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
 from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
 from toolscale.environment import Environment, World, load_environment, populate
 from toolscale.records import Candidate, Judged
@@ -122,6 +123,15 @@ def selftest_lines(environment: Environment) -> list[tuple[str, float, str, floa
     ]
 
 
+def rollout_lines(environment: Environment, judged: list[Judged]) -> list[tuple[str, float, str, float]]:
+    """Measure what a turn of a rollout takes beside model and tools, and what the reward of a batch takes."""
+    turn, reward = measure_rollouts(environment, [one.task for one in judged if one.verdict.accepted and one.task is not None])
+    return [
+        ("ms of our code for a turn of a rollout, beside model and tools", turn, "<=", TURN),
+        (f"ms for the reward of {GROUPS} x {SAMPLES} rollouts", reward, "<=", REWARD),
+    ]
+
+
 def time_naive(environment: Environment, count: int) -> float:
     """Return median seconds for one candidate when every replay copies the file and hashes all tables."""
     candidates, _ = draw(environment, 1, seed=1, count=count)
@@ -170,6 +180,7 @@ def main(domain: str, candidates: int, naive: int) -> None:
         ("live mutants an accepted task, median", float(statistics.median(killed)), ">=", 12.0),
         (f"seconds for make dataset DOMAIN={domain}, after installation", wall, "<=", 40.0),
         ("MB of all its processes together", memory, "<=", 500.0),
+        *rollout_lines(environment, judged),
         ("seconds until make airflow is healthy", healthy, "<=", HEALTHY),
         ("seconds for a nightly run of 396 tasks, from its trigger", run, "<=", RUN),
         ("share of its files that are byte for byte those of make dataset", same, ">=", 1.0),
