@@ -52,7 +52,7 @@ def test_a_catalogue_that_is_described_keeps_all_else_and_its_cards_say_it(tmp_p
     old, new = load_catalogue(PAPER), load_catalogue(out)
     assert told == {"catalogue": str(out), "described": {spec.name: spec.description for spec in new.experts}}
     assert [spec.model_copy(update={"description": None}) for spec in new.experts] == list(old.experts)
-    assert {line for line in PAPER.read_text().splitlines()} <= {line for line in out.read_text().splitlines()}
+    assert set(PAPER.read_text().splitlines()) <= set(out.read_text().splitlines())
     assert all(spec.description and spec.description.endswith(' of 6: "sums", it\'s #1. Weak: none.') for spec in new.experts)
     assert {body["model"] for body in server.asked} == {"m"} and len(server.asked) == len(old.experts)
     task = rollout_tasks("train", 0, {"arithmetic": 1}, Offering(new, load_price_lists(ROOT / "experts" / "prices")))[0]
@@ -122,7 +122,7 @@ def test_nothing_is_written_where_the_writer_gives_nothing(
 @pytest.mark.parametrize(
     ("change", "arguments", "told"),
     [
-        ({}, ["--endpoint", "http://127.0.0.1:9/v1", "--deadline", "0.2"], "toolscale: http://127.0.0.1:9/v1: no description of 'second' was written: no"),
+        ({}, ["--endpoint", "http://127.0.0.1:9/v1", "--deadline", "0.2"], "toolscale: http://127.0.0.1:9/v1: no description of 'second' was"),
         ({}, ["--key-env", "s3cret-key"], "toolscale: --key-env takes the name of an environment variable, not a key;"),
         ({}, ["--key-env", "NOT_SET_KEY"], "toolscale: the expert 'writer' needs a key, and NOT_SET_KEY is not set;"),
         ({}, ["--endpoint", "http://me:s3cret-key@host/v1"], "toolscale: the base_url of the expert 'writer' holds a user, a password or a query;"),
