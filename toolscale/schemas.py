@@ -6,13 +6,13 @@ import json
 
 from toolscale.records import (
     Admission, CasesSpec, Catalogue, Changes, IntentsSpec, Judged, LanguageSpec, Manifest, PolicySpec, PopulationSpec, PriceList, Record,
-    SchemaSpec, Task, ToolsetSpec, WorldSpec,
+    SchemaSpec, Task, ToolsetSpec, WordedPreference, WorldSpec,
 )  # fmt: skip
 
 SCHEMAS: dict[str, type[Record]] = {
     "environment": WorldSpec, "schema": SchemaSpec, "population": PopulationSpec, "toolset": ToolsetSpec, "rules": PolicySpec,
     "language": LanguageSpec, "intents": IntentsSpec, "cases": CasesSpec, "admission": Admission, "task": Task, "judged": Judged,
-    "manifest": Manifest, "changes": Changes, "catalogue": Catalogue, "prices": PriceList,
+    "manifest": Manifest, "changes": Changes, "catalogue": Catalogue, "prices": PriceList, "preference": WordedPreference,
 }  # fmt: skip
 """Name of the file that is described -> record."""
 

@@ -203,6 +203,8 @@ class DataSettings(Settings):
     """How often one expert or tool may not be used."""
     wish_share: float = Field(default=0.5, ge=0, le=1)
     """How often the user's wishes speak of single tools too."""
+    preferences: str | None = None
+    """A file of `toolscale preferences`: what users care for, in a model's words; none: by our grammar."""
     limits: Limits = Limits()
     """Where a rollout stops: turns, tokens, dollars."""
     pace: float = Field(default=0.0, ge=0)
@@ -240,6 +242,15 @@ class Config(RunSettings):
     reward: RewardConfig = RewardConfig()
     """Kind of reward and filters; toolscale/reward describes its keys."""
     alarms: AlarmSettings = AlarmSettings()
+
+    @model_validator(mode="after")
+    def _words_are_known(self) -> Config:
+        """The tiny model knows the words of the grammar and no others."""
+        if self.model.codec == "tiny" and self.data.preferences is not None:
+            raise ValueError(
+                f"data.preferences: the tiny codec does not know the words of {self.data.preferences}; remove the key, or use model.codec: chat"
+            )
+        return self
 
 
 class SftConfig(RunSettings):

@@ -14,20 +14,17 @@ from zlib import crc32
 
 from toolscale.basic_tools import open_basic_tools
 from toolscale.basic_tools.settings import BasicToolSettings
-from toolscale.dataset.columns import task_of
-from toolscale.dataset.folder import read_dataset
-from toolscale.dataset.manifest import world_folder
-from toolscale.dataset.world import read_rows
-from toolscale.environment import load_environment
-from toolscale.errors import DatasetError, UsageError
+from toolscale.errors import UsageError
 from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.experts import make_expert
-from toolscale.preferences.drawing import Split
+from toolscale.pipeline.domains import open_domains
+from toolscale.preferences.drawing import Split, preference
+from toolscale.preferences.worded import WordedPreferences
 from toolscale.questions import write_corpus
 from toolscale.questions.parquet import load_questions
 from toolscale.records import Catalogue, ExpertSpec, Question, RolloutTask, Task
-from toolscale.rollout import Bench, Domain, Offering, TaskSource
-from toolscale.rollout.offering import DrawQuestion, generated
+from toolscale.rollout import Bench, Offering, TaskSource
+from toolscale.rollout.offering import ALIASES, DrawPreference, DrawQuestion, generated
 from training.config import DataSettings
 
 LIBRARY = "library"
@@ -77,7 +74,7 @@ def rollout_source(
     offering = Offering(
         catalogue=catalogue, price_lists=prices, fewest=settings.fewest, most=settings.most, style=settings.style,
         basic_tools=tuple(configured if basic is None else basic), basic_share=settings.basic_share, denied_share=settings.denied_share,
-        wish_share=settings.wish_share, limits=settings.limits,
+        wish_share=settings.wish_share, limits=settings.limits, draw_preference=preference_source(settings),
     )  # fmt: skip
     return TaskSource(offering, settings.wording, settings.seed, mixture, question_source(settings), tasks)
 
@@ -90,6 +87,11 @@ def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSetti
     folder = Path(held.enter_context(TemporaryDirectory(prefix="library-")))
     write_corpus(folder)
     return settings.model_copy(update={"local_search": search.model_copy(update={"corpus": str(folder)})})
+
+
+def preference_source(settings: DataSettings) -> DrawPreference:
+    """Preferences of the grammar, or of the file that is named. Raises SpecError for a file that is wrong."""
+    return preference if settings.preferences is None else WordedPreferences.read(Path(settings.preferences), ALIASES).draw
 
 
 def question_source(settings: DataSettings) -> DrawQuestion:
@@ -113,22 +115,3 @@ def question_source(settings: DataSettings) -> DrawQuestion:
         return rng.choice(pool) if pool and rng.random() < settings.questions_share else generated(category, split, seed, number)
 
     return draw
-
-
-def open_domains(datasets: Sequence[str], split: Split = "train") -> tuple[list[Task], dict[str, Domain]]:
-    """The tasks of a split, and the domains that they run in, from the environments that the folders hold."""
-    tasks: list[Task] = []
-    domains: dict[str, Domain] = {}
-    for name in datasets:
-        folder = Path(name)
-        reading = read_dataset(folder)
-        for domain, rows in reading.domains.items():
-            if domain in domains:
-                raise UsageError(f"data.datasets: {folder} has the domain {domain!r} of another folder again; name each domain once")
-            world = world_folder(folder, domain)
-            if not world.is_dir():
-                raise DatasetError(f"data.datasets: {folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole")
-            environment = load_environment(world)
-            domains[domain] = Domain(environment, read_rows(environment, world))
-            tasks += [task_of(row) for row in rows.splits[split]]
-    return tasks, domains

@@ -36,6 +36,8 @@ class ChatServer:
     asked: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     echo: Callable[[dict[str, str]], Answer] | None = None
+    reply: Callable[[dict[str, Any]], Answer] | None = None
+    """What answers a request by its body, whatever the order in which requests come."""
 
 
 def said(content: str | None, calls: list[dict[str, Any]] | None = None, **rest: Any) -> Answer:
@@ -47,7 +49,9 @@ def said(content: str | None, calls: list[dict[str, Any]] | None = None, **rest:
 
 
 @contextmanager
-def chat_server(*answers: Answer, echo: Callable[[dict[str, str]], Answer] | None = None) -> Iterator[ChatServer]:
+def chat_server(
+    *answers: Answer, echo: Callable[[dict[str, str]], Answer] | None = None, reply: Callable[[dict[str, Any]], Answer] | None = None
+) -> Iterator[ChatServer]:
     """Run a server that gives these answers."""
     closing = Event()
 
@@ -57,7 +61,10 @@ def chat_server(*answers: Answer, echo: Callable[[dict[str, str]], Answer] | Non
             number = len(state.asked)
             state.asked.append({"path": self.path, **json.loads(body)})
             state.headers.append({name.lower(): value for name, value in self.headers.items()})
-            answer = state.echo(state.headers[-1]) if state.echo else state.answers[min(number, len(state.answers) - 1)]
+            if state.reply:
+                answer = state.reply(json.loads(body))
+            else:
+                answer = state.echo(state.headers[-1]) if state.echo else state.answers[min(number, len(state.answers) - 1)]
             if answer.held:
                 closing.wait()
                 return
@@ -81,7 +88,7 @@ def chat_server(*answers: Answer, echo: Callable[[dict[str, str]], Answer] | Non
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    state = ChatServer(f"http://127.0.0.1:{server.server_port}/v1", list(answers), echo=echo)
+    state = ChatServer(f"http://127.0.0.1:{server.server_port}/v1", list(answers), echo=echo, reply=reply)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

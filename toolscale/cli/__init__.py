@@ -15,6 +15,7 @@ from toolscale.cli.making import admit, domains, judge, schemas, synthesize
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
+from toolscale.cli.wording import describe, preferences
 from toolscale.config import VERSION
 from toolscale.errors import ToolScaleError
 
@@ -25,7 +26,7 @@ def commands() -> None:
     """Make, verify and read datasets of verified tool-use tasks."""
 
 
-for command in (domains, admit, synthesize, verify, show, rejects, stats, judge, selftest, publish, pull, schemas):
+for command in (domains, admit, synthesize, verify, show, rejects, stats, judge, selftest, publish, pull, describe, preferences, schemas):
     commands.add_command(command)
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from toolscale.canonical import canonical_json
 from toolscale.models.cards import worded_skills
 from toolscale.models.expert import Expert
 from toolscale.records import ExpertSpec
+
+Sampled = TypeVar("Sampled")
 
 SAMPLED = 10
 """Tasks that a description is written from."""
@@ -43,10 +45,10 @@ class Trajectory:
     right: bool
 
 
-def sample(trajectories: Sequence[Trajectory], seed: int, count: int = SAMPLED) -> list[Trajectory]:
-    """Return `count` of the trajectories, or all if there are fewer; the same for the same seed, in their first order."""
-    kept = sorted(random.Random(f"describe {seed}").sample(range(len(trajectories)), min(count, len(trajectories))))
-    return [trajectories[index] for index in kept]
+def sample(tasks: Sequence[Sampled], seed: int, count: int = SAMPLED) -> list[Sampled]:
+    """Return `count` of the tasks (or of the trajectories), or all if there are fewer; the same for the same seed, in their first order."""
+    kept = sorted(random.Random(f"describe {seed}").sample(range(len(tasks)), min(count, len(tasks))))
+    return [tasks[index] for index in kept]
 
 
 def description_prompt(trajectories: Sequence[Trajectory]) -> list[dict[str, Any]]:

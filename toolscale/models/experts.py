@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from toolscale.models.expert import Expert
 from toolscale.models.simulated import SimulatedExpert
-from toolscale.records import ExpertSpec
+from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertSpec, Price
+
+FREE = Price(input=0.0, output=0.0)
 
 
 def make_expert(spec: ExpertSpec, pace: float = 0.0) -> Expert:
@@ -17,3 +19,12 @@ def make_expert(spec: ExpertSpec, pace: float = 0.0) -> Expert:
     from toolscale.models.endpoint import EndpointExpert  # its library takes a second to load, which a simulated pool need not wait for
 
     return EndpointExpert(spec)
+
+
+def unmeasured(name: str, endpoint: Endpoint, title: str = "", price: Price = FREE) -> ExpertSpec:
+    """Return a model that is asked by ourselves and offered to nobody: nothing is known of its skills, and nothing asks for them."""
+    nothing = Effort(output_tokens=1, latency_s=0)
+    return ExpertSpec(
+        name=name, title=title or endpoint.model, price=price, skills=dict.fromkeys(CATEGORIES, 0.0), effort=dict.fromkeys(CATEGORIES, nothing),
+        endpoint=endpoint, source="a model behind an endpoint: nothing is known of its skills",
+    )  # fmt: skip

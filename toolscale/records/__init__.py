@@ -14,7 +14,7 @@ from toolscale.records.release import (
     ChangedDomain, ChangedTask, Changes, DomainChanges, FailedTask, Regraded, RegradedTasks, Release, UnjudgedTask,
 )  # fmt: skip
 from toolscale.records.rollout import (
-    AnswerKey, Charge, Limits, OfferedExpert, Preference, Question, Rollout, RolloutTask, Script, Stop, TokenTrace,
+    AnswerKey, Charge, Limits, OfferedExpert, Preference, Question, Rollout, RolloutTask, Script, Stop, TokenTrace, WordedPreference,
 )  # fmt: skip
 from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
 from toolscale.records.task import (
@@ -32,5 +32,5 @@ __all__ = [
     "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks",
     "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Slot", "Status",
     "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec",
-    "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WorldSpec",
+    "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec",
 ]  # fmt: skip

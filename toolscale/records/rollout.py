@@ -58,6 +58,12 @@ class Preference(Record):
     """Alias of an expert or name of a tool -> how gladly its use is seen."""
 
 
+class WordedPreference(Preference):
+    """One line of a file of preferences in a model's words."""
+
+    split: Literal["train", "test"]
+
+
 class Limits(Record):
     """Where a rollout stops, whatever the preferences."""
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolscale.errors import ModelUnavailableError
-from toolscale.records import CATEGORIES, Effort, Endpoint, ExpertSpec, Price, RolloutTask, TokenTrace
+from toolscale.models.experts import unmeasured
+from toolscale.records import Endpoint, Price, RolloutTask, TokenTrace
 from toolscale.rollout.calls import read_arguments
 from toolscale.rollout.policy import Message, Tool, Turn
 
@@ -31,12 +32,7 @@ class EndpointPolicy:
         """Check the address and the key before anything runs."""
         from toolscale.models.endpoint import EndpointExpert  # loads an HTTP client: only where one is wanted
 
-        nothing = Effort(output_tokens=1, latency_s=0)
-        spec = ExpertSpec(
-            name="orchestrator", title=self.name, price=self.price, skills=dict.fromkeys(CATEGORIES, 0.0), effort=dict.fromkeys(CATEGORIES, nothing),
-            endpoint=self.endpoint, source="the endpoint of a policy: nothing is known of its skills",
-        )  # fmt: skip
-        object.__setattr__(self, "_client", EndpointExpert(spec))
+        object.__setattr__(self, "_client", EndpointExpert(unmeasured("orchestrator", self.endpoint, self.name, self.price)))
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> EndpointSession:
         """Begin a conversation."""

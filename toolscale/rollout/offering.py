@@ -16,7 +16,7 @@ from toolscale.models.pricing import price_of
 from toolscale.preferences import preference
 from toolscale.preferences.drawing import Split
 from toolscale.questions import question as question_of
-from toolscale.records import CATEGORIES, Catalogue, ExpertSpec, Limits, OfferedExpert, Price, PriceList, Question, RolloutTask, Task
+from toolscale.records import CATEGORIES, Catalogue, ExpertSpec, Limits, OfferedExpert, Preference, Price, PriceList, Question, RolloutTask, Task
 
 ALIASES = tuple(f"expert-{number}" for number in range(1, 7))
 
@@ -25,6 +25,9 @@ TOOLS = "tools"
 
 DrawQuestion = Callable[[str, Split, int, int], Question]
 """(category, split, seed, number) -> a question of that category."""
+
+DrawPreference = Callable[[int, int, Split, Sequence[str], Sequence[str], float], Preference]
+"""(number, seed, split, aliases, basic tools, share of wishes about tools) -> what the user of a task cares for."""
 
 
 def generated(category: str, split: Split, seed: int, number: int) -> Question:
@@ -52,6 +55,8 @@ class Offering:
     wish_share: float = 0.5
     """How often a preference says something of single tools, where there is something to say."""
     limits: Limits = field(default_factory=Limits)
+    draw_preference: DrawPreference = preference
+    """Where preferences come from: by the grammar, or from a file in a model's words."""
 
     def __post_init__(self) -> None:
         most = min(len(ALIASES), len(self.catalogue.experts))
@@ -116,7 +121,7 @@ def offer(
     basic = tuple(name for name in offering.basic_tools if rng.random() < offering.basic_share)
     denied = _denied(offering, rng, [offered.alias for offered in experts], basic)
     allowed = [offered.alias for offered in experts if offered.alias not in denied]
-    wish = preference(number, seed, split, allowed, [name for name in basic if name not in denied], offering.wish_share)
+    wish = offering.draw_preference(number, seed, split, allowed, [name for name in basic if name not in denied], offering.wish_share)
     name = question.id if question is not None else task.id[:12] if task is not None else ""
     return RolloutTask(
         id=f"{split}-{seed}-{number}-{name}", category=question.category if question is not None else TOOLS, question=question, task=task,
