@@ -103,7 +103,8 @@ class LossSettings(Settings):
     """k3: exp(d) - d - 1; mse: d^2 / 2; d = reference - new log-probability."""
     entropy: float = Field(default=0.0, ge=0)
     """Bonus for the entropy of each written token, which falls in a straight line to 0 at the last step. A small model that is sure too soon stops
-    trying what it has not tried enough."""
+    trying what it has not tried enough. With `reward.scale: none` it is in units of the reward: the policy that is best then chooses with
+    probabilities in proportion to exp(expected reward / bonus)."""
     epochs: int = Field(default=1, ge=1)
     """Optimizer steps on one batch of rollouts."""
     batch_tokens: int = Field(default=4096, ge=1)

@@ -2,7 +2,7 @@
 
     python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--steps N]
 
-Twelve runs of the tiny configuration, two at a time, and their evaluation. A run that is done is not made again.
+For each seed a run of the tiny configuration, and a run of a third of its steps with each reward; two at a time. What is done is not made again.
 """
 
 from __future__ import annotations
@@ -22,22 +22,30 @@ from rich.console import Console
 from toolscale.errors import TrainingError
 from training.config import Config, read_config
 from training.evaluate import ACCURATE, load, question_ground, rows_of
-from training.results import Finding, frontier_of, write_results
+from training.results import WHOLE, Finding, frontier_of, write_results
 from training.starting import run_command, write_json
 from training.train import with_data
 
 CONFIG = Path("training/configs/tiny_cpu.yaml")
 KINDS = ("absolute", "outcome", "efficiency", "paper")
 """Rewards that are compared: the full one, the outcome alone, outcome with fixed weights of cost and latency, and the paper's."""
+COMPARED = 3
+"""Rewards are compared after a whole run's steps divided by this: what a reward buys shows early, and twelve whole runs would take hours."""
 AT_ONCE = 2
 HELD_OUT = {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"}
 FRONTIER_TASKS = 512
 
 
-def variant(config: Config, kind: str, seed: int) -> Config:
-    """The configuration of one run."""
-    data = config.data.model_copy(update={"seed": seed})
-    return config.model_copy(update={"seed": seed, "data": data, "reward": config.reward.model_copy(update={"kind": kind})})
+def variants(config: Config, seeds: int) -> dict[str, Config]:
+    """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards."""
+    found = {}
+    for seed in range(seeds):
+        seeded = config.model_copy(update={"seed": seed, "data": config.data.model_copy(update={"seed": seed})})
+        found[f"{WHOLE}-{seed}"] = seeded
+        for kind in KINDS:
+            reward = config.reward.model_copy(update={"kind": kind})
+            found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": max(1, config.steps // COMPARED)})
+    return dict(sorted(found.items(), key=lambda item: -item[1].steps))  # the long ones first, so that neither core is left alone with one
 
 
 def train_all(configs: dict[str, Config], work: Path, console: Console) -> None:
@@ -83,7 +91,7 @@ def measure_all(configs: dict[str, Config], work: Path, console: Console) -> dic
     """Measure each run, in its own folder, once."""
     found = {}
     for name, config in configs.items():
-        found[name] = measure(config, work / name / "model", full=name.startswith("absolute"))
+        found[name] = measure(config, work / name / "model", full=name.startswith(WHOLE))
         write_json(work / name / "measured.json", found[name])
         console.print(f"measured {name}")
     return found
@@ -99,9 +107,9 @@ def command(out: Path, work: Path, seeds: int, steps: int | None) -> None:
     console = Console()
     config: Config = read_config(CONFIG)
     config = with_data(config if steps is None else config.model_copy(update={"steps": steps}), work, None)
-    configs = {f"{kind}-{seed}": variant(config, kind, seed) for kind in KINDS for seed in range(seeds)}
+    configs = variants(config, seeds)
     train_all(configs, work, console)
-    findings: Sequence[Finding] = write_results(out, measure_all(configs, work, console), config)
+    findings: Sequence[Finding] = write_results(out, measure_all(configs, work, console), config, config.steps // COMPARED)
     for finding in findings:
         console.print(f"{'reached' if finding.reached else 'NOT reached'}: {finding.words}")
 

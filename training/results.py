@@ -19,6 +19,8 @@ from training.evaluate import Ground
 from training.starting import write_json
 
 FIGURES = ("utility", "share", "right", "cost_usd", "latency_s", "best")
+WHOLE = "whole"
+"""The kind of run that has all steps of the configuration; the others, named by their reward, are shorter."""
 Measured = Mapping[str, Mapping[str, Any]]
 """Name of a run, `kind-seed` -> what `experiments.measure` found."""
 
@@ -40,6 +42,16 @@ def frontier_of(ground: Ground, model: torch.nn.Module) -> list[dict[str, float]
         means = {f"{name}_{figure}": value for name, result in found.items() for figure, value in result.means().items()}
         points.append({"cost_weight": cost, "latency_weight": latency, **means})
     return points
+
+
+def wishes_of(runs: Sequence[Sequence[Mapping[str, float]]]) -> list[dict[str, float]]:
+    """Return one row for each weight of cost: means over the weights of latency and the seeds."""
+    names = [name for name in runs[0][0] if not name.endswith("_weight")]
+    points = [point for run in runs for point in run]
+    return [
+        {"weight": level, **{name: float(np.mean([point[name] for point in points if point["cost_weight"] == level])) for name in names}}
+        for level in LEVELS
+    ]
 
 
 def spearman(points: Sequence[Mapping[str, float]]) -> float:
@@ -66,7 +78,7 @@ def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str,
 
 def findings_of(measured: Measured) -> list[Finding]:
     """Return the promises, each with its figures."""
-    a, d, accurate = (over_seeds(measured, "absolute", table) for table in ("a", "d", "accurate"))
+    a, d, accurate = (over_seeds(measured, WHOLE, table) for table in ("a", "d", "accurate"))
     share, best = a["trained"]["share"][0], a["trained"]["best"][0]
     unseen = d["trained"]["share"][0]
     right, strongest = accurate["trained"]["right"][0], accurate["always strongest"]["right"][0]
@@ -80,22 +92,24 @@ def findings_of(measured: Measured) -> list[Finding]:
     ]
 
 
-def write_results(out: Path, measured: Measured, config: Config) -> list[Finding]:
-    """Write figures.json, README.md and the plots; return the findings."""
+def write_results(out: Path, measured: Measured, config: Config, compared: int) -> list[Finding]:
+    """Write figures.json, README.md and the plots; return the findings. `compared`: steps of the runs that compare rewards."""
     out.mkdir(parents=True, exist_ok=True)
     findings = findings_of(measured)
     kinds = list(dict.fromkeys(name.rpartition("-")[0] for name in measured))
     seeds = len(measured) // len(kinds)
-    tables = {table: over_seeds(measured, "absolute", table) for table in ("a", "d", "wording", "accurate")}
-    rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds}
-    write_json(out / "figures.json", {"seeds": seeds, "steps": config.steps, "tables": tables, "rewards": rewards, "runs": measured})
+    tables = {table: over_seeds(measured, WHOLE, table) for table in ("a", "d", "wording", "accurate")}
+    rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds if kind != WHOLE}
+    found = {"seeds": seeds, "steps": config.steps, "compared_steps": compared}
+    write_json(out / "figures.json", {**found, "tables": tables, "rewards": rewards, "runs": measured})
     templates = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True)
+    frontiers = [run["c"] for _, run in sorted(measured.items()) if "c" in run]
     page = templates.get_template("results.md.jinja").render(
-        findings=findings, tables=tables, rewards=rewards, seeds=seeds, steps=config.steps, points=measured["absolute-0"]["c"], level=LEVELS
+        **found, findings=findings, tables=tables, rewards=rewards, wishes=wishes_of(frontiers)
     )
     (out / "README.md").write_text(page, encoding="utf-8")
     draw_policies(out / "policies.png", tables["a"])
-    draw_frontier(out / "frontier.png", [found["c"] for name, found in sorted(measured.items()) if "c" in found])
+    draw_frontier(out / "frontier.png", frontiers)
     return findings
 
 

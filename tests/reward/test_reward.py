@@ -165,6 +165,14 @@ def test_advantages_are_rewards_in_units_of_their_sample_deviation(rewards: list
     assert all((found[i] <= found[j]) for i in range(len(found)) for j in range(len(found)) if rewards[i] <= rewards[j])
 
 
+@given(st.lists(st.floats(-8, 8), min_size=1, max_size=16), st.floats(0.1, 8))
+def test_unscaled_advantages_keep_the_unit_of_the_reward(rewards: list[float], unit: float) -> None:
+    found = advantages(rewards, "none")
+    mean = statistics.fmean(rewards)
+    assert found == pytest.approx([reward - mean for reward in rewards], abs=1e-9)
+    assert advantages([reward * unit for reward in rewards], "none") == pytest.approx([value * unit for value in found], abs=1e-9)
+
+
 def test_advantages_where_nothing_differs() -> None:
     assert [advantages([]), advantages([3.0]), advantages([0.1] * 3), advantages([0.0, 1.0])] == [
         [], [0.0], [0.0] * 3, [pytest.approx(-(0.5**0.5)), pytest.approx(0.5**0.5)],

@@ -79,8 +79,10 @@ def grade_answer(question: Question, text: str | None) -> tuple[bool, str]:
 
 def _fold(text: str) -> str:
     """Return a text without accents, with plain quotes, and single spaces within its lines."""
-    plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
-    plain = plain.translate({0x2019: "'", 0x2018: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2044: "/"})
+    plain = text
+    if not text.isascii():
+        plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
+        plain = plain.translate({0x2019: "'", 0x2018: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2044: "/"})
     return "\n".join(" ".join(line.split()) for line in plain.splitlines()).strip()
 
 

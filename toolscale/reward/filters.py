@@ -55,7 +55,7 @@ def select_samples(groups: Sequence[Sequence[tuple[Rollout, float]]], config: Re
             counts += FilterCounts(groups=1, samples=len(group), homogeneous_groups=1, homogeneous_samples=len(group))
             continue
         counts += FilterCounts(groups=1, samples=len(group))
-        for member, (advantage, (rollout, _)) in enumerate(zip(advantages(rewards), group, strict=True)):
+        for member, (advantage, (rollout, _)) in enumerate(zip(advantages(rewards, config.scale), group, strict=True)):
             if config.drop_unparsable and rollout.malformed:
                 counts += FilterCounts(unparsable=1)
             elif config.drop_unanswered and not (rollout.answer or "").strip():

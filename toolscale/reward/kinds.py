@@ -11,6 +11,7 @@ from toolscale.models.pricing import References
 from toolscale.records import Preference
 from toolscale.records.base import Record
 from toolscale.reward.figures import Figures
+from toolscale.reward.group import Scale
 
 CAP = 4.0
 """Beyond so many references, more cost or latency is no worse: rewards stay bounded."""
@@ -30,6 +31,8 @@ class RewardConfig(Record):
     """Taken from the reward of a rollout with a turn that could not be read, or without an answer. For models that are not filtered for it."""
     least_std: float = Field(default=0.1, ge=0)
     """A group whose rewards deviate less is not trained on."""
+    scale: Scale = "group"
+    """What advantages are divided by; `none` keeps them in units of the reward, and the bonus for entropy with them."""
     drop_unparsable: bool = True
     """Whether a rollout with a turn that could not be read is left out."""
     drop_unanswered: bool = True
