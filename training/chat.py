@@ -22,7 +22,9 @@ class Codec(Protocol):
     """Messages in OpenAI form to ids, and back."""
 
     stop: frozenset[int]
-    """Ids that end a turn; the smallest is appended where a turn was cut."""
+    """Ids that end a turn; the smallest is appended where a turn was cut, or where it needs none."""
+    turn_tokens: int | None
+    """A turn is whole after so many tokens, and needs no stop token; None: it ends with one."""
 
     def first(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         """The prompt, through the opening of the assistant's turn."""
@@ -63,6 +65,7 @@ class ChatCodec:
             raise UsageError("the tokenizer has no end-of-turn token (eos_token); set one in its tokenizer_config.json")
         self._end = str(tokenizer.eos_token)
         self.stop = frozenset({int(tokenizer.eos_token_id)})
+        self.turn_tokens: int | None = None
         self._reserved = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
         ask = {"role": "user", "content": "a"}
         call = {"type": "function", "function": {"name": "f", "arguments": {}}}

@@ -2,7 +2,7 @@
 
     python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--steps N]
 
-For each seed a run of the tiny configuration, and a run of a third of its steps with each reward; two at a time. What is done is not made again.
+For each seed a run of the tiny configuration, and a run of a fifth of its steps with each reward; two at a time. What is done is not made again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rich.console import Console
 
 from toolscale.errors import TrainingError
 from training.config import Config, read_config
-from training.evaluate import ACCURATE, load, question_ground, rows_of
+from training.evaluate import ACCURATE, PROMPTS, load, question_ground, rows_of
 from training.results import WHOLE, Finding, frontier_of, write_results
 from training.starting import run_command, write_json
 from training.train import with_data
@@ -29,7 +29,7 @@ from training.train import with_data
 CONFIG = Path("training/configs/tiny_cpu.yaml")
 KINDS = ("absolute", "outcome", "efficiency", "paper")
 """Rewards that are compared: the full one, the outcome alone, outcome with fixed weights of cost and latency, and the paper's."""
-COMPARED = 3
+COMPARED = 5
 """Rewards are compared after a whole run's steps divided by this: what a reward buys shows early, and twelve whole runs would take hours."""
 AT_ONCE = 2
 HELD_OUT = {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"}
@@ -68,10 +68,13 @@ def train_all(configs: dict[str, Config], work: Path, console: Console) -> None:
         list(pool.map(one, configs))
 
 
-def measure(config: Config, model: Path, *, full: bool) -> dict[str, Any]:
-    """Measure one trained model. `full`: also with unseen experts and words, for users who only want a right answer, and along the frontier."""
+def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) -> dict[str, Any]:
+    """Measure one trained model. `full`: also with unseen experts and words, for users who only want a right answer, and along the frontier.
+
+    `count`: tasks of each table.
+    """
     trained = load(model)
-    ground = question_ground(config)
+    ground = question_ground(config, count)
     results = {"trained": ground.play(trained, "trained"), **ground.baselines()}
     found: dict[str, Any] = {"a": rows_of(results)}
     if not full:
@@ -79,11 +82,11 @@ def measure(config: Config, model: Path, *, full: bool) -> dict[str, Any]:
     before = load(config.model.path)
     found["a"] = rows_of({"untrained": ground.play(before, "untrained"), **results})
     for name, data in (("d", HELD_OUT), ("wording", {"wording": "test"})):
-        other = question_ground(config, **data)
+        other = question_ground(config, count, **data)
         found[name] = rows_of({"untrained": other.play(before, "untrained"), "trained": other.play(trained, "trained"), **other.baselines()})
     accurate = ground.wishing(ACCURATE)
     found["accurate"] = rows_of({"trained": accurate.play(trained, "trained"), **accurate.baselines()})
-    found["c"] = frontier_of(question_ground(config, FRONTIER_TASKS), trained)
+    found["c"] = frontier_of(question_ground(config, min(count, FRONTIER_TASKS)), trained)
     return found
 
 

@@ -164,7 +164,8 @@ class TokenSession:
         if observations:
             self._conversation += observations
             self._append(policy.codec.next(observations))
-        limit = min(settings.max_new_tokens, settings.context - len(self._ids))
+        fixed = policy.codec.turn_tokens
+        limit = min(fixed or settings.max_new_tokens, settings.max_new_tokens, settings.context - len(self._ids))
         if limit < 1:
             raise ContextFullError(f"the conversation has no room left ({len(self._ids)} of {settings.context} tokens, rollout.context)")
         read = len(self._ids)
@@ -181,10 +182,11 @@ class TokenSession:
         ids = completion.ids[:-1] if completion.finished else completion.ids
         message, malformed = policy.codec.read(ids, self._conversation, self._tools)
         if not completion.finished:
+            self._append([min(policy.codec.stop)])  # the model did not write it, and the conversation needs it
+        if not completion.finished and len(completion.ids) != fixed:
             policy.cut += 1
             malformed = CUT.format(limit=limit)
             message = {"role": "assistant", "content": message.get("content") or ""}
-            self._append([min(policy.codec.stop)])  # the model did not write it, and the conversation needs it
         for place, call in enumerate(message.get("tool_calls") or ()):
             call["id"] = f"call_{self._turns}_{place + 1}"
         spent = len(completion.ids)

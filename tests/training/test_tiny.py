@@ -20,6 +20,7 @@ from toolscale.rollout import Turn, run_rollouts
 from training.config import read_config
 from training.data import open_work
 from training.evaluate import THRIFTY, Ground, check, load, question_ground
+from training.sampler import local_policy
 from training.scoring import task_references
 from training.tiny.base import Packer, examine, words_of
 from training.tiny.board import one_hot
@@ -27,7 +28,7 @@ from training.tiny.codec import TinyCodec, answering_sentence
 from training.tiny.exact import own_figures, prompt_ids
 from training.tiny.probes import Texts
 from training.tiny.tokenizer import make_tokenizer
-from training.tiny.words import ALIASES, fact, vocabulary
+from training.tiny.words import ALIASES, END, fact, vocabulary
 
 ROOT = Path(__file__).parents[2]
 BASE = ROOT / "training" / "tiny" / "base"
@@ -188,7 +189,7 @@ class ToldSession:
         self.read += 5
         word = "<last>" if observations else self.policy.chosen[self.task.id].replace("give_up", "<last>")
         message, malformed = self.policy.ground.codec.read(ids(word), self.conversation, self.tools)
-        return Turn(message, malformed, self.read, 2, 2 * self.policy.ground.seconds_per_token)
+        return Turn(message, malformed, self.read, 1, self.policy.ground.seconds_per_token)
 
     def trace(self) -> None:
         return None
@@ -218,10 +219,28 @@ def test_the_board_says_what_the_rollout_loop_finds(ground: Ground) -> None:
     assert abs(apart.mean()) < 4 * apart.std() / np.sqrt(len(apart))
 
 
+def test_a_turn_is_one_written_word_and_its_end_is_given(ground: Ground) -> None:
+    config = tiny()
+    policy = local_policy(load(BASE), ground.codec, config.rollout)
+    work = open_work(config.data.model_copy(update={"mixture": {"arithmetic": 1.0}}))
+
+    async def run() -> list:
+        with work.held:
+            async with work.bench:
+                return await run_rollouts([work.tasks[number] for number in range(8)], policy, work.bench, 4)
+
+    end = ground.codec.vocabulary()[END]
+    for rollout in (each for group in asyncio.run(run()) for each in group):
+        places = [place for place, written in enumerate(rollout.trace.written) if written]
+        assert [rollout.trace.ids[place + 1] for place in places] == [end] * len(places)
+        assert [charge.output_tokens for charge in rollout.ledger if charge.kind == "orchestrator"] == [1] * len(places)
+    assert policy.take_cut() == 0
+
+
 def test_own_tokens_are_charged_for_each_turn(ground: Ground) -> None:
     lengths = np.array([len(prompt_ids(ground.codec, task)) for task in ground.board.tasks])
     cost, seconds = own_figures(ground.board, lengths, replace(ground).price, 0.01)
     python, expert = ground.board.actions.index("python"), ground.board.actions.index(ALIASES[0])
-    assert cost[0, expert] == pytest.approx((lengths[0] * 0.2 + 2 * 0.2) / 1e6)
-    assert cost[0, python] == pytest.approx(((2 * lengths[0] + 5) * 0.2 + 4 * 0.2) / 1e6)
-    assert (seconds[0, expert], seconds[0, python]) == (0.02, 0.04)
+    assert cost[0, expert] == pytest.approx((lengths[0] + 1) * 0.2 / 1e6)
+    assert cost[0, python] == pytest.approx((2 * lengths[0] + 5 + 2) * 0.2 / 1e6)
+    assert (seconds[0, expert], seconds[0, python]) == (0.01, 0.02)

@@ -22,6 +22,7 @@ class ToyCodec:
     """Six tokens: 0 ends a turn, 1 asks the first expert, 2 to 5 are letters. A prompt is the first characters of the question."""
 
     stop = frozenset({STOP})
+    turn_tokens = None
 
     def first(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         text = messages[-1]["content"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from toolscale.basic_tools import BasicTool
@@ -19,7 +19,7 @@ from toolscale.rollout.prompt import CALL_EXPERT, first_messages, offered_tools
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all samples of a task share. Nobody changes it."""
+    """What all samples of a task share. Nobody changes it, but for what is remembered in `findings`."""
 
     task: RolloutTask
     messages: list[Message]
@@ -35,6 +35,8 @@ class Setting:
     """What simulated experts play; None where no expert is offered."""
     shown: list[Message]
     """What an expert sees first where a conversation is handed over: the policy and the request, without the wishes about experts and costs."""
+    findings: dict[str, tuple[bool, str]] = field(default_factory=dict)
+    """Answer -> how it was graded, for questions: samples often say the same."""
 
 
 class Bench:

@@ -70,7 +70,12 @@ class _Run:
     def _graded(self, stop: Stop) -> tuple[bool, str]:
         if self.failure is not None:
             return False, f"no answer: {self.failure}"
-        return grade_outcome(self.task, self.setting.domain, self.calls, self.answer, stop)
+        if self.answer is None or self.setting.domain is not None:
+            return grade_outcome(self.task, self.setting.domain, self.calls, self.answer, stop)
+        known = self.setting.findings
+        if self.answer not in known:
+            known[self.answer] = grade_outcome(self.task, None, self.calls, self.answer, stop)
+        return known[self.answer]
 
     async def _turns(self) -> Stop:
         limits = self.task.limits

@@ -49,6 +49,7 @@ class TinyCodec:
         if missing:
             raise UsageError(f"the tokenizer does not have the word {missing[0]}; model.codec: tiny needs the tokenizer of training/tiny/base")
         self.stop = frozenset({ids[END]})
+        self.turn_tokens: int | None = 1
         self._next = {word: [ids[TOOL], ids[word], ids[ASSISTANT]] for word in (RESULT, ERROR)}
 
     @classmethod

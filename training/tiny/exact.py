@@ -60,8 +60,8 @@ def play(
 
 
 def own_figures(board: Board, lengths: np.ndarray, price: Price, seconds_per_token: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (tasks, actions): dollars and seconds of the orchestrator's own tokens. A turn is two words; a tool takes two turns."""
+    """Return (tasks, actions): dollars and seconds of the orchestrator's own tokens. A turn is one word; a tool takes two turns."""
     turns = np.array([2 if action in TOOLS else 1 for action in board.actions])
     read = lengths[:, None] * turns + np.where(turns == 2, 5, 0)
-    written = np.broadcast_to(2 * turns, read.shape)
+    written = np.broadcast_to(turns, read.shape)
     return (read * price.input + written * price.output) / 1e6, written * seconds_per_token

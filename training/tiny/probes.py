@@ -2,16 +2,12 @@
 question is this; how much does the user care for speed. None of them weighs one thing against another: that is left to the reward.
 
 Experts are random: every level of every fact is as likely, so there is no expert to be remembered and no fact that follows from another.
-
-Answers about who is most are graded: an expert that is nearly as strong is named nearly as often, one that is far weaker almost never. So how far
-apart experts are is read too, and not only who comes first.
 """
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,27 +21,13 @@ from training.tiny.words import (
 QUESTION_CATEGORIES = tuple(name for name in CATEGORIES if name != "tools")
 DIMENSION_WORDS = {"outcome": "accuracy", "cost": "cost", "latency": "speed"}
 WEIGHTS = ("none!", "little!", "some!", "quite!", "much!", "most!")
-WHOLE = 0.6
-"""How often a probe stands after a question and a wish, as in a rollout."""
 THIRDS = ("low", "middle", "high")
 NEEDS = {"python": CODE, "local_search": QUOTED}
 """Without it a tool has nothing to work on."""
-KINDS = ("strongest", "cheapest", "fastest", "dearest", "slowest", "name", "read", "kind", "weight", "act")
+KINDS = ("strongest", "cheapest", "fastest", "name", "read", "kind", "weight", "act")
 """`act` is the form of a rollout, with an action drawn blindly: it teaches the form and no preference."""
 
-GRADES: dict[str, Callable[[int, int], float]] = {
-    "strongest": lambda level, most: 1.0 * level,
-    "cheapest": lambda level, most: -0.7 * level,
-    "fastest": lambda level, most: -0.7 * level,
-    "dearest": lambda level, most: 8 * 10 ** ((level - most) / 4),
-    "slowest": lambda level, most: 8 * 2 ** ((level - most) / 2),
-}
-"""(level, highest level here) -> logarithm of how often an expert is named. The dearest and the slowest go by dollars and seconds, of which levels
-are the logarithms (toolscale/models/cards.py)."""
-
 Words = list[str]
-Answer = Mapping[str, float]
-"""Word -> how often it is the answer."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +36,7 @@ class Probe:
 
     kind: str
     words: Words
-    targets: tuple[tuple[int, Answer], ...]
+    targets: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True)
@@ -96,8 +78,7 @@ def draw_sheet(rng: random.Random, texts: Texts, shares: dict[str, float], plain
 
 def _draw(rng: random.Random, texts: Texts, kind: str, facts: Facts, plain: float) -> Probe | None:
     category = rng.choice(CATEGORIES)
-    whole = rng.random() < WHOLE
-    asking = kind in ("strongest", "kind", "act") or whole
+    asking = kind in ("strongest", "kind", "act") or rng.random() < 0.15
     named = category == "tools" or not asking or rng.random() < plain
     said = [f"{category}!"] if named else rng.choice(texts.questions[category])
     wish, weights = rng.choice(texts.wishes)
@@ -106,52 +87,41 @@ def _draw(rng: random.Random, texts: Texts, kind: str, facts: Facts, plain: floa
         return _act(rng, [*tools, USER, *said, *wish, ASSISTANT], [*facts, *(name for name in tools if NEEDS[name] in said), LAST])
     if kind == "weight":
         dimension = rng.choice(list(weights))
-        asked, answer = ["weight", DIMENSION_WORDS[dimension]], {WEIGHTS[round(weights[dimension] * 5)]: 1.0}
+        asked, answer = ["weight", DIMENSION_WORDS[dimension]], WEIGHTS[round(weights[dimension] * 5)]
     else:
         found = _asked(rng, kind, facts, category)
         if found is None:
             return None
         asked, answer = found
-    body = [*said, *wish] if kind == "weight" or whole else said
+    body = [*said, *wish] if kind == "weight" or rng.random() < 0.25 else said
     words = [*tools, USER, *body, *asked, ASSISTANT]
     return Probe(kind, words, ((len(words) - 1, answer),))
 
 
-def _asked(rng: random.Random, kind: str, facts: Facts, category: str) -> tuple[Words, Answer] | None:
-    """The words of a probe and its answer; None where two experts are level at the top, so that there is no first."""
+def _asked(rng: random.Random, kind: str, facts: Facts, category: str) -> tuple[Words, str] | None:
+    """The words of a probe and its answer; None where two experts are level, so that there is none."""
     alias = rng.choice(list(facts))
     if kind == "kind":
-        return ["kind"], {f"{category}!": 1.0}
+        return ["kind"], f"{category}!"
     if kind == "name":
-        return ["name", alias], {alias: 1.0}
+        return ["name", alias], alias
     if kind == "read":
         which, word = rng.choice(((category, "good"), ("price", "price"), ("latency", "latency")))
-        return [word, alias], {THIRDS[facts[alias][which] * 3 // LEVELS[which]]: 1.0}
-    which = {"strongest": category, "cheapest": "price", "dearest": "price"}.get(kind, "latency")
-    answer = graded(kind, {name: facts[name][which] for name in facts})
-    first, second = sorted(answer.values(), reverse=True)[:2]
-    return None if first == second else ([kind], answer)
-
-
-def graded(kind: str, levels: Mapping[str, int]) -> Answer:
-    """Return how often each expert is named, in proportion to the exponential of its grade. `levels`: alias -> level."""
-    most = max(levels.values())
-    grades = {alias: GRADES[kind](level, most) for alias, level in levels.items()}
-    best = max(grades.values())
-    shares = {alias: math.exp(grade - best) for alias, grade in grades.items()}
-    whole = sum(shares.values())
-    return {alias: share / whole for alias, share in shares.items()}
+        return [word, alias], THIRDS[facts[alias][which] * 3 // LEVELS[which]]
+    which, sign = {"strongest": (category, -1), "cheapest": ("price", 1), "fastest": ("latency", 1)}[kind]
+    ranked = sorted(facts, key=lambda name: sign * facts[name][which])
+    return None if facts[ranked[0]][which] == facts[ranked[1]][which] else ([kind], ranked[0])
 
 
 def _act(rng: random.Random, words: Words, actions: Words) -> Probe:
     """The form of a rollout: an action, the end of the turn, and after a tool its result as the answer; after an error another action."""
     action = rng.choice(actions)
-    targets: list[tuple[int, Answer]] = [(len(words) - 1, {action: 1.0}), (len(words), {END: 1.0})]
+    targets = [(len(words) - 1, action), (len(words), END)]
     words = [*words, action]
     if action not in ALIASES or rng.random() < 0.3:
         said = ERROR if rng.random() < 0.2 else RESULT
         then = LAST if said == RESULT and action not in ALIASES else rng.choice(actions)
         words = [*words, END, TOOL, said, ASSISTANT]
-        targets += [(len(words) - 1, {then: 1.0}), (len(words), {END: 1.0})]
+        targets += [(len(words) - 1, then), (len(words), END)]
         words = [*words, then]
     return Probe("act", words, tuple(targets))

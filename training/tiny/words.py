@@ -27,7 +27,7 @@ BASIC = ("python", "local_search", "web_search")
 LEVELS = {"price": HIGHEST_LEVEL + 1, "latency": HIGHEST_LEVEL + 1, **dict.fromkeys(CATEGORIES, 11)}
 """Kind of fact -> how many levels it has."""
 
-PROBES = ("strongest", "cheapest", "fastest", "dearest", "slowest", "name", "good", "price", "latency", "kind", "weight", "low", "middle", "high")
+PROBES = ("strongest", "cheapest", "fastest", "name", "good", "price", "latency", "kind", "weight", "low", "middle", "high")
 """Words of the reading probes that the base model is trained on (training/tiny/probes.py), and their answers."""
 ANSWERS = tuple(f"{name}!" for name in (*CATEGORIES, "none", "little", "some", "quite", "much", "most"))
 """What a probe about the kind of a question, or about the weight of a wish, is answered with."""

@@ -1,0 +1,50 @@
+"""The experiments: which runs there are, and what is written about them. The runs themselves take most of an hour."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from training.config import Config, read_config
+from training.experiments import COMPARED, CONFIG, KINDS, measure, variants
+from training.results import WHOLE, interval, write_results
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def config(monkeypatch: pytest.MonkeyPatch) -> Config:
+    monkeypatch.chdir(ROOT)
+    read: Config = read_config(CONFIG)
+    return read
+
+
+def test_each_seed_has_a_whole_run_and_a_shorter_one_for_each_reward(config: Config) -> None:
+    found = variants(config, 2)
+    short = config.steps // COMPARED
+    assert {name: (each.seed, each.data.seed, each.reward.kind, each.steps) for name, each in found.items()} == {
+        **{f"{WHOLE}-{seed}": (seed, seed, "absolute", config.steps) for seed in (0, 1)},
+        **{f"{kind}-{seed}": (seed, seed, kind, short) for seed in (0, 1) for kind in KINDS},
+    }
+    assert found[f"{WHOLE}-0"] == config
+    assert [name.partition("-")[0] for name in list(found)[:2]] == [WHOLE, WHOLE]
+
+
+def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
+    base = Path(config.model.path)
+    measured = {name: measure(each, base, full=name.startswith(WHOLE), count=48) for name, each in variants(config, 2).items()}
+    findings = write_results(tmp_path, measured, config, config.steps // COMPARED)
+    assert [finding.reached for finding in findings][:2] == [False, False]
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    assert {name: figures[name] for name in ("seeds", "steps", "compared_steps")} == {
+        "seeds": 2, "steps": config.steps, "compared_steps": config.steps // COMPARED,
+    }  # fmt: skip
+    assert list(figures["rewards"]) == list(KINDS) and figures["runs"].keys() == measured.keys()
+    untrained = figures["tables"]["a"]["untrained"]
+    assert untrained == {**figures["tables"]["a"]["trained"]}
+    assert untrained["share"] == list(interval([measured[f"{WHOLE}-{seed}"]["a"][0]["share"] for seed in (0, 1)]))
+    page = (tmp_path / "README.md").read_text()
+    assert page.count("**Not reached**") == sum(not finding.reached for finding in findings)
+    assert [(tmp_path / name).read_bytes()[:4] for name in ("policies.png", "frontier.png")] == [b"\x89PNG"] * 2
