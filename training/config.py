@@ -216,6 +216,8 @@ class RunSettings(Settings):
     """What GRPO and SFT have in common."""
 
     seed: int = 0
+    threads: int | None = Field(default=None, ge=1)
+    """Of each process on a CPU; none: as many as torch chooses. More threads at work than cores mostly wait for each other."""
     model: ModelSettings
     loss: LossSettings = LossSettings()
     optimizer: OptimizerSettings = OptimizerSettings()

@@ -121,6 +121,8 @@ class Engine:
     """A `Scorer` in a DeepSpeed engine. `samples`: this process samples too, which under ZeRO-3 takes a copy of the model."""
 
     def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
+        if config.threads is not None:
+            torch.set_num_threads(config.threads)
         start_processes(config.seed)
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))

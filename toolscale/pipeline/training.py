@@ -59,7 +59,7 @@ def train_orchestrator(prepared: Mapping[str, Any], checkout: Path, *, poll: flo
     out, config = _working_folder(prepared, checkout), Path("training") / "configs" / f"{prepared['config']}.yaml"
     if not (checkout / config).is_file():
         raise UsageError(f"{checkout / config} is missing; choose one of training/configs, and deploy the same commit on every worker")
-    if find_spec("torch") is None:
+    if any(find_spec(name) is None for name in ("torch", "transformers", "deepspeed")):
         raise UsageError("training needs more packages than the pipeline; on each worker of the queue gpu: make .venv/train.stamp")
     command = [sys.executable, "-m", "training.train", str(config), "--out", str(out)]
     command += ["--steps", str(prepared["steps"])] if prepared["steps"] is not None else []
