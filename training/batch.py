@@ -56,7 +56,8 @@ def make_batch(samples: Sequence[Sample], budget: int, branched: int, correct: b
     owners: dict[int, list[Sample]] = {}
     for sample in samples:
         if any(sample.trace.written):
-            number = numbers.setdefault((sample.group, sample.trace.ids, sample.trace.written), len(numbers))
+            end = max(place for place, own in enumerate(sample.trace.written) if own) + 1  # nothing is learned from what came after
+            number = numbers.setdefault((sample.group, sample.trace.ids[:end], sample.trace.written[:end]), len(numbers))
             owners.setdefault(number, []).append(sample)
     sequences = [ids for _, ids, _ in numbers]
     written = [[place for place, own in enumerate(mine) if own] for _, _, mine in numbers]
