@@ -2,7 +2,7 @@
 
     python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--steps N]
 
-For each seed a run of the tiny configuration, and a run of a fifth of its steps with each reward; two at a time. What is done is not made again.
+For each seed a long run of the tiny configuration, and a run of a fifth of its steps with each reward; two at a time. What is done is not made again.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from training.train import with_data
 CONFIG = Path("training/configs/tiny_cpu.yaml")
 KINDS = ("absolute", "outcome", "efficiency", "paper")
 """Rewards that are compared: the full one, the outcome alone, outcome with fixed weights of cost and latency, and the paper's."""
+STEPS = 1_500
+"""Of a whole run: half as many again as `make train` makes, which has to end within minutes."""
 COMPARED = 5
 """Rewards are compared after a whole run's steps divided by this: what a reward buys shows early, and twelve whole runs would take hours."""
 AT_ONCE = 2
@@ -104,12 +106,12 @@ def measure_all(configs: dict[str, Config], work: Path, console: Console) -> dic
 @click.option("--out", type=click.Path(path_type=Path), default=Path("docs/results"), show_default=True)
 @click.option("--work", type=click.Path(path_type=Path), default=Path("var/experiments"), show_default=True, help="Where runs are kept.")
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True)
-@click.option("--steps", type=click.IntRange(1), help="Instead of those of the configuration: for a trial.")
-def command(out: Path, work: Path, seeds: int, steps: int | None) -> None:
+@click.option("--steps", type=click.IntRange(1), default=STEPS, show_default=True, help="Of a whole run.")
+def command(out: Path, work: Path, seeds: int, steps: int) -> None:
     """Train and measure all variants, and write tables and plots."""
     console = Console()
     config: Config = read_config(CONFIG)
-    config = with_data(config if steps is None else config.model_copy(update={"steps": steps}), work, None)
+    config = with_data(config.model_copy(update={"steps": steps}), work, None)
     configs = variants(config, seeds)
     train_all(configs, work, console)
     findings: Sequence[Finding] = write_results(out, measure_all(configs, work, console), config, config.steps // COMPARED)
