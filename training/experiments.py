@@ -13,9 +13,11 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import click
+import torch
 import yaml
 from rich.console import Console
 
@@ -50,24 +52,17 @@ def variants(config: Config, seeds: int) -> dict[str, Config]:
     return dict(sorted(found.items(), key=lambda item: -item[1].steps))  # the long ones first, so that neither core is left alone with one
 
 
-def train_all(configs: dict[str, Config], work: Path, console: Console) -> None:
-    """Train what is not trained yet, AT_ONCE runs at a time, each on one core."""
-
-    def one(name: str) -> None:
-        out = work / name
-        if (out / "done.json").exists():
-            return
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "wanted.yaml").write_text(yaml.safe_dump(configs[name].model_dump(mode="json"), sort_keys=False), encoding="utf-8")
-        command = [sys.executable, "-m", "training.grpo", str(out / "wanted.yaml"), "--out", str(out)]
-        with (out / "log.txt").open("w") as log:
-            ended = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
-        if ended.returncode:
-            raise TrainingError(f"{name} ended with {ended.returncode}; see {out / 'log.txt'}")
-        console.print(f"trained {name}")
-
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(one, configs))
+def train(name: str, config: Config, out: Path) -> None:
+    """Train one run on one core, unless it is trained. Raises TrainingError if it fails."""
+    if (out / "done.json").exists():
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "wanted.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
+    command = [sys.executable, "-m", "training.grpo", str(out / "wanted.yaml"), "--out", str(out)]
+    with (out / "log.txt").open("w") as log:
+        ended = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
+    if ended.returncode:
+        raise TrainingError(f"{name} ended with {ended.returncode}; see {out / 'log.txt'}")
 
 
 def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) -> dict[str, Any]:
@@ -92,14 +87,23 @@ def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) ->
     return found
 
 
-def measure_all(configs: dict[str, Config], work: Path, console: Console) -> dict[str, dict[str, Any]]:
-    """Measure each run, in its own folder, once."""
-    found = {}
-    for name, config in configs.items():
-        found[name] = measure(config, work / name / "model", full=name.startswith(WHOLE))
-        write_json(work / name / "measured.json", found[name])
+def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[str, dict[str, Any]]:
+    """Train and measure all runs, AT_ONCE at a time. One is measured while another trains, but never two: transformers loads one model at a time."""
+    measuring = Lock()
+    torch.set_num_threads(1)
+
+    def one(name: str) -> dict[str, Any]:
+        config, out = configs[name], work / name
+        train(name, config, out)
+        console.print(f"trained {name}")
+        with measuring:
+            found = measure(config, out / "model", full=name.startswith(WHOLE))
+        write_json(out / "measured.json", found)
         console.print(f"measured {name}")
-    return found
+        return found
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return dict(zip(configs, pool.map(one, configs), strict=True))
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -113,8 +117,7 @@ def command(out: Path, work: Path, seeds: int, steps: int) -> None:
     config: Config = read_config(CONFIG)
     config = with_data(config.model_copy(update={"steps": steps}), work, None)
     configs = variants(config, seeds)
-    train_all(configs, work, console)
-    findings: Sequence[Finding] = write_results(out, measure_all(configs, work, console), config, config.steps // COMPARED)
+    findings: Sequence[Finding] = write_results(out, run_all(configs, work, console), config, config.steps // COMPARED)
     for finding in findings:
         console.print(f"{'reached' if finding.reached else 'NOT reached'}: {finding.words}")
 

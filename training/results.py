@@ -116,13 +116,15 @@ def write_results(out: Path, measured: Measured, config: Config, compared: int) 
 def draw_policies(path: Path, table: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
     """Accuracy against cost, one mark a policy."""
     pyplot = _pyplot()
-    figure, panel = pyplot.subplots(figsize=(8, 5), constrained_layout=True)
+    figure, panel = pyplot.subplots(figsize=(10, 5), constrained_layout=True)
     for policy, row in table.items():
         x, y = 100 * row["cost_usd"][0], 100 * row["right"][0]
-        panel.errorbar(x, y, xerr=100 * row["cost_usd"][1], yerr=100 * row["right"][1], marker="o", markersize=9, linestyle="none")
-        panel.annotate(f"{policy} (U {row['utility'][0]:.2f})", (x, y), textcoords="offset points", xytext=(8, 6))
+        label = f"{policy} (U {row['utility'][0]:.2f})"
+        panel.errorbar(
+            x, y, xerr=100 * row["cost_usd"][1], yerr=100 * row["right"][1], marker="o", markersize=9, linestyle="none", label=label
+        )
+    figure.legend(loc="outside right upper")
     panel.set_xscale("log")
-    panel.margins(x=0.25)
     panel.set_xlabel("cents per task (logarithmic)")
     panel.set_ylabel("right answers, %")
     figure.savefig(path, dpi=110, metadata={"Software": None})
