@@ -40,6 +40,11 @@ HELD_OUT = {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices
 FRONTIER_TASKS = 512
 
 
+def compared_steps(config: Config) -> int:
+    """How many steps a run has that compares rewards."""
+    return max(1, config.steps // COMPARED)
+
+
 def variants(config: Config, seeds: int) -> dict[str, Config]:
     """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards."""
     found = {}
@@ -48,7 +53,7 @@ def variants(config: Config, seeds: int) -> dict[str, Config]:
         found[f"{WHOLE}-{seed}"] = seeded
         for kind in KINDS:
             reward = config.reward.model_copy(update={"kind": kind})
-            found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": max(1, config.steps // COMPARED)})
+            found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": compared_steps(config)})
     return dict(sorted(found.items(), key=lambda item: -item[1].steps))  # the long ones first, so that neither core is left alone with one
 
 
@@ -117,7 +122,7 @@ def command(out: Path, work: Path, seeds: int, steps: int) -> None:
     config: Config = read_config(CONFIG)
     config = with_data(config.model_copy(update={"steps": steps}), work, None)
     configs = variants(config, seeds)
-    findings: Sequence[Finding] = write_results(out, run_all(configs, work, console), config, config.steps // COMPARED)
+    findings: Sequence[Finding] = write_results(out, run_all(configs, work, console), config.steps, compared_steps(config))
     for finding in findings:
         console.print(f"{'reached' if finding.reached else 'NOT reached'}: {finding.words}")
 

@@ -14,7 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from scipy import stats
 
 from toolscale.preferences import LEVELS
-from training.config import Config
 from training.evaluate import Ground
 from training.starting import write_json
 
@@ -92,15 +91,15 @@ def findings_of(measured: Measured) -> list[Finding]:
     ]
 
 
-def write_results(out: Path, measured: Measured, config: Config, compared: int) -> list[Finding]:
-    """Write figures.json, README.md and the plots; return the findings. `compared`: steps of the runs that compare rewards."""
+def write_results(out: Path, measured: Measured, steps: int, compared: int) -> list[Finding]:
+    """Write figures.json, README.md and the plots; return the findings. `steps`: of a whole run; `compared`: of those that compare rewards."""
     out.mkdir(parents=True, exist_ok=True)
     findings = findings_of(measured)
     kinds = list(dict.fromkeys(name.rpartition("-")[0] for name in measured))
     seeds = len(measured) // len(kinds)
     tables = {table: over_seeds(measured, WHOLE, table) for table in ("a", "d", "wording", "accurate")}
     rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds if kind != WHOLE}
-    found = {"seeds": seeds, "steps": config.steps, "compared_steps": compared}
+    found = {"seeds": seeds, "steps": steps, "compared_steps": compared}
     write_json(out / "figures.json", {**found, "tables": tables, "rewards": rewards, "runs": measured})
     templates = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True)
     frontiers = [run["c"] for _, run in sorted(measured.items()) if "c" in run]

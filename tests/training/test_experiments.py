@@ -35,7 +35,7 @@ def test_each_seed_has_a_whole_run_and_a_shorter_one_for_each_reward(config: Con
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
     base = Path(config.model.path)
     measured = {name: measure(each, base, full=name.startswith(WHOLE), count=48) for name, each in variants(config, 2).items()}
-    findings = write_results(tmp_path, measured, config, config.steps // COMPARED)
+    findings = write_results(tmp_path, measured, config.steps, config.steps // COMPARED)
     assert [finding.reached for finding in findings][:2] == [False, False]
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert {name: figures[name] for name in ("seeds", "steps", "compared_steps")} == {
