@@ -2,7 +2,8 @@
 
 `python guard.py LOG [--terminal] [--remove FOLDER] -- command …`. The test holds the other end of the pipe: it closes when the test is done, and
 also when the test run is interrupted or killed, so that no server outlives its tests. The command gets SIGINT (a clean stop of every server that we
-start; with `--terminal` its whole process group gets it, as from Ctrl-C), then SIGKILL. The one line on standard output is JSON: the exit status, and
+start; with `--terminal` its whole process group gets it, as from Ctrl-C), then SIGKILL. Without `--terminal` it gets SIGINT again and again, because a
+Python handler that raises SystemExit loses it where the interpreter happens to run a callback of a weak reference (seen in Airflow's scheduler). The one line on standard output is JSON: the exit status, and
 what was still running after the clean stop.
 """
 
@@ -23,6 +24,7 @@ from pathlib import Path
 import psutil
 
 CLEAN_STOP_SECONDS = 90.0
+AGAIN_SECONDS = 15.0
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -55,6 +57,18 @@ def wait_until_none(seconds: float) -> list[psutil.Process]:
     return left
 
 
+def stop(child: subprocess.Popen[bytes], *, terminal: bool) -> None:
+    """Ask the command to end, and wait until it did or time is up: then it is among those that are left."""
+    end = time.monotonic() + CLEAN_STOP_SECONDS
+    if terminal:
+        os.killpg(child.pid, signal.SIGINT)
+    while child.poll() is None and (left := end - time.monotonic()) > 0:
+        if not terminal:
+            child.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(left if terminal else min(left, AGAIN_SECONDS))
+
+
 def words(process: psutil.Process) -> str:
     """The command line of a process, for a failure message."""
     try:
@@ -74,12 +88,7 @@ def main() -> None:
             break
     ended_by_itself = child.poll()
     if ended_by_itself is None:
-        if "--terminal" in options:
-            os.killpg(child.pid, signal.SIGINT)
-        else:
-            child.send_signal(signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):  # then it is among those that are left
-            child.wait(CLEAN_STOP_SECONDS)
+        stop(child, terminal="--terminal" in options)
     left = wait_until_none(5.0)
     report = {"ended_by_itself": ended_by_itself, "status": child.poll(), "left": [words(process) for process in left]}
     while left:

@@ -20,9 +20,14 @@ stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); s
 if sys.argv[1:] == ["leaves"]:
     orphan = subprocess.Popen([sys.executable, "-c", stubborn], start_new_session=True)
     print("orphan", orphan.pid, flush=True)
-signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+if sys.argv[1:] == ["loses"]:
+    signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, lambda *_: sys.exit(0)))
+else:
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
 print("ready", flush=True)
-time.sleep(600)
+end = time.monotonic() + 600
+while time.monotonic() < end:
+    time.sleep(0.1)
 """
 TESTS = """
 import sys
@@ -52,6 +57,12 @@ def holds_within(claim: Callable[[], bool], seconds: float) -> bool:
 
 def test_a_server_ends_with_its_block(tmp_path: Path) -> None:
     with running("server", [sys.executable, "-c", SERVER], log=tmp_path / "log") as service:
+        service.wait_until(lambda: "ready" in service.log.read_text())
+    assert service.report == {"ended_by_itself": None, "status": 0, "left": []}
+
+
+def test_a_server_that_lost_the_first_signal_is_asked_again(tmp_path: Path) -> None:
+    with running("server", [sys.executable, "-c", SERVER, "loses"], log=tmp_path / "log") as service:
         service.wait_until(lambda: "ready" in service.log.read_text())
     assert service.report == {"ended_by_itself": None, "status": 0, "left": []}
 
