@@ -17,6 +17,7 @@ from toolscale.basic_tools.settings import BasicToolSettings
 from toolscale.errors import UsageError
 from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.experts import make_expert
+from toolscale.models.invented import invented_experts
 from toolscale.pipeline.domains import open_domains
 from toolscale.preferences.drawing import Split, preference
 from toolscale.preferences.worded import WordedPreferences
@@ -46,7 +47,7 @@ class Work:
     tasks: Tasks
     bench: Bench
     experts: Mapping[str, ExpertSpec]
-    """The catalogue by name."""
+    """The catalogue, and what was invented after it, by name."""
     held: ExitStack = field(default_factory=ExitStack)
     """Processes of basic tools."""
 
@@ -61,8 +62,9 @@ def open_work(settings: DataSettings, split: Split = "train") -> Work:
     held = ExitStack()
     basic = held.enter_context(open_basic_tools(with_library(settings.basic_tools, held)))
     source = rollout_source(settings, catalogue, settings.mixture, tuple(basic), tasks)
-    experts = {spec.name: make_expert(spec, settings.pace) for spec in catalogue.experts}
-    return Work(source, Bench(experts, basic, domains), {spec.name: spec for spec in catalogue.experts}, held)
+    offering = source.offering
+    specs = {spec.name: spec for each in (offering.catalogue, offering.invented) if each is not None for spec in each.experts}
+    return Work(source, Bench({name: make_expert(spec, settings.pace) for name, spec in specs.items()}, basic, domains), specs, held)
 
 
 def rollout_source(
@@ -71,8 +73,10 @@ def rollout_source(
     """Return the tasks by number. `basic`: names of the basic tools that are there; none: those that are configured."""
     prices = load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else ()
     configured = [name for name in ("python", "local_search", "web_search") if getattr(settings.basic_tools, name) is not None]
+    invented = invented_experts(catalogue, prices, settings.invented, settings.seed) if settings.invented_share else None
     offering = Offering(
-        catalogue=catalogue, price_lists=prices, fewest=settings.fewest, most=settings.most, style=settings.style,
+        catalogue=catalogue, price_lists=prices, invented=invented, invented_share=settings.invented_share,
+        fewest=settings.fewest, most=settings.most, style=settings.style,
         basic_tools=tuple(configured if basic is None else basic), basic_share=settings.basic_share, denied_share=settings.denied_share,
         wish_share=settings.wish_share, limits=settings.limits, draw_preference=preference_source(settings),
     )  # fmt: skip

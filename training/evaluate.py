@@ -75,7 +75,7 @@ class Ground:
 
 def question_ground(config: Config, count: int = PROMPTS, **data: Any) -> Ground:
     """Return the ground of a configuration: questions by its mixture, that were not trained on. `data`: settings of `data` that differ."""
-    settings = config.data.model_copy(update={"seed": config.data.seed + SEED, **data})
+    settings = config.data.model_copy(update={"seed": config.data.seed + SEED, "invented_share": 0.0, **data})
     catalogue = load_catalogue(Path(settings.catalogue))
     mixture = {name: weight for name, weight in settings.mixture.items() if name != "tools"}
     source = rollout_source(settings, catalogue, mixture)
@@ -127,7 +127,7 @@ def environment_figures(config: Config, model: torch.nn.Module, count: int) -> d
     """Run environment tasks of the test split, greedily, through the rollout loop; empty where the configuration has none."""
     if not config.data.datasets or not config.data.mixture.get("tools"):
         return {}
-    data = config.data.model_copy(update={"mixture": {"tools": 1.0}, "seed": config.data.seed + SEED})
+    data = config.data.model_copy(update={"mixture": {"tools": 1.0}, "seed": config.data.seed + SEED, "invented_share": 0.0})
     return asyncio.run(_run(config, data, model, count))
 
 

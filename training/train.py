@@ -73,7 +73,7 @@ def show(report: dict[str, Any], console: Console) -> None:
     console.print(table)
     for name, row in report["environments"].items():
         if row:
-            told = f"{row['right']:.1%} right, {100 * row['cost_usd']:.3f} cents, {row['latency_s']:.1f} s"
+            told = f"utility {row['utility']:.3f}, {row['right']:.1%} right, {100 * row['cost_usd']:.3f} cents, {row['latency_s']:.1f} s"
             console.print(f"{row['tasks']} environment tasks, {name}: {told}")
     thrifty, found = report["thrifty"], report["check"]
     paid = [100 * thrifty[name]["cost_usd"] for name in ("untrained", "trained")]

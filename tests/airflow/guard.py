@@ -2,9 +2,9 @@
 
 `python guard.py LOG [--terminal] [--remove FOLDER] -- command …`. The test holds the other end of the pipe: it closes when the test is done, and
 also when the test run is interrupted or killed, so that no server outlives its tests. The command gets SIGINT (a clean stop of every server that we
-start; with `--terminal` its whole process group gets it, as from Ctrl-C), then SIGKILL. Without `--terminal` it gets SIGINT again and again, because a
-Python handler that raises SystemExit loses it where the interpreter happens to run a callback of a weak reference (seen in Airflow's scheduler). The one line on standard output is JSON: the exit status, and
-what was still running after the clean stop.
+start; with `--terminal` its whole process group gets it, as from Ctrl-C), then SIGKILL. Without `--terminal` it comes every few seconds: a Python
+handler that raises SystemExit loses it where it interrupts a callback of a weak reference, as in Airflow's scheduler. The one line on standard output
+is JSON: the exit status, and what was still running after the clean stop.
 """
 
 from __future__ import annotations

@@ -219,6 +219,25 @@ def test_the_board_says_what_the_rollout_loop_finds(ground: Ground) -> None:
     assert abs(apart.mean()) < 4 * apart.std() / np.sqrt(len(apart))
 
 
+def test_invented_experts_are_trained_with_and_not_measured_with(ground: Ground) -> None:
+    data = tiny().data.model_copy(update={"mixture": {"mathematics": 1.0}, "invented_share": 1.0, "invented": 20})
+    work = open_work(data)
+
+    async def run() -> list:
+        with work.held:
+            async with work.bench:
+                return await run_rollouts(tasks, policy, work.bench, 16)
+
+    tasks = [work.tasks[number] for number in range(24)]
+    offered = [work.experts[task.experts[0].expert] for task in tasks]
+    policy = Told(ground, {task.id: task.experts[0].alias for task in tasks})
+    assert all(spec.name.startswith("invented-") for spec in offered)
+    right = [np.mean([rollout.right for rollout in group]) for group in asyncio.run(run())]
+    assert np.mean(right) == pytest.approx(np.mean([spec.skills["mathematics"] for spec in offered]), abs=0.1)
+    measured = question_ground(tiny().model_copy(update={"data": data}), 64).board.tasks
+    assert not [each for task in measured for each in task.experts if each.expert.startswith("invented-")]
+
+
 def test_a_turn_is_one_written_word_and_its_end_is_given(ground: Ground) -> None:
     config = tiny()
     policy = local_policy(load(BASE), ground.codec, config.rollout)

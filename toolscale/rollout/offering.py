@@ -42,6 +42,9 @@ class Offering:
     catalogue: Catalogue
     price_lists: Sequence[PriceList] = ()
     """One is drawn for each task; the prices of the catalogue are one more."""
+    invented: Catalogue | None = None
+    """Experts that do not exist (models/invented.py), at their own prices: `invented_share` of the tasks are offered these and no others."""
+    invented_share: float = 0.0
     fewest: int = 2
     """Experts of one task: from `fewest` to `most`, each number as likely."""
     most: int = 6
@@ -65,9 +68,14 @@ class Offering:
                 f"experts of one task: {self.fewest} to {self.most} cannot be drawn; give 0 <= fewest <= most <= {most} "
                 f"({len(ALIASES)} aliases, {len(self.catalogue.experts)} experts in {self.catalogue.title!r})"
             )
-        for name, share in (("basic_share", self.basic_share), ("denied_share", self.denied_share), ("wish_share", self.wish_share)):
-            if not 0 <= share <= 1:
-                raise UsageError(f"{name} is {share}; a share is from 0 to 1")
+        if self.invented_share and (self.invented is None or len(self.invented.experts) < self.most):
+            raise UsageError(f"invented_share is {self.invented_share} and there are no {self.most} invented experts; give them, or leave it at 0")
+        known = {spec.name for spec in self.catalogue.experts}
+        if both := sorted(known & {spec.name for spec in (self.invented.experts if self.invented is not None else ())}):
+            raise UsageError(f"{both[0]!r} is an invented expert and one of {self.catalogue.title!r}; give one of them another name")
+        for name in ("invented_share", "basic_share", "denied_share", "wish_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"{name} is {getattr(self, name)}; a share is from 0 to 1")
 
 
 class TaskSource:
@@ -130,9 +138,10 @@ def offer(
 
 
 def _experts(offering: Offering, rng: random.Random, cards: dict[tuple[str, str, str], tuple[Price, str]]) -> tuple[OfferedExpert, ...]:
+    invented = offering.invented if offering.invented_share and rng.random() < offering.invented_share else None
     count = rng.randint(offering.fewest, offering.most)
-    chosen = rng.sample(offering.catalogue.experts, count)
-    prices = rng.choice([None, *offering.price_lists])
+    chosen = rng.sample((invented or offering.catalogue).experts, count)
+    prices = rng.choice([None, *offering.price_lists]) if invented is None else None
     aliases = rng.sample(ALIASES[: offering.most], count)
     return tuple(_offered(spec, prices, alias, offering.style, cards) for alias, spec in sorted(zip(aliases, chosen, strict=True), key=_alias_of))
 
