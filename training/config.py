@@ -222,7 +222,7 @@ class RunSettings(Settings):
 
     seed: int = 0
     threads: int | None = Field(default=None, ge=1)
-    """Of each process on a CPU; none: as many as torch chooses. More threads at work than cores mostly wait for each other."""
+    """Of each process on a CPU; none: as many as torch chooses."""
     model: ModelSettings
     loss: LossSettings = LossSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
