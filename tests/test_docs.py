@@ -10,6 +10,7 @@ import click
 import pytest
 
 from toolscale.cli import commands
+from toolscale.records import GATES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -33,6 +34,11 @@ def test_every_verb_in_the_readme_exists() -> None:
 def test_every_target_in_the_readme_exists_and_the_other_way_round() -> None:
     assert set(re.findall(r"make ([a-z]+)\b", README)) & TARGETS == TARGETS
     assert not set(re.findall(r"`make ([a-z]+)", README)) - TARGETS
+
+
+def test_every_gate_is_explained_in_order() -> None:
+    table = (ROOT / "docs" / "grading.md").read_text().partition("## The gates")[2].partition("\n## ")[0]
+    assert tuple(re.findall(r"^\| `([a-z_]+)` \|", table, re.MULTILINE)) == GATES
 
 
 @pytest.mark.parametrize("path", sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))))

@@ -1,6 +1,6 @@
 """GRPO for orchestrators: rollouts -> rewards -> advantages -> clipped loss on the tokens that the model wrote -> one DeepSpeed step.
 
-    python -m training.grpo training/configs/tiny_cpu.yaml --out var/training/tiny
+    python -m training.grpo training/configs/gpu_small.yaml --out var/training/gpu-small
     torchrun --nproc-per-node 8 -m training.grpo training/configs/qwen3_8b.yaml --out var/training/qwen3-8b
 
 The same command takes up a run that was stopped. Exit status: 0 done, 1 stopped by an alarm or a failure, 2 bad input.

@@ -7,9 +7,10 @@ trainer on another:
     pip install "vllm>=0.28,<=0.31"
     VLLM_SERVER_DEV_MODE=1 CUDA_VISIBLE_DEVICES=0 vllm serve Qwen/Qwen3-0.6B --logprobs-mode processed_logprobs \
         --weight-transfer-config '{"backend": "nccl"}'
+    toolscale synthesize finance --tasks 400 --out var/datasets/finance
     CUDA_VISIBLE_DEVICES=1 python -m training.grpo training/configs/gpu_small.yaml --out var/training/vllm
 
-and look at `weight` in metrics.jsonl: the mean importance weight stays near 1 (0.98 to 1.02) if weights arrive and log-probabilities mean the same
+with the section `vllm` of that configuration uncommented, and look at `weight` in metrics.jsonl: the mean importance weight stays near 1 (0.98 to 1.02) if weights arrive and log-probabilities mean the same
 on both sides.
 
 The server's numbers differ from the trainer's (other kernels, other batches), so the loss is weighed by truncated importance sampling
