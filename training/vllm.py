@@ -10,8 +10,8 @@ trainer on another:
     toolscale synthesize finance --tasks 400 --out var/datasets/finance
     CUDA_VISIBLE_DEVICES=1 python -m training.grpo training/configs/gpu_small.yaml --out var/training/vllm
 
-with the section `vllm` of that configuration uncommented, and look at `weight` in metrics.jsonl: the mean importance weight stays near 1 (0.98 to 1.02) if weights arrive and log-probabilities mean the same
-on both sides.
+with the section `vllm` of that configuration uncommented, and look at `weight` in metrics.jsonl: the mean importance weight stays near 1 (0.98 to
+1.02) if weights arrive and log-probabilities mean the same on both sides.
 
 The server's numbers differ from the trainer's (other kernels, other batches), so the loss is weighed by truncated importance sampling
 (training/loss.py). Weights go to it once a step, before the first turn, when no request is under way: every rank gathers each parameter
