@@ -85,9 +85,9 @@ def _micro_batch(
     return MicroBatch(packed, wanted, torch.tensor(spread), tokens)
 
 
-def empty_micro_batch() -> MicroBatch:
-    """What a rank runs that has nothing left while others have: the same passes through the model, for a loss of nothing."""
+def empty_micro_batch(correct: bool = False) -> MicroBatch:
+    """What a rank runs that has nothing left while others have: the same passes through the model, for a loss of nothing, and the same figures."""
     index = torch.zeros(0, dtype=torch.long)
     packed = Packed(torch.zeros(1, 2, dtype=torch.long), torch.tensor([[0, 1]]), torch.zeros(1, 2, dtype=torch.long), branched=False)
     one = torch.zeros(1, dtype=torch.long)
-    return MicroBatch(packed, Written(one, one, one), index, Tokens(torch.zeros(0)))
+    return MicroBatch(packed, Written(one, one, one), index, Tokens(torch.zeros(0), sampled=torch.zeros(0) if correct else None))

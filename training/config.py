@@ -194,7 +194,7 @@ class DataSettings(Settings):
     invented_share: float = Field(default=0.0, ge=0, le=1)
     """How often a task is offered experts that do not exist, put together from figures of the catalogue (toolscale/models/invented.py): whoever is
     trained on few experts learns them by heart. Evaluation is without them."""
-    invented: int = Field(default=256, ge=1)
+    invented: int = Field(default=1024, ge=1)
     """How many of them there are, where there are any."""
     fewest: int = Field(default=2, ge=0)
     most: int = Field(default=6, ge=0)

@@ -25,7 +25,7 @@ from toolscale.questions import write_corpus
 from toolscale.questions.parquet import load_questions
 from toolscale.records import Catalogue, ExpertSpec, Question, RolloutTask, Task
 from toolscale.rollout import Bench, Offering, TaskSource
-from toolscale.rollout.offering import ALIASES, DrawPreference, DrawQuestion, generated
+from toolscale.rollout.offering import ALIASES, DrawPreference, DrawQuestion, InputTokens, generated
 from training.config import DataSettings
 
 LIBRARY = "library"
@@ -61,15 +61,16 @@ def open_work(settings: DataSettings, split: Split = "train") -> Work:
     tasks, domains = open_domains(settings.datasets, split)
     held = ExitStack()
     basic = held.enter_context(open_basic_tools(with_library(settings.basic_tools, held)))
-    source = rollout_source(settings, catalogue, settings.mixture, tuple(basic), tasks)
+    source = rollout_source(settings, catalogue, settings.mixture, tuple(basic), tasks, lambda task: domains[task.domain].input_tokens(task))
     offering = source.offering
     specs = {spec.name: spec for each in (offering.catalogue, offering.invented) if each is not None for spec in each.experts}
     return Work(source, Bench({name: make_expert(spec, settings.pace) for name, spec in specs.items()}, basic, domains), specs, held)
 
 
 def rollout_source(
-    settings: DataSettings, catalogue: Catalogue, mixture: Mapping[str, float], basic: Sequence[str] | None = None, tasks: Sequence[Task] = ()
-) -> TaskSource:
+    settings: DataSettings, catalogue: Catalogue, mixture: Mapping[str, float], basic: Sequence[str] | None = None, tasks: Sequence[Task] = (),
+    input_tokens: InputTokens | None = None,
+) -> TaskSource:  # fmt: skip
     """Return the tasks by number. `basic`: names of the basic tools that are there; none: those that are configured."""
     prices = load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else ()
     configured = [name for name in ("python", "local_search", "web_search") if getattr(settings.basic_tools, name) is not None]
@@ -80,7 +81,7 @@ def rollout_source(
         basic_tools=tuple(configured if basic is None else basic), basic_share=settings.basic_share, denied_share=settings.denied_share,
         wish_share=settings.wish_share, limits=settings.limits, draw_preference=preference_source(settings),
     )  # fmt: skip
-    return TaskSource(offering, settings.wording, settings.seed, mixture, question_source(settings), tasks)
+    return TaskSource(offering, settings.wording, settings.seed, mixture, question_source(settings), tasks, input_tokens)
 
 
 def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSettings:

@@ -74,7 +74,10 @@ class Ground:
 
 
 def question_ground(config: Config, count: int = PROMPTS, **data: Any) -> Ground:
-    """Return the ground of a configuration: questions by its mixture, that were not trained on. `data`: settings of `data` that differ."""
+    """Return the ground of a configuration: question tasks by its mixture, in draws that were not trained on. `data`: settings of `data` that differ.
+
+    A task is a question with an offer and a wish. Questions are of the same templates as in training, and some of them were asked there too.
+    """
     settings = config.data.model_copy(update={"seed": config.data.seed + SEED, "invented_share": 0.0, **data})
     catalogue = load_catalogue(Path(settings.catalogue))
     mixture = {name: weight for name, weight in settings.mixture.items() if name != "tools"}
@@ -124,7 +127,10 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
 
 
 def environment_figures(config: Config, model: torch.nn.Module, count: int) -> dict[str, float]:
-    """Run environment tasks of the test split, greedily, through the rollout loop; empty where the configuration has none."""
+    """Run environment tasks of the test split, greedily, through the rollout loop; empty where the configuration has none.
+
+    There are `count` offers, over and over of as many tasks as the datasets have.
+    """
     if not config.data.datasets or not config.data.mixture.get("tools"):
         return {}
     data = config.data.model_copy(update={"mixture": {"tools": 1.0}, "seed": config.data.seed + SEED, "invented_share": 0.0})
@@ -139,7 +145,7 @@ async def _run(config: Config, data: DataSettings, model: torch.nn.Module, count
             tasks = [work.tasks[number] for number in range(count)]
             groups = await run_rollouts(tasks, policy, work.bench, 1)
     rollouts = [group[0] for group in groups]
-    return {**figures(tasks, rollouts, work.experts), "tasks": count}
+    return {**figures(tasks, rollouts, work.experts), "offers": count, "tasks": len({task.task.id for task in tasks if task.task is not None})}
 
 
 def figures(tasks: Sequence[RolloutTask], rollouts: Sequence[Rollout], experts: Mapping[str, Any]) -> dict[str, float]:

@@ -109,11 +109,11 @@ class Trainer:
         engine.set_lr(lr)
         engine.model.train()
         passes = most(len(batch.parts))
-        parts = [*batch.parts, *(empty_micro_batch() for _ in range(passes - len(batch.parts)))]
+        parts = [*batch.parts, *(empty_micro_batch(correct=config.vllm is not None) for _ in range(passes - len(batch.parts)))]
         parts = [part.to(engine.device) for part in parts]
         tokens = total({"tokens": float(batch.tokens)})["tokens"]
         if not tokens:
-            return {"trained_tokens": 0, "loss": 0.0, "entropy": 0.0, "clipped": 0.0, "kl": 0.0, "weight": 1.0, "grad_norm": 0.0, "lr": lr}
+            return {"trained_tokens": 0, "loss": 0.0, "entropy": 0.0, "clipped": 0.0, "kl": 0.0, "grad_norm": 0.0, "lr": lr}
         olds = [self.logprobs(part) for part in parts] if config.loss.epochs > 1 else [None] * len(parts)
         references = [self.reference_logprobs(part) for part in parts]
         for _ in range(config.loss.epochs):
@@ -123,7 +123,7 @@ class Trainer:
             engine.deepspeed.step()
         figures = {name: value / tokens for name, value in total(dict(sorted(sums.items()))).items()}
         norm = engine.deepspeed.get_global_grad_norm()
-        figures = {"trained_tokens": int(tokens), "kl": 0.0, "weight": 1.0, **figures, "grad_norm": float(norm or 0.0), "lr": lr}
+        figures = {"trained_tokens": int(tokens), "kl": 0.0, **figures, "grad_norm": float(norm or 0.0), "lr": lr}
         if not all(math.isfinite(value) for value in figures.values()):
             raise TrainingError(f"step {number}: the loss or the gradient is no number ({figures}); lower optimizer.lr")
         return figures

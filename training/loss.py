@@ -115,7 +115,7 @@ class Tokens:
 
 
 def token_losses(new: torch.Tensor, tokens: Tokens, settings: LossSettings) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-    """The loss of each token (tokens,), and sums for the metrics: `clipped`, `kl`, `weight` (of the importance correction)."""
+    """The loss of each token (tokens,), and sums for the metrics: `clipped`, `kl`, `weight` (of the importance correction, where there is one)."""
     old = new.detach() if tokens.old is None else tokens.old
     ratio = (new - old).exp()
     clipped = ratio.clamp(1 - settings.clip_low, 1 + settings.clip_high)

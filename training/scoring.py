@@ -22,7 +22,7 @@ class Scored:
 
 def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> References:
     """What one unit of cost and of latency is for a task: what the dearest and the slowest expert that it is offered take for all of it."""
-    return pool_references(((experts[each.expert], price_at(each)) for each in task.experts), task.category, answers_of(task))
+    return pool_references(((experts[each.expert], price_at(each)) for each in task.experts), task.category, answers_of(task), task.input_tokens)
 
 
 def penalized(group: Sequence[Rollout], rewards: Sequence[float], penalty: float) -> list[float]:

@@ -25,7 +25,7 @@ from training.config import Config, read_config
 from training.evaluate import ACCURATE, THRIFTY, check, environment_figures, load, question_ground, rows_of
 from training.starting import run_command, write_done, write_json
 
-ENVIRONMENT_TASKS = 64
+ENVIRONMENT_OFFERS = 64
 COLUMNS = ("policy", "utility", "share of the way", "right", "cents", "seconds", "optimum's choice")
 
 
@@ -58,7 +58,7 @@ def evaluate(config: Config, model: Path) -> dict[str, Any]:
         "thrifty": {"untrained": saving[0].means(), "trained": saving[1].means()},
         "accurate": {"trained": accurate.play(after, "").means(), **{name: accurate_ones[name].means() for name in ("optimum", "always strongest")}},
         "environments": {
-            name: environment_figures(config, each, ENVIRONMENT_TASKS) for name, each in (("untrained", before), ("trained", after))
+            name: environment_figures(config, each, ENVIRONMENT_OFFERS) for name, each in (("untrained", before), ("trained", after))
         },
         "check": {**asdict(found), "passed": found.passed},
     }  # fmt: skip
@@ -74,7 +74,7 @@ def show(report: dict[str, Any], console: Console) -> None:
     for name, row in report["environments"].items():
         if row:
             told = f"utility {row['utility']:.3f}, {row['right']:.1%} right, {100 * row['cost_usd']:.3f} cents, {row['latency_s']:.1f} s"
-            console.print(f"{row['tasks']} environment tasks, {name}: {told}")
+            console.print(f"{row['offers']} offers of {row['tasks']} environment tasks, {name}: {told}")
     thrifty, found = report["thrifty"], report["check"]
     paid = [100 * thrifty[name]["cost_usd"] for name in ("untrained", "trained")]
     console.print(f"a thrifty user pays {paid[0]:.3f} cents before and {paid[1]:.3f} after")

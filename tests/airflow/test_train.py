@@ -87,7 +87,7 @@ def test_airflow_dags_test_trains(airflow_home: AirflowHome) -> None:
     done = subprocess.run(["airflow", "dags", "test", DAG, "--conf", conf], env=airflow_home.environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     out = out_of(airflow_home, "tested")
-    assert json.loads((out / "done.json").read_text()) == {"steps": 2, "metrics": {"reward": 1.0}}
+    assert json.loads((out / "done.json").read_text()) == {"steps": 2, "last": {"reward": 1.0}}
     assert len(pids(out)) == 1
 
 

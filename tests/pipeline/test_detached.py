@@ -91,7 +91,7 @@ def watcher(out: Path, words: list[str]) -> subprocess.Popen[str]:
 
 def test_a_training_gives_what_it_wrote_and_is_told_step_by_step(out: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    assert train(out) == {"steps": 4, "metrics": {"reward": 1.0}}
+    assert train(out) == {"steps": 4, "last": {"reward": 1.0}}
     assert caplog.messages[-1] == "step 4: reward 1"
     (start,) = [json.loads(line) for line in (process_folder(out) / "starts.jsonl").read_text().splitlines()]
     assert sorted(start) == ["boot_id", "done_before", "host", "number", "pid", "time"]
@@ -135,7 +135,7 @@ def test_many_watchers_at_once_have_one_process(out: Path) -> None:
     wait_until(reaches(out, 2))
     (out / "release").touch()
     answers = sorted(process.communicate()[0].splitlines() for process in watchers)
-    done = '{"steps": 4, "metrics": {"reward": 1.0}}'
+    done = '{"steps": 4, "last": {"reward": 1.0}}'
     assert answers == [["attached", done]] * 3 + [["started", done]]
     assert len(pids(out)) == 1
 
@@ -171,7 +171,7 @@ def test_a_killed_training_goes_on_from_its_checkpoint(out: Path) -> None:
         wait_until(lambda: len(pids(out)) == 2)
         (out / "release").touch()
         answer = first.communicate()[0].splitlines()
-    assert answer == ["started", '{"steps": 4, "metrics": {"reward": 1.0}}']
+    assert answer == ["started", '{"steps": 4, "last": {"reward": 1.0}}']
     assert steps(out) == [1, 2, 3, 4]
 
 

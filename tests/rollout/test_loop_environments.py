@@ -13,7 +13,8 @@ from toolscale.environment import populate, system_message
 from toolscale.errors import UsageError
 from toolscale.models import expected_cost
 from toolscale.records import ExpertReply, Limits, OfferedExpert, Rollout, RolloutTask, Task
-from toolscale.rollout import Bench, Domain, Message, ScriptedPolicy, references, regrade, run_rollouts
+from toolscale.rollout import Bench, Domain, Message, Offering, ScriptedPolicy, references, regrade, rollout_tasks, run_rollouts
+from toolscale.rollout.actions import price_at
 from toolscale.rollout.scripted import at_random
 from training.scoring import task_references
 
@@ -48,6 +49,18 @@ def test_references_of_an_environment_task_are_those_of_all_its_turns(mock_tasks
         assert references(working(task), CATALOGUE) == (answers * expected_cost(sage, sage.price, "tools"), answers * 8.0)
         scored = task_references(working(task), {spec.name: spec for spec in CATALOGUE.experts})
         assert (scored.cost_usd, scored.latency_s) == references(working(task), CATALOGUE)
+
+
+def test_references_count_what_an_expert_reads_before_it_answers(domain: Domain, mock_tasks: list[Task]) -> None:
+    """They counted 200 tokens: with long policies a cheap expert cost many references, and a dear one hardly more than one."""
+    task = rollout_tasks("train", 0, {"tools": 1}, Offering(CATALOGUE, most=3), mock_tasks, input_tokens=domain.input_tokens)[0]
+    assert task.task is not None
+    rollout = play(task, calling(hand_over(task.experts[0].alias)), domain=domain)
+    read = next(charge.input_tokens for charge in rollout.ledger if charge.kind == "expert")
+    assert task.input_tokens == domain.input_tokens(task.task) == read > 200
+    specs, answers = {spec.name: spec for spec in CATALOGUE.experts}, len(task.task.golden_calls) + 1
+    costs = [answers * expected_cost(specs[each.expert], price_at(each), "tools", read) for each in task.experts]
+    assert task_references(task, specs).cost_usd == references(task, CATALOGUE)[0] == max(costs)
 
 
 def test_a_right_expert_scores_1_and_a_wrong_one_0(domain: Domain, mock_tasks: list[Task]) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from toolscale.errors import TrainingError
 from training.config import Config, read_config
-from training.experiments import COMPARED, CONFIG, KINDS, measure, variants
+from training.experiments import COMPARED, CONFIG, KINDS, measure, train, variants
 from training.results import WHOLE, interval, write_results
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +31,13 @@ def test_each_seed_has_a_whole_run_and_a_shorter_one_for_each_reward(config: Con
     }
     assert found[f"{WHOLE}-0"] == config.model_copy(update={"threads": 1})
     assert [name.partition("-")[0] for name in list(found)[:2]] == [WHOLE, WHOLE]
+
+
+def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config, tmp_path: Path) -> None:
+    (tmp_path / "done.json").write_text(json.dumps({"config": config.digest()}))
+    train("whole-0", config, tmp_path)
+    with pytest.raises(TrainingError, match="holds a run of another configuration; remove it, or give another --work"):
+        train("whole-0", config.model_copy(update={"steps": 3}), tmp_path)
 
 
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:

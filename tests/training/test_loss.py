@@ -15,7 +15,7 @@ from tiny_qwen import make_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from toolscale.records import TokenTrace
-from training.batch import Sample, make_batch
+from training.batch import Sample, empty_micro_batch, make_batch
 from training.config import LossSettings
 from training.loss import Scorer, Tokens, token_logprobs, token_losses
 
@@ -154,6 +154,13 @@ def test_what_another_program_sampled_is_weighed_up_to_the_cap() -> None:
     losses, sums = token_losses(new, tokens, LossSettings(importance_cap=2.0))
     torch.testing.assert_close(losses.detach(), torch.tensor([-1.0, -2.0, 2.0 * torch.e**-1]))
     assert sums["weight"].item() == pytest.approx(3 + torch.e**-1)
+
+
+def test_a_rank_with_nothing_left_tells_the_same_figures_as_the_others() -> None:
+    """Figures are summed over all ranks, which must name the same ones: with a sampler of its own, one name was missing."""
+    for correct, names in ((False, {"clipped"}), (True, {"clipped", "weight"})):
+        _, sums = token_losses(torch.zeros(0, requires_grad=True), empty_micro_batch(correct).tokens, LossSettings())
+        assert sums.keys() == names
 
 
 def test_squared_distance_is_verls_mse() -> None:

@@ -1,7 +1,7 @@
-"""Experts that do not exist, put together from the figures of those that do.
+"""Experts that do not exist, drawn from the figures of those that do.
 
-An orchestrator that is trained on a dozen experts learns them by heart, and reads their cards only as far as it takes to tell them apart. Where each
-figure is somebody's but the whole is nobody's, it has to read.
+An orchestrator that is trained on a dozen experts learns them by heart, and reads their cards only as far as it takes to tell them apart. Where every
+figure varies, it has to read, and no fact that a card can state is new to it later.
 """
 
 from __future__ import annotations
@@ -11,28 +11,51 @@ import random
 from collections.abc import Sequence
 
 from toolscale.models.pricing import price_of
-from toolscale.records import CATEGORIES, Catalogue, Effort, ExpertSpec, PriceList
+from toolscale.records import CATEGORIES, Catalogue, Effort, ExpertSpec, Price, PriceList
+
+BEYOND = 0.5
+"""A figure lies between those of two experts, or beyond them by up to this share of the way from one to the other."""
 
 
 def invented_experts(catalogue: Catalogue, price_lists: Sequence[PriceList], count: int, seed: int = 0) -> Catalogue:
     """Return `count` simulated experts with prices of their own; the same for the same arguments.
 
-    Each has every skill of some expert of the catalogue, another one for each category; it writes as much as one of them, as fast as one of them, for
-    what one of them costs at one of the price lists or by the catalogue.
+    Each figure is drawn between those of two experts of the catalogue, or somewhat beyond: every skill for itself; the tokens of all categories
+    together; the seconds for a token; and the price, each of the two at one of the price lists or by the catalogue. Tokens, seconds and prices are
+    drawn on a logarithmic scale.
     """
     rng = random.Random(f"invented experts:{seed}")
     return Catalogue(title=f"Invented after: {catalogue.title}", experts=tuple(_invented(rng, catalogue, price_lists, n) for n in range(count)))
 
 
 def _invented(rng: random.Random, catalogue: Catalogue, price_lists: Sequence[PriceList], number: int) -> ExpertSpec:
-    skills = {category: rng.choice(catalogue.experts).skills[category] for category in CATEGORIES}
-    writes, hurries, costs = rng.choices(catalogue.experts, k=3)
-    pace = _seconds_per_token(hurries)
-    effort = {name: Effort(output_tokens=each.output_tokens, latency_s=each.output_tokens * pace) for name, each in writes.effort.items()}
+    def two() -> list[ExpertSpec]:
+        return rng.choices(catalogue.experts, k=2)
+
+    def way() -> float:
+        return rng.uniform(-BEYOND, 1 + BEYOND)
+
+    skills = {category: _between(*(each.skills[category] for each in two()), way()) for category in CATEGORIES}
+    (one, other), share = two(), way()
+    tokens = {name: max(1.0, _scaled(one.effort[name].output_tokens, other.effort[name].output_tokens, share)) for name in CATEGORIES}
+    pace = _scaled(*(_seconds_per_token(each) for each in two()), way())
+    asked, share = [price_of(each, rng.choice([None, *price_lists])) for each in two()], way()
+    price = Price(input=_scaled(asked[0].input, asked[1].input, share), output=_scaled(asked[0].output, asked[1].output, share))
+    effort = {name: Effort(output_tokens=written, latency_s=written * pace) for name, written in tokens.items()}
     return ExpertSpec(
-        name=f"invented-{number}", title=f"Invented {number}", price=price_of(costs, rng.choice([None, *price_lists])), skills=skills, effort=effort,
-        spread=writes.spread, source=f"Invented. Tokens: {writes.name}; seconds a token: {hurries.name}; price: {costs.name}.",
+        name=f"invented-{number}", title=f"Invented {number}", price=price, skills=skills, effort=effort, spread=one.spread,
+        source=f"Invented after: {catalogue.title}.",
     )  # fmt: skip
+
+
+def _between(one: float, other: float, share: float) -> float:
+    """Return the skill so far on the way from one to the other: a share of right answers."""
+    return min(1.0, max(0.0, one + share * (other - one)))
+
+
+def _scaled(one: float, other: float, share: float) -> float:
+    """Return the figure so far on the way from one to the other, on a logarithmic scale; where one of them is 0, the other."""
+    return float(one ** (1 - share) * other**share) if one > 0 and other > 0 else max(one, other)
 
 
 def _seconds_per_token(expert: ExpertSpec) -> float:

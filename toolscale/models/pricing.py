@@ -11,13 +11,10 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.errors import UsageError
-from toolscale.records import CATEGORIES, ExpertSpec, Price, PriceList
+from toolscale.records import CATEGORIES, TYPICAL_INPUT, ExpertSpec, Price, PriceList
 
 DRAWS = 16
 """How many sizes an answer of a simulated expert can have, all equally likely."""
-
-TYPICAL_INPUT = 200
-"""Tokens of the question where a typical answer is priced: on cards, and in the references of the reward."""
 
 CHARACTERS_PER_TOKEN = 4
 """The rule of thumb that OpenAI publishes for English text ("What are tokens and how to count them")."""
@@ -93,10 +90,10 @@ def references_of(costs: Iterable[float], latencies: Iterable[float]) -> Referen
     return References(cost if cost > 0 else NO_EXPERTS.cost_usd, latency if latency > 0 else NO_EXPERTS.latency_s)
 
 
-def pool_references(pool: Iterable[tuple[ExpertSpec, Price]], category: str, answers: int) -> References:
-    """Return the references of a pool for a task of a category that takes so many answers of one expert, each to a question of 200 tokens."""
+def pool_references(pool: Iterable[tuple[ExpertSpec, Price]], category: str, answers: int, input_tokens: int = TYPICAL_INPUT) -> References:
+    """Return the references of a pool for a task of a category that takes so many answers of one expert, who reads `input_tokens` for each."""
     offered = list(pool)
-    costs = [answers * expected_cost(expert, price, category) for expert, price in offered]
+    costs = [answers * expected_cost(expert, price, category, input_tokens) for expert, price in offered]
     return references_of(costs, [answers * expected_latency(expert, category) for expert, _ in offered])
 
 

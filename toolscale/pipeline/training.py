@@ -82,7 +82,7 @@ def report_training(prepared: Mapping[str, Any]) -> dict[str, Any]:
         log.info("%s: %s", name, json.dumps(figure, ensure_ascii=False)[:1_000])
     return {
         "checkpoint": url_of(out / "model"), "out": prepared["out"], "config": prepared["config"], "dataset": prepared["dataset"],
-        "sha256": prepared["sha256"], "steps": done.get("steps"), "metrics": done.get("metrics"), "report": report,
+        "sha256": prepared["sha256"], "steps": done.get("steps"), "metrics": done.get("last"), "report": report,
     }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from toolscale.records.base import Record
 from toolscale.records.dataset import FileEntry, Manifest, Part
 from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
-from toolscale.records.expert import CATEGORIES, Catalogue, Effort, Endpoint, ExpertReply, ExpertSpec, Price, PriceList
+from toolscale.records.expert import CATEGORIES, TYPICAL_INPUT, Catalogue, Effort, Endpoint, ExpertReply, ExpertSpec, Price, PriceList
 from toolscale.records.intent import (
     AdmissionCall, CallStep, CasesSpec, EachStep, FactKind, FindStep, IfStep, Intent, IntentsSpec, Invariant, PlanStep, PolicySpec, Refused,
     Request, Role, Rule, Slot, Tell, Tense, VerifierCase,
@@ -24,13 +24,13 @@ from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Ret
 from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, Verdict
 
 __all__ = [
-    "CATEGORIES", "GATES", "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue", "ChangedDomain",
-    "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty", "DomainChanges", "EachStep", "Effort",
-    "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry", "FindStep", "Forbid",
-    "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged", "LanguageSpec", "Let",
-    "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec", "PopulationSpec",
-    "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks",
-    "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Slot", "Status",
-    "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec",
-    "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec",
+    "CATEGORIES", "GATES", "TYPICAL_INPUT", "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
+    "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty", "DomainChanges",
+    "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
+    "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged",
+    "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
+    "PopulationSpec", "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
+    "RegradedTasks", "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script",
+    "Slot", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult",
+    "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec",
 ]  # fmt: skip

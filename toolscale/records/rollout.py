@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from toolscale.records.base import Record
+from toolscale.records.expert import TYPICAL_INPUT
 from toolscale.records.task import Task, ToolCall
 
 
@@ -100,6 +101,9 @@ class RolloutTask(Record):
     basic_tools: tuple[str, ...] = ()
     """Names of the basic tools that are offered."""
     limits: Limits = Limits()
+    input_tokens: int = Field(default=TYPICAL_INPUT, ge=0)
+    """What an expert is taken to read for one answer, in the references of the reward: 200 for a question; for an environment task the policy, the
+    tools and the request, which it reads again with each answer."""
     seed: int = 0
 
     @model_validator(mode="after")

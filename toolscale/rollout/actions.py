@@ -67,11 +67,11 @@ def offered_specs(task: RolloutTask, catalogue: Catalogue) -> dict[str, tuple[Of
 def references(task: RolloutTask, catalogue: Catalogue) -> tuple[float, float]:
     """Return (cost_ref in dollars, latency_ref in seconds): what the dearest and the slowest offered expert are expected to take for the whole task.
 
-    A question takes one answer, an environment task one for each golden call and one more. In the category of the task, at its prices, for a
-    question of 200 tokens.
+    A question takes one answer, an environment task one for each golden call and one more. In the category of the task, at its prices, each for
+    `input_tokens` of the task.
     """
     pool = offered_specs(task, catalogue).values()
-    found = pool_references(((spec, price_at(offered)) for offered, spec in pool), task.category, answers_of(task))
+    found = pool_references(((spec, price_at(offered)) for offered, spec in pool), task.category, answers_of(task), task.input_tokens)
     return found.cost_usd, found.latency_s
 
 

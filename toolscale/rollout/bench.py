@@ -79,7 +79,8 @@ class Bench:
         return Setting(
             task=task, messages=first_messages(task, domain.system if domain is not None else None), tools=tools, reader=CallReader(tools),
             experts=experts, basic=basic, domain=domain, denied=frozenset(task.limits.denied),
-            key=answer_key_of(task, domain) if experts else None, shown=_shown(task, domain),
+            key=answer_key_of(task, domain) if experts else None,
+            shown=domain.shown(task.task) if domain is not None and task.task is not None else [],
         )  # fmt: skip
 
     def domain_of(self, task: RolloutTask) -> Domain | None:
@@ -94,12 +95,6 @@ class Bench:
         if offered.expert not in self.experts:
             raise UsageError(f"task {task.id} offers the expert {offered.expert!r}; the bench has {_listed(self.experts)}")
         return self.experts[offered.expert]
-
-
-def _shown(task: RolloutTask, domain: Domain | None) -> list[Message]:
-    if task.task is None or domain is None:
-        return []
-    return [{"role": "system", "content": domain.system}, {"role": "user", "content": task.task.request}]
 
 
 def _price(offered: OfferedExpert) -> Price:

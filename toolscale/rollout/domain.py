@@ -12,6 +12,7 @@ from typing import Any
 from toolscale.canonical import stable_int
 from toolscale.environment import Environment, Rows, Toolbox, World, system_message
 from toolscale.errors import SandboxError, UsageError
+from toolscale.models.pricing import approximate_input_tokens
 from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall, ToolResult
 from toolscale.tasks.record import Rejection
 from toolscale.verify import Judge, grade_subject
@@ -114,6 +115,14 @@ class Domain:
             self._opened += 1
             return World(self.environment, self._rows, toolbox=self.toolbox)
         return self._lent.popitem(last=False)[1]
+
+    def shown(self, task: Task) -> list[dict[str, Any]]:
+        """Return what an expert sees first that takes over a turn: the policy and the request, without the wishes about experts and costs."""
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": task.request}]
+
+    def input_tokens(self, task: Task) -> int:
+        """Return about how many tokens an expert reads at least for one answer: `shown`, and the tools."""
+        return approximate_input_tokens(self.shown(task), self.tools)
 
     def grade(self, task: Task, calls: Sequence[ToolCall], answer: str) -> Grade:
         """Grade the domain calls of a rollout, in order, and its final message."""

@@ -26,6 +26,9 @@ TOOLS = "tools"
 DrawQuestion = Callable[[str, Split, int, int], Question]
 """(category, split, seed, number) -> a question of that category."""
 
+InputTokens = Callable[[Task], int]
+"""What an expert reads for one answer in an environment task: `Domain.input_tokens` of its domain."""
+
 DrawPreference = Callable[[int, int, Split, Sequence[str], Sequence[str], float], Preference]
 """(number, seed, split, aliases, basic tools, share of wishes about tools) -> what the user of a task cares for."""
 
@@ -81,16 +84,18 @@ class Offering:
 class TaskSource:
     """Tasks by number, without end: `source[n]`. `mixture`: category -> weight; `tools` stands for environment tasks, taken from `tasks`.
 
+    `input_tokens`: what an expert reads for one answer in them; without it the references of the reward count 200 tokens, as for a question.
     Cards are kept, since writing one takes longer than all draws of a task.
     """
 
     def __init__(
         self, offering: Offering, split: Split, seed: int, mixture: Mapping[str, float], draw_question: DrawQuestion = generated,
-        tasks: Sequence[Task] = (),
+        tasks: Sequence[Task] = (), input_tokens: InputTokens | None = None,
     ) -> None:  # fmt: skip
         _check(mixture, tasks)
         self.offering, self.split, self.seed = offering, split, seed
         self._draw_question = draw_question
+        self._input_tokens, self._counted = input_tokens, dict[str, int]()
         self._categories = [category for category in CATEGORIES if mixture.get(category, 0) > 0]
         self._weights = list(itertools.accumulate(mixture[category] for category in self._categories))
         self._tasks = list(tasks)
@@ -103,7 +108,14 @@ class TaskSource:
         category = rng.choices(self._categories, cum_weights=self._weights)[0]
         question = None if category == TOOLS else self._draw_question(category, self.split, self.seed, number)
         task = self._tasks[number % len(self._tasks)] if category == TOOLS else None
-        return offer(self.offering, number, self.split, self.seed, question=question, task=task, rng=rng, cards=self._cards)
+        found = offer(self.offering, number, self.split, self.seed, question=question, task=task, rng=rng, cards=self._cards)
+        return found if task is None or self._input_tokens is None else found.model_copy(update={"input_tokens": self._counted_for(task)})
+
+    def _counted_for(self, task: Task) -> int:
+        assert self._input_tokens is not None
+        if task.id not in self._counted:
+            self._counted[task.id] = self._input_tokens(task)
+        return self._counted[task.id]
 
     def __iter__(self) -> Iterator[RolloutTask]:
         return (self[number] for number in itertools.count())
@@ -111,12 +123,13 @@ class TaskSource:
 
 def rollout_tasks(
     split: Split, seed: int, mixture: Mapping[str, float], offering: Offering, tasks: Sequence[Task] = (), draw_question: DrawQuestion = generated,
+    input_tokens: InputTokens | None = None,
 ) -> TaskSource:  # fmt: skip
     """Return the tasks of a split, by number: questions that are generated, or drawn from elsewhere, and environment tasks of a dataset.
 
     UsageError if the mixture has an unknown category, no positive weight, or environment tasks without `tasks`.
     """
-    return TaskSource(offering, split, seed, mixture, draw_question, tasks)
+    return TaskSource(offering, split, seed, mixture, draw_question, tasks, input_tokens)
 
 
 def offer(

@@ -65,7 +65,7 @@ def main() -> None:
     (out / "model").mkdir(exist_ok=True)
     write(out / "model" / "config.json", {})
     write(out / "report.json", {"reward": 1.0, "dataset": options.dataset and options.dataset.name})
-    write(out / "done.json", {"steps": steps, "metrics": {"reward": 1.0}})
+    write(out / "done.json", {"steps": steps, "last": {"reward": 1.0}})
 
 
 if __name__ == "__main__":
