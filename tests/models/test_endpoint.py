@@ -176,6 +176,12 @@ def test_of_a_reply_that_cannot_be_used_no_token_is_approximated() -> None:
         assert (reply.input_tokens, reply.output_tokens) == (0, 7)
 
 
+@pytest.mark.parametrize("depth", [400, 600, 900, 5_000])
+def test_a_reply_nested_to_any_depth_is_an_error_of_the_reply(depth: int) -> None:
+    with chat_server(Answer(b"[" * depth + b"]" * depth)) as server:
+        assert str(ask(server.base_url).error).startswith("its reply cannot be used: it ")
+
+
 def test_calls_are_left_out_where_no_tools_were_handed_over() -> None:
     with chat_server(said("42", [CALL])) as server:
         assert ask(server.base_url).tool_calls == ()

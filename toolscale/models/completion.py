@@ -33,7 +33,7 @@ def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: S
     `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated; of a reply that cannot be used only
     those it counted hold, since the provider charges them whatever came. Calls are left out where no tools were handed over.
     """
-    data = clean(_parsed(body), key if len(key) >= SHORTEST_SECRET else "")
+    data = _parsed(body, key if len(key) >= SHORTEST_SECRET else "")
     usage = data.get("usage") if isinstance(data, dict) else None
     try:
         content, calls = _content_and_calls(_message(data), tools)
@@ -64,9 +64,9 @@ def clean(value: Any, key: str) -> Any:
     return [clean(inner, key) for inner in value] if isinstance(value, list) else value
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes, key: str) -> Any:
     try:
-        return json.loads(body.decode("utf-8"))
+        return clean(json.loads(body.decode("utf-8")), key)
     except UnicodeDecodeError:
         raise GarbledError("it is not UTF-8") from None
     except (ValueError, RecursionError):
