@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from toolscale.errors import UsageError
+from training.loading import loading
 
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 THINK_OPEN, THINK_CLOSE = "<think>", "</think>"
@@ -84,7 +85,9 @@ class ChatCodec:
                 text = Path(template).read_text(encoding="utf-8")
             except OSError as error:
                 raise UsageError(f"model.template: {template}: cannot be read ({error.strerror})") from error
-        return cls(AutoTokenizer.from_pretrained(model), text, thinking)
+        with loading("tokenizer", model):
+            tokenizer = AutoTokenizer.from_pretrained(model)
+        return cls(tokenizer, text, thinking)
 
     def first(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         """The prompt, through the opening of the assistant's turn."""

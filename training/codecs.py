@@ -7,7 +7,7 @@ from training.config import ModelSettings
 
 
 def load_codec(settings: ModelSettings) -> Codec:
-    """Load the codec of a model. Raises UsageError where its tokenizer cannot keep written tokens."""
+    """Load the codec of a model. Raises UsageError where there is none, or its tokenizer cannot keep written tokens."""
     if settings.codec == "tiny":
         from training.tiny.codec import TinyCodec
 

@@ -30,6 +30,7 @@ from transformers.utils import logging as transformers_logging
 
 from toolscale.errors import UsageError
 from training.config import ModelSettings, RunSettings
+from training.loading import loading
 from training.loss import Scorer
 
 
@@ -87,11 +88,8 @@ def _reduce(values: dict[str, float], operation: Any) -> dict[str, float]:
 def load_model(settings: ModelSettings) -> Any:
     """The model as transformers loads it."""
     transformers_logging.disable_progress_bar()
-    try:
+    with loading("model", settings.path):
         model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise UsageError(f"model.path: {settings.path}: no model can be loaded ({reason}); name a folder or a model of the Hub") from error
     if settings.gradient_checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     return model

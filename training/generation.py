@@ -73,10 +73,12 @@ class Memory:
         return min(len(known), len(prefix) - 1) if known and prefix[: len(known)] == known else 0
 
     def keep(self, group: Hashable, prefix: tuple[int, ...], cache: DynamicCache, row: int) -> None:
-        """Keep the prefix of a row that has just been through the model whole, as long as there is room."""
+        """Keep the prefix of a row that has just been through the model whole, as long as there is room. A copy: a view keeps the whole batch."""
         if len(prefix) <= self._room and group not in self._known:
             self._room -= len(prefix)
-            self._known[group] = prefix, [(layer.keys[row, :, : len(prefix)], layer.values[row, :, : len(prefix)]) for layer in cache.layers]
+            self._known[group] = prefix, [
+                (layer.keys[row, :, : len(prefix)].clone(), layer.values[row, :, : len(prefix)].clone()) for layer in cache.layers
+            ]
 
     def load(self, groups: Sequence[Hashable], known: Sequence[int], cache: DynamicCache) -> None:
         """Begin a cache with what is known of each row, padded on the right to the longest."""

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.basic_tools import PythonResult, PythonTool
+from toolscale.basic_tools.keeper import remove
 
 Run = Callable[[str], PythonResult]
 
@@ -237,6 +238,38 @@ def test_it_stays_no_longer_than_its_call(run: Run) -> None:
     assert run(left).error is None
     assert run("import os, json; print(os.listdir('.'), hasattr(json, 'left'), 'left' in globals()); left").stdout == "[] False False\n"
     assert not list(Path("/tmp").glob("toolscale-python-*/left"))
+
+
+NESTED = """
+import os
+for _ in range(1200): os.mkdir('nested'); os.chdir('nested')
+"""
+
+
+def test_folders_in_folders_keep_no_answer_back_and_are_removed(run: Run) -> None:
+    result = run(NESTED)
+    assert result.error is None or "stopped: its files" in result.error or "No space left" in result.error
+    assert run("print('the next call is well')").stdout == "the next call is well\n"
+    assert not list(Path("/tmp").glob("toolscale-python-*/nested"))
+
+
+def test_files_too_deep_to_be_counted_are_too_large(run: Run) -> None:
+    deep = "import os, time\nfor _ in range(20): os.mkdir('a' * 250); os.chdir('a' * 250)\n"
+    result = run(deep + "for n in range(3): open(f'f{n}', 'wb').write(b'x' * (1 << 20))\ntime.sleep(2)")
+    assert result.error in ("stopped: its files hold more than 1,048,576 bytes, or are more than 256", "OSError: [Errno 28] No space left on device")
+
+
+def test_folders_deeper_than_a_path_and_without_rights_are_removed(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    (scratch / "file").write_text("x")
+    (scratch / "link").symlink_to(tmp_path)
+    (scratch / "wide").mkdir()
+    (scratch / "wide" / "file").write_text("x")
+    (scratch / "closed").mkdir(mode=0)
+    subprocess.run([sys.executable, "-c", "import os\n" + "os.mkdir('a' * 200); os.chdir('a' * 200)\n" * 100], cwd=scratch, check=True)
+    remove(str(scratch))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nobody_is_called(run: Run) -> None:

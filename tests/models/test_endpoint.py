@@ -156,6 +156,32 @@ def test_a_reply_that_cannot_be_used_is_an_error_of_the_reply(answer: Answer, pr
         assert len(server.asked) == 1
 
 
+@pytest.mark.parametrize(("answer", "problem"), [
+    (said(None, reasoning_content="Hm."), "it has neither content nor calls"),
+    (said([1]), "its content is not text"),  # type: ignore[arg-type]
+    (said(None, [{"id": "c1"}]), "a call has no id, name or arguments in text"),
+    (Answer(b'{"choices": []}'), "it has no choices"),
+])  # fmt: skip
+def test_a_reply_that_cannot_be_used_has_the_tokens_that_the_server_counted(answer: Answer, problem: str) -> None:
+    counted = {**json.loads(answer.body), "usage": {"prompt_tokens": 12, "completion_tokens": 32_000}}
+    with chat_server(Answer(status=500), Answer(json.dumps(counted).encode())) as server:
+        reply = ask(server.base_url, TOOLS)
+        assert reply == ExpertReply(error=f"its reply cannot be used: {problem}", input_tokens=12, output_tokens=32_000, kind="endpoint")
+        assert len(server.asked) == 2
+
+
+def test_of_a_reply_that_cannot_be_used_no_token_is_approximated() -> None:
+    with chat_server(said(None, usage={"prompt_tokens": -1, "completion_tokens": 7})) as server:
+        reply = ask(server.base_url)
+        assert (reply.input_tokens, reply.output_tokens) == (0, 7)
+
+
+@pytest.mark.parametrize("depth", [400, 600, 900, 5_000])
+def test_a_reply_nested_to_any_depth_is_an_error_of_the_reply(depth: int) -> None:
+    with chat_server(Answer(b"[" * depth + b"]" * depth)) as server:
+        assert str(ask(server.base_url).error).startswith("its reply cannot be used: it ")
+
+
 def test_calls_are_left_out_where_no_tools_were_handed_over() -> None:
     with chat_server(said("42", [CALL])) as server:
         assert ask(server.base_url).tool_calls == ()
@@ -250,6 +276,7 @@ COMPLETION = JSON | st.fixed_dictionaries({"choices": st.lists(st.fixed_dictiona
 def test_whatever_comes_back_is_a_reply_or_garbled(body: bytes, tools: bool) -> None:
     try:
         reply = read_completion(body, KEY, QUESTION, TOOLS if tools else ())
-    except GarbledError:
+    except GarbledError as error:
+        assert error.input_tokens >= 0 <= error.output_tokens
         return
     assert (reply.content or reply.tool_calls) and ExpertReply.model_validate_json(reply.model_dump_json()) == reply

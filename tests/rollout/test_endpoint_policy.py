@@ -55,6 +55,11 @@ def test_torn_arguments_and_torn_messages_are_answered() -> None:
     assert "Your message could not be read: it is not JSON" in asked[3]["messages"][-1]["content"]
 
 
+def test_a_torn_message_costs_what_the_server_counted() -> None:
+    rollout, _ = rollout_of(completion({"content": None, "reasoning_content": "Hm."}, 20, 32_000), completion({"content": "8"}, 60, 5))
+    assert [(charge.input_tokens, charge.output_tokens, charge.cost_usd) for charge in rollout.ledger] == [(20, 32_000, 0.06402), (60, 5, 70e-6)]
+
+
 def test_a_busy_server_is_asked_again() -> None:
     rollout, asked = rollout_of((503, "{}"), completion({"content": "8"}))
     assert (rollout.right, len(asked)) == (True, 2)

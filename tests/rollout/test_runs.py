@@ -44,6 +44,16 @@ def test_all_rollouts_wait_for_their_experts_together() -> None:
     assert all(rollout.right for group in groups for rollout in group)
 
 
+def test_an_expert_that_only_thinks_is_charged_what_its_server_counted() -> None:
+    with chat_server(lambda _: completion({"content": None, "reasoning_content": "Hm."}, 1_000, 32_000)) as endpoint:
+        bench = Bench({"sage": EndpointExpert(CATALOGUE.experts[0].model_copy(update={"endpoint": endpoint}))}, {})
+        task = asking(1, experts=OFFERED[:1], basic_tools=())
+        [[rollout]] = asyncio.run(run_rollouts([task], Reciting([calling(ask("expert-1")), saying("8")]), bench, 1))
+    [charge] = [charge for charge in rollout.ledger if charge.kind == "expert"]
+    assert (charge.input_tokens, charge.output_tokens, charge.cost_usd) == (1_000, 32_000, 0.33)
+    assert charge.error == "expert-1 gave no answer: its reply cannot be used: it has neither content nor calls"
+
+
 @pytest.mark.parametrize("concurrency", [1, 2, 7, None])
 def test_concurrency_changes_nothing(concurrency: int | None, domain: Domain, mock_tasks: list[Task]) -> None:
     slow = {name: SimulatedExpert(expert.spec, pace=1e-4) for name, expert in EXPERTS.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from pathlib import Path
 
@@ -90,6 +91,21 @@ def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
     config = read_config(make_toy(tmp_path))
     with pytest.raises(UsageError, match=r"model.path: .*: no model can be loaded"):
         load_model(config.model.model_copy(update={"path": str(tmp_path / "none")}))
+
+
+@pytest.mark.parametrize("codec", ["chat", "tiny"])
+@pytest.mark.parametrize("program", ["grpo", "sft"])
+def test_a_path_without_a_model_ends_the_command_with_status_2(program: str, codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from training.starting import run_command
+
+    rest = {"steps": 1, "data": {"mixture": {"knowledge": 1}}} if program == "grpo" else {"conversations": ["written.jsonl"]}
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"model": {"path": str(tmp_path / "none"), "codec": codec}, **rest}))
+    command = importlib.import_module(f"training.{program}").command
+    assert run_command(command, program, [str(path), "--out", str(tmp_path / "out")]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"training: model.path: {tmp_path / 'none'}: no tokenizer can be loaded (")
+    assert line.endswith("; name a folder or a model of the Hub")
 
 
 def test_deepspeed_may_not_decide_what_the_run_decides(tmp_path: Path) -> None:

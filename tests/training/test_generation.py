@@ -74,6 +74,14 @@ def test_a_conversation_goes_on_from_its_prompt(branched: int, budget: int, mode
     assert not any(memory.find(request.group, request.ids) for request in again)
 
 
+def test_what_is_kept_is_as_large_as_what_is_counted(model: Any) -> None:
+    memory = Memory(200)
+    generate(model, some_requests(), GenerationSettings(frozenset()), memory)
+    kept = [(len(prefix), tensor) for prefix, layers in memory._known.values() for layer in layers for tensor in layer]
+    assert kept and all(tensor.shape[1] == length for length, tensor in kept)
+    assert [tensor.untyped_storage().nbytes() for _, tensor in kept] == [tensor.nbytes for _, tensor in kept]
+
+
 def test_what_is_written_does_not_depend_on_the_batch(model: Any) -> None:
     settings = GenerationSettings(frozenset({7, 8, 9}))
     together = generate(model, some_requests(), settings)

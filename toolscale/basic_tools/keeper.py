@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import struct
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from toolscale.basic_tools.locked_child import LOCKED, run_locked
 
 CHUNK = 1 << 16
 TICK_S = 0.05
+OWN, FOLDER = 0o700, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 STDERR_BYTES = 4_096
 """Of standard error, so much of the end is kept: the last line of a traceback is in it."""
 
@@ -70,7 +71,8 @@ def answer(connection: socket.socket, layers: list[str], libraries: list[str]) -
         reply = {"broken": str(error)}
     finally:
         if scratch != namespaces.SCRATCH:
-            shutil.rmtree(scratch, ignore_errors=True)
+            with suppress(OSError):  # the answer is sent whatever is left
+                remove(scratch)
     connection.sendall(json.dumps(reply).encode())
 
 
@@ -80,6 +82,38 @@ def _scratch_folder() -> str:
     if os.geteuid() == 0:
         os.chown(scratch, namespaces.NOBODY, namespaces.NOBODY)
     return scratch
+
+
+def remove(folder: str) -> None:
+    """Remove a folder that nobody changes any more, however deep it is: neither a recursion nor a path can be as long as code can nest folders."""
+    Path(folder).chmod(OWN)
+    here, within = os.open(folder, FOLDER), list[str]()
+    try:
+        while True:
+            inner = _emptied(here)
+            if inner is not None:
+                os.chmod(inner, OWN, dir_fd=here)
+                within.append(inner)
+            elif not within:
+                break
+            there = os.open(".." if inner is None else inner, FOLDER, dir_fd=here)
+            os.close(here)
+            here = there
+            if inner is None:
+                os.rmdir(within.pop(), dir_fd=here)
+    finally:
+        os.close(here)
+    Path(folder).rmdir()
+
+
+def _emptied(folder: int) -> str | None:
+    """Remove what is no folder, and return the first folder; None if there is none."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                return entry.name
+            os.unlink(entry.name, dir_fd=folder)
+    return None
 
 
 def _run(connection: socket.socket, code: str, limits: dict[str, Any], layers: list[str], libraries: list[str], scratch: str) -> dict[str, Any]:
@@ -151,18 +185,35 @@ def _watch(
 
 
 def _too_large(scratch: str, limits: dict[str, Any]) -> bool:
-    """Whether the folder holds more than it may. The child changes it meanwhile, so what is gone is not counted."""
-    files, size = 0, 0
-    for folder, _folders, names in os.walk(scratch):
-        for name in names:
-            try:
-                size += os.lstat(Path(folder, name)).st_size
-            except OSError:
-                continue
-        files += 1 + len(names)
-        if files > limits["scratch_files"] or size > limits["scratch_bytes"]:
+    """Whether the folder holds more than it may. The child changes it meanwhile, so what is gone is not counted.
+
+    What cannot be looked into, as it is too deep for a path, cannot be counted either, and is too large.
+    """
+    files, size, folders = 0, 0, [scratch]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as found:
+                entries = list(found)
+            files += len(entries)
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    size += _size(entry)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return True
+        if files >= limits["scratch_files"] or size > limits["scratch_bytes"]:
             return True
     return False
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _received(connection: socket.socket) -> bytes:

@@ -20,27 +20,28 @@ LONGEST_EXCERPT = 200
 
 
 class GarbledError(Exception):
-    """The server answered, and the answer cannot be used: what is wrong with it."""
+    """The server answered, and the answer cannot be used: what is wrong with it, and the tokens that the server counted all the same."""
+
+    def __init__(self, what: str, input_tokens: int = 0, output_tokens: int = 0):
+        super().__init__(what)
+        self.input_tokens, self.output_tokens = input_tokens, output_tokens
 
 
 def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: Sequence[Message]) -> ExpertReply:
     """Return the first choice of a chat completion, without its latency. GarbledError says why there is none.
 
-    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated. Calls are left out where no tools
-    were handed over.
+    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated; of a reply that cannot be used only
+    those it counted hold, since the provider charges them whatever came. Calls are left out where no tools were handed over.
     """
-    data = clean(_parsed(body), key if len(key) >= SHORTEST_SECRET else "")
-    message = _message(data)
-    content = message.get("content")
-    if content is not None and not isinstance(content, str):
-        raise GarbledError("its content is not text")
-    calls = tuple(_call(call) for call in _list(message.get("tool_calls"))) if tools else ()
-    if not content and not calls:
-        raise GarbledError("it has neither content nor calls")
+    data = _parsed(body, key if len(key) >= SHORTEST_SECRET else "")
+    usage = data.get("usage") if isinstance(data, dict) else None
+    try:
+        content, calls = _content_and_calls(_message(data), tools)
+    except GarbledError as error:
+        raise GarbledError(str(error), _counted(usage, "prompt_tokens", 0), _counted(usage, "completion_tokens", 0)) from None
     written = (content or "") + "".join(call["function"]["name"] + call["function"]["arguments"] for call in calls)
-    usage = data.get("usage")
     return ExpertReply(
-        content=content or None, tool_calls=calls, kind="endpoint",
+        content=content, tool_calls=calls, kind="endpoint",
         input_tokens=_counted(usage, "prompt_tokens", approximate_input_tokens(messages, tools)),
         output_tokens=_counted(usage, "completion_tokens", approximate_tokens(written)),
     )  # fmt: skip
@@ -63,9 +64,9 @@ def clean(value: Any, key: str) -> Any:
     return [clean(inner, key) for inner in value] if isinstance(value, list) else value
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body: bytes, key: str) -> Any:
     try:
-        return json.loads(body.decode("utf-8"))
+        return clean(json.loads(body.decode("utf-8")), key)
     except UnicodeDecodeError:
         raise GarbledError("it is not UTF-8") from None
     except (ValueError, RecursionError):
@@ -80,6 +81,16 @@ def _message(data: Any) -> Mapping[str, Any]:
     if not isinstance(message, dict):
         raise GarbledError("its first choice has no message")
     return message
+
+
+def _content_and_calls(message: Mapping[str, Any], tools: Sequence[Message]) -> tuple[str | None, tuple[dict[str, Any], ...]]:
+    content = message.get("content")
+    if content is not None and not isinstance(content, str):
+        raise GarbledError("its content is not text")
+    calls = tuple(_call(call) for call in _list(message.get("tool_calls"))) if tools else ()
+    if not content and not calls:
+        raise GarbledError("it has neither content nor calls")
+    return content or None, calls
 
 
 def _list(value: Any) -> list[Any]:

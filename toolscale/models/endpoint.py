@@ -1,8 +1,8 @@
 """An expert behind an OpenAI-compatible server: asked until it answers, refuses, or its deadline is reached.
 
-What may pass (429, 408, 5xx, a lost connection, a timeout) is tried again; any other refusal stops at once. Whatever happens is a reply, with an
-`error` if there is no answer, so that a rollout records it and goes on. The key is read from the environment when a request is made; no object
-holds it, and what a server repeats of it is hidden.
+What may pass (429, 408, 5xx, a lost connection, a timeout) is tried again; any other refusal stops at once, and so does a reply that cannot be used,
+which has the tokens that its server counted. Whatever happens is a reply, with an `error` if there is no answer, so that a rollout records it and
+goes on. The key is read from the environment when a request is made; no object holds it, and what a server repeats of it is hidden.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class EndpointExpert:
     ) -> ExpertReply:
         """Ask the model. Its latency is measured, waiting between tries included; of `key` and `made` it learns nothing."""
         endpoint, secret = endpoint_of(self.spec), key_of(self.spec)
-        began, failures = time.monotonic(), list[str]()
+        began, failures, counted = time.monotonic(), list[str](), (0, 0)
         try:
             async with asyncio.timeout(endpoint.deadline_s), _client(endpoint, secret) as client:
                 retrying = AsyncRetrying(
@@ -105,10 +105,10 @@ class EndpointExpert:
         except TimeoutError:
             problem = f"no answer in {endpoint.deadline_s:g} s: {failures[-1] if failures else 'it was silent'}"
         except GarbledError as error:
-            problem = f"its reply cannot be used: {error}"
+            problem, counted = f"its reply cannot be used: {error}", (error.input_tokens, error.output_tokens)
         except APIStatusError as error:
             problem = f"it refused ({error.status_code}: {excerpt(_said(error), secret) or 'no reason given'})"
-        return ExpertReply(error=problem, latency_s=time.monotonic() - began, kind="endpoint")
+        return ExpertReply(error=problem, input_tokens=counted[0], output_tokens=counted[1], latency_s=time.monotonic() - began, kind="endpoint")
 
 
 async def _ask(

@@ -48,7 +48,10 @@ class EndpointSession:
         self._draw = f"{task.seed}:{sample}:{task.id}"
 
     async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
-        """Ask for the next message. ModelUnavailableError if there is none, after all retries; a reply that is no message is a malformed turn."""
+        """Ask for the next message. ModelUnavailableError if there is none, after all retries.
+
+        A reply that is no message is a malformed turn, with the tokens that the server counted.
+        """
         self._history += observations
         reply = await self._client.reply(self._history, self._tools, key=None, category=self._task.category, draw=self._draw, made=())
         malformed = None

@@ -16,6 +16,7 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from toolscale.errors import UsageError
+from training.loading import loading
 from training.tiny.tokenizer import collapse
 from training.tiny.words import ALIASES, ASSISTANT, END, ERROR, LAST, RESULT, TOOL
 
@@ -55,7 +56,9 @@ class TinyCodec:
     @classmethod
     def load(cls, model: str) -> TinyCodec:
         """The codec of a model folder."""
-        return cls(AutoTokenizer.from_pretrained(model))
+        with loading("tokenizer", model):
+            tokenizer = AutoTokenizer.from_pretrained(model)
+        return cls(tokenizer)
 
     def vocabulary(self) -> dict[str, int]:
         """Word -> id."""
