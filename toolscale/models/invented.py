@@ -29,21 +29,25 @@ def invented_experts(catalogue: Catalogue, price_lists: Sequence[PriceList], cou
 
 
 def _invented(rng: random.Random, catalogue: Catalogue, price_lists: Sequence[PriceList], number: int) -> ExpertSpec:
-    def two() -> list[ExpertSpec]:
-        return rng.choices(catalogue.experts, k=2)
+    def two() -> tuple[ExpertSpec, ExpertSpec, float]:
+        one, other = rng.choices(catalogue.experts, k=2)
+        return one, other, rng.uniform(-BEYOND, 1 + BEYOND)
 
-    def way() -> float:
-        return rng.uniform(-BEYOND, 1 + BEYOND)
-
-    skills = {category: _between(*(each.skills[category] for each in two()), way()) for category in CATEGORIES}
-    (one, other), share = two(), way()
+    skills = {}
+    for name in CATEGORIES:
+        one, other, share = two()
+        skills[name] = _between(one.skills[name], other.skills[name], share)
+    one, other, share = two()
     tokens = {name: max(1.0, _scaled(one.effort[name].output_tokens, other.effort[name].output_tokens, share)) for name in CATEGORIES}
-    pace = _scaled(*(_seconds_per_token(each) for each in two()), way())
-    asked, share = [price_of(each, rng.choice([None, *price_lists])) for each in two()], way()
-    price = Price(input=_scaled(asked[0].input, asked[1].input, share), output=_scaled(asked[0].output, asked[1].output, share))
+    spread = one.spread
+    one, other, share = two()
+    pace = _scaled(_seconds_per_token(one), _seconds_per_token(other), share)
+    one, other, share = two()
+    first, second = (price_of(each, rng.choice([None, *price_lists])) for each in (one, other))
+    price = Price(input=_scaled(first.input, second.input, share), output=_scaled(first.output, second.output, share))
     effort = {name: Effort(output_tokens=written, latency_s=written * pace) for name, written in tokens.items()}
     return ExpertSpec(
-        name=f"invented-{number}", title=f"Invented {number}", price=price, skills=skills, effort=effort, spread=one.spread,
+        name=f"invented-{number}", title=f"Invented {number}", price=price, skills=skills, effort=effort, spread=spread,
         source=f"Invented after: {catalogue.title}.",
     )  # fmt: skip
 
