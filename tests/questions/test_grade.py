@@ -27,6 +27,9 @@ FLUX = asked("What does the weber measure?", "magnetic flux", "word", "magnetic 
 IODINE = asked("Which chemical symbol does iodine have?", "I", "word", "In", "Be")
 CESIUM = asked("Which chemical symbol does caesium have?", "Cs", "word", "I", "In", "Al")
 WEIGHT = asked('How many grams does the "Selorlite 407" weigh?', "7908", "integer", "7254")
+SEVENS = asked("What is six times seven?", "42", "integer", "41", "43")
+FRANCE = asked("What is the capital of France?", "Paris", "word", "Lyon", "Rome")
+DAY = asked("If 3 May is a Monday, which day of the week is it 14 days later?", "Monday", "word", "Tuesday", "Sunday")
 CHOICE = asked("Which is a metal? A) iron B) sulfur", "A", "choice", "B", accepted=("iron",))
 
 
@@ -103,6 +106,86 @@ def test_wrong_answers(question: Question, text: str | None, finding: str) -> No
     assert grade_answer(question, text) == (False, finding.replace("'maybe'", "'Maybe'").replace("'either'", "'Either'"))
 
 
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("The answer is 42 million.", "the answer says 42000000, not 42"), ("42 thousand", "the answer says 42000, not 42"),
+        ("forty-two million", "the answer says 42000000, not 42"), ("42 or 42 million", "the answer gives something beside 42"),
+        ("- 42", "the answer says -42, not 42"), ("The answer is - 42.", "the answer says -42, not 42"),
+        ("negative 42", "the answer says -42, not 42"),
+        *((text, "the answer gives no more than something about 42") for text in (
+            "less than 42", "more than 42", "fewer than 42", "at least 42", "at most 42", "42 at most", "42+", "over 42", "just under 42", "up to 42",
+            "about 42", "around 42", "nearly 42", "almost 42", "close to 42", "~42", "x <= 42", "\u2248 42", "\u00b1 42", "So it is about 42.",
+            "about **42**", "the square root of 42", "$\\sqrt{42}$", "twice 42", "half of 42", "42 squared", "6 * 42", "42 plus 6", "42 + 6",
+            "42 and a half", "one more than 42", "the number after 42",
+        )),
+        *((text, "the answer does not say 42") for text in (
+            "anything but 42", "any number but 42", "everything except 42", "It is false that the answer is 42.",
+            "It is not true that the answer is 42.", "The wrong answer is 42.", "Most doubt that the answer is 42.",
+            "I do not think the answer is 42.",
+            "42 is wrong.", "42 is not the answer.", "42 isn't right.", "42 (wrong)", "The answer is 42, which is wrong.",
+            "The answer is 42. No, that is false.", "The answer 42 is incorrect.", "x != 42", "x \u2260 42", "It is false that x = 42",
+        )),
+        ("Probably 42.", "the answer is in doubt: 'Probably'"), ("I doubt that the answer is 42.", "the answer is in doubt: 'I doubt'"),
+    ],
+)  # fmt: skip
+def test_a_number_in_doubt_or_denied_or_changed_is_no_answer(text: str, finding: str) -> None:
+    assert grade_answer(SEVENS, text) == (False, finding)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "6 * 7 = 42", "50 - 8 = 42", "6 times 7 equals 42.", "Answer - 42", "=> 42", "<answer>42</answer>", "It is 42, not 43.",
+        "41 is wrong; it is 42.", "It is false that the answer is 41. The answer is 42.", "42 is the answer; 41 would be wrong.",
+        "There is no doubt that it is 42.", "What remains after that is 42.", "It stops after 42 steps.", "Exactly 42.", "42 (forty-two)",
+        "It appears 42 times.", "That makes a product of 42.", "It is at least 40. The answer is 42.", "It is about 42, and the answer is 42.",
+    ],
+)  # fmt: skip
+def test_words_about_other_things_leave_a_number_right(text: str) -> None:
+    assert grade_answer(SEVENS, text) == (True, "the answer is 42")
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("The answer is Madrid, Paris", "the answer gives something beside Paris"), ("Madrid, Paris", "the answer gives something beside Paris"),
+        ("It is Madrid and Paris.", "the answer gives something beside Paris"), ("Madrid; Paris", "the answer gives something beside Paris"),
+        *((text, "the answer does not say Paris") for text in (
+            "a city other than Paris", "any city except Paris", "anything but Paris", "Paris is wrong.", "Paris isn't right.", "Paris (wrong)",
+            "It is false that Paris is the capital.", "It is incorrect to say that it is Paris.", "a town near Paris",
+        )),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_denied_or_one_of_two_is_no_answer(text: str, finding: str) -> None:
+    assert grade_answer(FRANCE, text) == (False, finding)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes, Paris.", "Clearly, Paris", "In France, Paris", "France, Paris", "None other than Paris.", "Lyon is wrong; it is Paris.",
+        "Paris is correct.", "The answer is Paris. Lyon would be wrong.", "Paris, a city of over 2 million, is the capital.",
+        "There is no doubt that Paris is the capital.",
+    ],
+)  # fmt: skip
+def test_words_about_other_things_leave_a_name_right(text: str) -> None:
+    assert grade_answer(FRANCE, text) == (True, "the answer is Paris")
+
+
+def test_the_day_after_another_is_another_day() -> None:
+    assert grade_answer(DAY, "the day after Monday") == (False, "the answer does not say Monday")
+    assert grade_answer(DAY, "14 days after Monday it is Monday.")[0]
+
+
+@pytest.mark.parametrize("category", sorted(TEMPLATES))
+def test_generated_questions_may_have_words_of_doubt_and_their_answers_stay_right(category: str) -> None:
+    shapes = ("{} {}", "{}\nThe answer is {}.", "{}\n\n**{}**", "{} So it is {}, I think.")
+    every = [question(number, 11, "train" if number % 2 else "test", [category]) for number in range(60)]
+    wrong = [(one.text, shape) for one in every for shape in shapes if not grade_answer(one, shape.format(one.text, one.answer))[0]]
+    assert wrong == []
+
+
 @given(st.integers(0, 10**6), st.integers(0, 5), st.sampled_from(sorted(TEMPLATES)), st.sampled_from(["train", "test"]))
 def test_what_an_expert_plays_is_graded_as_it_is_meant(number: int, seed: int, category: str, split: str) -> None:
     one = question(number, seed, split, [category])  # type: ignore[arg-type]
@@ -119,6 +202,8 @@ def test_a_long_answer_is_read_quickly_enough_to_be_read() -> None:
     # Each of these once took seconds: what follows every announcement was read to the end of the text.
     for text in ("the answer is " * 1_400, "a or " * 4_000, "1, " * 6_000, "**" * 9_000, "not " * 5_000):
         assert grade_answer(SUM, text)[0] is False
+    for text in ("1522 " * 4_000, "1522 - " * 2_500, "1522 is not " * 1_600, "it is false that 1522 " * 900, "Ada, " * 4_000):
+        assert grade_answer(SUM, text)[1] and grade_answer(RACE, text)[1]
 
 
 @given(st.text())

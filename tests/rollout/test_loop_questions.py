@@ -14,6 +14,7 @@ from stage import OWN_PRICE, WISH, Reciting, ask, asking, call, calling, errors,
 
 from toolscale.records import Charge, Limits, Preference, RolloutTask
 from toolscale.rollout import MOST_TURNS, Turn, regrade
+from toolscale.rollout.prompt import body_of, first_messages
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -37,6 +38,15 @@ def test_the_user_says_question_wish_and_what_is_denied() -> None:
     rollout = play(asking(limits=Limits(denied=("expert-2", "calculator"))), saying("8"))
     assert rollout.messages[1]["content"] == "What is `7 + 1`?\n\nKeep it cheap.\n\nDo not use expert-2 or calculator: that is not allowed."
     assert play(asking(preference=Preference(instruction="")), saying("8")).messages[1]["content"] == "What is `7 + 1`?"
+
+
+@pytest.mark.parametrize("denied", [(), ("expert-2",)])
+@pytest.mark.parametrize("instruction", ["", "Keep it cheap.", "Keep it cheap.\n \n\nAnd quick."])
+def test_the_question_is_found_again_before_the_wishes(instruction: str, denied: tuple[str, ...]) -> None:
+    for text in ("What is `7 + 1`?", "What is printed?\n```python\nx = 8\n\nprint(x)\n```"):
+        task = asking(preference=Preference(instruction=instruction), limits=Limits(denied=denied))
+        asked = task.model_copy(update={"question": question().model_copy(update={"text": text})})
+        assert body_of(first_messages(asked, None)[1]["content"]) == text
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,13 @@ import pytest
 
 from toolscale.basic_tools import open_basic_tools
 from toolscale.basic_tools.settings import BasicToolSettings, LocalSearchSettings
+from toolscale.preferences import preference
+from toolscale.questions import TEMPLATES as QUESTIONS
 from toolscale.questions import question, write_corpus
 from toolscale.questions.grade import grade_answer
 from toolscale.reward import absolute_reward, figures_of
 from toolscale.rollout import Turn, run_rollouts
+from toolscale.rollout.prompt import expert_tool, first_messages
 from training.config import read_config
 from training.data import open_work
 from training.evaluate import THRIFTY, Ground, check, load, question_ground
@@ -85,6 +88,22 @@ def test_one_word_stands_for_a_call_of_an_expert(codec: TinyCodec) -> None:
     assert malformed is None
     assert message["tool_calls"][0]["function"]["name"] == "call_expert"
     assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"expert": "expert-1", "question": "What is `17 * 23`?", "final": True}
+
+
+@pytest.mark.parametrize("denied", [(), ("expert-2", "python")])
+@pytest.mark.parametrize("category", [*QUESTIONS, "several paragraphs"])
+def test_an_expert_is_asked_the_whole_question_and_nothing_else(codec: TinyCodec, ground: Ground, category: str, denied: tuple[str, ...]) -> None:
+    task = ground.board.tasks[0]
+    for number in range(200):
+        asked = question(number, 3, "test" if number % 2 else "train", None if category not in QUESTIONS else (category,))
+        if category not in QUESTIONS:
+            asked = asked.model_copy(update={"text": f"{asked.text}\n\nA) this\n\n\nB) that\n\n```python\nx = 1\n\nprint(x)\n```\n\nWhich one?\n"})
+        wish = preference(number, 3, "train", ("expert-1", "expert-2"), ("python", "local_search"))
+        limits = task.limits.model_copy(update={"denied": denied})
+        one = task.model_copy(update={"question": asked, "category": asked.category, "preference": wish, "limits": limits})
+        message, malformed = codec.read(ids("expert-1"), first_messages(one, None), [expert_tool(one)])
+        assert malformed is None
+        assert json.loads(message["tool_calls"][0]["function"]["arguments"])["question"] == asked.text
 
 
 def test_in_an_environment_an_expert_takes_over_and_is_asked_nothing(codec: TinyCodec) -> None:

@@ -3,15 +3,16 @@
 How a text is read: the question, if it is repeated word for word, is taken out. If the text announces its answer (`the answer is ..`,
 `answer: ..`, `\\boxed{..}`, `**..**`), only what follows counts, up to the end of the sentence or a reason (`because ..`); if it ends with `= ..`
 or with a conclusion (`so ..`, `therefore ..`), only that. Else the whole text counts, and then what it mentions must be the answer alone; numbers
-that the question gives may be repeated. Two answers, an answer in doubt or a denied one are wrong. The word `one` is a number only where the
-answer is 1.
+that the question gives may be repeated. Two answers, an answer in doubt or a denied one are wrong, and so is one that is only a bound (`at least
+42`), nearly it (`about 42`) or what something else is made of (`the square root of 42`, `42 + 5`). `42 million` and `- 42` are numbers of their own.
+The word `one` is a number only where the answer is 1.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from toolscale.language.numerals import NUMBER_WORDS_PATTERN, parse_number_words
@@ -25,10 +26,13 @@ TOLERANCE = Fraction(1, 10**6)
 """How far a decimal may be off, relative to the answer."""
 
 _NUMBER = re.compile(
-    r"(?P<minus>(?<!\d )(?<!\) )\bminus\s+)?(?:"
+    r"(?P<minus>(?<!\d )(?<!\) )(?<!non-)\b(?:minus|negative)\s+)?(?:"
     r"(?P<digits>(?<![\w.])(?<!\d,)[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s?/\s?\d+)?(?!\d|,\d{3}\b|(?!g\b)[a-z]))"
-    rf"|\b(?P<words>{NUMBER_WORDS_PATTERN})\b)"
+    rf"|\b(?P<words>{NUMBER_WORDS_PATTERN})\b)(?:[ -](?P<scale>hundred|thousand|million|billion|trillion|dozen)s?\b)?"
 )
+_SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
+_SPACED_MINUS = re.compile(r"(?:^|[=:(]|\b(?:is|was|be|are|equals|gives?|get))\s*-\s+$")
+"""What stands before a number with a sign and a space: `- 42`, `is - 42`, but neither `50 - 42` nor `Answer - 42`."""
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
     r"(?:\b(?:the\s+)?(?:final\s+|correct\s+|right\s+)?(?:answer|result|solution)\b(?:\s+to\s+(?:the|your)\s+question)?\s*(?:is|=|:|would\s+be)+\s*"
@@ -38,19 +42,74 @@ _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _CONCLUDED = re.compile(
     r"(?:^|(?<=[.!?\n]))\s*(?:so|therefore|thus|hence|consequently|in\s+conclusion|in\s+the\s+end|finally)\b,?\s+([^\n!?]{1,300})\Z", re.IGNORECASE
 )
-_EQUALS = re.compile(r"=\s*([^=\n]{1,80})\Z")
+_EQUALS = re.compile(r"(?<![!<>~/])=(?!>)\s*([^=\n]{1,80})\Z")
 _END = re.compile(r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|(?-i:as)|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
-    r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|roughly|approximately|something\s+like|or\s+so|unless)\b", re.IGNORECASE,
+    r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|i\s+guess|i\s+doubt|doubtful|probably|presumably|roughly|approximately"
+    r"|something\s+like|or\s+so|unless)\b", re.IGNORECASE,
 )  # fmt: skip
-_DENIED = re.compile(r"(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno)\s+(?:(?!but\b)\w+\s+){0,2}[\"'`*(]*$", re.IGNORECASE)
+_DENIED = re.compile(
+    r"(?:(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno(?!\s+doubt\b)"
+    r"|(?<!\bnone )(?<!\bone )(?<!nobody )(?<!nothing )\b(?:other\s+than|except(?:\s+for)?|apart\s+from|besides)"
+    r"|\b(?:any(?:thing|one|body|where)?|every(?:thing|one|body|where)|all)(?:\s+\w+)?\s+but|\bexcluding|\bdifferent\s+from|\bunlike|\bfar\s+from)\s+"
+    r"(?:(?!but\b)\w+\s+){0,2}|!=\s*)[\"'`*(]*$", re.IGNORECASE,
+)  # fmt: skip
+_FALSE = r"(?:false|wrong|incorrect|untrue|mistaken|not\s+(?:true|right|correct|the\s+case))"
+_DISBELIEVED = re.compile(
+    rf"\b(?:(?:{_FALSE}|unlikely|a\s+lie|a\s+mistake|an\s+error)\s+(?:to\s+\w+\s+)?that\b(?:(?!\bbut\b)[^.!?;:,\n])*"
+    r"|(?:(?<!no )(?<!without )(?<!beyond )(?<!any )(?<!a )doubt|deny|denies|denied)\b(?:(?!\bbut\b)[^.!?;:,\n])*"
+    r"|(?:not|never|don't|didn't|cannot|can't)\s+(?:think|believe|say|claim|mean)\b(?:(?!\bbut\b)[^.!?;:,\n])*"
+    r"|(?:false|wrong|incorrect|untrue)(?:\s+(?:answer|result|solution|value|number|one|choice))?(?:\s+(?:is|was|would\s+be))?\s*:?\s*[\"'`*(]*)$",
+    re.IGNORECASE,
+)  # fmt: skip
+"""What stands before an answer that is said to be none: `it is false that the answer is`, `the wrong answer is`."""
+_TAKEN_BACK = re.compile(
+    r"[\s\"'`*.,;:!()-]*(?:(?:no|but|and|sorry),?\s+)*(?:(?:which|that|this|it|(?:the|this|that)\s+answer)(?=\s|'s))?\s*(?:(?:is|was|would\s+be)\s+|'s\s+)"
+    rf"(?:\w+ly\s+|just\s+)?(?:{_FALSE}\b|not\s+(?:it\b|the\s+(?:\w+\s+)?(?:answer|result|solution)))|(?:\s+(?:is|was)n't|\s+cannot\s+be)\s+"
+    r"(?:true|right|correct|the\s+(?:\w+\s+)?(?:answer|result|solution))|[\s*,:(-]*\b(?:wrong|false|incorrect)(?=\s*(?:[).!,;]|$))", re.IGNORECASE,
+)  # fmt: skip
+"""What stands after an answer that is said to be none: `42 is wrong`, `42. That is false.`"""
+_BETWEEN = r"\s*(?:(?:the|a|just|only|exactly|number|year|value)\s+){0,3}[\"'`*($]*$"
+_BOUND = re.compile(
+    r"(?:\b(?:about|around|circa|ca\.?|approx\.?|nearly|almost|near|close\s+to|over|under|above|below|beyond|before|up\s+to|at\s+(?:least|most)"
+    r"|exceed(?:s|ing)?|(?:more|less|fewer|greater|larger|smaller|bigger|higher|lower|later|earlier|other)\s+than|as\s+(?:many|much|few|little)\s+as"
+    rf"|(?:minimum|maximum)\s+of)\b\.?|[~\u2248\u2264\u2265\u00b1]|(?:^|[\s(])[<>]=?){_BETWEEN}", re.IGNORECASE,
+)  # fmt: skip
+_BOUND_AFTER = re.compile(
+    r"\s*[,(]?\s*(?:at\s+(?:least|most)\b|more\s+or\s+less\b|give\s+or\s+take\b|and\s+(?:more|up|a\s+half)\b)|-ish\b|\+(?!\s?\d)", re.IGNORECASE
+)
+_PART = re.compile(
+    r"(?:\b(?:roots?|square|cube|half|third|quarter|tenth|double|triple|log(?:arithm)?|factorial|reciprocal|inverse|opposite|multiple|divisor|factor|power)"
+    r"\s+of|\b(?:half|twice|double|triple|thrice|plus|times|divided\s+by)|\d\s+minus|\b(?:sqrt|log|ln|exp|sin|cos|tan)\s*[({]|\u221a"
+    rf"|[\d)]\s?(?:\*\*?|[+^\u00d7\u00f7]))(?:\s|(?<=\W)){_BETWEEN}", re.IGNORECASE,
+)  # fmt: skip
+_PART_AFTER = re.compile(
+    r"\s+(?:squared|cubed|plus|minus|divided\s+by|times\s+\d|to\s+the\s+(?:\w+\s+)?power)\b|\s?(?:\*\*? ?|[+^\u00d7\u00f7]\s?)\d|\s-\s\d",
+    re.IGNORECASE,
+)  # fmt: skip
+_NEARBY = re.compile(
+    r"\b(?:near(?:ly)?|almost|close\s+to|(?:the|a|one)\s+\w+\s+(?:right\s+|just\s+)?(?:before|after)|opposite\s+of)\s+(?:the\s+)?[\"'`*(]*$",
+    re.IGNORECASE,
+)  # fmt: skip
+"""What stands before a name that is not the answer but beside it: `a town near Paris`, `the day after Monday`."""
 _ASKED = re.compile(r"[^.!?\n]{0,200}\?")
 _OR = re.compile(r"(?:\bor|/)\s*$", re.IGNORECASE)
 _OTHERS = re.compile(r"\s*(?:,?\s*\bor\b|/|\\|;|\bvs\b|\|)\s*\S", re.IGNORECASE)
 _NAMES = r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*"
 _AND_MORE = re.compile(rf"(?:,\s*(?:and\s+)?(?P<name>{_NAMES})|,?\s+and\s+(?P<more>{_NAMES}|[a-z]+))\s*(?=[.!?,;\n]|$)")
 """What stands after an answer and is one more: `Paris, Rome`, `Paris and Rome`."""
+_NAMES_BEFORE = re.compile(
+    rf"(?:^|[.!?:\n]|\b(?:is|are|was|be)\b)\s*(?P<names>{_NAMES}(?:[,;]\s*{_NAMES})*)"
+    r"(?:[,;]\s*(?:and\s+)?|\s+and\s+|\s*&\s*)[\"'`*(]*$"
+)
+"""What stands before an answer and is one more: `Madrid, Paris`."""
+_OPENERS = frozenset(
+    ("after", "ah", "alright", "also", "and", "as", "at", "based", "because", "but", "by", "correct", "for", "from", "hello", "hence", "here", "hi",
+     "however", "if", "in", "indeed", "it", "now", "of", "oh", "ok", "okay", "on", "right", "since", "so", "sure", "then", "therefore", "thus", "to",
+     "well", "with", "yes"),
+)  # fmt: skip
+"""Words with which a sentence may begin before the answer: `Yes, Paris`."""
 _WORDS_TOO = frozenset(("I", "A", "Am", "As", "At", "Be", "He", "In", "No"))
 """Letters and symbols of elements that are English words at the beginning of a sentence; `I` is one anywhere."""
 _MEANT = re.compile(r"\s*(?:$|[^\w\s']|'\W|\n|(?:is|stands?|means|or)\b)")
@@ -81,7 +140,7 @@ def _fold(text: str) -> str:
     """Return a text without accents, with plain quotes, and single spaces within its lines."""
     plain = text
     if not text.isascii():
-        plain = "".join(mark for mark in unicodedata.normalize("NFKD", text) if not unicodedata.combining(mark))
+        plain = "".join(mark for mark in unicodedata.normalize("NFKD", text.replace("\u2260", "!=")) if not unicodedata.combining(mark))
         plain = plain.translate({0x2019: "'", 0x2018: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2044: "/"})
     return "\n".join(" ".join(line.split()) for line in plain.splitlines()).strip()
 
@@ -94,12 +153,13 @@ def _told(said: str) -> tuple[str, bool]:
     for match in _ANNOUNCED.finditer(said):
         rest = said[match.end() : match.end() + ANNOUNCED]
         end = _END.search(rest)
-        if part := rest[: end.start() if end else len(rest)].strip():
+        ended = end.start() if end else len(rest)
+        if (part := rest[:ended].strip()) and not _DISBELIEVED.search(_before(said, match.start())) and not _TAKEN_BACK.match(rest, ended):
             parts.append(part)
     if not parts and len(set(bold := _BOLD.findall(said))) == 1 and "\n" in said:
         parts = bold
     if not parts and (end := _EQUALS.search(said[-100:]) or _CONCLUDED.search(said[-400:])) is not None and not re.search(r"[.]\s", end[1]):
-        parts = [end[1]]
+        parts = [] if _DISBELIEVED.search(_before(said, len(said) - len(end[0]))) else [end[1]]
     if parts and (before := _DOUBT.search(said)) is not None and len(said) < 200:
         parts.append(before[0])
     return ("\n".join(dict.fromkeys(parts)), True) if parts else (said, False)
@@ -108,8 +168,10 @@ def _told(said: str) -> tuple[str, bool]:
 def _numbers(text: str) -> list[tuple[Fraction, int, int]]:
     """Return the numbers of a folded text: value, start, end."""
     found = []
-    for match in _NUMBER.finditer(text.lower()):
-        sign = -1 if match["minus"] else 1
+    lower = text.lower()
+    for match in _NUMBER.finditer(lower):
+        sign = -1 if match["minus"] or _SPACED_MINUS.search(lower, max(0, match.start() - 20), match.start()) else 1
+        sign *= _SCALES.get(match["scale"], 1)
         if match["words"] is not None:
             found.append((sign * Fraction(parse_number_words(match["words"])), match.start(), match.end()))
             continue
@@ -125,17 +187,37 @@ def _number_finding(question: Question, told: str, given: set[Fraction]) -> tupl
     found = [
         (value, start, end)
         for value, start, end in _numbers(told)
-        if (told[start:end].lower() != "one" or right == 1) and not _DENIED.search(_before(told, start)) and not _ASKED.match(told, end)
+        if (told[start:end].lower() != "one" or right == 1) and not _refused(told, start, end)
     ]
+    bounds: set[int] = set()
     for value, start, end in found:
-        if _same(question, value, right) and _beside(told, start, end):
+        if not _same(question, value, right):
+            continue
+        if _beside(told, start, end):
             return False, f"the answer gives something beside {question.answer}"
+        if _is_no_value(told, start, end):
+            bounds.add(start)
+    found = [each for each in found if each[1] not in bounds]
     stated = [value for value, *_ in found if not _same(question, value, right)]
     said = len(stated) < len(found)
     others = [value for value in stated if value not in given]
     if others:
         return False, f"the answer says {_written(others)}{' as well' if said else ''}, not {question.answer}{' alone' if said else ''}"
+    if bounds and not said:
+        return False, f"the answer gives no more than something about {question.answer}"
     return (True, f"the answer is {question.answer}") if said else (False, f"the answer does not say {question.answer}")
+
+
+def _refused(told: str, start: int, end: int) -> bool:
+    """Whether what stands from start to end is denied, taken back or only asked."""
+    before = _before(told, start)
+    return any((_DENIED.search(before), _DISBELIEVED.search(before), _TAKEN_BACK.match(told, end), _ASKED.match(told, end)))
+
+
+def _is_no_value(told: str, start: int, end: int) -> bool:
+    """Whether a number is only a bound, nearly right, or part of something that is worked out."""
+    before, patterns = _before(told, start), (_BOUND, _PART, _NEARBY)
+    return any(pattern.search(before) for pattern in patterns) or any(pattern.match(told, end) for pattern in (_BOUND_AFTER, _PART_AFTER))
 
 
 def _beside(told: str, start: int, end: int) -> bool:
@@ -167,10 +249,10 @@ def _word_finding(question: Question, told: str) -> tuple[bool, str]:
             if any(start < match.end() and match.start() < end for start, end in taken) or _is_a_word(told, match):
                 continue
             taken.append((match.start(), match.end()))
-            if _DENIED.search(_before(told, match.start())) or _ASKED.match(told, match.end()):
+            if _refused(told, match.start(), match.end()) or (form in right and _NEARBY.search(_before(told, match.start()))):
                 continue
             places.append((match.start(), form))
-            if form in right and (_beside(told, match.start(), match.end()) or _names_more(told, match.end(), asked)):
+            if form in right and (_beside(told, match.start(), match.end()) or _names_more(told, match, asked, right)):
                 return False, f"the answer gives something beside {question.answer}"
     said = [form for _, form in sorted(places)]
     others = [form for form in said if form not in right]
@@ -190,10 +272,17 @@ def _is_a_word(told: str, match: re.Match[str]) -> bool:
     return match[0] == "I" or _BEGINS.search(_before(told, match.start())) is not None
 
 
-def _names_more(told: str, place: int, asked: str) -> bool:
-    """Whether one more answer follows, as in `Paris and Rome`. What the question names is none: `Paris, France`."""
-    more = _AND_MORE.match(told, place)
-    return more is not None and (more["name"] or more["more"]) not in ("I", *re.findall(_NAMES, asked))
+def _names_more(told: str, match: re.Match[str], asked: str, right: Sequence[str]) -> bool:
+    """Whether one more answer stands beside, as in `Paris and Rome` or `Madrid, Paris`. What the question names is none: `Paris, France`."""
+    more = _AND_MORE.match(told, match.end())
+    if more is not None and (more["name"] or more["more"]) not in ("I", *re.findall(_NAMES, asked)):
+        return True
+    first = _NAMES_BEFORE.search(_before(told, match.start()))
+    known = "\n".join((asked, *right)).lower()
+    return first is not None and any(
+        name.lower() not in known and (opener := name.split()[0].lower()) not in _OPENERS and not opener.endswith("ly")
+        for name in re.split(r"[,;]\s*", first["names"])
+    )
 
 
 def _form(form: str) -> re.Pattern[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,18 +24,36 @@ _TASK_EXPERT = (
     "if it writes a message instead, that is the final answer."
 )
 
+_GAP = "\n\n"
+"""Between the question or request and each paragraph of wishes."""
+_BLANK = re.compile(r"\n\s*\n")
+_DENIAL = re.compile(r"Do not use [^\n]+: that is not allowed\.")
+
 
 def first_messages(task: RolloutTask, system: str | None) -> list[Message]:
     """Return the system and the user message. `system`: that of the environment; none for questions.
 
-    The user's wishes (the instruction, and what is denied) stand after the question or request, as paragraphs of their own.
+    The user's wishes (the instruction, and what is denied) stand after the question or request, as one paragraph each: `body_of` counts on it.
     """
     body = task.question.text if task.question is not None else task.task.request if task.task is not None else ""
-    parts = [body, task.preference.instruction.strip(), denial(task.limits.denied)]
+    parts = [body, _BLANK.sub("\n", task.preference.instruction.strip()), denial(task.limits.denied)]
     return [
         {"role": "system", "content": QUESTION_SYSTEM if system is None else system},
-        {"role": "user", "content": "\n\n".join(part for part in parts if part)},
+        {"role": "user", "content": _GAP.join(part for part in parts if part)},
     ]
+
+
+def body_of(message: str) -> str:
+    """Return the question or request of a first user message, blank lines and all, without the wishes that `first_messages` puts after it.
+
+    They are the last paragraph, and the one before it where the last says what is denied. The only paragraph is none of them, nor is the end of a
+    program. Without an instruction a question of several paragraphs loses its last one, since nothing tells it from an instruction.
+    """
+    head, _, last = message.rpartition(_GAP)
+    if head and _DENIAL.fullmatch(last):
+        message = head
+        head, _, last = message.rpartition(_GAP)
+    return head if head and "```" not in last else message
 
 
 def denial(denied: Sequence[str]) -> str:

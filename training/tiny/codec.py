@@ -1,8 +1,8 @@
 """Conversations for the tiny model: a turn is one word, and stands for a whole message in OpenAI form.
 
-`expert-2` calls that expert with the user's question, finally; `python` runs what stands between backticks; `local_search` looks for what stands
-between quotation marks; `<last>` answers with what the last tool said, or, where none did, that it does not know. The model decides, and the codec
-copies. Environment tasks need nothing more, since an expert takes over the turn.
+`expert-2` calls that expert with the user's question, all of it and without the wishes, finally; `python` runs what stands between backticks;
+`local_search` looks for what stands between quotation marks; `<last>` answers with what the last tool said, or, where none did, that it does not
+know. The model decides, and the codec copies. Environment tasks need nothing more, since an expert takes over the turn.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from transformers import AutoTokenizer
 
 from toolscale.errors import UsageError
+from toolscale.rollout.prompt import body_of
 from training.loading import loading
 from training.tiny.tokenizer import collapse
 from training.tiny.words import ALIASES, ASSISTANT, END, ERROR, LAST, RESULT, TOOL
@@ -82,7 +83,7 @@ class TinyCodec:
         raw = {"role": "assistant", "content": " ".join(words)}
         if len(words) != 1:
             return raw, f"{len(words)} words. {FORM}"
-        word, asked = words[0], _content_of(conversation, "user")
+        word, asked = words[0], body_of(_content_of(conversation, "user"))
         if word in ALIASES:
             return _call("call_expert", _asking(word, asked, tools)), None
         if word == "python" and (code := _first(_CODE, asked)):
@@ -121,7 +122,7 @@ def answering_sentence(question: str, said: str) -> str:
     if not said.startswith("[1] ") or len(lines) < 2:
         return said.strip()
     name = _stems(_first(_QUOTED, question))
-    asked = _stems(_QUOTED.sub(" ", question.split("\n\n")[0])) - name - _EMPTY
+    asked = _stems(_QUOTED.sub(" ", question)) - name - _EMPTY
     asked |= {word for kin in _KIN if asked & set(kin) for word in kin}
     counted = bool(_COUNTED.search(question))
 
@@ -140,7 +141,7 @@ def _asking(alias: str, asked: str, tools: Sequence[Message]) -> dict[str, Any]:
     """The arguments of call_expert: with a question where its parameters have one, in which case the reply is final."""
     function = next((tool["function"] for tool in tools if tool["function"]["name"] == "call_expert"), {})
     if "question" in function.get("parameters", {}).get("properties", {"question": {}}):
-        return {"expert": alias, "question": asked.split("\n\n")[0] if "\n\n" in asked else asked, "final": True}
+        return {"expert": alias, "question": asked, "final": True}
     return {"expert": alias}
 
 
