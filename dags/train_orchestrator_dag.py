@@ -22,7 +22,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 from toolscale_house import CHECKPOINT, DEFAULTS, PUBLISHED, VERIFIED, configs
 
 PARAMS = {
-    "config": Param("tiny_cpu", type="string", enum=configs(), description="A file in training/configs."),
+    "config": Param("tiny_cpu", type="string", enum=configs(), description="A file in training/configs. One process trains."),
     "dataset": Param(None, type=["null", "string"], description="Path or URL of a dataset. Empty: the one that triggered this run, or none."),
     "steps": Param(None, type=["null", "integer"], minimum=1, maximum=1_000_000, description="Empty: as many as the config says."),
     "out": Param(None, type=["null", "string"], pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$",
