@@ -192,7 +192,7 @@ class DataSettings(Settings):
     price_lists: str | None = "experts/prices"
     """A folder of price lists, one of which holds for each task; none: always the catalogue's prices."""
     invented_share: float = Field(default=0.0, ge=0, le=1)
-    """How often a task is offered experts that do not exist, put together from figures of the catalogue (toolscale/models/invented.py): whoever is
+    """How often a task is offered experts that do not exist, drawn from the figures of the catalogue (toolscale/models/invented.py): whoever is
     trained on few experts learns them by heart. Evaluation is without them."""
     invented: int = Field(default=1024, ge=1)
     """How many of them there are, where there are any."""
