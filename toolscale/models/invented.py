@@ -1,7 +1,7 @@
 """Experts that do not exist, drawn from the figures of those that do.
 
 An orchestrator that is trained on a dozen experts learns them by heart, and reads their cards only as far as it takes to tell them apart. Where every
-figure varies, it has to read, and no fact that a card can state is new to it later.
+figure varies, it has to read, and few levels that a card can state are new to it later.
 """
 
 from __future__ import annotations
