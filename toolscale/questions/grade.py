@@ -5,7 +5,8 @@ How a text is read: the question, if it is repeated word for word, is taken out.
 or with a conclusion (`so ..`, `therefore ..`), only that. Else the whole text counts, and then what it mentions must be the answer alone; numbers
 that the question gives may be repeated. Two answers, an answer in doubt or a denied one are wrong, and so is one that is only a bound (`at least
 42`), nearly it (`about 42`) or what something else is made of (`the square root of 42`, `42 + 5`). `42 million` and `- 42` are numbers of their own.
-The word `one` is a number only where the answer is 1.
+Bullets and bold type are no operators. Where a power of ten is asked, `10^3`, `ten to the power of 3` and `10^3 = 1000` give the exponent. The word
+`one` is a number only where the answer is 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from toolscale.language.numerals import NUMBER_WORDS_PATTERN, parse_number_words
+from toolscale.questions.facts import COUNTRIES, ELEMENTS, NATO
 from toolscale.records import Question
 
 LONGEST = 20_000
@@ -31,8 +33,16 @@ _NUMBER = re.compile(
     rf"|\b(?P<words>{NUMBER_WORDS_PATTERN})\b)(?:[ -](?P<scale>hundred|thousand|million|billion|trillion|dozen)s?\b)?"
 )
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
-_SPACED_MINUS = re.compile(r"(?:^|[=:(]|\b(?:is|was|be|are|equals|gives?|get))\s*-\s+$")
+_SPACED_MINUS = re.compile(r"(?:^|[=:(]|\b(?:is|was|be|are|equals|gives?|get)) *- +$")
 """What stands before a number with a sign and a space: `- 42`, `is - 42`, but neither `50 - 42` nor `Answer - 42`."""
+_BULLET = re.compile(r"\n[-*+] +")
+_EMPHASIS = re.compile(r"(?<![\w)*])(\*{1,3})(?=[^\s*])([^*\n]*[^\s*])\1(?![\w*])")
+_SUPERSCRIPT = re.compile("[\u207a\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
+_POWER_ASKED = re.compile(r"\b(?:which power|exponent) of (?:ten|10)\b|\b(?:ten|10) to the power of what\b", re.IGNORECASE)
+_BASE = re.compile(
+    r"(?:\b1 ?[x*\u00d7] ?)?\b(?:10|ten)(?:\s+(?:raised\s+)?to\s+the\s+(?:power\s+(?:of\s+)?)?| ?(?:\^|\*\*) ?)[{(]?", re.IGNORECASE
+)
+_LINK = re.compile(r"(?:\s*(?:=|\(|,?\s*\bor))?\s*$")
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
     r"(?:\b(?:the\s+)?(?:final\s+|correct\s+|right\s+)?(?:answer|result|solution)\b(?:\s+to\s+(?:the|your)\s+question)?\s*(?:is|=|:|would\s+be)+\s*"
@@ -46,48 +56,60 @@ _EQUALS = re.compile(r"(?<![!<>~/])=(?!>)\s*([^=\n]{1,80})\Z")
 _END = re.compile(r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|(?-i:as)|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
-    r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|i\s+guess|i\s+doubt|doubtful|probably|presumably|roughly|approximately"
-    r"|something\s+like|or\s+so|unless)\b", re.IGNORECASE,
+    r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|roughly|approximately|something\s+like"
+    r"|or\s+so|unless)\b", re.IGNORECASE,
 )  # fmt: skip
+_DOUBTED = re.compile(r"\b(?:i\s+guess|i\s+doubt|doubtful|probably|presumably)\b", re.IGNORECASE)
+"""Words of doubt that mean an answer only in its own sentence: `this is probably a trick question. The answer is 42.`"""
+_SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n")
 _DENIED = re.compile(
-    r"(?:(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno(?!\s+doubt\b)"
-    r"|(?<!\bnone )(?<!\bone )(?<!nobody )(?<!nothing )\b(?:other\s+than|except(?:\s+for)?|apart\s+from|besides)"
+    r"(?:(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno)\s+(?:(?!(?:but|doubt)\b)\w+\s+){0,2}|!=\s*"
+    r"|(?:(?<!\bnone )(?<!\bone )(?<!nobody )(?<!nothing )\b(?:other\s+than|except(?:\s+for)?|apart\s+from|besides)"
     r"|\b(?:any(?:thing|one|body|where)?|every(?:thing|one|body|where)|all)(?:\s+\w+)?\s+but|\bexcluding|\bdifferent\s+from|\bunlike|\bfar\s+from)\s+"
-    r"(?:(?!but\b)\w+\s+){0,2}|!=\s*)[\"'`*(]*$", re.IGNORECASE,
+    r"(?:(?:the|an?|number|value|answer|city|town)\s+){0,2})[\"'`*(]*$", re.IGNORECASE,
 )  # fmt: skip
 _FALSE = r"(?:false|wrong|incorrect|untrue|mistaken|not\s+(?:true|right|correct|the\s+case))"
+_CLAUSE = r"(?:(?!\b(?:but|and|so|hence|thus|therefore|because|since)\b)[^.!?;:,\n])*"
 _DISBELIEVED = re.compile(
-    rf"\b(?:(?:{_FALSE}|unlikely|a\s+lie|a\s+mistake|an\s+error)\s+(?:to\s+\w+\s+)?that\b(?:(?!\bbut\b)[^.!?;:,\n])*"
-    r"|(?:(?<!no )(?<!without )(?<!beyond )(?<!any )(?<!a )doubt|deny|denies|denied)\b(?:(?!\bbut\b)[^.!?;:,\n])*"
-    r"|(?:not|never|don't|didn't|cannot|can't)\s+(?:think|believe|say|claim|mean)\b(?:(?!\bbut\b)[^.!?;:,\n])*"
-    r"|(?:false|wrong|incorrect|untrue)(?:\s+(?:answer|result|solution|value|number|one|choice))?(?:\s+(?:is|was|would\s+be))?\s*:?\s*[\"'`*(]*)$",
+    rf"(?:(?:\b(?:is|be|was|it|been)|'s)\s+(?:{_FALSE}|unlikely|a\s+lie|a\s+mistake|an\s+error)\s+(?:to\s+\w+\s+)?that\b{_CLAUSE}"
+    rf"|\b(?:(?<!no )(?<!n't )(?<!not )(?<!never )(?<!without )(?<!beyond )(?<!any )(?<!a )doubts?|deny|denies|denied)\s+(?:that|it|the)\b{_CLAUSE}"
+    rf"|\b(?:not|never|don't|didn't|cannot|can't)\s+(?:think|believe|say|claim|mean)\b{_CLAUSE}"
+    r"|(?<!is )(?<!was )(?<!not )\b(?:false|wrong|incorrect|untrue)(?: (?:answer|result|solution|value|number|one|choice)"
+    r"(?: (?:is|was|would be))?)? ?:? ?[\"'`*(]*)$",
     re.IGNORECASE,
 )  # fmt: skip
 """What stands before an answer that is said to be none: `it is false that the answer is`, `the wrong answer is`."""
 _TAKEN_BACK = re.compile(
-    r"[\s\"'`*.,;:!()-]*(?:(?:no|but|and|sorry),?\s+)*(?:(?:which|that|this|it|(?:the|this|that)\s+answer)(?=\s|'s))?\s*(?:(?:is|was|would\s+be)\s+|'s\s+)"
-    rf"(?:\w+ly\s+|just\s+)?(?:{_FALSE}\b|not\s+(?:it\b|the\s+(?:\w+\s+)?(?:answer|result|solution)))|(?:\s+(?:is|was)n't|\s+cannot\s+be)\s+"
-    r"(?:true|right|correct|the\s+(?:\w+\s+)?(?:answer|result|solution))|[\s*,:(-]*\b(?:wrong|false|incorrect)(?=\s*(?:[).!,;]|$))", re.IGNORECASE,
+    r"[\s\"'`*.,;:!()-]*(?:(?:no|but|and|sorry),?\s+)*(?:(?:which|that|this|it|(?:the|this|that)\s+answer)(?=\s|'s))?\s*"
+    rf"(?:(?:is|was|would\s+be)\s+|'s\s+)(?:\w+ly\s+|just\s+)?(?:{_FALSE}\b(?!\s+(?:that|to)\b)"
+    r"|not\s+(?:it\b|the\s+(?:\w+\s+)?(?:answer|result|solution)))|(?:\s+(?:is|was)n't|\s+cannot\s+be)\s+"
+    r"(?:true|right|correct|the\s+(?:\w+\s+)?(?:answer|result|solution))| ?\**\s?\((?:wrong|false|incorrect)\)", re.IGNORECASE,
 )  # fmt: skip
 """What stands after an answer that is said to be none: `42 is wrong`, `42. That is false.`"""
-_BETWEEN = r"\s*(?:(?:the|a|just|only|exactly|number|year|value)\s+){0,3}[\"'`*($]*$"
+_BETWEEN = r" *(?:(?:the|a|just|only|exactly|number|year|value) +){0,3}[\"'`*($]*$"
 _BOUND = re.compile(
-    r"(?:\b(?:about|around|circa|ca\.?|approx\.?|nearly|almost|near|close\s+to|over|under|above|below|beyond|before|up\s+to|at\s+(?:least|most)"
-    r"|exceed(?:s|ing)?|(?:more|less|fewer|greater|larger|smaller|bigger|higher|lower|later|earlier|other)\s+than|as\s+(?:many|much|few|little)\s+as"
-    rf"|(?:minimum|maximum)\s+of)\b\.?|[~\u2248\u2264\u2265\u00b1]|(?:^|[\s(])[<>]=?){_BETWEEN}", re.IGNORECASE,
+    r"(?:\b(?:about|(?<!goes )(?<!go )(?<!went )around|circa|ca\.?|approx\.?|nearly|almost|near|close\s+to|before|at\s+(?:least|most)"
+    r"|(?:more|less|fewer|greater|larger|smaller|bigger|higher|lower|later|earlier|(?<!none )(?<!nothing )(?<!no )other)\s+than"
+    r"|as\s+(?:many|much|few|little)\s+as|(?:minimum|maximum)\s+of)\b\.?|[~\u2248\u2264\u2265\u00b1]|(?<=[\w)] )[<>]=?|(?<![^\s(])[<>]=?(?!\s)"
+    r"|(?:^|[=:,.(*\n]|\b(?:is|was|are|were|be|has|have|had|weighs?|employs?|gives?|prints?|just|well|slightly|number|value|something|anything)\b)"
+    rf"\s*(?:over|under|above|below|beyond|up\s+to|exceed(?:s|ing)?)\b){_BETWEEN}", re.IGNORECASE,
 )  # fmt: skip
+"""`over` and the like are bounds only where a number may stand: neither `left over 42` nor `add up to 42` nor `loops over 42` is one."""
 _BOUND_AFTER = re.compile(
-    r"\s*[,(]?\s*(?:at\s+(?:least|most)\b|more\s+or\s+less\b|give\s+or\s+take\b|and\s+(?:more|up|a\s+half)\b)|-ish\b|\+(?!\s?\d)", re.IGNORECASE
+    r" *[,(]? *(?:at\s+(?:least|most)\b|more\s+or\s+less\b|give\s+or\s+take\b|and\s+(?:more|up|a\s+half)\b)|-ish\b|\+(?!\s?\d)", re.IGNORECASE
 )
 _PART = re.compile(
-    r"(?:\b(?:roots?|square|cube|half|third|quarter|tenth|double|triple|log(?:arithm)?|factorial|reciprocal|inverse|opposite|multiple|divisor|factor|power)"
-    r"\s+of|\b(?:half|twice|double|triple|thrice|plus|times|divided\s+by)|\d\s+minus|\b(?:sqrt|log|ln|exp|sin|cos|tan)\s*[({]|\u221a"
-    rf"|[\d)]\s?(?:\*\*?|[+^\u00d7\u00f7]))(?:\s|(?<=\W)){_BETWEEN}", re.IGNORECASE,
+    r"(?:\b(?:roots?|square|cube|half|third|quarter|tenth|double|triple|log(?:arithm)?|factorial|reciprocal|inverse|opposite|multiple|divisor"
+    r"|factor|power)\s+of|\b(?:half|twice|double|triple|thrice|plus|times|divided\s+by)|\d\s+minus|\b(?:sqrt|log|ln|exp|sin|cos|tan)\s*[({]|\u221a"
+    rf"|[\d)] ?(?:\*\*?|[+^\u00d7\u00f7]))(?: |(?<=\W)){_BETWEEN}", re.IGNORECASE,
 )  # fmt: skip
 _PART_AFTER = re.compile(
-    r"\s+(?:squared|cubed|plus|minus|divided\s+by|times\s+\d|to\s+the\s+(?:\w+\s+)?power)\b|\s?(?:\*\*? ?|[+^\u00d7\u00f7]\s?)\d|\s-\s\d",
-    re.IGNORECASE,
+    r" +(?:squared|cubed|plus|minus|divided\s+by|times\s+\d|to\s+the\s+(?:\w+\s+)?power)\b| ?(?:\*\*? ?|[+^\u00d7\u00f7] ?)\d"
+    r"| - \d[\d,.]* *(?:$|[!?;=\n])", re.IGNORECASE,
 )  # fmt: skip
+_NUMBER_BESIDE = re.compile(r"\b(?:the|a|one) (?:number|value|integer|digit|year) (?:right |just )?(?:before|after) [\"'`*(]*$", re.IGNORECASE)
+"""What stands before a number that is not the answer but beside it, if nothing follows: not `the number after 42 steps`."""
+_NO_MORE = re.compile(r"[\"'`*)]*(?:$|[.,;:!?\n])")
 _NEARBY = re.compile(
     r"\b(?:near(?:ly)?|almost|close\s+to|(?:the|a|one)\s+\w+\s+(?:right\s+|just\s+)?(?:before|after)|opposite\s+of)\s+(?:the\s+)?[\"'`*(]*$",
     re.IGNORECASE,
@@ -105,11 +127,16 @@ _NAMES_BEFORE = re.compile(
 )
 """What stands before an answer and is one more: `Madrid, Paris`."""
 _OPENERS = frozenset(
-    ("after", "ah", "alright", "also", "and", "as", "at", "based", "because", "but", "by", "correct", "for", "from", "hello", "hence", "here", "hi",
-     "however", "if", "in", "indeed", "it", "now", "of", "oh", "ok", "okay", "on", "right", "since", "so", "sure", "then", "therefore", "thus", "to",
-     "well", "with", "yes"),
+    ("after", "ah", "alright", "also", "and", "answer", "as", "at", "based", "because", "but", "by", "correct", "easy", "for", "from", "great",
+     "hello", "hence", "here", "hi", "hm", "hmm", "however", "if", "in", "indeed", "it", "now", "of", "oh", "ok", "okay", "on", "right", "since",
+     "so", "sure", "thanks", "then", "therefore", "thus", "to", "well", "with", "yes"),
 )  # fmt: skip
-"""Words with which a sentence may begin before the answer: `Yes, Paris`."""
+"""Words with which an announced answer may begin: `The answer is: Yes, Paris`."""
+_KINDS = tuple(frozenset(name.lower() for name in names) for names in (
+    [capital for *_, capital in COUNTRIES], [name for _, name in ELEMENTS], [name for _, name in NATO], ["north", "east", "south", "west"],
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+))  # fmt: skip
+"""Names that answer the same question. Before an answer that is not announced only these are one more: not `Hmm, Friday`, not `Europe, Paris`."""
 _WORDS_TOO = frozenset(("I", "A", "Am", "As", "At", "Be", "He", "In", "No"))
 """Letters and symbols of elements that are English words at the beginning of a sentence; `I` is one anywhere."""
 _MEANT = re.compile(r"\s*(?:$|[^\w\s']|'\W|\n|(?:is|stands?|means|or)\b)")
@@ -126,42 +153,76 @@ def grade_answer(question: Question, text: str | None) -> tuple[bool, str]:
     said = _fold(text)
     asked = _fold(question.text)
     said = " ".join(said.split(asked)) if asked in said else said
+    said = _without_bullets(said)
+    said = _exponents(said, int(question.answer)) if (power := _POWER_ASKED.search(asked) is not None) else said
     told, announced = _told(said)
+    told = _EMPHASIS.sub(r"\2", told)
     if not told.strip():
         return False, "the answer repeats the question and adds nothing"
-    if (doubt := _DOUBT.search(told)) is not None:
+    if (doubt := _DOUBT.search(told) or _doubted(question, told)) is not None:
         return False, f"the answer is in doubt: {doubt[0].strip()!r}"
     if question.answer_kind in ("integer", "decimal"):
-        return _number_finding(question, told, set() if announced else {value for value, *_ in _numbers(asked)})
-    return _word_finding(question, told)
+        given = set() if announced else {value for value, *_ in _numbers(asked)}
+        return _number_finding(question, told, given | {Fraction(10)} if power else given, power)
+    return _word_finding(question, told, announced)
 
 
 def _fold(text: str) -> str:
     """Return a text without accents, with plain quotes, and single spaces within its lines."""
     plain = text
     if not text.isascii():
-        plain = "".join(mark for mark in unicodedata.normalize("NFKD", text.replace("\u2260", "!=")) if not unicodedata.combining(mark))
+        plain = _SUPERSCRIPT.sub(lambda raised: f"^{raised[0]}", text.replace("\u2260", "!="))
+        plain = "".join(mark for mark in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(mark))
         plain = plain.translate({0x2019: "'", 0x2018: "'", 0x201C: '"', 0x201D: '"', 0x2212: "-", 0x2044: "/"})
     return "\n".join(" ".join(line.split()) for line in plain.splitlines()).strip()
+
+
+def _without_bullets(said: str) -> str:
+    """Return a folded text without the bullets of its lists: no sign crosses a line end. A lone `- 42` keeps its sign."""
+    plain = _BULLET.sub("\n", said)
+    return re.sub(r"^[-*+] +", "", plain) if plain != said else said
+
+
+def _exponents(said: str, right: int) -> str:
+    """Return a text with powers of ten as their exponents: `10^3` and `ten to the power of 3` as `3`, and without the power itself: `= 1000`."""
+    said = re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", _BASE.sub("", said))
+    for value, start, end in reversed(_numbers(said)):
+        if value == Fraction(10) ** right:
+            place = max(0, start - 12)
+            said = said[:place] + _LINK.sub("", said[place:start]) + re.sub(r"^,? or\b", "", said[end:])
+    return said
+
+
+def _doubted(question: Question, told: str) -> re.Match[str] | None:
+    """Return a word of doubt in a sentence that gives the answer, or that is hardly more than the doubt."""
+    forms = [_form(_fold(form)) for form in (question.answer, *question.accepted)]
+    for sentence in _SENTENCES.split(told):
+        doubt = _DOUBTED.search(sentence)
+        if doubt is not None and (len(sentence.split()) < 4 or any(form.search(sentence) for form in forms)):
+            return doubt
+    return None
 
 
 def _told(said: str) -> tuple[str, bool]:
     """Return the part of a text that gives the answer, and whether it was announced. Several announcements count together."""
     if boxed := _BOXED.findall(said):
         return "\n".join(dict.fromkeys(map(str.strip, boxed))), True
-    parts = []
+    parts, leads = [], []
     for match in _ANNOUNCED.finditer(said):
         rest = said[match.end() : match.end() + ANNOUNCED]
         end = _END.search(rest)
         ended = end.start() if end else len(rest)
         if (part := rest[:ended].strip()) and not _DISBELIEVED.search(_before(said, match.start())) and not _TAKEN_BACK.match(rest, ended):
             parts.append(part)
+            leads.append(_before(said, match.start()))
     if not parts and len(set(bold := _BOLD.findall(said))) == 1 and "\n" in said:
         parts = bold
     if not parts and (end := _EQUALS.search(said[-100:]) or _CONCLUDED.search(said[-400:])) is not None and not re.search(r"[.]\s", end[1]):
-        parts = [] if _DISBELIEVED.search(_before(said, len(said) - len(end[0]))) else [end[1]]
+        leads = [_before(said, len(said) - len(end[0]))]
+        parts = [] if _DISBELIEVED.search(leads[0]) else [end[1]]
     if parts and (before := _DOUBT.search(said)) is not None and len(said) < 200:
         parts.append(before[0])
+    parts += [doubt[0] for lead in leads if parts and (doubt := _DOUBTED.search(_SENTENCES.split(f"{lead} ")[-1]))]
     return ("\n".join(dict.fromkeys(parts)), True) if parts else (said, False)
 
 
@@ -182,7 +243,7 @@ def _numbers(text: str) -> list[tuple[Fraction, int, int]]:
     return found
 
 
-def _number_finding(question: Question, told: str, given: set[Fraction]) -> tuple[bool, str]:
+def _number_finding(question: Question, told: str, given: set[Fraction], power: bool) -> tuple[bool, str]:
     right = Fraction(question.answer.replace(",", ""))
     found = [
         (value, start, end)
@@ -195,7 +256,7 @@ def _number_finding(question: Question, told: str, given: set[Fraction]) -> tupl
             continue
         if _beside(told, start, end):
             return False, f"the answer gives something beside {question.answer}"
-        if _is_no_value(told, start, end):
+        if _is_no_value(told, start, end, power):
             bounds.add(start)
     found = [each for each in found if each[1] not in bounds]
     stated = [value for value, *_ in found if not _same(question, value, right)]
@@ -214,9 +275,11 @@ def _refused(told: str, start: int, end: int) -> bool:
     return any((_DENIED.search(before), _DISBELIEVED.search(before), _TAKEN_BACK.match(told, end), _ASKED.match(told, end)))
 
 
-def _is_no_value(told: str, start: int, end: int) -> bool:
-    """Whether a number is only a bound, nearly right, or part of something that is worked out."""
-    before, patterns = _before(told, start), (_BOUND, _PART, _NEARBY)
+def _is_no_value(told: str, start: int, end: int, power: bool) -> bool:
+    """Whether a number is only a bound, nearly right, or part of something that is worked out: of no power if one is asked."""
+    before, patterns = _before(told, start), (_BOUND,) if power else (_BOUND, _PART)
+    if _NUMBER_BESIDE.search(before) and _NO_MORE.match(told, end):
+        return True
     return any(pattern.search(before) for pattern in patterns) or any(pattern.match(told, end) for pattern in (_BOUND_AFTER, _PART_AFTER))
 
 
@@ -238,7 +301,7 @@ def _written(values: Iterable[Fraction]) -> str:
     return " and ".join(f"{float(value):.12g}" for value in dict.fromkeys(values))
 
 
-def _word_finding(question: Question, told: str) -> tuple[bool, str]:
+def _word_finding(question: Question, told: str, announced: bool) -> tuple[bool, str]:
     right, asked = [_fold(form) for form in (question.answer, *question.accepted)], _fold(question.text)
     wrong = [_fold(form) for form in question.wrong]
     forms = sorted({*right, *wrong}, key=lambda form: (-len(form), form))
@@ -252,7 +315,7 @@ def _word_finding(question: Question, told: str) -> tuple[bool, str]:
             if _refused(told, match.start(), match.end()) or (form in right and _NEARBY.search(_before(told, match.start()))):
                 continue
             places.append((match.start(), form))
-            if form in right and (_beside(told, match.start(), match.end()) or _names_more(told, match, asked, right)):
+            if form in right and (_beside(told, match.start(), match.end()) or _names_more(told, match, asked, right, announced)):
                 return False, f"the answer gives something beside {question.answer}"
     said = [form for _, form in sorted(places)]
     others = [form for form in said if form not in right]
@@ -272,15 +335,17 @@ def _is_a_word(told: str, match: re.Match[str]) -> bool:
     return match[0] == "I" or _BEGINS.search(_before(told, match.start())) is not None
 
 
-def _names_more(told: str, match: re.Match[str], asked: str, right: Sequence[str]) -> bool:
+def _names_more(told: str, match: re.Match[str], asked: str, right: Sequence[str], announced: bool) -> bool:
     """Whether one more answer stands beside, as in `Paris and Rome` or `Madrid, Paris`. What the question names is none: `Paris, France`."""
     more = _AND_MORE.match(told, match.end())
     if more is not None and (more["name"] or more["more"]) not in ("I", *re.findall(_NAMES, asked)):
         return True
     first = _NAMES_BEFORE.search(_before(told, match.start()))
     known = "\n".join((asked, *right)).lower()
+    rivals: frozenset[str] = frozenset().union(*(kind for kind in _KINDS if any(form.lower() in kind for form in right)))
     return first is not None and any(
-        name.lower() not in known and (opener := name.split()[0].lower()) not in _OPENERS and not opener.endswith("ly")
+        name.lower() not in known
+        and (name.lower() in rivals or (announced and (opener := name.split()[0].lower()) not in _OPENERS and not opener.endswith("ly")))
         for name in re.split(r"[,;]\s*", first["names"])
     )
 
