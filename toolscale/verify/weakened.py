@@ -208,7 +208,10 @@ VERIFIERS = tuple(
         ("names of calls", "which writing tools were called, and how often; nothing else", _same_names),
         ("golden calls contained", "whether every golden write was made; nothing else", _golden_contained),
         ("money volatile", "end state without columns of money; facts", lambda t: t.ends_alike(_without_money) and t.tells),
-        ("no idle gate", "as the full one, but nothing where nothing is to be done or done", lambda t: _nothing_to_do(t) or _full(t)),
+        (
+            "no idle gate", "as the full one, but nothing at all where a task wants no change and none was made",
+            lambda t: _nothing_to_do(t) or _full(t),
+        ),
     )
 )
 """The full verifier first."""
