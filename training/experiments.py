@@ -7,7 +7,6 @@ For each seed a long run of the tiny configuration, and a run of a fifth of its 
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import yaml
 from rich.console import Console
 
 from toolscale.errors import TrainingError
+from training.checkpoint import check_folder
 from training.config import Config, read_config
 from training.evaluate import ACCURATE, PROMPTS, load, question_ground, rows_of
 from training.results import WHOLE, Finding, frontier_of, write_results
@@ -57,10 +57,9 @@ def variants(config: Config, seeds: int) -> dict[str, Config]:
 
 
 def train(name: str, config: Config, out: Path) -> None:
-    """Train one run on one core, unless it is trained. Raises TrainingError if it fails, and if another configuration was trained there."""
+    """Train one run on one core, unless it is trained. Raises TrainingError if it fails, UsageError if another configuration was trained there."""
+    check_folder(out, config)
     if (out / "done.json").exists():
-        if json.loads((out / "done.json").read_text())["config"] != config.digest():
-            raise TrainingError(f"{out} holds a run of another configuration; remove it, or give another --work")
         return
     out.mkdir(parents=True, exist_ok=True)
     (out / "wanted.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False), encoding="utf-8")

@@ -158,7 +158,7 @@ def test_a_reply_that_cannot_be_used_is_an_error_of_the_reply(answer: Answer, pr
 
 @pytest.mark.parametrize(("answer", "problem"), [
     (said(None, reasoning_content="Hm."), "it has neither content nor calls"),
-    (said([1]), "its content is not text"),  # type: ignore[arg-type]
+    (said([1]), "its content is not text"),
     (said(None, [{"id": "c1"}]), "a call has no id, name or arguments in text"),
     (Answer(b'{"choices": []}'), "it has no choices"),
 ])  # fmt: skip

@@ -150,5 +150,5 @@ WORDED = {
 
 @pytest.mark.parametrize(("category", "number"), [(category, number) for category, texts in WORDED.items() for number in texts])
 def test_answers_worded_by_hand(category: str, number: int) -> None:
-    one = question(number, 1, "train", [category])  # type: ignore[list-item]
+    one = question(number, 1, "train", [category])
     assert grade_answer(one, WORDED[category][number]) == (True, f"the answer is {one.answer}")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.errors import TrainingError
+from toolscale.errors import UsageError
+from training.checkpoint import write_config
 from training.config import Config, read_config
 from training.experiments import COMPARED, CONFIG, KINDS, measure, train, variants
 from training.results import WHOLE, interval, write_results
@@ -34,9 +35,10 @@ def test_each_seed_has_a_whole_run_and_a_shorter_one_for_each_reward(config: Con
 
 
 def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config, tmp_path: Path) -> None:
-    (tmp_path / "done.json").write_text(json.dumps({"config": config.digest()}))
+    write_config(tmp_path, config)
+    (tmp_path / "done.json").write_text("{}")
     train("whole-0", config, tmp_path)
-    with pytest.raises(TrainingError, match="holds a run of another configuration; remove it, or give another --work"):
+    with pytest.raises(UsageError, match=f"holds a run with steps = {config.steps}, the configuration has 3; use the same configuration, or another"):
         train("whole-0", config.model_copy(update={"steps": 3}), tmp_path)
 
 

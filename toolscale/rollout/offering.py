@@ -16,7 +16,9 @@ from toolscale.models.pricing import price_of
 from toolscale.preferences import preference
 from toolscale.preferences.drawing import Split
 from toolscale.questions import question as question_of
-from toolscale.records import CATEGORIES, Catalogue, ExpertSpec, Limits, OfferedExpert, Preference, Price, PriceList, Question, RolloutTask, Task
+from toolscale.records import (
+    CATEGORIES, TYPICAL_INPUT, Catalogue, ExpertSpec, Limits, OfferedExpert, Preference, Price, PriceList, Question, RolloutTask, Task,
+)  # fmt: skip
 
 ALIASES = tuple(f"expert-{number}" for number in range(1, 7))
 
@@ -95,7 +97,7 @@ class TaskSource:
         _check(mixture, tasks)
         self.offering, self.split, self.seed = offering, split, seed
         self._draw_question = draw_question
-        self._input_tokens, self._counted = input_tokens, dict[str, int]()
+        self._input_tokens = input_tokens
         self._categories = [category for category in CATEGORIES if mixture.get(category, 0) > 0]
         self._weights = list(itertools.accumulate(mixture[category] for category in self._categories))
         self._tasks = list(tasks)
@@ -108,14 +110,8 @@ class TaskSource:
         category = rng.choices(self._categories, cum_weights=self._weights)[0]
         question = None if category == TOOLS else self._draw_question(category, self.split, self.seed, number)
         task = self._tasks[number % len(self._tasks)] if category == TOOLS else None
-        found = offer(self.offering, number, self.split, self.seed, question=question, task=task, rng=rng, cards=self._cards)
-        return found if task is None or self._input_tokens is None else found.model_copy(update={"input_tokens": self._counted_for(task)})
-
-    def _counted_for(self, task: Task) -> int:
-        assert self._input_tokens is not None
-        if task.id not in self._counted:
-            self._counted[task.id] = self._input_tokens(task)
-        return self._counted[task.id]
+        read = TYPICAL_INPUT if task is None or self._input_tokens is None else self._input_tokens(task)
+        return offer(self.offering, number, self.split, self.seed, question=question, task=task, rng=rng, cards=self._cards, input_tokens=read)
 
     def __iter__(self) -> Iterator[RolloutTask]:
         return (self[number] for number in itertools.count())
@@ -134,7 +130,7 @@ def rollout_tasks(
 
 def offer(
     offering: Offering, number: int, split: Split, seed: int, *, question: Question | None = None, task: Task | None = None,
-    rng: random.Random | None = None, cards: dict[tuple[str, str, str], tuple[Price, str]] | None = None,
+    rng: random.Random | None = None, cards: dict[tuple[str, str, str], tuple[Price, str]] | None = None, input_tokens: int = TYPICAL_INPUT,
 ) -> RolloutTask:  # fmt: skip
     """Return a question or an environment task with an offer drawn for it. `cards`: kept from task to task, since a card takes longer than a draw."""
     rng = rng or random.Random(f"offer:{split}:{seed}:{number}")
@@ -146,7 +142,8 @@ def offer(
     name = question.id if question is not None else task.id[:12] if task is not None else ""
     return RolloutTask(
         id=f"{split}-{seed}-{number}-{name}", category=question.category if question is not None else TOOLS, question=question, task=task,
-        preference=wish, experts=experts, basic_tools=basic, limits=offering.limits.model_copy(update={"denied": denied}), seed=seed,
+        preference=wish, experts=experts, basic_tools=basic, limits=offering.limits.model_copy(update={"denied": denied}),
+        input_tokens=input_tokens, seed=seed,
     )  # fmt: skip
 
 
