@@ -2,57 +2,31 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
+from approvals import PUBLISH, next_run, question, runs, states
 from homes import LiveAirflow
 from rest import AirflowClient
 
 from tests.publish.hub_server import Hub
 
-SYNTHESIZE, PUBLISH = "synthesize_dataset", "publish_dataset"
+SYNTHESIZE = "synthesize_dataset"
 
 
 def synthesize(admin: AirflowClient, publish: str) -> str:
     """Make a dataset of the mock domain; the run that publishes it."""
     admin.wait_for_dag(SYNTHESIZE)
     admin.wait_for_dag(PUBLISH)
-    before = {run["dag_run_id"] for run in admin.get(f"dags/{PUBLISH}/dagRuns")["dag_runs"]}
-    made = admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 12, "publish": publish})
-    admin.wait(SYNTHESIZE, made)
-    end = time.monotonic() + 60
-    while not (new := [run for run in admin.get(f"dags/{PUBLISH}/dagRuns")["dag_runs"] if run["dag_run_id"] not in before]):
-        assert time.monotonic() < end, f"{made} made the asset, and nothing listened"
-        time.sleep(0.5)
-    return str(new[0]["dag_run_id"])
-
-
-def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
-    """Wait until a person is asked; what is asked.
-
-    While the process that asked still ends, Airflow 3.3.2 may take that end for a failure, and ask again: so wait for a question that stands.
-    """
-    end = time.monotonic() + 90
-    asked_since, attempt = time.monotonic(), 0
-    while time.monotonic() < asked_since + 5:
-        assert time.monotonic() < end, admin.report(PUBLISH, run_id)
-        state, number = states(admin, run_id)["approve"]
-        if state != "awaiting_input" or number != attempt:
-            asked_since, attempt = time.monotonic(), number
-        time.sleep(0.5)
-    (asked,) = admin.get(f"dags/{PUBLISH}/dagRuns/{run_id}/hitlDetails")["hitl_details"]
-    return dict(asked)
+    before = runs(admin)
+    admin.wait(SYNTHESIZE, admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 12, "publish": publish}))
+    return next_run(admin, before)
 
 
 def answer(admin: AirflowClient, run_id: str, option: str, **fields: Any) -> None:
     sent = {"chosen_options": [option], "params_input": fields}
     replied = admin.http.patch(f"/api/v2/dags/{PUBLISH}/dagRuns/{run_id}/taskInstances/approve/-1/hitlDetails", json=sent)
     assert replied.is_success, replied.text
-
-
-def states(admin: AirflowClient, run_id: str) -> dict[str, tuple[str, int]]:
-    return {task["task_id"]: (task["state"], task["try_number"]) for task in admin.tasks(PUBLISH, run_id)}
 
 
 def test_what_a_person_approves_is_one_commit_with_a_tag(live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path) -> None:
