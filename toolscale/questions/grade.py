@@ -341,9 +341,11 @@ def _names_more(told: str, match: re.Match[str], asked: str, right: Sequence[str
     if more is not None and (more["name"] or more["more"]) not in ("I", *re.findall(_NAMES, asked)):
         return True
     first = _NAMES_BEFORE.search(_before(told, match.start()))
+    if first is None:
+        return False
     known = "\n".join((asked, *right)).lower()
-    rivals: frozenset[str] = frozenset().union(*(kind for kind in _KINDS if any(form.lower() in kind for form in right)))
-    return first is not None and any(
+    rivals = {name for kind in _KINDS if any(form.lower() in kind for form in right) for name in kind}
+    return any(
         name.lower() not in known
         and (name.lower() in rivals or (announced and (opener := name.split()[0].lower()) not in _OPENERS and not opener.endswith("ly")))
         for name in re.split(r"[,;]\s*", first["names"])
