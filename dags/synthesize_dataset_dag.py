@@ -16,6 +16,7 @@ import os
 from airflow.sdk import Metadata, Param, dag, get_current_context, setup, task, teardown
 from synthesize_domain import synthesize_domain
 from toolscale_house import DEFAULTS, VERIFIED, domains
+from toolscale_nights import nights
 
 PARAMS = {
     "domains": Param(["finance"], type="array", items={"type": "string", "enum": domains()}, examples=domains(), minItems=1, uniqueItems=True,
@@ -28,8 +29,8 @@ PARAMS = {
 }  # fmt: skip
 
 
-# Without a start date a new installation waits for its first night; with one it would begin with last night's run at once.
-@dag(schedule="0 2 * * *", catchup=False, max_active_runs=1, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "dataset"], doc_md=__doc__)
+# No start date: with one, a new installation would begin with last night's run at once. A run by hand does not wait until a night is done.
+@dag(schedule=nights(), catchup=False, max_active_runs=4, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "dataset"], doc_md=__doc__)
 def synthesize_dataset():
     @setup
     @task

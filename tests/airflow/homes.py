@@ -43,6 +43,8 @@ def make_home(
 ) -> AirflowHome:
     """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked for: see PASSWORDS.
 
+    No run is scheduled.
+
     `training`: what stands for the repository's folder of that name. Every dataset that a test makes starts a training: one that takes no time.
     """
     (folder / ".airflow").mkdir(parents=True)
@@ -61,6 +63,7 @@ def make_home(
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "TOOLSCALE_DATA": str(folder / "var" / "data"),
+        "TOOLSCALE_SCHEDULE": "",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "False",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin,viewer:viewer",
         "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(bundles),

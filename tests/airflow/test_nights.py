@@ -1,0 +1,92 @@
+"""When a dataset is made by itself: never for a night that was due before the installation was there, and as the setting says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from homes import ROOT, AirflowHome, make_home, standalone
+
+DAG = "synthesize_dataset"
+
+FIRST_NIGHT = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from airflow.serialization.encoders import coerce_to_core_timetable
+from airflow.timetables.base import TimeRestriction
+from toolscale_nights import nights
+found = nights()
+if found is not None:
+    timetable = coerce_to_core_timetable(found)
+    timetable.validate()
+    nothing_said = TimeRestriction(earliest=None, latest=None, catchup=False)
+    found = str(timetable.next_dagrun_info(last_automated_data_interval=None, restriction=nothing_said).run_after)
+print(json.dumps(found))
+"""
+
+
+def first_night(home: AirflowHome, clock: str | None = None, **settings: str) -> str | None:
+    """What an Airflow without a run plans first, asked by a process for which it is `clock` in UTC."""
+    done = ask(home, clock, **settings)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def ask(home: AirflowHome, clock: str | None = None, **settings: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", FIRST_NIGHT, str(ROOT / "dags")]
+    environ = {name: value for name, value in home.environ.items() if name != "TOOLSCALE_SCHEDULE"} | {"TZ": "UTC"} | settings
+    return subprocess.run(["faketime", clock, *command] if clock else command, env=environ, capture_output=True, text=True)
+
+
+@pytest.mark.skipif(not shutil.which("faketime"), reason="needs faketime: make system")
+@pytest.mark.parametrize(
+    ("clock", "night"),
+    [
+        ("2026-11-22 01:55:00", "2026-11-22"),
+        ("2026-11-22 02:00:01", "2026-11-23"),
+        ("2026-11-22 03:00:00", "2026-11-23"),
+        ("2026-11-22 04:23:00", "2026-11-23"),
+        ("2026-11-22 23:59:00", "2026-11-23"),
+        ("2026-12-31 23:59:00", "2027-01-01"),
+    ],
+)
+def test_a_new_installation_waits_for_its_first_night(clock: str, night: str, airflow_home: AirflowHome) -> None:
+    assert first_night(airflow_home, clock) == f"{night} 02:00:00+00:00"
+
+
+def test_the_schedule_is_a_setting_and_an_empty_one_means_never(airflow_home: AirflowHome) -> None:
+    minute = str(first_night(airflow_home, TOOLSCALE_SCHEDULE="17 * * * *"))[14:16]
+    assert (minute, first_night(airflow_home, TOOLSCALE_SCHEDULE=""), first_night(airflow_home, TOOLSCALE_SCHEDULE=" ")) == ("17", None, None)
+
+
+def test_a_schedule_that_is_none_is_an_import_error_that_names_the_variable(airflow_home: AirflowHome) -> None:
+    done = ask(airflow_home, TOOLSCALE_SCHEDULE="at two")
+    told = "ValueError: TOOLSCALE_SCHEDULE is 'at two', which is no cron expression; say e.g. '0 2 * * *', or nothing for no nights"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told)
+
+
+@pytest.mark.xdist_group("nights")
+def test_a_night_that_was_due_a_minute_before_is_left_out_and_a_run_by_hand_does_not_wait_for_the_next(tmp_path: Path) -> None:
+    started = datetime.now(UTC).replace(second=0, microsecond=0)
+    last, following = started - timedelta(minutes=1), started + timedelta(minutes=3)
+    home = make_home(tmp_path / "home").with_settings(TOOLSCALE_SCHEDULE=f"{last.minute},{following.minute} * * * *")
+    with standalone(home) as live:
+
+        def states(run_type: str) -> dict[str, str]:
+            found = live.admin.get(f"dags/{DAG}/dagRuns", run_type=run_type)["dag_runs"]
+            return {run["run_after"][:16]: run["state"] for run in found}
+
+        live.admin.wait_for_dag(DAG)
+        before = states("scheduled")
+        live.service.wait_until(lambda: "running" in states("scheduled").values(), 600)
+        live.admin.trigger(DAG, {"domains": ["mock"], "tasks": 12, "publish": "never"})
+        live.service.wait_until(lambda: "queued" not in states("manual").values())
+        after = states("scheduled")
+        run = live.admin.get(f"dags/{DAG}/dagRuns", run_type="scheduled")["dag_runs"][0]["dag_run_id"]
+        live.admin.http.patch(f"/api/v2/dags/{DAG}/dagRuns/{run}", json={"state": "failed"}).raise_for_status()  # 396 tasks of finance
+    assert (before, after) == ({}, {f"{following:%Y-%m-%dT%H:%M}": "running"})
