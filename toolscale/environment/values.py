@@ -22,6 +22,7 @@ from toolscale.environment.sites import Maker, Row, Site, by_value
 from toolscale.records import population
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?(?:\|[a-z_]*)?)\}")
+_TRIES = 100
 _CLOCKED = re.compile(
     r"date|time|year|month|day|century|am_pm|iso8601|past_|future_|profile|credit_card_full|expire|random_|py|json|xml|csv|binary|uuid|image|zip$"
 )
@@ -73,10 +74,17 @@ def _fake(value: population.Faker, site: Site) -> Maker:
     except Exception as error:  # third-party code with the author's arguments: whatever it says is the author's issue
         raise site.wrong(f"faker {value.faker}({value.args}) fails: {error}", "correct args") from error
 
+    other = site.reader(value.unlike) if value.unlike else None
+
     def make(row: Row, parent: Row) -> Any:
-        generator.random = rng
-        made = provider(**value.args)
-        return made if isinstance(made, str | int) else str(made)
+        taken = other(row, parent) if other else None
+        for _ in range(_TRIES):
+            generator.random = rng
+            made = provider(**value.args)
+            made = made if isinstance(made, str | int) else str(made)
+            if made != taken:
+                return made
+        raise site.wrong(f"{site.table}: faker {value.faker} gives nothing but {taken!r}, which {value.unlike} holds", "use another provider")
 
     return make
 
@@ -291,7 +299,7 @@ def _other(value: population.Other, site: Site) -> Maker:
     rng = site.rng
 
     def make(row: Row, parent: Row) -> Any:
-        for _ in range(100):
+        for _ in range(_TRIES):
             made = rows[rng.randrange(len(rows))][value.other]
             if made != parent.get(value.other):
                 return made

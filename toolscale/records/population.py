@@ -30,6 +30,8 @@ class Faker(Record):
 
     faker: str
     args: dict[str, Any] = Field(default_factory=dict)
+    unlike: str | None = None
+    """Never what this earlier column of the row holds, or `parent.COLUMN`: a brother has another given name than the client."""
 
 
 class Choice(Record):
