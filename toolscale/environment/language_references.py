@@ -13,7 +13,7 @@ from toolscale.records import Description, LanguageSpec, Private, Quantity
 FILE = "language.yaml"
 
 SENTENCES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "corrections": (("new",), ("old",)), "conditions": (("condition",), ("why", "noun")),
+    "asides": (("noise",), ()), "corrections": (("new",), ("old",)), "conditions": (("condition",), ("why", "noun")),
     "fallbacks": (("condition", "backup"), ("why", "noun")), "counts": ((), ("total",)), "joins": (("first", "second"), ("third",)),
 }  # fmt: skip
 """Kind of sentence -> the places that it must have whatever alternatives are picked, and those that it may have."""
@@ -66,6 +66,9 @@ def _quantity(names: Names, quantity: Quantity, place: str) -> Iterator[SpecIssu
     for read, call in quantity.reads.items():
         for tool, arguments in call.items():
             yield from names.call(tool, arguments, FILE, f"{place}.reads.{read}")
+    for tool in quantity.tools if names.tools is not None else ():
+        if tool not in (names.tools or {}):
+            yield unknown("tool", tool, names.tools or {}, FILE, f"{place}.tools")
     if not quantity.steps:
         yield SpecIssue(FILE, f"{place}.steps", "there is no limit to draw", "give limits that the value may lie on either side of")
     if names.tools is not None and not wrong:
@@ -145,12 +148,14 @@ def _enum_cues(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
 
 
 def _sentences(language: LanguageSpec) -> Iterator[SpecIssue]:
-    spoken = [(kind, getattr(language, kind), *places) for kind, places in SENTENCES.items()]
-    spoken += [(f"asides.{table}", texts, ("noise",), ()) for table, texts in language.asides.items()]
-    for kind, texts, needed, allowed in spoken:
+    spoken = [("asides", f"asides.{table}", texts) for table, texts in language.asides.items()]
+    spoken += [(kind, kind, getattr(language, kind)) for kind in SENTENCES if kind != "asides"]
+    spoken += [("joins", f"personas.{name}.joins", persona.joins) for name, persona in language.personas.items()]
+    for kind, where, texts in spoken:
+        needed, allowed = SENTENCES[kind]
         for number, text in enumerate(texts):
-            place = f"{kind}[{number}]"
-            unplaced = list(_places(text, (*needed, *allowed), place, f"is no place of {kind.partition('.')[0]}"))
+            place = f"{where}[{number}]"
+            unplaced = list(_places(text, (*needed, *allowed), place, f"is no place of {kind}"))
             yield from unplaced
             lost = [name for name in needed if not unplaced and not holds_always(text, _names_place(name))]
             if lost:
@@ -173,9 +178,6 @@ def _frames(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
             for used in dict.fromkeys(SLOT.findall(text)):
                 if used not in roles:
                     yield unknown("role", used, roles, FILE, f"{kind}[{number}]")
-    for name, persona in language.personas.items():
-        for number, text in enumerate(persona.joins):
-            yield from _places(text, ("first", "second", "third"), f"personas.{name}.joins[{number}]", "is no place of joins")
 
 
 def _brief(text: str) -> str:

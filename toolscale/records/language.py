@@ -47,6 +47,8 @@ class Quantity(Record):
     """What the limit is drawn from."""
     why: tuple[str, ...] = ()
     """Clauses that say why somebody puts the condition: *I need to keep some money in there*."""
+    tools: tuple[str, ...] = ()
+    """The deeds on which it bears: a plan must call one of these tools. None given: any."""
     without: tuple[str, ...] = ()
     """Roles beside which the condition makes no sense: what is to be topped up anyway cannot be asked to be full."""
     backup: str | None = None

@@ -20,14 +20,14 @@ DEEP = ("constrain", "batch")
 """Those that change what is done within one matter."""
 
 SHAPES: Mapping[tuple[tuple[str, ...], ...], int] = {
-    (ALONE,): 22,
-    (DEEP, SOFT): 14,
-    (SOFT, SOFT): 6,
-    (("compose",),): 14,
-    (ALONE, ("compose",)): 22,
-    (("compose",), SOFT): 9,
-    (ALONE, ("compose",), (*SOFT, "pry")): 5,
-    (("batch",), ("compose",)): 4,
+    (ALONE,): 28,
+    (DEEP, SOFT): 18,
+    (SOFT, SOFT): 8,
+    (("compose",),): 11,
+    (ALONE, ("compose",)): 17,
+    (("compose",), SOFT): 7,
+    (ALONE, ("compose",), (*SOFT, "pry")): 4,
+    (("batch",), ("compose",)): 3,
     (("compose",), ("compose",)): 3,
     (ALONE, ("compose",), ("compose",)): 3,
 }

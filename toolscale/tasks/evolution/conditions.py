@@ -39,7 +39,8 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
     limit = free_name(intent, "limit")
     places = {**{role: role for role in quantity.roles}, **_arguments(intent)}
     test = rename_expression(_filled(quantity.test, places), {}, {"limit": limit})
-    if set(quantity.without) & set(intent.roles):
+    called = {step.tool for step in intent.do if isinstance(step, CallStep)}
+    if set(quantity.without) & set(intent.roles) or (quantity.tools and not called & set(quantity.tools)):
         raise Inapplicable(f"{name}: a condition that makes no sense here")
     words = alternatives([text for text in (language.fallbacks if otherwise else language.conditions) if quantity.why or "{why}" not in text])
     for place, text in {"why": alternatives(quantity.why), "condition": quantity.text, "noun": quantity.noun}.items():

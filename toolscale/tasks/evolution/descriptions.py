@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from toolscale.environment import Environment
 from toolscale.language import alternatives
-from toolscale.records import Intent, Request, Role
+from toolscale.records import Description, Intent, Request, Role
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.renaming import rename_places, rename_role
 from toolscale.tasks.evolution.words import appended, free_name
@@ -38,7 +38,21 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
     labels = {column for tell in intent.tell if tell.about and tell.about.startswith(f"{name}.") for column in (tell.about.partition(".")[2],)}
     if not labels <= set(description.cols):
         raise Inapplicable(f"a fact is labelled by how {name} is called")
-    return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}})
+    when = (*intent.when, *_first_of_all(environment, intent, name, description))
+    return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}, "when": when})
+
+
+def _first_of_all(environment: Environment, intent: Intent, name: str, description: Description) -> Iterator[str]:
+    """Conditions that a superlative means the same row whether or not it is narrowed by what the words do not say: *my oldest account* is active."""
+    role, schema = intent.roles[name], environment.schema
+    if not description.first or role.where is None or "{adj}" in description.text or role.of is None:
+        return
+    key = schema.foreign_key(role.is_, intent.roles[role.of].is_)
+    if key is None or intent.roles[role.of].take == "all":
+        raise Inapplicable(f"{name} is first among rows of several parents")
+    order, own = description.first.replace("{r}", "z"), description.first.replace("{r}", name)
+    apart = " OR ".join(f"z.{column} <> {name}.{column}" for column in schema.tables[role.is_].key)
+    yield f"NOT EXISTS (SELECT 1 FROM {role.is_} z WHERE z.{key[0]} = {role.of}.{key[1]} AND ({order}) <= ({own}) AND ({apart}))"
 
 
 def lookalike(environment: Environment, intent: Intent, name: str, other: str) -> tuple[Role, tuple[str, ...]]:
