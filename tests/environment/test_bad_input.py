@@ -199,10 +199,11 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
                     'acts: {renew_lone: "renew {loan_id}", renew_loan: "renew {loan}"}\n',
                 ),
                 (
-                    LANGUAGE, 'asides: ["By the way, leave {noise} alone."]\ncorrections: ["Sorry, I mean {new}, not {old}."]',
-                    'asides: ["Leave it alone.", "[Leave {noise}|Leave it] alone."]\ncorrections: ["No, {new}.", "No, {new}, not {old}, {older}."]',
+                    LANGUAGE, 'asides: {loans: ["By the way, leave {noise} alone."]}\ncorrections: ["Sorry, I mean {new}, not {old}."]',
+                    'asides: {loans: ["Leave it alone.", "[Leave {noise}|Leave it] alone."]}\n'
+                    'corrections: ["No, not {old}.", "No, {new}, not {old}, {older}."]',
                 ),
-                (LANGUAGE, CONDITIONS, """conditions: ["{why}: only if {condition}.", "Tell me {noun}."]
+                (LANGUAGE, CONDITIONS, """conditions: ["{why}: only if [{condition}|so].", "Tell me {noun}."]
 fallbacks: ["Only if {condition}, else another; tell me {noun}."]"""),
                 (LANGUAGE, "counts: [How many was that?]", """counts: ["How many, and {totl}?"]
 totals: {loans: {column: amount, ask: what}, lones: {column: renewals, ask: what}}
@@ -210,7 +211,7 @@ plurals: {lones: books}
 shared: [lans]
 enum_cues: {complant: [complaint]}"""),
                 (LANGUAGE, "nouns: {loans: book, members: membership}", "nouns: {loan: book}"),
-                (LANGUAGE, "cues: [due first], why", "cues: [due last], why"),
+                (LANGUAGE, "cues: [due first]}", "cues: [due last]}"),
                 (
                     LANGUAGE, "\"status = 'returned'\": returned",
                     "\"status = = 'returned'\": returned, \"status='open'\": open, \"state = 'open'\": open",
@@ -235,19 +236,19 @@ enum_cues: {complant: [complaint]}"""),
                 "language.yaml: acts.renew_lone: unknown tool 'renew_lone'; did you mean 'renew_loan'?",
                 "language.yaml: acts.renew_loan: {loan} is not a parameter of renew_loan; did you mean 'loan_id'?",
                 "language.yaml: enum_cues.complant: unknown enum value 'complant'; did you mean 'complaint'?",
-                "language.yaml: asides[0]: 'Leave it alone.' lacks {noise}; write {noise} into it, in every alternative",
-                "language.yaml: asides[1]: '[Leave {noise}|Leave it] alone.' lacks {noise}; write {noise} into it, in every alternative",
-                "language.yaml: corrections[0]: 'No, {new}.' lacks {old}; write {old} into it, in every alternative",
+                "language.yaml: asides.loans[0]: 'Leave it alone.' lacks {noise}; write {noise} into it, in every alternative",
+                "language.yaml: asides.loans[1]: '[Leave {noise}|Leave it] alone.' lacks {noise}; write {noise} into it, in every alternative",
+                "language.yaml: corrections[0]: 'No, not {old}.' lacks {new}; write {new} into it, in every alternative",
                 "language.yaml: corrections[1]: {older} is no place of corrections; did you mean 'old'?",
-                "language.yaml: conditions[0]: '{why}: only if {condition}.' lacks {noun}; write {noun} into it, in every alternative",
+                "language.yaml: conditions[0]: '{why}: only if [{condition}|so].' lacks {condition}; write {condition} into it, in every alternative",
                 "language.yaml: conditions[1]: 'Tell me {noun}.' lacks {condition}; write {condition} into it, in every alternative",
                 "language.yaml: fallbacks[0]: 'Only if {condition}, else another; tell me {noun}.' lacks {backup}; write {backup} "
                 "into it, in every alternative",
                 "language.yaml: counts[0]: {totl} is no place of counts; did you mean 'total'?",
+                "language.yaml: personas.hurried.joins[0]: {x} is no place of joins; use one of first, second, third",
                 "language.yaml: openings[1]: unknown role 'membr'; did you mean 'member'?",
                 "language.yaml: closings[1]: unknown role 'membr'; did you mean 'member'?",
                 "language.yaml: personas.hurried.openings[0]: unknown role 'mebmer'; did you mean 'member'?",
-                "language.yaml: personas.hurried.joins[0]: {x} is no place of joins; there is none to use",
                 "intents.yaml: intents[renew_due_first].requests[0]: unknown persona 'hurrid'; did you mean 'hurried'?",
                 "language.yaml: adjectives.loans: \"status = = 'returned'\" is no SQL expression; correct it behind 'status = ='",
                 "language.yaml: adjectives.loans: \"status='open'\" is never found in a where; write it as status = 'open'",
@@ -333,7 +334,7 @@ invariants:
                 (CASES, "error: Paper Lanterns", "error: The Salt Road"),
             ],
             [
-                "language.yaml: asides[0]: 'By the way, leave it alone.' lacks {noise}; write {noise} into it, in every alternative",
+                "language.yaml: asides.loans[0]: 'By the way, leave it alone.' lacks {noise}; write {noise} into it, in every alternative",
                 "intents.yaml: intents[return_all].roles.loan.of: loan is its own parent; let one of them be of none",
                 "cases.yaml: calls[0]: return_loan(loan_id='ln_1001') gives the error 'Paper Lanterns has been returned already', "
                 "the case says 'The Salt Road has been returned already'; correct the case or the tool",

@@ -69,7 +69,21 @@ def test_every_form(value: str | int, form: str, text: str) -> None:
 def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(ValueError, match="'roman' is no form; use one of money, words"):
         render(1, "roman", TODAY)
-    assert len(FORMS) == 15
+    assert len(FORMS) == 19
+
+
+def test_a_date_without_its_year_is_said_only_where_it_reads_as_itself() -> None:
+    said = {form: render("2025-12-23", form, TODAY, "past") for form in ("short", "shortth", "numeric", "near")}
+    assert said == {"short": "December 23", "shortth": "December 23rd", "numeric": "12/23", "near": "December 23"}
+    born = {form: render("1980-04-02", form, TODAY) for form in ("short", "shortth", "numeric", "near")}
+    assert born == {"short": "April 2, 1980", "shortth": "April 2nd, 1980", "numeric": "4/2/1980", "near": "April 2, 1980"}
+
+
+def test_a_day_of_this_week_is_said_by_its_name() -> None:
+    days = ("2026-03-13", "2026-03-15", "2026-03-16", "2026-03-17", "2026-03-20")
+    assert [render(day, "near", "2026-03-16", "past" if day < "2026-03-16" else "future") for day in days] == [
+        "last Friday", "yesterday", "today", "tomorrow", "this Friday",
+    ]  # fmt: skip
 
 
 def test_a_day_of_last_month_is_not_said_by_its_number() -> None:

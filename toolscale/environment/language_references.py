@@ -13,12 +13,12 @@ from toolscale.records import Description, LanguageSpec, Private, Quantity
 FILE = "language.yaml"
 
 SENTENCES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "asides": (("noise",), ()), "corrections": (("new", "old"), ()), "conditions": (("condition", "noun"), ("why",)),
-    "fallbacks": (("condition", "noun", "backup"), ("why",)), "counts": ((), ("total",)), "joins": ((), ()),
+    "asides": (("noise",), ()), "corrections": (("new",), ("old",)), "conditions": (("condition",), ("why", "noun")),
+    "fallbacks": (("condition", "backup"), ("why", "noun")), "counts": ((), ("total",)), "joins": (("first", "second"), ("third",)),
 }  # fmt: skip
 """Kind of sentence -> the places that it must have whatever alternatives are picked, and those that it may have."""
 
-FRAMES = ("openings", "signatures", "closings")
+FRAMES = ("openings", "signatures", "middles", "closings")
 """Parts of a request that may name roles of its intent."""
 
 
@@ -66,6 +66,9 @@ def _quantity(names: Names, quantity: Quantity, place: str) -> Iterator[SpecIssu
     for read, call in quantity.reads.items():
         for tool, arguments in call.items():
             yield from names.call(tool, arguments, FILE, f"{place}.reads.{read}")
+    for tool in quantity.tools if names.tools is not None else ():
+        if tool not in (names.tools or {}):
+            yield unknown("tool", tool, names.tools or {}, FILE, f"{place}.tools")
     if not quantity.steps:
         yield SpecIssue(FILE, f"{place}.steps", "there is no limit to draw", "give limits that the value may lie on either side of")
     if names.tools is not None and not wrong:
@@ -116,7 +119,7 @@ def _private(names: Names, language: LanguageSpec, private: Private, place: str)
 
 
 def _tables(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
-    for kind in ("adjectives", "plurals", "nouns", "totals"):
+    for kind in ("adjectives", "plurals", "nouns", "totals", "asides", "referents"):
         for table in getattr(language, kind):
             yield from names.table(table, FILE, f"{kind}.{table}")
     for number, table in enumerate(language.shared):
@@ -145,9 +148,13 @@ def _enum_cues(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
 
 
 def _sentences(language: LanguageSpec) -> Iterator[SpecIssue]:
-    for kind, (needed, allowed) in SENTENCES.items():
-        for number, text in enumerate(getattr(language, kind)):
-            place = f"{kind}[{number}]"
+    spoken = [("asides", f"asides.{table}", texts) for table, texts in language.asides.items()]
+    spoken += [(kind, kind, getattr(language, kind)) for kind in SENTENCES if kind != "asides"]
+    spoken += [("joins", f"personas.{name}.joins", persona.joins) for name, persona in language.personas.items()]
+    for kind, where, texts in spoken:
+        needed, allowed = SENTENCES[kind]
+        for number, text in enumerate(texts):
+            place = f"{where}[{number}]"
             unplaced = list(_places(text, (*needed, *allowed), place, f"is no place of {kind}"))
             yield from unplaced
             lost = [name for name in needed if not unplaced and not holds_always(text, _names_place(name))]
@@ -171,9 +178,6 @@ def _frames(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
             for used in dict.fromkeys(SLOT.findall(text)):
                 if used not in roles:
                     yield unknown("role", used, roles, FILE, f"{kind}[{number}]")
-    for name, persona in language.personas.items():
-        for number, text in enumerate(persona.joins):
-            yield from _places(text, (), f"personas.{name}.joins[{number}]", "is no place of joins")
 
 
 def _brief(text: str) -> str:

@@ -107,6 +107,8 @@ class Role(Record):
     text: str | None = None
     """How it is said, if not by a description."""
     cues: tuple[str, ...] = ()
+    taken_back: bool = False
+    """Named first and then corrected: no call is about it."""
     only_said: bool = False
     """The request mentions it and no call is about it: left alone, taken back, or somebody else's."""
 
@@ -210,6 +212,9 @@ class Intent(Record):
     refused: tuple[Refused, ...] = ()
     """Parts of a composed request that are refused while the rest is done."""
     requests: tuple[Annotated[Request, BeforeValidator(_request)], ...]
+    asks: tuple[Annotated[Request, BeforeValidator(_request)], ...] = ()
+    """Questions apart from the deed, each for all that is told. Where there are any, `requests` ask nothing, and about half of the candidates are
+    quiet: they ask nothing, and none of `tell` is demanded of them."""
 
 
 class IntentsSpec(Record):
