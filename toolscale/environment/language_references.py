@@ -13,12 +13,12 @@ from toolscale.records import Description, LanguageSpec, Private, Quantity
 FILE = "language.yaml"
 
 SENTENCES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "asides": (("noise",), ()), "corrections": (("new", "old"), ()), "conditions": (("condition", "noun"), ("why",)),
-    "fallbacks": (("condition", "noun", "backup"), ("why",)), "counts": ((), ("total",)), "joins": ((), ()),
+    "corrections": (("new",), ("old",)), "conditions": (("condition",), ("why", "noun")),
+    "fallbacks": (("condition", "backup"), ("why", "noun")), "counts": ((), ("total",)), "joins": (("first", "second"), ("third",)),
 }  # fmt: skip
 """Kind of sentence -> the places that it must have whatever alternatives are picked, and those that it may have."""
 
-FRAMES = ("openings", "signatures", "closings")
+FRAMES = ("openings", "signatures", "middles", "closings")
 """Parts of a request that may name roles of its intent."""
 
 
@@ -116,7 +116,7 @@ def _private(names: Names, language: LanguageSpec, private: Private, place: str)
 
 
 def _tables(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
-    for kind in ("adjectives", "plurals", "nouns", "totals"):
+    for kind in ("adjectives", "plurals", "nouns", "totals", "asides", "referents"):
         for table in getattr(language, kind):
             yield from names.table(table, FILE, f"{kind}.{table}")
     for number, table in enumerate(language.shared):
@@ -145,10 +145,12 @@ def _enum_cues(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
 
 
 def _sentences(language: LanguageSpec) -> Iterator[SpecIssue]:
-    for kind, (needed, allowed) in SENTENCES.items():
-        for number, text in enumerate(getattr(language, kind)):
+    spoken = [(kind, getattr(language, kind), *places) for kind, places in SENTENCES.items()]
+    spoken += [(f"asides.{table}", texts, ("noise",), ()) for table, texts in language.asides.items()]
+    for kind, texts, needed, allowed in spoken:
+        for number, text in enumerate(texts):
             place = f"{kind}[{number}]"
-            unplaced = list(_places(text, (*needed, *allowed), place, f"is no place of {kind}"))
+            unplaced = list(_places(text, (*needed, *allowed), place, f"is no place of {kind.partition('.')[0]}"))
             yield from unplaced
             lost = [name for name in needed if not unplaced and not holds_always(text, _names_place(name))]
             if lost:
@@ -173,7 +175,7 @@ def _frames(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
                     yield unknown("role", used, roles, FILE, f"{kind}[{number}]")
     for name, persona in language.personas.items():
         for number, text in enumerate(persona.joins):
-            yield from _places(text, (), f"personas.{name}.joins[{number}]", "is no place of joins")
+            yield from _places(text, ("first", "second", "third"), f"personas.{name}.joins[{number}]", "is no place of joins")
 
 
 def _brief(text: str) -> str:

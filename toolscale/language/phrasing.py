@@ -30,7 +30,7 @@ def expand_choices(text: str, pick: Callable[[int], int]) -> str:
     while found := _CHOICE.search(text):
         alternatives = _BAR.split(found[1])
         text = text[: found.start()] + alternatives[pick(len(alternatives))] + text[found.end() :]
-    text = _SPACE_BEFORE_MARK.sub("", _SPACES.sub(" ", text)).strip()
+    text = _SPACE_BEFORE_MARK.sub("", _SPACES.sub(" ", text)).strip(" ")
     return text[:1].upper() + text[1:] if begins else text
 
 

@@ -10,7 +10,10 @@ from toolscale.language.dates import MONTHS, WEEKDAYS, Tense, parse_day
 from toolscale.language.mentions import lower_keeping_length, mentions
 from toolscale.language.numerals import ordinal
 
-FORMS = ("money", "words", "dollars", "date", "ordinal", "dmy", "slash", "day", "nth", "number", "text", "digits", "lower", "plain", "bool")
+FORMS = (
+    "money", "words", "dollars", "date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth", "number", "text",
+    "digits", "lower", "plain", "bool",
+)  # fmt: skip
 """All forms in which a value can be written."""
 
 _SIDES: tuple[Tense, ...] = ("past", "future")
@@ -20,8 +23,9 @@ _SIDES: tuple[Tense, ...] = ("past", "future")
 def render(value: str | int, form: str, today: str, tense: Tense | None = None) -> str:
     """Return `value` in a written form; what comes back reads as exactly that value on `today`.
 
-    `day` ("Friday, the 20th") and `nth` ("the 20th") fall back to the full date where they would read otherwise: with a tense under that tense,
-    without one both under none and under the side of today on which the date lies.
+    What leaves the year or the month open, `short` ("March 20"), `shortth` ("March 20th"), `numeric` ("3/20"), `near` ("yesterday", "last Friday",
+    else as `short`), `day` ("Friday, the 20th") and `nth` ("the 20th"), falls back to a full date where it would read otherwise: with a tense under
+    that tense, without one both under none and under the side of today on which the date lies.
     """
     if form == "money":
         return money(int(value))
@@ -33,6 +37,8 @@ def render(value: str | int, form: str, today: str, tense: Tense | None = None) 
         return full_date(str(value))
     if form in ("ordinal", "dmy", "slash"):
         return _other_full_date(str(value), form)
+    if form in ("short", "shortth", "numeric", "near"):
+        return _without_year(str(value), form, today, tense)
     if form in ("day", "nth"):
         return _short_date(str(value), form, today, tense)
     if form == "number":
@@ -85,11 +91,32 @@ def _short_date(day: str, form: Literal["day", "nth"] | str, today: str, tense: 
     away = (made - parse_day(today)).days
     if form == "day" and away >= 7:
         texts = texts[::-1] if away <= 13 else texts[:1]
-    sides: tuple[Tense | None, ...] = (tense,) if tense else (None, *(side for side in _SIDES if away == 0 or (away > 0) == (side == "future")))
     for text in texts:
-        if abs(away) <= 31 and all(states(f"on {text}", "date", day, today, side) for side in sides):
+        if abs(away) <= 31 and _reads_back(f"on {text}", day, today, tense):
             return text
     return full_date(day)
+
+
+def _without_year(day: str, form: str, today: str, tense: Tense | None) -> str:
+    day = day[:10]
+    made = parse_day(day)
+    month, weekday = MONTHS[made.month - 1].capitalize(), WEEKDAYS[made.weekday()].capitalize()
+    away = (made - parse_day(today)).days
+    near = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(away) or (f"last {weekday}" if away < 0 else f"this {weekday}")
+    texts = {
+        "short": f"{month} {made.day}", "shortth": f"{month} {ordinal(made.day)}", "numeric": f"{made.month}/{made.day}",
+        "near": near if abs(away) <= 6 else f"{month} {made.day}",
+    }  # fmt: skip
+    if _reads_back(texts[form], day, today, tense):
+        return texts[form]
+    return _other_full_date(day, {"shortth": "ordinal", "numeric": "slash"}[form]) if form in ("shortth", "numeric") else full_date(day)
+
+
+def _reads_back(text: str, day: str, today: str, tense: Tense | None) -> bool:
+    """Whether a text reads as this day under its tense; without one under none, and under the side of today on which the day lies."""
+    side: Tense = "future" if day >= today else "past"
+    sides: tuple[Tense | None, ...] = (tense,) if tense else (None, *(_SIDES if day == today else (side,)))
+    return all(states(text, "date", day, today, other) for other in sides)
 
 
 def states(text: str, kind: str, value: str | int, today: str, tense: Tense | None = None) -> bool:

@@ -107,6 +107,8 @@ class Role(Record):
     text: str | None = None
     """How it is said, if not by a description."""
     cues: tuple[str, ...] = ()
+    taken_back: bool = False
+    """Named first and then corrected: no call is about it."""
     only_said: bool = False
     """The request mentions it and no call is about it: left alone, taken back, or somebody else's."""
 

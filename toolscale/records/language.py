@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
 from toolscale.records.base import Record
 from toolscale.records.intent import FactKind, Role, Tell, Tense
+
+
+Habit = Literal["lower", "bare", "loose", "short"]
 
 
 class Description(Record):
@@ -23,8 +26,6 @@ class Description(Record):
     """Words that must stand in the request (superlatives)."""
     tense: Tense | None = None
     """On which side of today dates in it lie."""
-    why: tuple[str, ...] = ()
-    """Sentences that say why somebody means this one: a superlative without a reason reads like a query."""
 
 
 class Quantity(Record):
@@ -45,7 +46,9 @@ class Quantity(Record):
     steps: tuple[int, ...]
     """What the limit is drawn from."""
     why: tuple[str, ...] = ()
-    """Clauses that say why somebody puts the condition: *Money is tight this month*."""
+    """Clauses that say why somebody puts the condition: *I need to keep some money in there*."""
+    without: tuple[str, ...] = ()
+    """Roles beside which the condition makes no sense: what is to be topped up anyway cannot be asked to be full."""
     backup: str | None = None
     """A role of `roles` for which another row may be named, to be used where the condition does not hold."""
     about: str | None = None
@@ -80,11 +83,15 @@ class Persona(Record):
     openings: tuple[str, ...] = ()
     signatures: tuple[str, ...] = ()
     closings: tuple[str, ...] = ()
+    middles: tuple[str, ...] = ()
     joins: tuple[str, ...] = ()
     forms: dict[FactKind, tuple[str, ...]] = Field(default_factory=dict)
     """Kind -> forms, one of which is drawn where a text leaves the form open."""
     typos: int = Field(default=0, ge=0, le=100)
     """So many of a hundred requests have a slip or two in free words."""
+    habits: dict[Habit, Annotated[int, Field(ge=0, le=100)]] = Field(default_factory=dict)
+    """How they type, each in so many of a hundred requests: `lower` without capitals, `bare` without apostrophes and a last full stop, `loose` with
+    sentences that run on, `short` with the abbreviations of `short`."""
 
 
 class LanguageSpec(Record):
@@ -112,14 +119,21 @@ class LanguageSpec(Record):
     """How a request begins; `{client}`-like names of roles whose description identifies the speaker."""
     signatures: tuple[str, ...] = ()
     """How a request ends that did not begin with who is speaking."""
+    middles: tuple[str, ...] = ()
+    """Sentences that say who is speaking between two others."""
     joins: tuple[str, ...] = ()
-    """Whole sentences between two matters of one request."""
-    asides: tuple[str, ...] = ()
-    """Sentences about `{noise}`, with which nothing is to be done."""
+    """How several matters make one message, over `{first}`, `{second}` and, for three, `{third}`: *{first} Also, {second}*. After a comma or a colon
+    a matter goes on in small letters; one before a comma must be a single sentence."""
+    short: dict[str, str] = Field(default_factory=dict)
+    """Word -> how people in a hurry write it: *please*, *pls*."""
+    asides: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Table -> sentences about `{noise}`, a row of it with which nothing is to be done."""
+    referents: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Table -> words that mean a row of it named before: *that account*. Where two were named, nobody knows which."""
     corrections: tuple[str, ...] = ()
-    """Sentences that take `{old}` back for `{new}`."""
+    """Sentences that say `{new}` for what was said first, `{old}`; one that does not name it is used where nothing else could be meant."""
     conditions: tuple[str, ...] = ()
-    """Sentences that put a condition, over `{why}`, `{condition}` and `{noun}`: nothing is done where it does not hold."""
+    """Sentences that put a condition, over `{condition}`, `{why}` and `{noun}`: nothing is done where it does not hold."""
     fallbacks: tuple[str, ...] = ()
     """The same, with `{backup}` to be used where it does not hold."""
     counts: tuple[str, ...] = ()

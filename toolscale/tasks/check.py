@@ -12,7 +12,7 @@ from toolscale.records import Intent
 from toolscale.tasks.asking import unasked_personas
 from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
-from toolscale.tasks.phrase import MORE, PLACE
+from toolscale.tasks.message import MORE, PLACE
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import compile_case
 from toolscale.tasks.rule_check import check_breakable, check_rule_cases

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.language import expand_choices, render
 from toolscale.records import ColumnType, FactKind, LanguageSpec, Persona, Tense
+from toolscale.tasks.message import MORE, PLACE, compose_message
 from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
-from toolscale.tasks.slips import misspell
+from toolscale.tasks.slips import handwritten, misspell
 
 MASK = "▢"
-PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?(\^)?(?:~(\w+))?(?:\|(\w+))?\}")
-MORE = "more"
-"""`{more}` in a body: where another sentence about the same matter fits. `{more_2}` is that of a second matter."""
-_MORE = re.compile(r"\s*\{more(?:_\d+)?\}")
+_MORE = re.compile(r"\s*\{" + MORE + r"(?:_\d+)?\}")
 _MARK = re.compile("\ue000(\\d+)\ue001")
 _SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")
 
@@ -45,29 +43,15 @@ def put_into_words(
     body = plan.intent.requests[turn % len(plan.intent.requests)]
     name = body.persona or (rng.choice(sorted(language.personas)) if language.personas else None)
     persona = language.personas[name] if name else Persona(text="")
-    template = expand_choices(_frame(body.say, plan, language, persona, rng), rng.randrange)
     writer = _Writer(plan, environment, rows, say, persona, rng)
-    template = writer.inline(template)
+    template = writer.inline(compose_message(body.say, set(plan.intent.roles), language, persona, rng))
+    habits = {habit for habit, share in sorted(persona.habits.items()) if rng.randrange(100) < share}
+    protected = protected_words(plan, language)
     if rng.randrange(100) < persona.typos:
-        template = misspell(template, rng, protected_words(plan, language))
-    return Words(writer.fill(template), writer.fill(template, mask=True), name)
-
-
-def _frame(body: str, plan: Plan, language: LanguageSpec, persona: Persona, rng: random.Random) -> str:
-    """Put an opening before the body and a closing after it; who speaks is said in one of them."""
-
-    def fitting(own: Sequence[str], general: Sequence[str]) -> list[str]:
-        return [text for text in own or general if set(_names(text)) <= set(plan.intent.roles)]
-
-    openings = fitting(persona.openings, language.openings)
-    opening = rng.choice(openings) if openings else ""
-    parts = [opening, body]
-    if openings and not _names(opening):
-        parts.append(rng.choice(fitting(persona.signatures, language.signatures)))
-    closings = fitting(persona.closings, language.closings)
-    if closings and (_names(opening) or not openings):
-        parts.append(rng.choice(closings))
-    return " ".join(part for part in parts if part)
+        template = misspell(template, rng, protected)
+    template = handwritten(template, habits, language.short, rng, protected)
+    lower = "lower" in habits
+    return Words(writer.fill(template, lower=lower), writer.fill(template, lower=lower, mask=True), name)
 
 
 class _Writer:
@@ -82,12 +66,13 @@ class _Writer:
     def inline(self, template: str) -> str:
         """Replace every place by words and marks, one mark for each value."""
         text = PLACE.sub(self._place, _MORE.sub("", template))
-        return re.sub(r"\s+([,.!?;:])", r"\1", re.sub(r"\s+", " ", text).strip())
+        text = re.sub(r"[^\S\n]*\n[^\S\n]*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
+        return re.sub(r" +([,.!?;:])", r"\1", re.sub(r"\n{3,}", "\n\n", text))
 
-    def fill(self, marked: str, *, mask: bool = False) -> str:
+    def fill(self, marked: str, *, lower: bool = False, mask: bool = False) -> str:
         """Put the values in the places of their marks; with `mask`, a box for each."""
         text = _MARK.sub(lambda match: MASK if mask else self.values[int(match[1])], marked)
-        return _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
+        return text.lower() if lower else _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
 
     def _place(self, match: re.Match[str]) -> str:
         name, column, capital, pronoun, form = match.groups()
@@ -106,11 +91,15 @@ class _Writer:
         if column is not None:
             return self._column(role, column, form)
         if role.role.text is not None:
-            return expand_choices(role.role.text, self.rng.randrange)
+            return self._within(role.role.text)
         if role.description is None:
             return role.name
-        text = expand_choices(role.description.text.replace("{adj}", stated_adjectives(role, self.environment.spec.language)), self.rng.randrange)
+        text = self._within(role.description.text.replace("{adj}", stated_adjectives(role, self.environment.spec.language)))
         return PLACE.sub(lambda match: self._column(role, match[1], match[5]), re.sub(r" +", " ", text))
+
+    def _within(self, text: str) -> str:
+        """Draw the choices of a text that stands within a sentence: one that it begins with makes no capital."""
+        return expand_choices(f" {text}", self.rng.randrange).strip(" ")
 
     def _column(self, role: RolePlan, column: str, form: str | None) -> str:
         kind = KIND_OF_TYPE[self.environment.schema.tables[role.table].columns[column].type]
@@ -136,7 +125,3 @@ def protected_words(plan: Plan, language: LanguageSpec) -> frozenset[str]:
     texts += [word for words in language.adjectives.values() for word in words.values()]
     texts += [cue for cues in language.enum_cues.values() for cue in cues]
     return frozenset(word for text in texts for word in text.lower().split())
-
-
-def _names(template: str) -> list[str]:
-    return [match.group(1) for match in PLACE.finditer(template)]

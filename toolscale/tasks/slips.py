@@ -1,26 +1,58 @@
-"""Slips of the finger, in free words only: never in a value, a cue, a number word or a short word."""
+"""How people type: slips of the finger, and the habits of who is in a hurry; never in a value, a cue, a number word or a short word."""
 
 from __future__ import annotations
 
 import random
 import re
+from collections.abc import Collection, Mapping
 
 from toolscale.language import is_value_word
 
 _WORD = re.compile(r"(?<![\w'’\ue001])[a-z]{5,}(?![\w'’\ue000])")
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOURS = {key: beside for row in _ROWS for key, beside in zip(row, row[1:] + row[-2], strict=True)}
+_USUAL = {
+    "receive": "recieve", "received": "recieved", "definitely": "definately", "address": "adress", "which": "wich", "because": "becuase",
+    "balance": "balence", "until": "untill", "whether": "wether", "their": "thier", "separate": "seperate", "please": "plaese",
+    "transfer": "tranfer", "statement": "statment", "believe": "beleive", "afterwards": "afterwords", "remaining": "remaing",
+    "available": "availible", "immediately": "immediatly", "amount": "ammount", "tomorrow": "tommorow", "cancel": "cancle",
+}  # fmt: skip
+"""Slips that many people make."""
+
+_APOSTROPHE = re.compile(r"(?<![\w'’])([A-Za-z]+)['’](m|s|t|d|ll|ve|re)\b")
+_FREE = re.compile(r"(?<![\w'’\ue001])[A-Za-z]+(?![\w'’\ue000])")
+_STOP = re.compile(r"(?<=[a-z\ue001])\. ([A-Za-z])(?![’'\s])")
+_RUN_ON = 0.6
+"""Of the sentences of who does not end them, so many run on."""
 
 
 def misspell(text: str, rng: random.Random, protected: frozenset[str]) -> str:
-    """Return the text with one or two slips: two letters exchanged, one left out, doubled, or struck beside its key."""
+    """Return the text with one or two slips: usual ones, or two letters exchanged, one left out, doubled, or struck beside its key."""
     free = [match for match in _WORD.finditer(text) if match[0] not in protected and not is_value_word(match[0])]
-    chosen = rng.sample(free, min(len(free), rng.choice((1, 1, 2))))
+    usual = [match for match in free if match[0] in _USUAL]
+    chosen = rng.sample(usual or free, min(len(usual or free), rng.choice((1, 1, 2))))
     for match in sorted(chosen, key=lambda found: found.start(), reverse=True):
-        slip = _slip(match[0], rng)
+        slip = _USUAL.get(match[0]) or _slip(match[0], rng)
         if not is_value_word(slip):  # "there" is one slip away from "three"
             text = text[: match.start()] + slip + text[match.end() :]
     return text
+
+
+def handwritten(text: str, habits: Collection[str], short: Mapping[str, str], rng: random.Random, protected: frozenset[str]) -> str:
+    """Return the text as somebody with these habits types it; `lower` is left to whoever fills in the values."""
+    if "short" in habits:
+        text = _FREE.sub(lambda match: match[0] if match[0].lower() in protected else _shortened(match[0], short), text)
+    if "bare" in habits:
+        text = _APOSTROPHE.sub(lambda match: match[0] if match[0].lower() in protected else match[1] + match[2], text)
+        text = re.sub(r"[.!?]$", "", text)
+    if "loose" in habits:
+        text = _STOP.sub(lambda match: rng.choice((", ", " ")) + match[1].lower() if rng.random() < _RUN_ON else match[0], text)
+    return text
+
+
+def _shortened(word: str, short: Mapping[str, str]) -> str:
+    found = short.get(word.lower())
+    return word if found is None else found.capitalize() if word[0].isupper() and found.isalpha() else found
 
 
 def _slip(word: str, rng: random.Random) -> str:

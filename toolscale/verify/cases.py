@@ -18,9 +18,9 @@ KINDS = ("full_reward", "zero_reward", "malformed", "determinism", "another_path
 
 
 def accepted_candidate(judge: Judge, source: CandidateSource, intent_id: str) -> Candidate | None:
-    """Return the first candidate of an intent under seed 0 that the judge accepts."""
+    """Return the first candidate of an intent under seed 0 that the judge accepts, with its question."""
     for turn in range(TRIES):
-        candidate = source.draw(0, source.number(intent_id, turn))
+        candidate = source.draw_evolved(0, source.number(intent_id, turn), ())
         if candidate is not None and judge.judge(candidate).verdict.accepted:
             return candidate
     return None

@@ -26,6 +26,7 @@ from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
 from toolscale.verify.outdated import outdated
 from toolscale.verify.mutants import MutantMaker
+from toolscale.verify.referents import Scene, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject, allowed_values, golden_answer, observed_values
@@ -181,7 +182,7 @@ class Judge:
         gate("case_agrees", disagreement(subject), "the agent found the rows of the case")
         findings["engines_agree"] = self._engines_agree(subject)
         gate("grounded", ungrounded(subject), "every said value reads back as itself")
-        stale = outdated(subject)
+        stale = outdated(subject) or self._unclear(subject)
         reading = None if stale else self._ambiguity.find(subject, self.recorder)
         gate("unambiguous", stale or (reading.finding if reading else None), "no other row fits what is said")
         rule, invariant = self._laws.broken(subject, self.recorder)
@@ -207,6 +208,10 @@ class Judge:
         verdict = Verdict(gates=results, mutants_killed=killed, equivalents_accepted=accepted)
         actual = details.pop("row_changes", None)
         return Judged(candidate=subject.candidate, verdict=verdict, task=self._task(subject, verdict), actual_row_changes=actual, details=details)
+
+    def _unclear(self, subject: Subject) -> str | None:
+        scene = Scene(subject.candidate, subject.plan, subject.inputs.said, subject.writes)
+        return unclear_referent(scene, self.environment.spec.language.referents)
 
     def _first_scoring(self, subject: Subject, trajectories: Iterable[Trajectory]) -> Trajectory | None:
         return next((t for t in trajectories if subject.score(t)), None)

@@ -16,17 +16,25 @@ ALONE = ("obscure", "constrain", "batch", "distract", "correct", "pry")
 SOFT = ("obscure", "distract", "correct")
 """Those that leave what is done as it is, and so can follow a composition or a refusal."""
 
+DEEP = ("constrain", "batch")
+"""Those that change what is done within one matter."""
+
 SHAPES: Mapping[tuple[tuple[str, ...], ...], int] = {
-    (ALONE,): 9,
-    (("compose",),): 9,
-    (ALONE, ("compose",)): 20,
-    (("compose",), SOFT): 10,
-    (("compose",), ("compose",)): 24,
-    (ALONE, ("compose",), ("compose",)): 20,
-    (ALONE, ("compose",), (*SOFT, "pry")): 8,
+    (ALONE,): 22,
+    (DEEP, SOFT): 14,
+    (SOFT, SOFT): 6,
+    (("compose",),): 14,
+    (ALONE, ("compose",)): 22,
+    (("compose",), SOFT): 9,
+    (ALONE, ("compose",), (*SOFT, "pry")): 5,
     (("batch",), ("compose",)): 4,
+    (("compose",), ("compose",)): 3,
+    (ALONE, ("compose",), ("compose",)): 3,
 }
-"""Shapes of chains of a request that is fulfilled, with weights: each place names the operators of which one is drawn."""
+"""Shapes of chains of a request that is fulfilled, with weights: each place names the operators of which one is drawn.
+
+Most people ask for one thing at a time: about six in ten tasks hold one matter, plain ones and refusals included, and three in a hundred three of
+them. What makes a task hard lies within a matter."""
 
 REFUSED: Mapping[tuple[tuple[str, ...], ...], int] = {(SOFT,): 1}
 """Shapes for a request that is refused or handed over."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import product
 
 from toolscale.environment import Environment
-from toolscale.language import alternatives
 from toolscale.records import FindStep, Intent, Refused, Request
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.labels import label_of, labelled
 from toolscale.tasks.evolution.renaming import rename_intent
+from toolscale.tasks.message import NEXT
 from toolscale.tasks.names import matter_of
 
 MOST_BODIES = 12
@@ -42,7 +42,7 @@ def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
             "do": intent.do if second.outcome == "refuse" else (*intent.do, *_asked_first(intent), *second.do),
             "refused": refused,
             "tell": tells,
-            "requests": _bodies(environment, intent, second),
+            "requests": _bodies(intent, second),
         }
     )
     return labelled(environment, composed)
@@ -75,17 +75,14 @@ def _apart(environment: Environment, intent: Intent, second: Intent) -> Iterator
             yield " OR ".join(f"{name}.{column} <> {other}.{column}" for column in environment.schema.tables[role.is_].key)
 
 
-def _bodies(environment: Environment, intent: Intent, second: Intent) -> tuple[Request, ...]:
+def _bodies(intent: Intent, second: Intent) -> tuple[Request, ...]:
     """Phrasings of one kind of person, one after the other."""
-    language = environment.spec.language
     found = []
     for number, (one, two) in enumerate(product(intent.requests, second.requests)):
         if one.persona is not None and two.persona is not None and one.persona != two.persona:
             continue
         persona = one.persona or two.persona
-        joins = (language.personas[persona].joins if persona else ()) or language.joins
-        joins = joins[_parts(intent) % 2 :: 2] or joins  # a third matter is not joined in the words of the second
-        found.append((number * 7919 % 101, Request.model_construct(say=f"{one.say} {alternatives(joins)} {two.say}", persona=persona)))
-    if not found or not language.joins:
-        raise Inapplicable("no two phrasings of one kind of person, or no joins")
+        found.append((number * 7919 % 101, Request.model_construct(say=f"{one.say} {NEXT} {two.say}", persona=persona)))
+    if not found:
+        raise Inapplicable("no two phrasings of one kind of person")
     return tuple(request for _, request in sorted(found, key=lambda item: item[0])[:MOST_BODIES])

@@ -34,12 +34,14 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
     """Put the plan under a condition on a quantity; where it does not hold, nothing is done, or another row is used."""
     language = environment.spec.language
     quantity = language.quantities.get(name)
-    if quantity is None or not quantity.why or not (language.fallbacks if otherwise else language.conditions):
+    if quantity is None or not (language.fallbacks if otherwise else language.conditions):
         raise Inapplicable(f"{name}: no such quantity, or no words for it")
     limit = free_name(intent, "limit")
     places = {**{role: role for role in quantity.roles}, **_arguments(intent)}
     test = rename_expression(_filled(quantity.test, places), {}, {"limit": limit})
-    words = alternatives(language.fallbacks if otherwise else language.conditions)
+    if set(quantity.without) & set(intent.roles):
+        raise Inapplicable(f"{name}: a condition that makes no sense here")
+    words = alternatives([text for text in (language.fallbacks if otherwise else language.conditions) if quantity.why or "{why}" not in text])
     for place, text in {"why": alternatives(quantity.why), "condition": quantity.text, "noun": quantity.noun}.items():
         words = words.replace("{" + place + "}", text)
     about = quantity.about and _filled(quantity.about, places)

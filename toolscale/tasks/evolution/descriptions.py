@@ -11,6 +11,8 @@ from toolscale.records import Intent, Request, Role
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.renaming import rename_places, rename_role
 from toolscale.tasks.evolution.words import appended, free_name
+from toolscale.tasks.message import MORE
+from toolscale.tasks.names import matter_of
 
 NOISE = "noise"
 
@@ -25,7 +27,7 @@ def obscure_options(environment: Environment, intent: Intent) -> Iterator[str]:
 
 
 def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
-    """Name a role by another description of its table, vaguer or by a superlative; a superlative comes with a reason."""
+    """Name a role by another description of its table, vaguer or by a superlative."""
     name, _, by = target.partition(":")
     role = intent.roles.get(name)
     description = environment.spec.language.describe[role.is_].get(by) if role else None
@@ -36,8 +38,7 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
     labels = {column for tell in intent.tell if tell.about and tell.about.startswith(f"{name}.") for column in (tell.about.partition(".")[2],)}
     if not labels <= set(description.cols):
         raise Inapplicable(f"a fact is labelled by how {name} is called")
-    requests = appended(intent.requests, alternatives(description.why), name) if description.why else intent.requests
-    return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}, "requests": requests})
+    return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}})
 
 
 def lookalike(environment: Environment, intent: Intent, name: str, other: str) -> tuple[Role, tuple[str, ...]]:
@@ -62,16 +63,16 @@ def distract_options(environment: Environment, intent: Intent) -> Iterator[str]:
 
 def distract(environment: Environment, intent: Intent, name: str) -> Intent:
     """Mention a second row of a table that the plan uses, with which nothing is to be done."""
-    asides = environment.spec.language.asides
-    if name not in intent.roles or not asides:
-        raise Inapplicable("no role of that name, or no asides")
+    asides = environment.spec.language.asides.get(intent.roles[name].is_ if name in intent.roles else "")
+    if not asides:
+        raise Inapplicable("no role of that name, or no asides about its table")
     noise = free_name(intent, NOISE)
     role, apart = lookalike(environment, intent, name, noise)
     return intent.model_copy(
         update={
             "roles": {**intent.roles, noise: role},
             "when": (*intent.when, *apart),
-            "requests": appended(intent.requests, rename_places(alternatives(asides), {NOISE: noise}), name),
+            "requests": appended(intent.requests, rename_places(alternatives(asides), {NOISE: noise}), name, last=True),
         }
     )
 
@@ -88,15 +89,27 @@ def correct_options(environment: Environment, intent: Intent) -> Iterator[str]:
             yield f"correct {name}"
 
 
+def _is_alone(intent: Intent, name: str) -> bool:
+    """Whether nothing else that is said could be meant by another value of this kind: no slot of the kind, no row of the table."""
+    if name in intent.slots:
+        return sum(slot.kind == intent.slots[name].kind for slot in intent.slots.values()) == 1
+    return sum(role.is_ == intent.roles[name].is_ for role in intent.roles.values()) == 1
+
+
 def correct(environment: Environment, intent: Intent, name: str) -> Intent:
     """Say another value or row first and take it back: the last word counts."""
     corrections = environment.spec.language.corrections
     once = re.compile(r"\{" + name + r"[\^|}]")
-    usable = [request for request in intent.requests if len(once.findall(request.say)) == 1 and f"{{{name}." not in request.say]
+    more = f"{{{MORE}{matter_of(name)}}}"
+    usable = [
+        request for request in intent.requests
+        if len(once.findall(request.say)) == 1 and once.search(request.say.partition(more)[0]) and f"{{{name}." not in request.say
+    ]  # fmt: skip
     if not corrections or not usable:
-        raise Inapplicable(f"{name} is not named exactly once")
+        raise Inapplicable(f"{name} is not named exactly once, before more is said")
     was = free_name(intent, f"was_{name}")
-    words = rename_places(alternatives(corrections), {"new": name, "old": was})
+    clear = corrections if _is_alone(intent, name) else [text for text in corrections if "{old}" in text]
+    words = rename_places(alternatives(clear), {"new": name, "old": was})
     said = tuple(Request.model_construct(say=once.sub(lambda m: m[0].replace(name, was), r.say), persona=r.persona) for r in usable)
     update: dict[str, object] = {"requests": appended(said, words, name)}
     if name in intent.slots:
@@ -104,5 +117,5 @@ def correct(environment: Environment, intent: Intent, name: str) -> Intent:
         apart: tuple[str, ...] = (f"say.{was} <> say.{name}",)
     else:
         role, apart = lookalike(environment, intent, name, was)
-        update["roles"] = {**intent.roles, was: role}
+        update["roles"] = {**intent.roles, was: role.model_copy(update={"taken_back": True})}
     return intent.model_copy(update={**update, "when": (*intent.when, *apart)})

@@ -6,17 +6,24 @@ from collections.abc import Iterable
 
 from toolscale.records import Intent, Request
 from toolscale.tasks.names import matter_of
-from toolscale.tasks.phrase import MORE
+from toolscale.tasks.message import MORE, NEXT
 from toolscale.tasks.evolution.renaming import names_of
 
 
-def appended(requests: Iterable[Request], sentence: str, near: str = "") -> tuple[Request, ...]:
-    """Return the phrasings with one more sentence: where the matter that the name `near` belongs to has a place for more, else at the end."""
-    place = f"{{{MORE}{matter_of(near)}}}"
-    says = (
-        (f"{r.say.replace(place, f'{sentence} {place}')}" if place in r.say else f"{r.say} {sentence}", r.persona) for r in requests
-    )
-    return tuple(Request.model_construct(say=say, persona=persona) for say, persona in says)
+def appended(requests: Iterable[Request], sentence: str, near: str = "", *, last: bool = False) -> tuple[Request, ...]:
+    """Return the phrasings with one more sentence about the matter of the name `near`: where it has a place for more, else (or `last`) at its end."""
+    matter = matter_of(near)
+    place, number = f"{{{MORE}{matter}}}", int(matter[1:]) - 1 if matter else 0
+
+    def said(say: str) -> str:
+        if place in say and not last:
+            return say.replace(place, f"{sentence} {place}")
+        parts = say.split(NEXT)
+        here = min(number, len(parts) - 1)
+        parts[here] = f"{parts[here].rstrip()} {sentence}{' ' if here + 1 < len(parts) else ''}"
+        return NEXT.join(parts)
+
+    return tuple(Request.model_construct(say=said(request.say), persona=request.persona) for request in requests)
 
 
 def free_name(intent: Intent, name: str) -> str:

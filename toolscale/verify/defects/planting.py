@@ -203,8 +203,8 @@ def standing(words: str) -> re.Pattern[str]:
 
 
 _FORMS: Mapping[str, tuple[str, ...]] = {
-    "money": ("money", "words", "dollars"), "date": ("date", "ordinal", "dmy", "slash", "day", "nth"), "number": ("number",), "text": ("text",),
-    "digits": ("digits",), "id": ("text",),
+    "money": ("money", "words", "dollars"), "date": ("date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth"),
+    "number": ("number",), "text": ("text",), "digits": ("digits",), "id": ("text",),
 }  # fmt: skip
 
 

@@ -8,8 +8,10 @@ from datetime import date, timedelta
 
 from toolscale.language import render
 from toolscale.records import Candidate
+from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
 from toolscale.verify.defects.planting import Defect, Ground, Planted, Spoken, pick, shuffled, spoken, standing
+from toolscale.verify.referents import Scene, named_twice
 
 HEDGES = ("about", "around", "roughly", "approximately", "maybe", "perhaps", "nearly", "almost")
 BOUNDS = ("less than", "more than", "at least", "at most", "up to", "under", "over")
@@ -187,6 +189,15 @@ def named_tool(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
     return tool and _reworded(candidate, f"{candidate.request} {rng.choice(('Use', 'Please call', 'Just run'))} {tool}.", f"it names {tool}")
 
 
+def unclear_referent(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
+    """Something is asked of *that* row of a table, of which two were named."""
+    words, plan = ground.environment.spec.language.referents, ground.plan_of(candidate)
+    scene = Scene(candidate, plan, ground.inputs(plan, candidate).said, ground.recording(candidate).write_calls)
+    table = pick(rng, [table for table in words if named_twice(scene, table)])
+    text = pick(rng, [word for word in words[table] if word.startswith("that ")]) if table else None
+    return text and _reworded(candidate, f"{candidate.request} What else should I know about {text}?", f"{text!r} is unclear")
+
+
 _ASKS = re.compile(
     r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|"
     r"give|giving|stating|total|number|amount|sum|count|show|look|find|remind|read|learn|let me)\b", re.IGNORECASE
@@ -198,6 +209,8 @@ def unasked_fact(ground: Ground, candidate: Candidate, rng: random.Random) -> Pl
     plan = ground.plan_of(candidate)
     if plan.intent.outcome != "fulfil" or not ground.recording(candidate).writes or not ground.recording(candidate).facts:
         return None
+    if all(is_owed(plan.intent, tell) for tell in plan.intent.tell):
+        return None  # the policy has it told without a question
     sentences = re.split(r"(?<=[.?!])\s+", candidate.request)
     kept = [sentence for sentence in sentences if not _ASKS.search(sentence.replace("your", ""))]
     left = " ".join(kept)
@@ -211,5 +224,6 @@ DEFECTS = tuple(
     for plant in (
         hedged_amount, hedged_date, bound_for_amount, cents_for_dollars, another_amount, off_by_one_day, two_reading_date, another_name,
         misspelt_name, lost_value, lost_cue, highest_said, stray_amount, leaked_answer, leaked_word, named_tool, unasked_fact,
+        unclear_referent,
     )
 )  # fmt: skip

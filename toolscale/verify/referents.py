@@ -1,0 +1,81 @@
+"""Part of the gate `unambiguous`: *that account*, *in it* — words that mean a row named before, where two were named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from toolscale.language import lower_keeping_length, word_pattern
+from toolscale.records import Candidate, ToolCall
+from toolscale.tasks.names import matter_of
+from toolscale.tasks.plan import Plan, RolePlan
+
+
+class Scene(NamedTuple):
+    """What the words are about."""
+
+    candidate: Candidate
+    plan: Plan
+    said: Mapping[str, Mapping[str, Any]]
+    writes: Sequence[ToolCall]
+
+
+class Named(NamedTuple):
+    """A row where the request first names it."""
+
+    start: int
+    role: RolePlan
+    key: tuple[Any, ...]
+    words: str
+
+
+def unclear_referent(scene: Scene, referents: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the words that could mean either of two rows of a table that were named before them in the same matter, or None."""
+    named = _in_order(scene) if referents else []
+    request = lower_keeping_length(scene.candidate.request)
+    for table, words in referents.items():
+        for text in words:
+            pattern = word_pattern(text)
+            for found in pattern.finditer(request) if pattern else ():
+                before = [one for one in named if one.start < found.start()]
+                meant = _antecedents(scene, table, before)
+                if len(meant) > 1:
+                    return f"{text!r} could mean {' or '.join(repr(one) for one in meant)}"
+    return None
+
+
+def named_twice(scene: Scene, table: str) -> bool:
+    """Whether at the end of the request *that* row of a table would be unclear."""
+    return len(_antecedents(scene, table, _in_order(scene))) > 1
+
+
+def _antecedents(scene: Scene, table: str, before: list[Named]) -> list[str]:
+    """What rows of a table are called that were named in the matter of the last row named. One that is used wins over one that was not taken."""
+    if not before:
+        return []
+    matter = matter_of(before[-1].role.name)
+    rows = [one for one in before if one.role.table == table and matter_of(one.role.name) == matter and not one.role.role.taken_back]
+    given = {value for call in scene.writes for value in call.arguments.values() if isinstance(value, str)}
+    used = [one for one in rows if one.role.role.only_said or given.intersection(one.key)]
+    return list({one.key: one.words for one in used or rows}.values())
+
+
+def _in_order(scene: Scene) -> list[Named]:
+    return sorted(_named(scene), key=lambda one: one.start)
+
+
+def _named(scene: Scene) -> Iterator[Named]:
+    """Every role that means one row, where what the request says of it first stands."""
+    request = lower_keeping_length(scene.candidate.request)
+    for name, role in scene.plan.roles.items():
+        keys = scene.candidate.bindings.get(name, ())
+        if role.role.of is None or role.role.take != "one" or not keys:
+            continue
+        said = [str(value) for value in scene.said.get(name, {}).values() if isinstance(value, str)]
+        cues = (*role.role.cues, *(role.description.cues if role.description else ()))
+        for words in (*reversed(said), *cues):
+            pattern = word_pattern(words)
+            found = pattern.search(request) if pattern else None
+            if found:
+                yield Named(found.start(), role, tuple(keys[0]), words)
+                break
