@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.dataset.columns import Row
-from toolscale.records import GATES
+from toolscale.records import GATES, QUIET, is_evolved
 
 SPLITS = ("train", "test")
 
@@ -77,7 +77,7 @@ def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: in
         tiers={tier: sum(row["difficulty"]["tier"] == tier for row in tasks) for tier in ("easy", "medium", "hard")},
         outcomes=_most_common(row["outcome"] for row in tasks),
         mutants={"fewest": min(killed), "median": statistics.median(killed), "total": sum(killed)},
-        evolutions=_most_common(name for row in tasks for name in ({line.partition(" ")[0] for line in row["evolutions"]} or {"none"})),
+        evolutions=_most_common(name for row in tasks for name in ({line.partition(" ")[0] for line in row["evolutions"]} - {QUIET} or {"none"})),
         shape=_shape(tasks),
     )  # fmt: skip
 
@@ -88,7 +88,7 @@ def _shape(tasks: Sequence[Row]) -> dict[str, float]:
     return {
         "mean calls": round(sum(len(row["golden_calls"]) for row in tasks) / count, 2),
         "mean calls of hard ones": round(sum(len(row["golden_calls"]) for row in hard) / max(len(hard), 1), 2),
-        "evolved": round(sum(bool(row["evolutions"]) for row in tasks) / count, 4),
+        "evolved": round(sum(is_evolved(row["evolutions"]) for row in tasks) / count, 4),
         "two writes or more": round(sum(row["difficulty"]["writes"] >= 2 for row in tasks) / count, 4),
         "refused or handed over": round(sum(row["outcome"] != "fulfil" for row in tasks) / count, 4),
     }

@@ -241,8 +241,9 @@ def _plan(names: Names, intent: Intent, steps: tuple[PlanStep, ...], place: str)
 def _told(names: Names, intent: Intent, place: str) -> Iterator[SpecIssue]:
     """Yield what is wrong with the requests and facts of an intent."""
     file, known = "intents.yaml", {*intent.roles, *intent.slots, "more"}
-    for number, request in enumerate(intent.requests):
-        here = f"{place}.requests[{number}]"
+    spoken = [(f"requests[{number}]", request) for number, request in enumerate(intent.requests)]
+    for part, request in (*spoken, *((f"asks[{number}]", ask) for number, ask in enumerate(intent.asks))):
+        here = f"{place}.{part}"
         yield from (unknown("role or slot", used, known, file, here) for used in dict.fromkeys(SLOT.findall(request.say)) if used not in known)
         if request.persona is not None and names.language is not None and request.persona not in names.language.personas:
             yield unknown("persona", request.persona, names.language.personas, file, here)

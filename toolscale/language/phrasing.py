@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
@@ -11,6 +11,11 @@ _BAR = re.compile(r"\|(?![^{}]*\})")
 """Between alternatives; the bar of a place, `{day|nth}`, is none."""
 _SPACES = re.compile(r" {2,}")
 _SPACE_BEFORE_MARK = re.compile(r" +(?=[,.;:!?](?:\s|$))")
+
+
+def alternatives(texts: Sequence[str]) -> str:
+    """Return a choice of which one text is drawn."""
+    return texts[0] if len(texts) == 1 else f"[{'|'.join(texts)}]"
 
 
 def expand_choices(text: str, pick: Callable[[int], int]) -> str:

@@ -18,13 +18,13 @@ from toolscale.records.rollout import (
 )  # fmt: skip
 from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
 from toolscale.records.task import (
-    Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Provenance, RowChange, Scenario, Task, ToolCall, ToolResult,
+    QUIET, Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Provenance, RowChange, Scenario, Task, ToolCall, ToolResult, is_evolved,
 )  # fmt: skip
 from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
 from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, Verdict
 
 __all__ = [
-    "CATEGORIES", "GATES", "TYPICAL_INPUT", "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
+    "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
     "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty", "DomainChanges",
     "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
     "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged",
@@ -32,5 +32,5 @@ __all__ = [
     "PopulationSpec", "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
     "RegradedTasks", "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script",
     "Slot", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult",
-    "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec",
+    "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -210,6 +210,9 @@ class Intent(Record):
     refused: tuple[Refused, ...] = ()
     """Parts of a composed request that are refused while the rest is done."""
     requests: tuple[Annotated[Request, BeforeValidator(_request)], ...]
+    asks: tuple[Annotated[Request, BeforeValidator(_request)], ...] = ()
+    """Questions apart from the deed, each for all that is told. Where there are any, `requests` ask nothing, and about half of the candidates are
+    quiet: they ask nothing, and none of `tell` is demanded of them."""
 
 
 class IntentsSpec(Record):

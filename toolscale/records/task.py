@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import Field
@@ -91,6 +92,15 @@ class Provenance(Record):
     cost_usd: float = 0.0
 
 
+QUIET = "quiet"
+"""The line of a chain that leaves the question of an intent away. It makes nothing harder, and by itself no task evolved."""
+
+
+def is_evolved(evolutions: Iterable[str]) -> bool:
+    """Whether a chain of evolutions makes another task of an intent, and not only one that asks nothing."""
+    return any(line != QUIET for line in evolutions)
+
+
 class Candidate(Record):
     """A task before it is judged: which intent, which case, which words. Everything else is derived from it by recording."""
 
@@ -113,7 +123,7 @@ class Candidate(Record):
     @property
     def stream(self) -> str:
         """The row of candidates to which it belongs: its intent as written, evolved, or turned into a refusal."""
-        if not self.evolutions:
+        if not is_evolved(self.evolutions):
             return self.intent_id
         return f"{self.intent_id}+{'turned' if self.evolutions[0].startswith('refuse ') else 'evolved'}"
 

@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from toolscale.canonical import stable_int
 from toolscale.environment import Environment, World
-from toolscale.records import Candidate, Intent, Slot
+from toolscale.records import QUIET, Candidate, Intent, Slot
 from toolscale.tasks.catalogue import Catalogue
-from toolscale.tasks.evolution import Inapplicable, draw_chain, first_lines
+from toolscale.tasks.evolution import Inapplicable, draw_chain, first_lines, is_quiet
 from toolscale.tasks.names import Expression, bound_values, relation_key
 from toolscale.tasks.phrase import put_into_words
 from toolscale.tasks.queries import RoleQuery
@@ -98,7 +98,9 @@ class CandidateSource:
         """Return the candidate with this number, or None if no case is found for it."""
         stream = self.streams[number % len(self.streams)]
         evolutions: tuple[str, ...] = ()
-        if stream.kind != "plain":
+        if stream.kind == "plain":
+            evolutions = (QUIET,) if is_quiet(stream.intent, self._rng("quiet", seed, number)) else ()
+        else:
             partners, rng = self._partners[stream.intent.id], self._rng("chain", seed, number)
             evolutions = draw_chain(self.environment, self.catalogue.intents, stream.intent, partners, turned=stream.kind == "turned", rng=rng)
             if not evolutions:

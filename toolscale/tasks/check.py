@@ -9,6 +9,7 @@ from toolscale.environment.environment import sound_part
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.language import contains_words, expand_choices, holds_always, mentions, render
 from toolscale.records import Intent
+from toolscale.tasks.asking import unasked_personas
 from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
 from toolscale.tasks.phrase import MORE, PLACE
@@ -75,6 +76,7 @@ def _case_issues(environment: Environment, plan: Plan) -> tuple[SpecIssue, ...]:
 def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIssue]:
     """Yield the slots and cues that some choice of alternatives of a request leaves out."""
     place = f"intents[{intent.id}]"
+    yield from _ask_issues(intent, place)
     lost: dict[tuple[str, str], list[int]] = {}
     partly: dict[tuple[str, int], list[str]] = {}
     known = {*intent.roles, *intent.slots, MORE}
@@ -98,6 +100,15 @@ def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIs
     for (name, number), cues in partly.items():
         problem = f"the cue {cues[0]} of {name} is not in it" if len(cues) == 1 else f"the cues {' and '.join(cues)} of {name} are not in it"
         yield SpecIssue("intents.yaml", f"{place}.requests[{number}]", problem, f"say {{{name}}}, or the cue itself, in every alternative")
+
+
+def _ask_issues(intent: Intent, place: str) -> Iterator[SpecIssue]:
+    """Yield what makes questions apart from the deed useless: nothing to tell, or nobody who could ask them."""
+    if intent.asks and (intent.outcome != "fulfil" or not intent.do or not intent.tell):
+        problem = "only what is fulfilled, does something and tells something can ask apart from what it asks for"
+        yield SpecIssue("intents.yaml", f"{place}.asks", problem, "write the question into requests")
+    for persona in unasked_personas(intent):
+        yield SpecIssue("intents.yaml", f"{place}.asks", f"nobody like {persona!r} asks, who has a request", f"add one for {persona}, or for anybody")
 
 
 def _says(name: str) -> Callable[[str], bool]:

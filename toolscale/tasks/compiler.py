@@ -8,6 +8,7 @@ from typing import Any
 from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import CallStep, ColumnType, Description, EachStep, FindStep, IfStep, Intent, PlanStep, Refused, Role, Rule, SchemaSpec, Tell
+from toolscale.tasks.asking import asking
 from toolscale.tasks.lint import lint_plan
 from toolscale.tasks.names import NO_TABLES, Expression, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
 from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan
@@ -256,7 +257,7 @@ def compile_plans(environment: Environment) -> tuple[dict[str, Plan], dict[str, 
     rules = compiler.compile_rules()
     plans = {}
     for intent in environment.spec.intents.intents:
-        plan = compiler.compile_intent(intent, rules)
+        plan = compiler.compile_intent(asking(intent), rules)
         if plan is not None:
             plans[intent.id] = plan
     if compiler.issues:

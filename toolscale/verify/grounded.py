@@ -8,6 +8,7 @@ from typing import Any
 
 from toolscale.language import contains_words, mentions, states
 from toolscale.records import FactKind, Tense
+from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
@@ -53,7 +54,9 @@ _ASKING = re.compile(
 
 def _unasked(subject: Subject) -> str | None:
     """Return the first fact of a task whose request asks nothing at all. Whether it asks for *this* fact is for a person to read."""
-    if subject.plan.intent.outcome != "fulfil" or not subject.facts or _ASKING.search(subject.candidate.request.replace("to say", "")):
+    intent = subject.plan.intent
+    owed = all(is_owed(intent, tell) for tell in intent.tell)
+    if owed or intent.outcome != "fulfil" or not subject.facts or _ASKING.search(subject.candidate.request.replace("to say", "")):
         return None
     fact = subject.facts[0]
     return f"the request asks nothing, and the {fact.kind} {fact.value} must be told"

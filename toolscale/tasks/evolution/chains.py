@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 from toolscale.environment import Environment
-from toolscale.records import Intent
+from toolscale.records import QUIET, Intent
 from toolscale.tasks.evolution.evolve import OPERATORS, evolve_once
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 
@@ -40,6 +40,9 @@ WEIGHTS = {"constrain": 5, "batch": 4, "obscure": 2, "pry": 0.5}
 PARTNERS = {"fulfil": 86, "refuse": 10, "transfer": 4}
 """Weights of the outcomes of what is composed."""
 
+QUIET_SHARE = 0.5
+"""Of the matters that ask apart from the deed, so many ask nothing."""
+
 TRIES = 8
 """Shapes that are tried before a number is given up."""
 
@@ -49,12 +52,18 @@ def draw_chain(
 ) -> tuple[str, ...]:
     """Draw a chain of evolutions that applies to an intent; an empty one if none does. `partners` are what may be composed."""
     shapes = _shapes(intent, turned)
+    start: tuple[str, ...] = (QUIET,) if not turned and is_quiet(intent, rng) else ()
     for _ in range(TRIES):
         (shape,) = rng.choices(list(shapes), list(shapes.values()))
-        chain = _draw(environment, intents, intent, partners, shape, rng)
+        chain = _draw(environment, intents, intent, partners, shape, rng, start)
         if chain:
             return chain
     return ()
+
+
+def is_quiet(intent: Intent, rng: random.Random) -> bool:
+    """Draw whether an intent asks nothing."""
+    return bool(intent.asks) and rng.random() < QUIET_SHARE
 
 
 def first_lines(
@@ -78,9 +87,11 @@ def _shapes(intent: Intent, turned: bool) -> Mapping[tuple[tuple[str, ...], ...]
 
 def _draw(
     environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], shape: Sequence[Sequence[str]],
-    rng: random.Random,
+    rng: random.Random, start: tuple[str, ...],
 ) -> tuple[str, ...]:  # fmt: skip
-    chain: list[str] = []
+    chain = list(start)
+    for line in start:
+        intent = evolve_once(environment, intents, intent, line)
     for operators in shape:
         for line in _lines(environment, intent, partners, operators, chain, rng):
             try:
@@ -106,5 +117,6 @@ def _lines(
             continue
         taken = {intent.id, *(line.split()[1] for line in chain if line.startswith("compose"))}
         (outcome,) = rng.choices(list(PARTNERS), list(PARTNERS.values()))
-        names = [partner.id for partner in partners if partner.outcome == outcome and partner.id not in taken]
-        yield from (f"compose {name}" for name in rng.sample(names, min(3, len(names))))
+        fitting = [partner for partner in partners if partner.outcome == outcome and partner.id not in taken]
+        for partner in rng.sample(fitting, min(3, len(fitting))):
+            yield f"compose {partner.id}" + (f" {QUIET}" if is_quiet(partner, rng) else "")

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import product
 
 from toolscale.environment import Environment
+from toolscale.language import alternatives
 from toolscale.records import FindStep, Intent, Refused, Request
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.labels import label_of, labelled
 from toolscale.tasks.evolution.renaming import rename_intent
-from toolscale.tasks.evolution.words import alternatives
 from toolscale.tasks.names import matter_of
 
 MOST_BODIES = 12

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from toolscale.environment import Environment
+from toolscale.language import alternatives
 from toolscale.records import CallStep, IfStep, Intent, Quantity, Slot, Tell
 from toolscale.tasks.evolution.descriptions import lookalike
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.labels import label_of, labelled
 from toolscale.tasks.evolution.renaming import rename_expression, rename_places, rename_steps, rename_tell
-from toolscale.tasks.evolution.words import alternatives, appended, free_name
+from toolscale.tasks.evolution.words import appended, free_name
 from toolscale.tasks.names import conjuncts
 
 _PLACE = re.compile(r"\{(\w+)\}")

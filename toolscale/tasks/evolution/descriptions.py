@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from toolscale.environment import Environment
+from toolscale.language import alternatives
 from toolscale.records import Intent, Request, Role
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.renaming import rename_places, rename_role
-from toolscale.tasks.evolution.words import alternatives, appended, free_name
+from toolscale.tasks.evolution.words import appended, free_name
 
 NOISE = "noise"
 

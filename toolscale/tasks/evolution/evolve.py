@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from toolscale.environment import Environment
-from toolscale.records import Intent
+from toolscale.records import QUIET, Intent
+from toolscale.tasks.asking import asking, quiet
 from toolscale.tasks.evolution.composition import compose
 from toolscale.tasks.evolution.conditions import constrain, constrain_options
 from toolscale.tasks.evolution.descriptions import correct, correct_options, distract, distract_options, obscure, obscure_options
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.refusals import pry, pry_options, refuse, refuse_options
 from toolscale.tasks.evolution.sets import batch, batch_options
+
+def _quiet(environment: Environment, intent: Intent) -> Intent:
+    """Leave the question away. Only what asks apart from the deed can do without it."""
+    if not intent.asks:
+        raise Inapplicable(f"{intent.id} has no question apart from what it asks for")
+    return quiet(intent)
+
 
 Options = Callable[[Environment, Intent], Iterator[str]]
 
@@ -24,8 +32,10 @@ OPERATORS: Mapping[str, tuple[Callable[..., Intent], Options | None]] = {
     "pry": (pry, pry_options),
     "refuse": (refuse, refuse_options),
     "compose": (compose, None),
+    QUIET: (_quiet, None),
 }
-"""Name -> (what it does to an intent, which lines it offers for one). The partners of `compose` are chosen by whoever draws a chain."""
+"""Name -> (what it does to an intent, which lines it offers for one). The partners of `compose`, and what is quiet, are chosen by whoever draws a
+chain."""
 
 
 def evolve(environment: Environment, intents: Mapping[str, Intent], intent_id: str, evolutions: Sequence[str]) -> Intent:
@@ -33,16 +43,19 @@ def evolve(environment: Environment, intents: Mapping[str, Intent], intent_id: s
     intent = intents[intent_id]
     for line in evolutions:
         intent = evolve_once(environment, intents, intent, line)
-    return intent
+    return asking(intent)
 
 
 def evolve_once(environment: Environment, intents: Mapping[str, Intent], intent: Intent, line: str) -> Intent:
-    """Apply one evolution. Raises Inapplicable."""
+    """Apply one evolution. Raises Inapplicable. An intent that was neither left quiet nor refused asks its question from here on."""
     operator, *arguments = line.split()
-    if operator not in OPERATORS or not arguments:
+    if operator not in OPERATORS or bool(arguments) == (operator == QUIET):
         raise Inapplicable(f"{line!r} is no evolution; use one of {', '.join(OPERATORS)} and what it acts on")
     if operator == "compose":
         if arguments[0] not in intents:
             raise Inapplicable(f"there is no intent {arguments[0]}")
-        return compose(environment, intent, intents[arguments[0]])
+        other = intents[arguments[0]]
+        return compose(environment, asking(intent), _quiet(environment, other) if arguments[1:] == [QUIET] else asking(other))
+    if operator not in (QUIET, "refuse"):
+        intent = asking(intent)
     return OPERATORS[operator][0](environment, intent, *arguments)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from toolscale.environment import Environment
+from toolscale.language import alternatives
 from toolscale.records import CallStep, IfStep, Intent, PlanStep, Request, Role, Rule, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
-from toolscale.tasks.evolution.words import alternatives
 from toolscale.tasks.names import conjuncts
 
 _CALL = re.compile(r"\bcall\.(\w+)")
@@ -79,7 +79,7 @@ def refuse(environment: Environment, intent: Intent, name: str) -> Intent:
             slots[slot] = slots[slot].model_copy(update={"from_": values})
     roles = {key: _lifted(key, role, rule) if any(text.startswith(f"{key}.") for text in step.arguments.values()) else role
              for key, role in intent.roles.items()}  # fmt: skip
-    return intent.model_copy(update={"outcome": "refuse", "rule": name, "slots": slots, "roles": roles, "tell": ()})
+    return intent.model_copy(update={"outcome": "refuse", "rule": name, "slots": slots, "roles": roles, "tell": (), "asks": ()})
 
 
 def _lifted(name: str, role: Role, rule: Rule) -> Role:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from toolscale.environment import Environment
+from toolscale.language import alternatives
 from toolscale.records import CallStep, EachStep, Intent, Request, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
-from toolscale.tasks.evolution.words import alternatives
 from toolscale.tasks.names import conjuncts
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
@@ -39,15 +39,19 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
     tells = [Tell.model_construct(kind="number", is_=f"(SELECT COUNT(*) FROM {name})")]
     if total is not None:
         tells.append(Tell.model_construct(kind="money", is_=f"(SELECT SUM({name}.{total.column}) FROM {name})", before=True))
+    if not intent.tell:  # what is not asked of one is not asked of all
+        tells = []
     act = _act(intent.do[0], intent, language.acts)
     if any("{" + slot + "}" not in act for slot in intent.slots):
         raise Inapplicable("a value that the person says has no place in the words")
     counts = [text.replace("{total}", total.ask) if total else text for text in language.counts if total or "{total}" not in text]
     if not counts:
         raise Inapplicable("nothing asks how many there were")
+    asked = f" {alternatives(counts)}" if tells else ""
     bodies = (
-        f"[Please|I'd like you to|I would like you to|Now please] {act}. {alternatives(counts)}",
-        f"{act[:1].upper()}{act[1:]}[, please|]. {alternatives(counts)}",
+        f"Please {act}. {{more}}{asked}",
+        f"[Could you|Can you|Can you please] {act}? {{more}}{asked}",
+        f"{act[:1].upper()}{act[1:]}[, please|]. {{more}}{asked}",
     )
     return intent.model_copy(
         update={

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from toolscale.records import Intent, Request
 from toolscale.tasks.names import matter_of
 from toolscale.tasks.phrase import MORE
 from toolscale.tasks.evolution.renaming import names_of
-
-
-def alternatives(texts: Sequence[str]) -> str:
-    """Return a choice of which one text is drawn."""
-    return texts[0] if len(texts) == 1 else f"[{'|'.join(texts)}]"
 
 
 def appended(requests: Iterable[Request], sentence: str, near: str = "") -> tuple[Request, ...]:
