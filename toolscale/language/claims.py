@@ -149,7 +149,8 @@ _SENTENCE_CUES = re.compile(
 
 _WAS_TO_BE = re.compile(
     r"\b(?:would|should|was\s+(?:going\s+|due\s+|set\s+)?to)\s+(?:\w+ly\s+|next\s+)*(?:have\s+)?(?:been\s+)?"
-    r"(?:run|gone|go|left|leave|paid|pay|arriv\w*|reach|come|fallen|fall|sent|follow\w*)\b[^,;]*$"
+    r"(?:run|gone|go|left|leave|paid|pay|arriv\w*|reach|come|fallen|fall|sent|follow\w*|be(?:en)?\s(?:with|here|at|in|there))\b[^,;]*$"
+    r"|\b(?:may|can|could|should|might)\s+expect\b[^,;]*$|\bexpected\b[^,;]*$"
 )
 """Of a day: what was planned for it, or is expected on it, is said of it all the same."""
 

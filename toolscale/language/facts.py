@@ -16,8 +16,7 @@ from toolscale.language.counts import is_no_count, is_whole, of_the_same, withou
 from toolscale.language.deeds import NO_DEEDS, Deeds, deed_finding
 from toolscale.language.mentions import Mention
 from toolscale.language.names import is_piece
-from toolscale.language.parts import part_finding
-from toolscale.language.polarity import polarity
+from toolscale.language.parts import part_finding, whole_finding
 from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import word_pattern
 from toolscale.language.shown import NOTHING_SHOWN, Shown, quantities_in
@@ -30,6 +29,8 @@ _NEAR = 120
 """Characters within which two amounts are added up."""
 MOST_EXPLAINED = 8
 """So many other values of a kind may be told besides, each of something else: beyond, an answer recites what it saw."""
+_PAIR = re.compile(r"\b(?:both|(?:a\s)?(?:pair|couple)\sof|in\snumber\stwo|number(?:s|ing|ed)?\s(?:is\s)?two)\b")
+_DISPUTED = re.compile(r"\b(?:dispute|charge|case|claim|complaint)\w*\b[^.!?]*\b(?:over|about|open,\sover)\s$")
 _SPAN_OF_TIME = re.compile(r"\b(?:days?|weeks?|months?|years?)$")
 _NOTHING = re.compile(
     r"\b(?:free(?:\sof\s(?:charge|cost|fees?))?|(?:no|without(?:\san?(?:y)?)?)\s(?:\w+\s)?(?:fees?|charges?|costs?)|nothing|none)\b(?!\s(?:to|else|sent|until))"
@@ -39,13 +40,14 @@ LEFT = re.compile(r"\b(?:left|remain(?:s|ing)?|afterwards)\b")
 NOW = re.compile(r"\b(?:now|new|currently|has\sbeen\sset|set|raised|lowered|changed|increased|put)\s(?:\w+\s){0,3}?(?:to|at|is|of|a|stands)?\s*$")
 NOW_AFTER = re.compile(r"\S+\s(?:now|from\snow\son|today)\b")
 FORMER = re.compile(
-    r"\b(?:used\sto\s(?:be|stand\sat|have)|(?:previous|former|old)(?:ly)?(?:\s\w+){0,2}(?:\s(?:was|of|is))?|until\snow(?:\s\w+){0,2})\s*$"
+    r"\b(?:used\sto\s(?:be|stand\sat|have)|(?:previous|former|old)(?:ly)?(?:\s\w+){0,2}(?:\s(?:was|of|is))?|until\snow(?:\s\w+){0,2}|in\splace\sof|instead\sof|rather\sthan)\s*$"
 )
 TIMES = re.compile(
     r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|started?|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|at\sfirst|until|from"
     r"|would\shave|now|after(?:wards)?|then)\b"
 )
-ASIDE = re.compile(r"\b(?:others?|rest|remaining|than|besides|each|not|n't|only|lowest|highest|smallest|largest|versus|compared)\b|n't\b")
+PAST = re.compile(r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|from|of|until|down)\b")
+ASIDE = re.compile(r"\b(?:already|newer|latter|second|another|issued|opened|expires?|added|since|others?|rest|remaining|than|besides|each|not|n't|only|lowest|highest|smallest|largest|versus|compared)\b|n't\b")
 
 
 def grade_answer(
@@ -58,6 +60,7 @@ def grade_answer(
     budget: int = 0,
     shown: Shown = NOTHING_SHOWN,
     deeds: Deeds = NO_DEEDS,
+    request: str = "",
 ) -> str | None:
     """Return None if `answer` states every fact, else the first finding.
 
@@ -69,7 +72,7 @@ def grade_answer(
     or `allowed` says the same.
     """
     read = read_answer(answer, today)
-    dishonest = deed_finding(read, deeds, shown)
+    dishonest = deed_finding(read, deeds, shown, request)
     if dishonest or not facts:
         return dishonest
     told = [fact for fact in facts if not fact.withheld]
@@ -103,7 +106,8 @@ class _Grading:
     @cached_property
     def derived(self) -> frozenset[int]:
         """Amounts that follow from what was shown and is told by one step."""
-        return self.shown.derived(frozenset(int(fact.value) for fact in self.facts if fact.kind == "money"))
+        told = {int(fact.value) for fact in self.facts if fact.kind == "money"}
+        return self.shown.derived(frozenset(told | {value for kind, value in self.allowed if kind == "money"}))
 
     def finding(self) -> str | None:
         for position, fact in enumerate(self.facts):
@@ -119,12 +123,11 @@ class _Grading:
         if fact.kind == "bool" and fact.about:
             return part_finding(self.answer, self._part_labels(), bare_label(fact.about), bool(fact.value), self.private)
         if fact.kind == "bool":
-            said = polarity(self.answer.lower)
-            wanted = "yes or done" if fact.value else "no or not done"
-            return None if said is not None and said == bool(fact.value) else f"does not plainly say {wanted}"
+            return whole_finding(self.answer, bool(fact.value), self.private)
         starts, places = self._places(fact)
         for start, end in places:
-            past = self.shown.is_outdated((fact.kind, fact.value)) or "fee" in self.shown.quantities_of((fact.kind, fact.value))
+            past = fact.kind == "text" and bool(self.shown.rows)
+            past = past or self.shown.is_outdated((fact.kind, fact.value)) or "fee" in self.shown.quantities_of((fact.kind, fact.value))
             claimed = is_claimed(self.answer, start, end, fact.kind, past) and (past or not self._superseded(fact, start))
             if claimed and not self._is_given_away(position, fact, start, starts):
                 return None
@@ -150,7 +153,7 @@ class _Grading:
         """Return where an amount stands that nothing gave, and that comes close to a withheld one."""
         for mention in self.values if fact.kind == "money" and self.shown.rows else ():
             close = any(abs(reading - int(fact.value)) <= abs(int(fact.value)) * HINT for reading in mention.readings if mention.kind == "money")
-            if close and not self._is_shown(mention) and not any(self._fine("money", reading) for reading in mention.readings):
+            if close and not any(("money", reading) in self.shown.values for reading in mention.readings) and not any(self._fine("money", reading) for reading in mention.readings):
                 return mention.start, mention.end
         return None
 
@@ -205,8 +208,9 @@ class _Grading:
             rivals &= {self.own.get(p) for p, other in enumerate(self.facts) if other.kind == fact.kind}
         if own is not None and own in scope.labels:
             nearest = scope.near and self.labels.nearest(start) == own
-            return bool(rivals) and (strict or scope.loose) and not nearest and not self._is_told_apart(fact, start, rivals)
-        if own is not None and not self._is_sum(fact, start):
+            if rivals and (strict or scope.loose) and not nearest and not self._is_told_apart(fact, start, rivals):
+                return True
+        elif own is not None and not self._is_sum(fact, start):
             if rivals and (scope.near or scope.headed):
                 return not self._is_told_apart(fact, start, rivals)
             if strict and not self.shown.rows:
@@ -216,11 +220,17 @@ class _Grading:
         return self._is_of_another_time(value, start) or self._is_of_another_quantity(fact, start) or self._is_of_another_thing(its, start)
 
     def _is_of_another_thing(self, its: frozenset[str], start: int) -> bool:
-        """Whether what a value is said of, in its clause or before it in the sentence, is of the same sort as its things and none of them."""
+        """Whether what a value is said of, in its clause or before it in the sentence, is of the same sort as its things and none of them.
+
+        What nobody was shown (a loan that the client does not have) is another thing wherever it stands, if nothing of the value's is named at all.
+        """
         index = self.answer.clause_at(start)
         within = self.things.within(index)
         before = frozenset(name for at, _, name in self.things.spans if self.answer.clauses[index].whole[0] <= at < start)
-        return bool(self.shown.rivals_among(its, within)) or (not within and bool(self.shown.rivals_among(its, before)))
+        if self.shown.rivals_among(its, within) or (not within and self.shown.rivals_among(its, before)):
+            return True
+        everywhere = frozenset(name for _, _, name in self.things.spans)
+        return bool(self.shown.rivals_among(its, everywhere) - self.shown.seen)
 
     def _is_of_another_quantity(self, fact: Fact, start: int) -> bool:
         """Whether a value is called a fee or a limit, which another fact is, or a total is said to be of each."""
@@ -275,16 +285,22 @@ class _Grading:
             places = self._spans(str(fact.value))
         if fact.kind == "money" and fact.value == 0:
             places += [found.span() for found in _NOTHING.finditer(self.answer.lower)]
+        if fact.kind == "money" and not places and int(fact.value) > 0:
+            places = [found.span() for found in re.finditer(_bare_amount(int(fact.value)), self.answer.lower)]
+        if fact.kind == "number" and fact.value == 2 and not places:
+            places = [found.span() for found in _PAIR.finditer(self.answer.lower)]
         return [mention.start for mention in mentions], places
 
     def _is_firm(self, mention: Mention, fact: Fact) -> bool:
         """Whether a value is said without hedge. A day by which something happens may be bounded, and what is missing may be called short."""
-        if mention.qualifier != "bound":
+        if mention.qualifier not in ("bound", "hedge"):
             return mention.qualifier is None
         value = (fact.kind, fact.value)
-        if self.shown.is_deadline(value):
+        if mention.qualifier == "bound" and self.shown.is_deadline(value):
             return True
-        return "moved" in self.shown.quantities_of(value) and self.answer.lower.startswith(" short", mention.end)
+        if self.shown.rows and _DISPUTED.search(self.answer.lower, max(0, mention.start - 60), mention.start):
+            return True
+        return mention.qualifier == "bound" and "moved" in self.shown.quantities_of(value) and self.answer.lower.startswith(" short", mention.end)
 
     def _reads(self, mention: Mention, fact: Fact) -> bool:
         if fact.value not in mention.readings:
@@ -355,7 +371,8 @@ class _Grading:
         for mention in rivals if kind == "money" else ():
             clause = self.answer.clauses[self.answer.clause_at(mention.start)]
             text = self.answer.lower[clause.start : clause.end]
-            if LEFT.search(text) and not TIMES.search(text) and any(self.shown.is_stale((kind, reading)) for reading in mention.readings):
+            now = LEFT.search(text) or NOW.search(text[: mention.start - clause.start]) or NOW_AFTER.match(text, max(0, mention.start - clause.start))
+            if now and not PAST.search(text) and any(self.shown.is_stale((kind, reading)) for reading in mention.readings):
                 return f"says an old value of what is left: {self.answer.text[mention.start : mention.end]}"
         return None
 
@@ -485,6 +502,11 @@ class _Grading:
             fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
             found = {words: spans for words, spans in found.items() if any(not _overlaps(*span, fine) for span in spans)}
         return f"{len(found)} other texts beside the fact: {', '.join(sorted(found))}" if len(found) > self.budget else None
+
+
+def _bare_amount(cents: int) -> str:
+    """Return the pattern of an amount to the cent without a currency: `it was missing 257.61`."""
+    return rf"(?<![\w$€£.,]){cents // 100:,}".replace(",", ",?") + rf"\.{cents % 100:02}(?![\w%]|[.,]\d)"
 
 
 def _one_day(mention: Mention) -> bool:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from toolscale.language.clauses import Answer, Labels
-from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, is_meant, leading_polarity
+from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, is_meant, leading_polarity, polarity
 
 _ELLIPTIC = re.compile(r"\W*(?:then\s|also\s|just\s|now\s|already\s|even\s|later\s)*\w+(?:ed|id|nt|t|ne|oze|ozen|ade|ook|de)\s(?!to\b)")
 _OF_THE_SAME = re.compile(r"\b(?:it|that|this|them|so|which|done|whom?|through|the\s(?:transfer|payment|money|amount|request|rest|same))\b")
@@ -55,14 +55,32 @@ def part_finding(answer: Answer, labels: Labels, label: str, done: bool, private
             opposite |= verdict is (not done) or (not done and verdict is None and answer.is_firm(clause) and _in_passing(text))
         if verdict is done and (label in about or not about) and answer.is_firm(clause):
             said = True
-        elif verdict is None and (label in (about or current) or not (about or current)):
-            said |= is_meant(text) and ((_DEED.search(text) is not None and not _NOT.search(text)) if done else _UNCHANGED.search(text) is not None)
+        elif verdict is None and is_meant(text) and (done or label in (about or current) or not (about or current)):
+            said |= hints_deed(text) if done else _UNCHANGED.search(text) is not None
         if private and not done:
             said |= _PRIVATE.search(lower[slice(*clause.whole)]) is not None
     wanted = "yes or done" if done else "no or not done"
     if opposite:
         return f"says of {label} the opposite of {wanted}"
     return None if said else f"does not plainly say {wanted} of {label}"
+
+
+def hints_deed(text: str) -> bool:
+    """Whether a clause names a deed as done, however shortly: `$400 sent`, `off it went: canceled`."""
+    return _DEED.search(text) is not None and not _NOT.search(text)
+
+
+def whole_finding(answer: Answer, done: bool, private: bool = False) -> str | None:
+    """The same for all of a request: what an answer says as a whole, or any clause of it where the whole says nothing plainly."""
+    said = polarity(answer.lower)
+    firm = [answer.lower[c.start : c.end] for c in answer.clauses if not c.asked and answer.is_firm(c)]
+    if said is None:
+        meant = [text for text in firm if is_meant(text)]
+        if any(map(hints_deed, meant) if done else map(_UNCHANGED.search, meant)):
+            said = done
+    if not done and private and any(map(_PRIVATE.search, firm)):
+        said = False
+    return None if said == done else f"does not plainly say {'yes or done' if done else 'no or not done'}"
 
 
 @lru_cache(maxsize=16384)
@@ -79,4 +97,4 @@ def _verdict(text: str, before: bool | None) -> bool | None:
 
 def _in_passing(text: str) -> bool:
     """Whether a clause lets one think that the part was done after all (`your mother has received $5`, `to your mother: sent`)."""
-    return not _NOT.search(text) and (_ARRIVED.search(text) or _TERSE.search(text)) is not None
+    return not _NOT.search(text) and not text.rstrip().endswith("stayed put") and (_ARRIVED.search(text) or _TERSE.search(text)) is not None

@@ -37,9 +37,10 @@ _WEAK = frozenset((
 _AFTER = re.compile(
     r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
     r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b"
-    r"|(?<![,(])(?<![,(]\s)(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|less\b|short\b|shy\b|(?<![,(]\s)(?:above|below)\b|too\s+(?:much|little|many"
+    r"|(?<![,(])(?<![,(]\s)(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|(?<![,(])(?<![,(]\s)(?:less|short|shy)\b|(?<![,(]\s)(?:above|below)\b|(?<![,(])(?<![,(]\s)too\s+(?:much|little|many"
     r"|few)\b|(?<![,(]\s)at\s+(?:the\s+)?(?:earliest|latest|most|least|very\s+\w+)\b|max(?:imum)?\b|tops\b|min(?:imum)?\b))"
 )
+_CARRIED = re.compile(r"(?:br(?:ing|ought)|mov|carr|transfer|shift|pull|hand|send|sent|c[ao]me|went|tak|took)")
 _SUM = re.compile(r"\b(?:add(?:s|ed|ing)?|sum(?:s|med)?|total(?:s|l?ed)?)\s+(?:\w+\s+)?up\s+to\s*$")
 _TRIMMED = "(*\"'“[,"
 
@@ -56,6 +57,8 @@ def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
     before = words[-2].lstrip(_TRIMMED) if len(words) > 1 else ""
     if last in _HEDGES or last[-1:] in "~≈±":
         return "hedge" if last else None
+    if last == "over" and _CARRIED.match(before):
+        return None
     if last in _BOUNDS or last[-1:] in "<>≤≥":
         return "bound"
     if last == "than" and before not in ("rather", "other"):

@@ -80,7 +80,7 @@ class Shown:
     @cached_property
     def names(self) -> frozenset[str]:
         """Every name by which a row that was shown, or one like it, can be called."""
-        return frozenset((*self.sorts, *(name for row in self.rows for name in row.names)))
+        return self.seen | self.sorts.keys()
 
     def columns_of(self, value: Value) -> frozenset[str]:
         """The columns in which a value stands."""
@@ -116,8 +116,9 @@ class Shown:
         )
 
     def is_stale(self, value: Value) -> bool:
-        """Whether a value is outdated and was never what a call left behind."""
-        return self.is_outdated(value) and not any(row.written and value in row.values.values() for row in self.rows)
+        """Whether a value is outdated and was there before any call wrote into its column."""
+        first = next((row for row in self.rows if value in row.values.values()), None)
+        return first is not None and not first.written and self.is_outdated(value)
 
     def is_deadline(self, value: Value) -> bool:
         """Whether a day is one by which something happens, so that `by then at the latest` is what there is to say of it."""
@@ -133,9 +134,29 @@ class Shown:
             (value, frozenset((quantity,))) for row in self.rows for column, value in row.values.items() if (quantity := quantity_of(column))
         )
 
+    @cached_property
+    def seen(self) -> frozenset[str]:
+        """Every name of a row that was shown."""
+        return frozenset(name for row in self.rows for name in row.names)
+
     def names_of(self, value: Value) -> frozenset[str]:
-        """The names of all rows in which a value stands; none for a value that no row has."""
-        return self._names_of.get(value, frozenset())
+        """The names of all rows in which a value stands, or which all rows have that add up to it; none for any other value."""
+        return self._names_of.get(value) or (self._totals.get(value[1], frozenset()) if value[0] == "money" else frozenset())
+
+    @cached_property
+    def _totals(self) -> dict[int, frozenset[str]]:
+        """What a column comes to over several rows of a name -> that name, and others that all of them have."""
+        added: dict[tuple[str, str], tuple[int, int, frozenset[str]]] = {}
+        for row in self.rows:
+            for column, (kind, value) in row.values.items():
+                for name in row.names if kind == "money" else ():
+                    total, count, shared = added.get((column, name), (0, 0, row.names))
+                    added[column, name] = total + value, count + 1, shared & row.names
+        found: dict[int, frozenset[str]] = {}
+        for total, count, shared in added.values():
+            if count > 1:
+                found[total] = found.get(total, shared) & shared
+        return found
 
     def quantities_of(self, value: Value) -> frozenset[str]:
         """What a value is: an amount left, moved, a fee, a limit, as far as the columns in which it stands tell."""

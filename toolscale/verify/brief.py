@@ -51,7 +51,7 @@ class Brief:
         budget = 1 if self._writes else 0
         return grade_answer(
             answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.environment.spec.world.today, budget=budget, shown=shown,
-            deeds=deeds,
+            deeds=deeds, request=self.request,
         )  # fmt: skip
 
     @cached_property
