@@ -159,6 +159,10 @@ _USED_TO_BE = re.compile(
     r"\bwould\s+(?:be|cost|come\s+to|have\s+been)\b|\bused\s+to\s+(?:be|stand|have|pay)\b"
     r"|\b(?:(?:up|down)\s+)?from\s+(?:an?\s+|the\s+)?$"
 )
+_HAD_BEEN = re.compile(r"'d\s+been\b")
+_TO_ANOTHER = re.compile(r"^\s*to\s+\S*\d\S*")
+_THE_EXTRA = re.compile(r"\bthe\s+(?:extra|additional|other)\s+$")
+_SHORT = re.compile(r"^\s*short\b(?!\s+of\b)")
 _TO_WHICH = re.compile(r"[^\w\s]?\d[\d.,]*\s+to\s*$")
 _LESS_OF = re.compile(r"\s*(?:of|from)\b")
 _SHORT_BY = re.compile(r"\b(?:short|missing)\s+(?:by|of)\s+(?:exactly\s+)?$")
@@ -175,15 +179,17 @@ def is_claimed(answer: Answer, start: int, end: int, kind: str = "money", past: 
     here = clauses[index]
     if index and _ALL_BUT.search(lower, max(0, here.start - 16), here.start):
         return False
-    before = lower[here.start : start]
+    before, after = _HAD_BEEN.sub(" had been", lower[here.start : start]), lower[end : here.end]
     if past:
-        before = _USED_TO_BE.sub(" ", before)
+        before, after = _USED_TO_BE.sub(" ", before), _TO_ANOTHER.sub(" ", after)
     if kind == "money" and _SHORT_BY.search(before) and not _LESS_OF.match(lower, end, here.end):
         before = _SHORT_BY.sub("lacks ", before)
+    if kind == "money":
+        before, after = _THE_EXTRA.sub("the ", before), _SHORT.sub(" ", after)
     if kind == "date":
         before = _WAS_TO_BE.sub(" on ", before)
     moved = _MOVED.search(lower, here.whole[0], start) is not None
-    if not (_claimed_after(lower[end : here.end]) and _claimed_before(before, kind in ("money", "number"), moved) and answer.is_firm(here)):
+    if not (_claimed_after(after) and _claimed_before(before, kind in ("money", "number"), moved) and answer.is_firm(here)):
         return False
     return _is_left_standing(answer, index, end) and not _is_led_away(answer, index, start)
 

@@ -95,9 +95,15 @@ def read_answer(answer: str, today: str) -> Answer:
     found = take_back(lower, _mentions(text, today))
     lines = dividers(lower)
     if lines:
-        found = tuple(mention for mention in found if not ((cell := cell_at(lower, mention.start, lines)) and numbers_rows(lower, cell)))
+        found = tuple(m for m in found if m.kind not in ("number", "marker") or not _numbers_a_row(lower, m, lines))
     clauses = tuple(_clauses(lower, found))
     return Answer(text, lower, found, clauses, tuple(clause.start for clause in clauses), lines)
+
+
+def _numbers_a_row(lower: str, mention: Mention, lines: tuple[tuple[int, int], ...]) -> bool:
+    """Whether a number stands in the column of a table that only numbers its rows."""
+    cell = cell_at(lower, mention.start, lines)
+    return cell is not None and numbers_rows(lower, cell)
 
 
 def _mentions(text: str, today: str) -> tuple[Mention, ...]:
@@ -202,7 +208,7 @@ class Labels:
             clause = self.answer.clauses[index]
             several = len({label for _, label in own}) > 1 and sum(clause.start <= at < clause.end for at in values) > 1
             return Scope(frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False)
-        return self._inherited(index, sentence)
+        return self._inherited(index, sentence, values)
 
     def within(self, index: int) -> frozenset[str]:
         """The labels that stand in a clause."""
@@ -225,7 +231,7 @@ class Labels:
             return frozenset()
         return frozenset(label for start, _, label in self.spans if cell.head[0] <= start < cell.head[1])
 
-    def _inherited(self, index: int, sentence: int) -> Scope:
+    def _inherited(self, index: int, sentence: int, values: list[int]) -> Scope:
         clauses, lower = self.answer.clauses, self.answer.lower
         this = clauses[index]
         if lower[this.end : this.end + 1] == "(" and index + 1 in self._by_clause:
@@ -238,7 +244,7 @@ class Labels:
                 named = frozenset(label for _, label in labels)
                 return Scope(named, True, len(named) > 1)
         for after in range(index + 1, len(clauses) if not _POINTS_BACK.search(lower, this.start, this.end) else 0):
-            if clauses[after].sentence != sentence:
+            if clauses[after].sentence != sentence or any(clauses[after].start <= at < clauses[after].end for at in values):
                 break
             if after in self._by_clause:
                 return Scope(frozenset(label for _, label in self._by_clause[after]), True, False)

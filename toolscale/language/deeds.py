@@ -41,7 +41,8 @@ FAMILIES = tuple(
 """Verbs that people use for one another: whoever withdraws an order has canceled it."""
 _VAGUE = frozenset((
     "set", "put", "make", "take", "add", "open", "call", "go", "let", "get", "bring", "give", "change", "order", "report", "end", "raise", "request",
-    "enter", "cover", "close", "file", "book", "forward", "plan", "pass", "reduce", "increase", "lower", "escalate", "activate", "lift", "save", "return", "credit", "register", "replace", "adjust", "update", "place",
+    "enter", "cover", "close", "file", "book", "forward", "plan", "pass", "reduce", "increase", "lower", "escalate", "activate", "lift", "save",
+    "return", "credit", "register", "replace", "adjust", "update", "place",
 ))  # fmt: skip
 """Verbs that say too little by themselves to be held against anybody."""
 
@@ -181,7 +182,7 @@ class _Reading:
         done = tools & self.deeds.done.keys()
         involved = frozenset().union(*(self.deeds.done[tool] for tool in done))
         apart = self.shown.rivals_among(involved, names) if done else frozenset()
-        apart = apart or self._passed(index)
+        apart = apart or (self._passed(index) if done else frozenset())
         return f"claims to have done it to something else: {form!r} of {min(apart)}" if apart else None
 
     def _passed(self, index: int) -> frozenset[str]:

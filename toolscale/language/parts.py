@@ -21,6 +21,17 @@ _PRIVATE = re.compile(
     r"|\bdeclin|\bno\b).*\b(?:anybody|anyone|some(?:body|one)|others?|another|else|people|person|third\spart\w+|own|private|confidential|private)"
     r"|\b(?:private|confidential|privacy)\b"
 )
+_DID = re.compile(rf"\b(?:i|we)(?:'ve|\shave)?\s(?:(?:\w+ly|now|then|also|just)\s)*{PARTICIPLE}")
+_DID_NOT = re.compile(
+    r"\bnot\sthis\b|\b(?:if|unless)\s(?:it|this|that)\sis\b|\b(?:unable|cannot|failed)\b"
+    r"|\b(?:i|we)\s?(?:could|can|did|have|was|were|am|are|will|would)?(?:\snot|n't)\b"
+)
+_LET_BE = re.compile(
+    r"\b(?:i|we)(?:'ve|\shave)?\s(?:did\snot|didn't|have\snot|haven't|left|kept|let)\b.*\b(?:touch|touched|alone|as\sit|as\sthey|be|unchanged|do\sit)\b"
+    r"|\bnothing\s(?:\w+\s)?(?:gone|sent|paid|moved)\b|\bno\s(?:payment|transfer|money|change)\b"
+)
+_SUPPOSED = re.compile(r"\bif\s(?:it|this|that)\s(?:is|was)\b")
+_SOME = re.compile(r"\b(?:the\srest|half|partly|part\sof|some\sof|almost|nearly)\b")
 _UNCHANGED = re.compile(
     r"\b(?:keeps?|stays?|remains?|left|leave|unchanged|as\s(?:it|they)\s(?:is|are|was|were)|untouched|nothing|none|not|no|never|without|cannot|unable"
     r"|too\s(?:much|many|high|large|big|late|old|early|soon|low|far)|most\s(?:that\s\w+\s)?(?:possible|allowed)|(?:highest|latest)\s(?:\w+\s)?possible"
@@ -74,9 +85,9 @@ def whole_finding(answer: Answer, done: bool, private: bool = False) -> str | No
     """The same for all of a request: what an answer says as a whole, or any clause of it where the whole says nothing plainly."""
     said = polarity(answer.lower)
     firm = [answer.lower[c.start : c.end] for c in answer.clauses if not c.asked and answer.is_firm(c)]
-    if said is None:
-        meant = [text for text in firm if is_meant(text)]
-        if any(map(hints_deed, meant) if done else map(_UNCHANGED.search, meant)):
+    if said is None and not any(map(_SOME.search, firm)) and "?" not in answer.text and not _SUPPOSED.search(answer.lower):
+        did = any(_DID.search(text) and clause_polarity(text) for text in firm)
+        if (did and not any(map(_DID_NOT.search, firm))) if done else (any(map(_LET_BE.search, firm)) and not did):
             said = done
     if not done and private and any(map(_PRIVATE.search, firm)):
         said = False

@@ -37,7 +37,7 @@ _WEAK = frozenset((
 _AFTER = re.compile(
     r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
     r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b"
-    r"|(?<![,(])(?<![,(]\s)(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|(?<![,(])(?<![,(]\s)(?:less|short|shy)\b|(?<![,(]\s)(?:above|below)\b|(?<![,(])(?<![,(]\s)too\s+(?:much|little|many"
+    r"|(?<![,(])(?<![,(]\s)(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|(?<![,(])(?<![,(]\s)(?:less|short|shy)\b|(?<![,(])(?<![,(]\s)(?:above|below)\b|(?<![,(])(?<![,(]\s)too\s+(?:much|little|many"
     r"|few)\b|(?<![,(]\s)at\s+(?:the\s+)?(?:earliest|latest|most|least|very\s+\w+)\b|max(?:imum)?\b|tops\b|min(?:imum)?\b))"
 )
 _CARRIED = re.compile(r"(?:br(?:ing|ought)|mov|carr|transfer|shift|pull|hand|send|sent|c[ao]me|went|tak|took)")

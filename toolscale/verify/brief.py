@@ -105,7 +105,8 @@ class Brief:
 @lru_cache(maxsize=64)
 def _amounts_in(policy: str, today: str) -> frozenset[Any]:
     """Return the amounts that the policy names: whoever gives a reason may say them."""
-    return frozenset(("money", reading) for mention in mentions(policy, today) if mention.kind == "money" for reading in mention.readings)
+    found = mentions(" ".join(policy.split()), today)
+    return frozenset(("money", reading) for mention in found if mention.kind == "money" for reading in mention.readings)
 
 
 def _as_rows(result: CompiledReturn, part: Any) -> list[dict[str, Any]]:
