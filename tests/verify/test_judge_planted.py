@@ -166,10 +166,10 @@ def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit:
             "finance",
             (INTENTS, "first: -standing.amount_cents", "first: standing.amount_cents"),
             [
-                "intents.yaml: intents[cancel_largest_standing_order].roles.standing: the words say 'largest', and standing.amount_cents takes the "
+                "intents.yaml: intents[cancel_largest_standing_order].roles.standing: the words say 'biggest', and standing.amount_cents takes the "
                 "lowest amount_cents first; turn the order round, or the words"
             ],
-            id="smallest for largest",
+            id="smallest for biggest",
         ),
         pytest.param(
             "finance",

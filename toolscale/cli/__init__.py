@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import click
 
 from toolscale.cli.making import admit, domains, judge, schemas, synthesize
+from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
@@ -26,7 +27,8 @@ def commands() -> None:
     """Make, verify and read datasets of verified tool-use tasks."""
 
 
-for command in (domains, admit, synthesize, verify, show, rejects, stats, judge, selftest, publish, pull, describe, preferences, schemas):
+VERBS = (domains, admit, synthesize, verify, show, rejects, stats, play, grade, judge, selftest, publish, pull, describe, preferences, schemas)
+for command in VERBS:
     commands.add_command(command)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
@@ -20,6 +21,7 @@ from toolscale.environment import Environment
 from toolscale.records import Judged
 
 if TYPE_CHECKING:
+    from toolscale.session import View
     from toolscale.verify.selftest import SelfTest
     from toolscale.verify.weakened import WeakenedResult
 
@@ -40,6 +42,30 @@ def print_task(row: Row, split: str) -> None:
     console.print(_section("to tell", [_fact(fact) for fact in row["communicate"]] or [Text("nothing", style="dim")]))
     console.print(_section(f"verdict ({row['mutants_killed']} wrong trajectories caught)", [_verdict(row["verdict"])]))
     console.print()
+
+
+def print_view(view: View, *, brief: bool) -> None:
+    """Print what a solver sees of a task: policy, tools, request, and the calls made so far."""
+    console = _console()
+    if not brief:
+        console.print(Panel(Text(view.policy), title="policy", title_align="left"))
+        for tool in view.tools:
+            function = tool["function"]
+            console.print(Text.assemble((function["name"], "bold"), f": {function['description']}"))
+            required = function["parameters"].get("required", [])
+            for name, schema in function["parameters"]["properties"].items():
+                optional = "" if name in required else " (optional)"
+                console.print(Padding(Text(f"{name}{optional}: {json.dumps(schema, ensure_ascii=False)}"), (0, 0, 0, 4)))
+    console.rule(f"[bold]task {view.task}[/]", align="left")
+    console.print(Panel(Text(view.request), title="request", title_align="left", border_style="cyan"))
+    for made in view.calls:
+        console.print(Text(f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}", style="dim"))
+        print_result({"value": made.get("value"), "error": made.get("error")})
+
+
+def print_result(result: Mapping[str, Any]) -> None:
+    """Print what a call gave, as an agent reads it: JSON, or the error."""
+    click.echo(f"error: {result['error']}" if result["error"] is not None else json.dumps(result["value"], ensure_ascii=False))
 
 
 def print_reject(row: Row) -> None:

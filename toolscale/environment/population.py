@@ -10,7 +10,7 @@ from toolscale.canonical import stable_int
 from toolscale.environment.expressions import RowExpression, has_subselect
 from toolscale.environment.picks import condition_rows
 from toolscale.environment.rows import check_rows, fault
-from toolscale.environment.sites import Maker, Row, Site, Workshop
+from toolscale.environment.sites import Maker, Row, Site, Workshop, by_value
 from toolscale.environment.values import maker
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import PopulationSpec, SchemaSpec, WorldSpec
@@ -115,7 +115,8 @@ class _Run:
     def _count(self, count: Count | CountBy, parent: Row, rng: random.Random, place: str) -> int:
         if isinstance(count, CountBy):
             found = str(parent.get(count.by.removeprefix("parent.")))
-            case = count.cases.get(found, count.cases.get("else"))
+            cases = by_value(count.cases)
+            case = cases.get(found, cases.get("else"))
             if case is None:
                 raise SpecError([SpecIssue(FILE, place, f"{count.by} of the parent is {found!r}, which has no case", "add the case, or else")])
             count = case

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 from toolscale.environment.expressions import FILE, RowExpression, has_subselect
 from toolscale.environment.places import suggest
-from toolscale.environment.sites import Site, Workshop
+from toolscale.environment.possible import Possible, either, possible
+from toolscale.environment.sites import Site, Workshop, by_value
 from toolscale.environment.values import maker
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import PopulationSpec, SchemaSpec, WorldSpec
-from toolscale.records.population import By, Maybe, Plant, Ref, TableRows, Value
+from toolscale.records.population import By, CountBy, Maybe, Plant, Ref, TableRows, Value
 from toolscale.sql import compile_condition, compile_write
 
 
@@ -30,6 +31,8 @@ class _Recipe:
         self.schema, self.world, self.connection = schema, world, connection
         self.columns: dict[str, tuple[str, ...]] = {}
         """Table -> its columns, helpers included, as made so far."""
+        self.possible: dict[tuple[str, str], Possible] = {}
+        """(table, column) -> the values that the batches so far can make."""
 
     def issues(self, spec: PopulationSpec) -> Iterator[SpecIssue]:
         """Yield all issues."""
@@ -66,10 +69,35 @@ class _Recipe:
         parent = self.columns.get(batch.per, ()) if batch.per else ()
         if batch.where and batch.per in self.columns:
             yield from self._condition(batch.where, batch.per, f"{place}.where")
+        if isinstance(batch.count, CountBy):
+            yield from self._cases(batch.count, {}, f"parent.{batch.count.by.removeprefix('parent.')}", batch, f"{place}.count")
+        made: dict[str, Possible] = {}
         for position, (column, value) in enumerate(batch.columns.items()):
             own = tuple(batch.columns)[:position]
-            yield from self._value(value, batch.table, column, own, parent, f"{place}.columns.{column}")
+            here = f"{place}.columns.{column}"
+            yield from self._value(value, batch.table, column, own, parent, here)
+            for by, inner in _choosers(value, here):
+                yield from self._cases(by, made, by.by, batch, inner)
+            made[column] = possible(value)
+        for column, values in made.items():
+            self.possible[batch.table, column] = either(self.possible.get((batch.table, column), frozenset()), values)
         self.columns[batch.table] = tuple(dict.fromkeys((*self.columns.get(batch.table, ()), *batch.columns, *known)))
+
+    def _cases(self, by: By | CountBy, made: dict[str, Possible], name: str, batch: TableRows, place: str) -> Iterator[SpecIssue]:
+        """Yield each case that never comes to pass, and each value of this row that has no case. Columns with open values have neither."""
+        values = [value.strip() for case in by.cases for value in case.split("|")]
+        for value in sorted({value for value in values if values.count(value) > 1}):
+            yield SpecIssue(FILE, f"{place}.cases", f"{value!r} stands in two cases", "keep one of them")
+        is_own = not name.startswith("parent.")
+        known = made.get(name) if is_own else self.possible.get((batch.per or "", name.removeprefix("parent.")))
+        if known is None:
+            return
+        for value in by_value(by.cases):
+            if value not in known and value != "else" and (is_own or value != "None"):
+                yield SpecIssue(FILE, f"{place}.cases", f"{name} is never {value!r}", suggest(value, known))
+        lacking = sorted(known - set(values)) if is_own and "else" not in values else []
+        if lacking:
+            yield SpecIssue(FILE, f"{place}.cases", f"{name} may be {', '.join(map(repr, lacking))}, which has no case", "add the case, or else")
 
     def _plant(self, plant: Plant, place: str) -> Iterator[SpecIssue]:
         table = plant.copy_ or plant.change
@@ -120,6 +148,16 @@ class _Recipe:
         else:
             others = {"parent": site.parent, "row": site.own}
             RowExpression(ref.where, self.schema, self.columns[ref.ref], others, place=place, aliases=(ref.ref,))
+
+
+def _choosers(value: Value, place: str) -> Iterator[tuple[By, str]]:
+    """Yield each choice by a column, with its place."""
+    if isinstance(value, By):
+        yield value, place
+        for case, inner in value.cases.items():
+            yield from _choosers(inner, f"{place}.cases.{case}")
+    elif isinstance(value, Maybe):
+        yield from _choosers(value.otherwise, f"{place}.otherwise")
 
 
 def _leaves(value: Value, place: str) -> Iterator[tuple[Value, str]]:

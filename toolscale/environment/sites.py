@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import SchemaSpec, WorldSpec, population
@@ -14,6 +14,12 @@ from toolscale.records import SchemaSpec, WorldSpec, population
 Row = dict[str, Any]
 Maker = Callable[[Row, Row], Any]
 """(the row so far, the parent row) -> a value."""
+Case = TypeVar("Case")
+
+
+def by_value(cases: Mapping[str, Case]) -> dict[str, Case]:
+    """Return the cases by single value: `a | b` stands for both."""
+    return {value.strip(): inner for case, inner in cases.items() for value in case.split("|")}
 
 
 @dataclass

@@ -6,6 +6,7 @@ import math
 import random
 import re
 import sqlite3
+import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from functools import lru_cache
@@ -16,10 +17,12 @@ from faker import Factory
 
 from toolscale.environment.expressions import RowExpression
 from toolscale.environment.picks import RowPicker
-from toolscale.environment.sites import Maker, Row, Site
+from toolscale.environment.rows import is_date
+from toolscale.environment.sites import Maker, Row, Site, by_value
 from toolscale.records import population
 
-_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?)\}")
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?(?:\|[a-z_]*)?)\}")
+_TRIES = 100
 _CLOCKED = re.compile(
     r"date|time|year|month|day|century|am_pm|iso8601|past_|future_|profile|credit_card_full|expire|random_|py|json|xml|csv|binary|uuid|image|zip$"
 )
@@ -71,10 +74,17 @@ def _fake(value: population.Faker, site: Site) -> Maker:
     except Exception as error:  # third-party code with the author's arguments: whatever it says is the author's issue
         raise site.wrong(f"faker {value.faker}({value.args}) fails: {error}", "correct args") from error
 
+    other = site.reader(value.unlike) if value.unlike else None
+
     def make(row: Row, parent: Row) -> Any:
-        generator.random = rng
-        made = provider(**value.args)
-        return made if isinstance(made, str | int) else str(made)
+        taken = other(row, parent) if other else None
+        for _ in range(_TRIES):
+            generator.random = rng
+            made = provider(**value.args)
+            made = made if isinstance(made, str | int) else str(made)
+            if made != taken:
+                return made
+        raise site.wrong(f"{site.table}: faker {value.faker} gives nothing but {taken!r}, which {value.unlike} holds", "use another provider")
 
     return make
 
@@ -150,7 +160,33 @@ def _cents(value: population.CentsRange, site: Site) -> Maker:
 def _date(value: population.DateRange, site: Site) -> Maker:
     low, high, rng, today = *value.date, site.rng, date.fromisoformat(site.shop.world.today)
     _bounds(low, high, site)
-    return lambda row, parent: (today + timedelta(days=rng.randint(low, high))).isoformat()
+    start, after, before = (_day(name, site) for name in (value.from_, value.after, value.before))
+
+    def make(row: Row, parent: Row) -> str:
+        origin = start(row, parent) if start else today
+        first, last = origin + timedelta(days=low), origin + timedelta(days=high)
+        first = max(first, after(row, parent)) if after else first
+        last = min(last, before(row, parent)) if before else last
+        if first > last:
+            raise site.wrong(f"{site.table}: no day lies between {first} and {last}", "widen the offsets, or choose another after or before")
+        return (first + timedelta(days=rng.randint(0, (last - first).days))).isoformat()
+
+    return make
+
+
+def _day(name: str | None, site: Site) -> Callable[[Row, Row], date] | None:
+    """Return the function that reads a date of an earlier column, or None if no column is named."""
+    if name is None:
+        return None
+    read = site.reader(name)
+
+    def day(row: Row, parent: Row) -> date:
+        found = read(row, parent)
+        if not isinstance(found, str) or not is_date(found):
+            raise site.wrong(f"{site.table}: {name} is {found!r}, not a date YYYY-MM-DD", "name a column that always holds a date")
+        return date.fromisoformat(found)
+
+    return day
 
 
 def _datetime(value: population.DatetimeRange, site: Site) -> Maker:
@@ -204,17 +240,39 @@ def _expr(value: population.Expr, site: Site) -> Maker:
 
 def _text(value: population.Template, site: Site) -> Maker:
     parts = _PLACEHOLDER.split(value.text)
-    readers: list[str | Maker] = [site.reader(part) if position % 2 else part for position, part in enumerate(parts)]
-    return lambda row, parent: "".join(part if isinstance(part, str) else _written(part(row, parent)) for part in readers)
+    readers: list[str | Maker] = [_written(part, site) if position % 2 else part for position, part in enumerate(parts)]
+    return lambda row, parent: "".join(part if isinstance(part, str) else part(row, parent) for part in readers)
 
 
-def _written(value: Any) -> str:
-    return "" if value is None else str(value)
+def _written(part: str, site: Site) -> Maker:
+    """Return the function that writes one `{column}` or `{column|manner}` of a text."""
+    name, _, manner = part.partition("|")
+    read, write = site.reader(name), _MANNERS.get(manner)
+    if write is None:
+        raise site.wrong(f"{{{part}}}: a text is not written as {manner!r}", f"use one of {', '.join(filter(None, _MANNERS))}")
+
+    def make(row: Row, parent: Row) -> str:
+        found = read(row, parent)
+        return "" if found is None else write(str(found))
+
+    return make
+
+
+def _handle(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return ".".join(filter(None, (re.sub(r"[^a-z0-9]", "", word) for word in plain.split())))
+
+
+def _initial(text: str) -> str:
+    return _handle(text)[:1]
+
+
+_MANNERS: Mapping[str, Callable[[str], str]] = {"": str, "handle": _handle, "initial": _initial}
 
 
 def _by(value: population.By, site: Site) -> Maker:
     read = site.reader(value.by)
-    makers = {case: maker(inner, site.inner(f"cases.{case}")) for case, inner in value.cases.items()}
+    makers = by_value({case: maker(inner, site.inner(f"cases.{case}")) for case, inner in value.cases.items()})
 
     def make(row: Row, parent: Row) -> Any:
         found = read(row, parent)
@@ -241,7 +299,7 @@ def _other(value: population.Other, site: Site) -> Maker:
     rng = site.rng
 
     def make(row: Row, parent: Row) -> Any:
-        for _ in range(100):
+        for _ in range(_TRIES):
             made = rows[rng.randrange(len(rows))][value.other]
             if made != parent.get(value.other):
                 return made

@@ -89,7 +89,7 @@ _AFTER = re.compile(
     r"|(?:is|was|are|were|seems|looks|sounds|would\s+be)\s+(?:\w+ly\s+)?(?:wrong|incorrect|false|off|a\s+mistake|an?\s+error|outdated|a\s+guess"
     r"|an\s+estimate|"
     r"my\s+(?:best\s+)?guess|a\s+typo|only\s+an\s+estimate|out\s+of\s+date)\b"
-    r"|(?:more|extra|off|over|under|less|fewer|cheaper|higher|lower|greater|smaller|bigger|short|too)\b(?!\s+to\b|\s+the\s+(?:weekend|phone))"
+    r"|(?:more|extra|off|over(?!\s+(?:from|to)\b)|under|less|fewer|cheaper|higher|lower|greater|smaller|bigger|short|too)\b(?!\s+to\b|\s+the\s+(?:weekend|phone))"
     r"|(?:could|might|may|would)\s+(?:\w+ly\s+|also\s+)?be\b(?!\s+(?:over|above|beyond|more))"
     r"|plus\b|and\s+(?:change|a\s+half|some|counting)\b|[-–]?\s?something\b|[-–]\s?\$?\d|\+|[x×*]\s*\d|times\s+(?:\d|the\b|that\b|as\b)|(?:to"
     r"|through)\s+\$?\d"
@@ -97,7 +97,7 @@ _AFTER = re.compile(
     r"|(?:is|was)\s+(?:outdated|wrong|not\s+what))\b"
     r"|for\s+(?:others|everyone|non-?members|members|new|other|someone|somebody|people)\b|before\s+tax|excluding|not\s+(?:counting|including)"
     r"|you\s+(?:mentioned|quoted|said|saw)\b|what\s+you'd"
-    r"|(?:range|ballpark|mark|area)\b|ago\b|out\s+of\b|until\s+(?:yesterday|recently|last)\b|at\s+first\b)"
+    r"|(?:range|ballpark|mark|area)\b|ago\b|out\s+of\s+(?:\$?\d|a\s|all\b|possible)|until\s+(?:yesterday|recently|last)\b|at\s+first\b)"
 )
 _AFTER_ANYWHERE = re.compile(
     r"\b(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|on\s+condition|more\s+or\s+less|i\s+(?:think|guess|believe|suppose"
@@ -147,17 +147,42 @@ _SENTENCE_CUES = re.compile(
 )
 
 
-def is_claimed(answer: Answer, start: int, end: int, ranged: bool = True) -> bool:
+_WAS_TO_BE = re.compile(
+    r"\b(?:would|should|was\s+(?:going\s+|due\s+|set\s+)?to)\s+(?:\w+ly\s+|next\s+)*(?:have\s+)?(?:been\s+)?"
+    r"(?:run|gone|go|left|leave|paid|pay|arriv\w*|reach|come|fallen|fall|sent|follow\w*)\b[^,;]*$"
+)
+"""Of a day: what was planned for it, or is expected on it, is said of it all the same."""
+
+
+_USED_TO_BE = re.compile(
+    r"\bwould\s+(?:be|cost|come\s+to|have\s+been)\b|\bused\s+to\s+(?:be|stand|have|pay)\b"
+    r"|\b(?:(?:up|down)\s+)?from\s+(?:an?\s+|the\s+)?$"
+)
+_TO_WHICH = re.compile(r"[^\w\s]?\d[\d.,]*\s+to\s*$")
+_LESS_OF = re.compile(r"\s*(?:of|from)\b")
+_SHORT_BY = re.compile(r"\b(?:short|missing)\s+(?:by|of)\s+(?:exactly\s+)?$")
+
+
+def is_claimed(answer: Answer, start: int, end: int, kind: str = "money", past: bool = False) -> bool:
     """Whether the value from `start` to `end` is claimed by its clause, the clauses around it and its sentence.
 
-    `ranged`: `from $5`, `5 to $6` make it the end of a range.
+    An amount or number is the end of a range in `from $5` and `5 to $6`, unless something was moved from one to the other. `past`: it is a value that
+    something had, so that `it used to be $5` claims it.
     """
     clauses, lower = answer.clauses, answer.lower
     index = answer.clause_at(start)
     here = clauses[index]
     if index and _ALL_BUT.search(lower, max(0, here.start - 16), here.start):
         return False
-    if not (_claimed_after(lower[end : here.end]) and _claimed_before(lower[here.start : start], ranged) and answer.is_firm(here)):
+    before = lower[here.start : start]
+    if past:
+        before = _USED_TO_BE.sub(" ", before)
+    if kind == "money" and _SHORT_BY.search(before) and not _LESS_OF.match(lower, end, here.end):
+        before = _SHORT_BY.sub("lacks ", before)
+    if kind == "date":
+        before = _WAS_TO_BE.sub(" on ", before)
+    moved = _MOVED.search(lower, here.whole[0], start) is not None
+    if not (_claimed_after(lower[end : here.end]) and _claimed_before(before, kind in ("money", "number"), moved) and answer.is_firm(here)):
         return False
     return _is_left_standing(answer, index, end) and not _is_led_away(answer, index, start)
 
@@ -187,12 +212,14 @@ def _is_led_away(answer: Answer, index: int, start: int) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _claimed_before(before: str, ranged: bool) -> bool:
+def _claimed_before(before: str, ranged: bool, moved: bool) -> bool:
     """Whether the words of a clause before a value leave it claimed."""
     if not _BEFORE_CUES.search(before):
         return True
-    if ranged and (_FROM.search(before) or (_RANGE.search(before) and not _MOVED.search(before))):
+    if ranged and (_FROM.search(before) or (_RANGE.search(before) and not moved)):
         return False
+    if moved:
+        before = _TO_WHICH.sub(" to ", before)
     if _BEFORE.search(before) or _ORDERED.match(before) or _ATTRIBUTED.match(before) or _SENTENCE_DOUBT.search(before):
         return False
     reset = _RESET.match(before)

@@ -16,6 +16,13 @@ from toolscale.language.names import is_piece
 from toolscale.language.tables import cell_at, dividers, numbers_rows
 
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
+_POLITE_IF = re.compile(
+    r"\bif\s+(?:i\s+may(?:\s+(?:say|add|repeat|mention|put)(?:\s+(?:so|it|this|that))?(?:\s+(?:so|here|again))?)?"
+    r"|you(?:'ll|\s+will|'d|\s+would)?\s+(?:allow|permit|forgive|excuse|pardon|be\s+so\s+(?:kind|good))(?:\s+me)?(?:\s+to\s+\w+)?(?:\s+(?:it|this|that))?"
+    r"|you(?:\s+would|'d)?\s+(?:like|wish|want)\s+to\s+(?:know|note)(?:\s+it)?|you\s+don't\s+mind)\b",
+    re.IGNORECASE,
+)
+"""A condition in form only: it makes nothing doubtful, and is taken out."""
 _MASKED_CARD = re.compile(r"[*•·]{3,}\s?(?=\d{4})")
 _MARKS = re.compile(r"[<*_`\\•·]")
 _STOP = re.compile(r"(?<=[A-Za-z\d])[.!?](?=\s+[A-Z])")
@@ -35,10 +42,13 @@ _UNSURE = re.compile(
     r"i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
+_SHORTENED = (" account", " loan", " bill", " card", " order")
+"""People leave these out: `your savings`, `from checking`."""
 _UNLIKE = re.compile(
     r"\b(?:not|unlike|instead\s+of|rather\s+than|other\s+than|except(?:\s+for)?)\s+(?:(?:in|from|for|to|on|of)\s+)?(?:(?:your|the|my)\s+)?$"
 )
 _WHICH = re.compile(r"(?:\s+\w+)?,?\s+(?:which|whose|where|who|that)\b")
+_POINTS_BACK = re.compile(r"\b(?:there|it|its|here)\b")
 _RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
 _PASSED = re.compile(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|the)\s+)?$")
 _SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
@@ -80,6 +90,7 @@ class Answer:
 def read_answer(answer: str, today: str) -> Answer:
     """Take off markup, find the values, and cut the text into clauses."""
     text = _MARKUP.sub("", _MASKED_CARD.sub("ending in ", answer)) if _MARKS.search(answer) else answer
+    text = _POLITE_IF.sub(lambda found: " " * len(found[0]), text) if "if" in text.lower() else text
     lower = lower_keeping_length(text)
     found = take_back(lower, _mentions(text, today))
     lines = dividers(lower)
@@ -152,7 +163,11 @@ class Scope:
     labels: frozenset[str]
     near: bool
     loose: bool
+    headed: bool = False
+    """Taken over from a heading."""
 
+
+_HEADING_WORDS = 6
 
 NOWHERE = Scope(frozenset(), False, False)
 
@@ -160,10 +175,12 @@ NOWHERE = Scope(frozenset(), False, False)
 class Labels:
     """Where the labels of facts stand in an answer, longest first, so that "joint savings" is no "savings"."""
 
-    def __init__(self, answer: Answer, labels: tuple[str, ...]):
+    def __init__(self, answer: Answer, labels: tuple[str, ...], nouns: frozenset[str] = frozenset()):
+        """`nouns`: labels that are common nouns (`bill`), which go with a name before them (`two Kestrel Alarm bills`)."""
         self.answer = answer
-        pattern = _label_pattern(labels)
-        self.spans = list(_label_spans(answer, pattern)) if pattern else []
+        short = {label.rsplit(" ", 1)[0]: label for label in labels if label.endswith(_SHORTENED) and label.rsplit(" ", 1)[0] not in labels}
+        pattern = _label_pattern((*labels, *short))
+        self.spans = [(start, end, short.get(label, label)) for start, end, label in _label_spans(answer, pattern, nouns)] if pattern else []
         self._by_clause: dict[int, list[tuple[int, str]]] = {}
         for start, _, label in self.spans:
             self._by_clause.setdefault(answer.clause_at(start), []).append((start, label))
@@ -220,7 +237,7 @@ class Labels:
                 labels = own[-1:] if _RELATIVE.match(lower, this.start) else own
                 named = frozenset(label for _, label in labels)
                 return Scope(named, True, len(named) > 1)
-        for after in range(index + 1, len(clauses)):
+        for after in range(index + 1, len(clauses) if not _POINTS_BACK.search(lower, this.start, this.end) else 0):
             if clauses[after].sentence != sentence:
                 break
             if after in self._by_clause:
@@ -229,7 +246,15 @@ class Labels:
         if last is None:
             return NOWHERE
         named = frozenset(label for at, own in self._by_clause.items() if clauses[at].sentence == clauses[last].sentence for _, label in own)
-        return Scope(named, False, len(named) > 1)
+        return Scope(named, False, len(named) > 1, self._heads(last, this.start))
+
+    def _heads(self, index: int, position: int) -> bool:
+        """Whether a sentence is a heading, or leads in a line, above a position: a few words at the beginning of a line."""
+        begin, end = self.answer.clauses[index].whole
+        lower = self.answer.lower
+        if lower[:begin].rstrip(" #*->").rpartition("\n")[2].strip() and begin:
+            return False
+        return len(lower[begin:end].split()) <= _HEADING_WORDS and "\n\n" not in lower[end:position].strip("\n")
 
     def _paired(self, position: int, sentence: int, values: list[int]) -> str | None:
         """Pair `A and B hold $5 and $10` in order; a list of labels beside a list of values of another length names none of them."""
@@ -243,7 +268,7 @@ class Labels:
         return labels[here.index(position)][1] if len(here) == len(labels) and position in here else "\n"
 
 
-def _label_spans(answer: Answer, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
+def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]) -> Iterator[tuple[int, int, str]]:
     """Yield where labels stand.
 
     One that is told from another (`not your joint account`) stands nowhere; two in a row (`joint savings`) and a piece of a longer name are the
@@ -257,11 +282,11 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str]) -> Iterator[tuple[int
         if _UNLIKE.search(answer.lower, max(0, start - 24), start) and not _WHICH.match(answer.lower, end):
             continue
         if last and not answer.lower[last[1] : start].strip(" "):
-            last = last[0], end, answer.lower[last[0] : end]
+            last = last[0], end, last[2] if found["label"] in nouns else answer.lower[last[0] : end]
             continue
         if last:
             yield last
-        label = " ".join(found[0].split())
+        label = " ".join(found["label"].split())
         last = start, end, f"{label}\n" if is_piece(answer.text, start, end) else label
     if last:
         yield last
@@ -287,7 +312,7 @@ def _nearest(own: list[tuple[int, str]], position: int) -> str:
 @lru_cache(maxsize=16384)
 def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str] | None:
     texts = [r"\s+".join(map(re.escape, label.split())) for label in sorted(set(labels), key=lambda label: (-len(label), label)) if label]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(texts)})(?!\w)") if texts else None
+    return re.compile(rf"(?<!\w)(?P<label>{'|'.join(texts)})(?:e?s)?(?!\w)") if texts else None
 
 
 @lru_cache(maxsize=16384)

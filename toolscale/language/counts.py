@@ -73,3 +73,19 @@ def without_parts(lower: str, rivals: Sequence[Mention], numbers: Sequence[Menti
     if named and len(rest) > 1 and total in counts and not {noun[1] for noun in nouns if noun} <= told:
         return []
     return rest
+
+
+def of_the_same(lower: str, rivals: Sequence[Mention], numbers: Sequence[Mention], counts: set[Any]) -> list[Mention]:
+    """Keep the rivals that count what a fact counts: the same noun follows both (`3 bills`, `4 overdue bills`)."""
+    told = {noun for m in numbers if m.readings & counts for noun in _nouns(lower, m.end)}
+    return [m for m in rivals if _nouns(lower, m.end) & told and not _SOME_OF.search(lower, max(0, m.start - 24), m.start)]
+
+
+def _nouns(lower: str, end: int) -> set[str]:
+    """Return the words after a number up to where its phrase ends, without a plural's s."""
+    phrase = _PHRASE.match(lower, end)
+    return {word.removesuffix("s") for word in phrase[0].split() if word not in _NO_NOUN} if phrase else set()
+
+
+_SOME_OF = re.compile(r"\b(?:others?|these|those|remaining|further|additional|of\s(?:the|your|those|these|all)|only)\s+(?:\w+\s+)?$")
+_PHRASE = re.compile(r"(?:\s+(?!(?:in|and|or|of|for|on|at|to|is|are|was|were|that|which|with|from|by|as|so|but)\b)[a-z-]+){1,3}")

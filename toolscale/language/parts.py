@@ -6,20 +6,35 @@ import re
 from functools import lru_cache
 
 from toolscale.language.clauses import Answer, Labels
-from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, leading_polarity
+from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, is_meant, leading_polarity
 
 _ELLIPTIC = re.compile(r"\W*(?:then\s|also\s|just\s|now\s|already\s|even\s|later\s)*\w+(?:ed|id|nt|t|ne|oze|ozen|ade|ook|de)\s(?!to\b)")
 _OF_THE_SAME = re.compile(r"\b(?:it|that|this|them|so|which|done|whom?|through|the\s(?:transfer|payment|money|amount|request|rest|same))\b")
 _ARRIVED = re.compile(r"\b(?:received|gets|got|on\s(?:its|the|their|his|her)\sway|has\s(?:the|that|it)\b|(?:was|were)\sable\sto)")
 _TERSE = re.compile(rf"(?:^|:)\W*(?:\w+ly\s)?{PARTICIPLE}|\b{PARTICIPLE}\W*$")
+_DEED = re.compile(rf"\b{PARTICIPLE}")
 _NOT = re.compile(r"\b(?:not|never|no|nothing|without|cannot|until|once|unless|if|when)\b|n't\b")
 
 
-def part_finding(answer: Answer, labels: Labels, label: str, done: bool) -> str | None:
+_PRIVATE = re.compile(
+    r"(?:\b(?:can(?:not|'t|\snot)|may\snot|not\s(?:able|allowed|permitted|free|possible)|unable|won't|must\snot|couldn't|haven't|don't)\b|\bonly\b"
+    r"|\bdeclin|\bno\b).*\b(?:anybody|anyone|some(?:body|one)|others?|another|else|people|person|third\spart\w+|own|private|confidential|private)"
+    r"|\b(?:private|confidential|privacy)\b"
+)
+_UNCHANGED = re.compile(
+    r"\b(?:keeps?|stays?|remains?|left|leave|unchanged|as\s(?:it|they)\s(?:is|are|was|were)|untouched|nothing|none|not|no|never|without|cannot|unable"
+    r"|too\s(?:much|many|high|large|big|late|old|early|soon|low|far)|most\s(?:that\s\w+\s)?(?:possible|allowed)|(?:highest|latest)\s(?:\w+\s)?possible"
+    r"|has\sto\swait|have\sto\swait|exceed\w*|refus\w*|declin\w*|fell\s(?:away|short)|falls?\sshort|didn't|short\sof|below|less\sthan)\b|n't\b"
+)
+
+
+def part_finding(answer: Answer, labels: Labels, label: str, done: bool, private: bool = False) -> str | None:
     """Return None if the part of the label is said to be (not) done, else what is wrong.
 
     Some clause must say so, of the label or of nothing that has one; no clause of the label may say the opposite, plainly or in passing. A clause
-    without a label that goes on about `it` belongs to the label before it in the sentence. What is said of other things does not matter.
+    without a label that goes on about `it` belongs to the label before it in the sentence. What is said of other things does not matter. That
+    something is done may be said by its deed alone (`canceled`); that it is not, by what stays as it is or is too much. `private`: it was refused
+    because it is somebody else's affair, which may be all that is said.
     """
     said = opposite = False
     current: frozenset[str] = frozenset()
@@ -40,6 +55,10 @@ def part_finding(answer: Answer, labels: Labels, label: str, done: bool) -> str 
             opposite |= verdict is (not done) or (not done and verdict is None and answer.is_firm(clause) and _in_passing(text))
         if verdict is done and (label in about or not about) and answer.is_firm(clause):
             said = True
+        elif verdict is None and (label in (about or current) or not (about or current)):
+            said |= is_meant(text) and ((_DEED.search(text) is not None and not _NOT.search(text)) if done else _UNCHANGED.search(text) is not None)
+        if private and not done:
+            said |= _PRIVATE.search(lower[slice(*clause.whole)]) is not None
     wanted = "yes or done" if done else "no or not done"
     if opposite:
         return f"says of {label} the opposite of {wanted}"

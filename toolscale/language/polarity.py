@@ -188,15 +188,16 @@ def clause_polarity(clause: str) -> bool | None:
         return False
     claimed = _CONDITION.sub("", clause)
     if any(cue in clause for cue in _NO_CUES) and (_NO.search(claimed) or _THAT_NOT.search(clause)):
-        return None if _NO_REFUSAL.search(clause) or not _is_meant(clause) else False
-    return True if _YES.search(claimed) and not _NO_ACT.search(claimed) and _is_meant(clause) else None
+        return None if _NO_REFUSAL.search(clause) or not is_meant(clause) else False
+    return True if _YES.search(claimed) and not _NO_ACT.search(claimed) and is_meant(clause) else None
 
 
 def hints_done(clause: str) -> bool:
     """Whether one clause says in the passive voice that something is done: `your card is now frozen`."""
     claimed = _CONDITION.sub("", clause)
-    return _WEAK_YES.search(claimed) is not None and not _NO_ACT.search(claimed) and _is_meant(clause)
+    return _WEAK_YES.search(claimed) is not None and not _NO_ACT.search(claimed) and is_meant(clause)
 
 
-def _is_meant(clause: str) -> bool:
+def is_meant(clause: str) -> bool:
+    """Whether what a clause says is meant: not doubted, nearly so, or another's words."""
     return not (_NOT_MEANT.search(clause) or _ATTRIBUTED.match(clause))

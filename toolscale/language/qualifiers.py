@@ -37,9 +37,10 @@ _WEAK = frozenset((
 _AFTER = re.compile(
     r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
     r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b"
-    r"|(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|less\b|short\b|shy\b|(?<![,(]\s)(?:above|below)\b|too\s+(?:much|little|many"
+    r"|(?<![,(])(?<![,(]\s)(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|less\b|short\b|shy\b|(?<![,(]\s)(?:above|below)\b|too\s+(?:much|little|many"
     r"|few)\b|(?<![,(]\s)at\s+(?:the\s+)?(?:earliest|latest|most|least|very\s+\w+)\b|max(?:imum)?\b|tops\b|min(?:imum)?\b))"
 )
+_SUM = re.compile(r"\b(?:add(?:s|ed|ing)?|sum(?:s|med)?|total(?:s|l?ed)?)\s+(?:\w+\s+)?up\s+to\s*$")
 _TRIMMED = "(*\"'“[,"
 
 
@@ -62,7 +63,7 @@ def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
     if last == "the" and before in _LOOSE:
         return _LOOSE[before]
     if two := _TWO_WORDS.get((before, last)):
-        return two
+        return None if (before, last) == ("up", "to") and _SUM.search(lower, max(0, start - 32), start) else two
     if last in _DENIALS or (last in _WEAK and before in _DENIALS):
         return "denied"
     return "denied" if _is_not(words) else None

@@ -18,7 +18,8 @@ from toolscale.records.rollout import (
 )  # fmt: skip
 from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
 from toolscale.records.task import (
-    QUIET, Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Provenance, RowChange, Scenario, Task, ToolCall, ToolResult, is_evolved,
+    QUIET, Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Provenance, RowChange, Scenario, Solution, Task, ToolCall, ToolResult,
+    is_evolved,
 )  # fmt: skip
 from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
 from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, Verdict
@@ -31,6 +32,6 @@ __all__ = [
     "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
     "PopulationSpec", "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
     "RegradedTasks", "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script",
-    "Slot", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult",
-    "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
+    "Slot", "Solution", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall",
+    "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -115,6 +115,8 @@ class LanguageSpec(Record):
     """Tables of which two matters of one request may be about the same row: accounts, not bills."""
     acts: dict[str, str] = Field(default_factory=dict)
     """Tool -> how a person asks for a call of it: an imperative clause over `{parameter}`."""
+    deeds: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Tool -> base forms of more verbs with which people report a call of it: *wire*. Its own first word and those of `acts` count too."""
     enum_cues: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Enum value -> words of which one must stand in the request that uses it."""
     openings: tuple[str, ...]

@@ -30,6 +30,8 @@ class Faker(Record):
 
     faker: str
     args: dict[str, Any] = Field(default_factory=dict)
+    unlike: str | None = None
+    """Never what this earlier column of the row holds, or `parent.COLUMN`: a brother has another given name than the client."""
 
 
 class Choice(Record):
@@ -54,9 +56,18 @@ class CentsRange(Record):
 
 
 class DateRange(Record):
-    """A date between the two offsets, in days from the environment's clock (negative: in the past)."""
+    """A date between the two offsets, in days from the environment's clock (negative: in the past).
+
+    `from`, `after` and `before` name an earlier column of this row, or `parent.COLUMN`, that holds a date.
+    """
 
     date: tuple[int, int]
+    from_: str | None = Field(default=None, alias="from")
+    """Count the offsets from this date instead of the clock."""
+    after: str | None = None
+    """Never earlier than this date."""
+    before: str | None = None
+    """Never later than this date."""
 
 
 class DatetimeRange(Record):
@@ -90,19 +101,28 @@ class Digits(Record):
 
 
 class Expr(Record):
-    """An SQL expression (of the tools' subset) over earlier columns of this row; `parent.COLUMN` and `:now`, `:today` may be used."""
+    """An SQL expression (of the tools' subset) over earlier columns of this row; `parent.COLUMN` and `:now`, `:today` may be used.
+
+    Inside a SELECT, which reads the tables made so far, a column of this row is written `:column`.
+    """
 
     expr: str
 
 
 class Template(Record):
-    """Text with `{column}` of earlier columns of this row."""
+    """Text with `{column}` of earlier columns of this row, or `parent.COLUMN`.
+
+    `{column|handle}` writes it as in an e-mail address (`Ann O'Neil` is `ann.oneil`), `{column|initial}` its first letter in lower case.
+    """
 
     text: str
 
 
 class By(Record):
-    """A value chosen by an earlier column of this row, or by `parent.COLUMN`; the case `else` takes the rest."""
+    """A value chosen by an earlier column of this row, or by `parent.COLUMN`; `mother | sister` is a case for both, `else` takes the rest.
+
+    So a given name follows a gender: `{by: _gender, cases: {female: {faker: first_name_female}, male: {faker: first_name_male}}}`.
+    """
 
     by: str
     cases: dict[str, Value]
@@ -158,7 +178,7 @@ Count = int | tuple[int, int]
 
 
 class CountBy(Record):
-    """A number of rows chosen by a column of the parent row; the case `else` takes the rest."""
+    """A number of rows chosen by a column of the parent row; `car | boat` is a case for both, `else` takes the rest."""
 
     by: str
     cases: dict[str, Count]

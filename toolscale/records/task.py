@@ -18,6 +18,14 @@ class ToolCall(Record):
     arguments: dict[str, Any] = Field(default_factory=dict)
 
 
+class Solution(Record):
+    """A finished attempt at a task: the calls in the order in which they were made, failed ones included, and the final message."""
+
+    task: str
+    calls: tuple[ToolCall, ...] = ()
+    answer: str
+
+
 class ToolResult(Record):
     """What the agent gets back: a value, or an error that it can act on."""
 

@@ -25,11 +25,11 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
 _FORMATS: dict[str, ColumnType] = {"date": "date", "date-time": "datetime"}
 
 
-def check_name(name: str, what: str, report: Report, place: str) -> None:
-    """Report a name that cannot be written in SQL here."""
+def check_name(name: str, what: str, report: Report, place: str, reserved: frozenset[str] = RESERVED) -> None:
+    """Report a name that cannot be written in SQL here. A return is never written in SQL: for it nothing is reserved."""
     if not IDENTIFIER.match(name) or "__" in name:
         report.add(f"{name!r} cannot name a {what}", "use small letters, digits and single underscores", place=place)
-    elif name in RESERVED:
+    elif name in reserved:
         report.add(f"{name!r} cannot name a {what}: it has a meaning of its own", "choose another name", place=place)
 
 

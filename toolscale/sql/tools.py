@@ -206,7 +206,7 @@ class _ToolCompiler:
             self.report.add("the tool returns nothing", "return at least what it changed", place=f"{self.tool.name}.returns")
         for name, part in self.tool.returns.items():
             place = f"{self.tool.name}.returns.{name}"
-            check_name(name, "return", self.report, place)
+            check_name(name, "return", self.report, place, reserved=frozenset())
             if sum(getattr(part, mode) is not None for mode in ("value", "row", "rows")) != 1:
                 self.report.add("a return has exactly one of value, row and rows", "keep one", place=place)
                 continue

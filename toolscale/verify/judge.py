@@ -28,6 +28,7 @@ from toolscale.verify.outdated import outdated
 from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.referents import Scene, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
+from toolscale.verify.shown import deeds_of, shown_by, vocabulary_of
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject, allowed_values, golden_answer, observed_values
 from toolscale.verify.trajectories import Trajectory
@@ -56,6 +57,7 @@ class Judge:
         self.states = states(self.world)
         self._laws = Laws(environment, self.catalogue.rules)
         self._mutants = MutantMaker(environment, rows)
+        self.vocabulary = vocabulary_of(environment, rows)
         self._ambiguity = Ambiguity(environment, self.reader)
         self._audit_share = audit_share
         self._auditor: World | None = None
@@ -131,12 +133,15 @@ class Judge:
         allowed = allowed_values(self.environment, recording, candidate.request, today)
         if not all(recording.branches):
             allowed |= self._values_asked_about(plan, candidate)
+        calls = [recorded.call for recorded in recording.calls]
+        shown = shown_by(self.environment, calls, self.vocabulary)
         subject = Subject(
             self.environment, plan, candidate, inputs, recording, self.states,
             net=net,
             touched=touched,
             golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
-            observed=observed_values(self.environment, recording), allowed=allowed,
+            observed=observed_values(self.environment, recording), allowed=allowed, vocabulary=self.vocabulary,
+            shown=shown, deeds=deeds_of(self.environment, plan, recording, calls, shown),
         )  # fmt: skip
         subject.accepted.add(subject.golden.changes)
         self._accept_interchangeable(subject)

@@ -14,7 +14,7 @@ from typing import Any
 
 from toolscale.environment import World
 from toolscale.errors import SandboxError
-from toolscale.records import ToolCall
+from toolscale.records import GoldenCall, ToolCall
 from toolscale.sandbox import Key, NetChanges, Row
 from toolscale.sql.compiled import CompiledTool
 
@@ -158,6 +158,12 @@ class EndStates:
         errors = iter(self._follow(listed.numbers)[1])
         made = tuple([error or next(errors) for error in listed.refused])
         return EndState(state.end.changes, made, state.end.touched, state.end.standing)
+
+    def made(self, calls: Sequence[ToolCall]) -> list[GoldenCall]:
+        """Return the calls that succeed, look-ups included, each with what it gives, made in order from a fresh reset."""
+        self.world.reset()
+        results = [(call, self.world.call(call.name, call.arguments)) for call in calls]
+        return [GoldenCall.model_construct(name=call.name, arguments=call.arguments, result=result.value) for call, result in results if result.ok]
 
     def changed_by_call(self, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
         """Return, for each call made in order, the keys of the rows that it changed."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.language import mentions, state_facts
 from toolscale.language import grade_answer as grade_text
+from toolscale.language.deeds import Deeds
+from toolscale.language.shown import Shown
 from toolscale.records import Candidate, Fact, ToolCall
 from toolscale.sandbox import Key, NetChanges
 from toolscale.sql import CompiledReturn
@@ -40,6 +42,11 @@ class Subject:
     answer: str
     observed: Mapping[str, frozenset[Any]]
     allowed: frozenset[Any]
+    shown: Shown
+    """What the golden calls showed."""
+    deeds: Deeds
+    """What they did."""
+    vocabulary: Mapping[str, frozenset[str]]
     _texts: dict[str, str | None] = field(default_factory=dict)
 
     @cached_property
@@ -65,9 +72,16 @@ class Subject:
     def text_finding(self, answer: str) -> str | None:
         """What is wrong with a final message; None if it states every fact."""
         if answer not in self._texts:
-            budget = 1 if self.writes else 0
-            self._texts[answer] = grade_text(answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget)
+            self._texts[answer] = self.finding_of(answer, self.shown, self.deeds)
         return self._texts[answer]
+
+    def finding_of(self, answer: str, shown: Shown, deeds: Deeds) -> str | None:
+        """What is wrong with the final message of a rollout whose calls showed this; None if it states every fact."""
+        budget = 1 if self.writes else 0
+        return grade_text(
+            answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.today, budget=budget, shown=shown,
+            deeds=deeds,
+        )  # fmt: skip
 
     def end_state(self, trajectory: Trajectory) -> EndState:
         """What the calls of a trajectory leave behind; look-ups are made only where the trajectory asks for it."""
@@ -128,10 +142,17 @@ def allowed_values(environment: Environment, recording: Recording, request: str,
     for tense in ("past", "future"):
         for mention in mentions(request, today, tense):
             found |= {(mention.kind, reading) for reading in mention.readings}
+    found |= _said_in_rules(environment.spec.policy_text, today)
     for recorded in recording.writes:
         for value in _scalars([recorded.call.arguments, recorded.call.result]):
             found |= {("money", value), ("number", value)} if isinstance(value, int) else {("date", str(value)[:10]), ("text", value)}
     return frozenset(found)
+
+
+@lru_cache(maxsize=64)
+def _said_in_rules(policy: str, today: str) -> frozenset[Any]:
+    """Return the amounts that the policy names: whoever gives a reason may say them."""
+    return frozenset(("money", reading) for mention in mentions(policy, today) if mention.kind == "money" for reading in mention.readings)
 
 
 def _scalars(value: Any) -> list[Any]:

@@ -1,0 +1,151 @@
+"""The verbs that put tasks before solvers: play, grade."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from toolscale.cli.output import as_json, echo_json
+from toolscale.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolscale.records import Grade, ToolCall
+    from toolscale.session import Playable, Sitting
+
+HELP = 'a call is a line such as: find_client {"full_name": "…"}; "answer" begins the final message, an empty line ends it; "quit" leaves'
+
+
+@click.command()
+@click.argument("dataset", type=click.Path(path_type=Path))
+@click.argument("task_id", metavar="[ID]", required=False)
+@click.option("--list", "list_", is_flag=True, help="Print the ids of all tasks, and nothing else.")
+@click.option("--session", type=click.Path(path_type=Path), help="The folder of the session.  [default: var/play/ID]")
+@click.option("--call", "given", multiple=True, metavar="JSON", help='Make a call: {"name": …, "arguments": {…}}. Several are made in order.')
+@click.option("--calls", type=click.File("r", encoding="utf-8"), metavar="FILE", help="Make the calls of a file, one a line; - is standard input.")
+@click.option("--answer", metavar="TEXT", help="Give the final message: the session is over, and graded.")
+@click.option("--answer-from", type=click.File("r", encoding="utf-8"), metavar="FILE", help="The same from a file; - is standard input.")
+@click.option("--brief", is_flag=True, help="Leave policy and tools out: they are the same for all tasks of a domain.")
+@as_json
+@click.pass_context
+def play(
+    context: click.Context, dataset: Path, task_id: str | None, list_: bool, session: Path | None, given: Sequence[str], calls: TextIO | None,
+    answer: str | None, answer_from: TextIO | None, brief: bool, json_: bool,
+) -> None:  # fmt: skip
+    """Solve the task ID of DATASET (or the first letters of its id) without seeing its solution.
+
+    Shown are the policy, the tools and the request. Calls are made in the task's own world; after them comes one final message to the person who
+    asked, and then, and only then, the grade. On a terminal it asks for calls and the message; otherwise they are options, over as many commands
+    as wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
+
+    \b
+      toolscale play var/datasets/finance 3fa2 --session s1
+      toolscale play var/datasets/finance --session s1 --call '{"name": "list_bills", "arguments": {"client_id": "cl_1154"}}'
+      toolscale play var/datasets/finance --session s1 --answer "Your bill is paid."
+    """
+    from toolscale.session import Playable
+
+    playable = Playable(dataset)
+    try:
+        if list_:
+            return echo_json(playable.ids) if json_ else click.echo("\n".join(playable.ids))
+        folder = session or Path("var/play") / playable.task(_wanted(task_id, dataset)).id
+        wanted = _calls(given, calls)
+        message = answer_from.read() if answer_from is not None else answer
+        grade = _sit(playable, folder, task_id, wanted, message, brief=brief, json_=json_)
+    finally:
+        playable.close()
+    context.exit(0 if grade is None or grade.score else 1)
+
+
+@click.command()
+@click.argument("dataset", type=click.Path(path_type=Path))
+@click.argument("file", type=click.File("r", encoding="utf-8"))
+@as_json
+@click.pass_context
+def grade(context: click.Context, dataset: Path, file: TextIO, json_: bool) -> None:
+    """Grade the recorded solutions in FILE (- is standard input): one JSON object a line with the keys task, calls and answer.
+
+    One grade a line, in the same order; `solution.json` of a session is such a line. What cannot be graded is named, and the rest is graded all the
+    same; then the exit status is 2.
+    """
+    from toolscale.session import BadLine, Playable, grade_solutions
+
+    playable, shown, bad = Playable(dataset), list[dict[str, Any]](), 0
+    try:
+        for found in grade_solutions(playable, file):
+            if isinstance(found, BadLine):
+                bad += 1
+                click.echo(f"toolscale: {file.name}: line {found.line}: {found.problem}", err=True)
+            elif json_:
+                shown.append({"line": found.line, "task": found.solution.task, **found.grade.model_dump(mode="json")})
+            else:
+                click.echo(f"{found.solution.task}  {found.grade.score}  {found.grade.finding}")
+    finally:
+        playable.close()
+    if json_:
+        echo_json(shown)
+    context.exit(2 if bad else 0)
+
+
+def _wanted(task_id: str | None, dataset: Path) -> str:
+    if task_id is None:
+        raise UsageError(f"say which task: toolscale play {dataset} ID, or --session FOLDER to go on; toolscale play {dataset} --list prints all ids")
+    return task_id
+
+
+def _calls(given: Sequence[str], file: TextIO | None) -> list[ToolCall]:
+    """Read all calls before any is made."""
+    from toolscale.session.sitting import read_call
+
+    return [read_call(line) for line in (*given, *(file or ())) if line.strip()]
+
+
+def _sit(
+    playable: Playable, folder: Path, task_id: str | None, calls: Sequence[ToolCall], message: str | None, *, brief: bool, json_: bool
+) -> Grade | None:
+    """Do what one command asks for; the grade, if the final message was given."""
+    from toolscale.cli.screen import print_result, print_view
+    from toolscale.session import Sitting
+
+    with Sitting.at(folder, playable, task_id) as sitting:
+        for call in calls:
+            sitting.check(call)
+        results = [{"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")} for call in calls]
+        grade = sitting.finish(message) if message is not None else None
+        if json_:
+            told = {"session": str(folder), **({} if brief else asdict(sitting.view())), "results": results}
+            echo_json(told | ({"grade": grade.model_dump(mode="json")} if grade else {}))
+            return grade
+        if not calls and message is None:
+            print_view(sitting.view(), brief=brief)
+            if sys.stdin.isatty() and sys.stdout.isatty() and sitting.grade is None:
+                grade = _converse(sitting)
+        for made in results:
+            print_result(made["result"])
+    if grade is not None:
+        click.echo(f"score {grade.score}: {grade.finding}")
+    return grade
+
+
+def _converse(sitting: Sitting) -> Grade | None:
+    """Ask a person for calls, and for the final message."""
+    from toolscale.cli.screen import print_result
+    from toolscale.session.sitting import read_call
+
+    click.echo(HELP)
+    while (line := click.prompt("", prompt_suffix="> ").strip()) != "quit":
+        if line == "answer":
+            return sitting.finish("\n".join(iter(lambda: click.prompt("", prompt_suffix="  ", default="", show_default=False), "")))
+        name, _, arguments = line.partition(" ")
+        try:
+            parsed = json.loads(arguments or "{}")
+            print_result(sitting.call(read_call(json.dumps({"name": name, "arguments": parsed}))).model_dump(mode="json"))
+        except (ValueError, UsageError) as error:
+            click.echo(f"{error}; {HELP}")
+    return None

@@ -1,0 +1,169 @@
+"""What a rollout was shown by its own calls: rows, what people call them, and which quantity each value in them is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+Value = tuple[str, Any]
+"""(kind of fact, value)."""
+
+_MOST_SUMMED = 60
+"""Amounts of which every two are added and subtracted: beyond so many, chance would explain anything."""
+
+QUANTITIES = {
+    "left": re.compile(
+        r"\b(?:left|leaves?|leaving|remain\w*|available|balances?|holds?|has|have|keeps?|keeping|stands?|sits?|owes?|owed|outstanding|still|now)\b"
+    ),
+    "moved": re.compile(
+        r"\b(?:mov(?:ed|ing|e)|transferr?ed|sent|send|paid|pays?|paying|payments?|br(?:ought|ing)|shift\w*|top\w*|wired?|cost|bill\w*|instal+ments?"
+        r"|short\w*|missing|charges?|charged|orders?|dispute\w*|refund\w*|swept|went|came)\b"
+    ),
+    "fee": re.compile(r"\bfees?\b|\bfee-free\b|\bregistering\b"),
+    "limit": re.compile(r"\b(?:limits?|cap(?:ped)?|maximum|at\smost|threshold|highest|allowed)\b"),
+}
+"""Quantity -> the words with which people speak of it."""
+
+_COLUMNS = (
+    ("left", ("available", "balance", "outstanding", "missed")), ("fee", ("fee",)), ("limit", ("limit",)),
+    ("moved", ("amount", "paid", "moved", "refunded", "monthly", "total")),
+)  # fmt: skip
+
+
+def quantities_in(text: str) -> frozenset[str]:
+    """Return the quantities of which a text in lower case speaks."""
+    return frozenset(name for name, words in QUANTITIES.items() if words.search(text))
+
+
+def quantity_of(column: str) -> str | None:
+    """Return the quantity that a column holds, by its name."""
+    return next((name for name, parts in _COLUMNS if any(part in column for part in parts)), None)
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row of a result, or the arguments of a call. `names`: what people call it, or what it hangs on, in lower case."""
+
+    names: frozenset[str]
+    values: Mapping[str, Value]
+    """Column -> (kind, value)."""
+    written: bool = False
+    """It stands in the arguments or the result of a call that writes."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """All rows that a rollout was shown."""
+
+    rows: tuple[ShownRow, ...] = ()
+    counts: frozenset[int] = frozenset()
+    """How many rows the results had, whole and by each of their words."""
+    sorts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Name -> the tables of whose rows it is a name: only things of one sort can be taken for each other."""
+
+    by_key: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Key of a row -> the names of that row."""
+
+    def hung_on(self, arguments: Mapping[str, Any]) -> frozenset[str]:
+        """The names of the rows to which the arguments of a call refer."""
+        return frozenset(name for value in arguments.values() if isinstance(value, str) for name in self.by_key.get(value, ()))
+
+    @cached_property
+    def values(self) -> frozenset[Value]:
+        """Every value that was shown."""
+        return frozenset(value for row in self.rows for value in row.values.values())
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name by which a row that was shown, or one like it, can be called."""
+        return frozenset((*self.sorts, *(name for row in self.rows for name in row.names)))
+
+    def columns_of(self, value: Value) -> frozenset[str]:
+        """The columns in which a value stands."""
+        return self._columns_of.get(value, frozenset())
+
+    @cached_property
+    def _columns_of(self) -> dict[Value, frozenset[str]]:
+        return _united((value, frozenset((column,))) for row in self.rows for column, value in row.values.items())
+
+    def rivals_of(self, value: Value, names: frozenset[str]) -> frozenset[str]:
+        """Return which of some names are those of other things than the value's, but of the same sort."""
+        return self.rivals_among(self.names_of(value), names)
+
+    def rivals_among(self, its: frozenset[str], names: frozenset[str]) -> frozenset[str]:
+        """Return which names are not among `its`, but of a sort of which none of `its` is named."""
+        sorts = frozenset().union(*(self.sorts.get(name, frozenset()) for name in its))
+        named = frozenset().union(*(self.sorts.get(name, frozenset()) for name in its & names))
+        return frozenset(name for name in names - its if (found := self.sorts.get(name, frozenset())) & sorts and not found & named)
+
+    def is_outdated(self, value: Value) -> bool:
+        """Whether a call has written another value into the column in which a value was seen last."""
+        last = {(column, row.names): place for place, row in enumerate(self.rows) for column, held in row.values.items() if held == value}
+        return any(
+            row.written and place > seen and column in row.values and row.values[column] != value and names & row.names
+            for (column, names), seen in last.items() for place, row in enumerate(self.rows)
+        )  # fmt: skip
+
+    def replaces(self, value: Value) -> bool:
+        """Whether a call has put a value in the place of another that was seen."""
+        return any(
+            row.written and held == value and column in seen.values and seen.values[column] != value and seen.names & row.names
+            for place, row in enumerate(self.rows) for column, held in row.values.items() for seen in self.rows[:place]
+        )
+
+    def is_stale(self, value: Value) -> bool:
+        """Whether a value is outdated and was never what a call left behind."""
+        return self.is_outdated(value) and not any(row.written and value in row.values.values() for row in self.rows)
+
+    def is_deadline(self, value: Value) -> bool:
+        """Whether a day is one by which something happens, so that `by then at the latest` is what there is to say of it."""
+        return any(column.endswith("_by") and held == value for row in self.rows for column, held in row.values.items())
+
+    @cached_property
+    def _names_of(self) -> dict[Value, frozenset[str]]:
+        return _united((value, row.names) for row in self.rows for value in row.values.values())
+
+    @cached_property
+    def _quantities_of(self) -> dict[Value, frozenset[str]]:
+        return _united(
+            (value, frozenset((quantity,))) for row in self.rows for column, value in row.values.items() if (quantity := quantity_of(column))
+        )
+
+    def names_of(self, value: Value) -> frozenset[str]:
+        """The names of all rows in which a value stands; none for a value that no row has."""
+        return self._names_of.get(value, frozenset())
+
+    def quantities_of(self, value: Value) -> frozenset[str]:
+        """What a value is: an amount left, moved, a fee, a limit, as far as the columns in which it stands tell."""
+        return self._quantities_of.get(value, frozenset())
+
+    def derived(self, told: frozenset[int]) -> frozenset[int]:
+        """Amounts that follow from those shown and `told` by one step: the sum or difference of two, a column added up over the rows of a name."""
+        known = {value for kind, value in self.values if kind == "money"} | told
+        spent = {sum(value for kind, value in row.values.values() if kind == "money") for row in self.rows if row.written}  # an amount with its fee
+        amounts, found = sorted(known | spent), set(spent)
+        if len(amounts) <= _MOST_SUMMED:
+            for one, two in combinations(amounts, 2):
+                found |= {one + two, two - one, one - two}
+        by_column: dict[str, dict[frozenset[str], int]] = {}
+        for row in self.rows:
+            for column, (kind, value) in row.values.items():
+                if kind == "money":
+                    totals = by_column.setdefault(column, {})
+                    for names in (frozenset[str](), *(frozenset((name,)) for name in row.names)):
+                        totals[names] = totals.get(names, 0) + value
+        return frozenset(found | {total for totals in by_column.values() for total in totals.values()})
+
+
+NOTHING_SHOWN = Shown()
+
+
+def _united(pairs: Iterable[tuple[Value, frozenset[str]]]) -> dict[Value, frozenset[str]]:
+    found: dict[Value, set[str]] = {}
+    for value, names in pairs:
+        found.setdefault(value, set()).update(names)
+    return {value: frozenset(names) for value, names in found.items()}

@@ -1,0 +1,61 @@
+"""A dataset whose tasks are worked on: its tasks by id, and the domains that they run in, each opened when it is first needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toolscale.dataset.columns import Row, task_of
+from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.manifest import MANIFEST, world_folder
+from toolscale.dataset.storage import file_hash
+from toolscale.dataset.world import read_rows
+from toolscale.environment import Environment, Rows, load_environment
+from toolscale.errors import DatasetError, UsageError
+from toolscale.records import Task
+from toolscale.rollout import Domain
+
+
+class Playable:
+    """The tasks of a dataset folder. Not for several threads. DatasetError if the folder is none."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._rows: dict[str, Row] = {row["id"]: row for row in read_dataset(folder).rows.tasks}
+        self.fingerprint = file_hash(folder / MANIFEST)
+        """Which dataset it is: the SHA-256 of its manifest, which names every file by its hash."""
+        self._worlds: dict[str, tuple[Environment, Rows]] = {}
+        self._domains: dict[str, Domain] = {}
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all tasks, sorted: their order says nothing of what they are."""
+        return sorted(self._rows)
+
+    def task(self, start: str) -> Task:
+        """Return the task whose id is, or alone begins with, `start`. UsageError if there is none, or several."""
+        found = [id_ for id_ in self._rows if id_.startswith(start)] if start else []
+        if len(found) != 1:
+            problem = f"{len(found)} tasks of {self.folder} have ids that begin" if found else f"no task of {self.folder} has an id that begins"
+            raise UsageError(f"{problem} with {start!r}; toolscale play {self.folder} --list prints all ids")
+        return task_of(self._rows[found[0]])
+
+    def world(self, domain: str) -> tuple[Environment, Rows]:
+        """Return the environment of a domain and the rows of its database, as the folder holds them."""
+        if domain not in self._worlds:
+            place = world_folder(self.folder, domain)
+            if not place.is_dir():
+                raise DatasetError(f"{self.folder} has tasks of {domain!r} without their environment ({place}); make or pull it whole")
+            environment = load_environment(place)
+            self._worlds[domain] = environment, read_rows(environment, place)
+        return self._worlds[domain]
+
+    def domain(self, task: Task) -> Domain:
+        """Return the domain of a task, in which rollouts are graded."""
+        if task.domain not in self._domains:
+            self._domains[task.domain] = Domain(*self.world(task.domain))
+        return self._domains[task.domain]
+
+    def close(self) -> None:
+        """Free the engines."""
+        for domain in self._domains.values():
+            domain.close()

@@ -1,0 +1,156 @@
+"""One task played, with its state in a folder, so that a person, a shell script or a program can go on with it command by command.
+
+    session.json     which task of which dataset
+    calls.jsonl      the calls made so far with their results, a line each
+    solution.json    written with the final answer: one line, as `toolscale grade` reads it
+    grade.json       written last: the session is over
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from toolscale.canonical import canonical_json
+from toolscale.dataset.storage import read_file, storage_errors, write_file
+from toolscale.environment import World, system_message
+from toolscale.errors import SandboxError, UsageError
+from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
+from toolscale.session.playable import Playable
+
+SESSION, CALLS, SOLUTION, GRADE = "session.json", "calls.jsonl", "solution.json", "grade.json"
+
+
+@dataclass(frozen=True)
+class View:
+    """All that a solver sees of a task before the grade."""
+
+    task: str
+    policy: str
+    tools: list[dict[str, Any]]
+    """OpenAI function tools."""
+    request: str
+    calls: list[dict[str, Any]]
+    """The calls made so far, each with its `value` or `error`."""
+
+
+class Sitting:
+    """A session folder that is open. Use `Sitting.at`."""
+
+    def __init__(self, folder: Path, playable: Playable, task: Task) -> None:
+        self.folder, self._playable, self._task = folder, playable, task
+        self._environment, self._rows = playable.world(task.domain)
+        self._made = [json.loads(line) for line in self._lines(CALLS)]
+        self._world: World | None = None
+
+    @classmethod
+    @contextmanager
+    def at(cls, folder: Path, playable: Playable, task_id: str | None) -> Iterator[Sitting]:
+        """Go on with the session in `folder`, or begin one of the task there. One process at a time; another one waits.
+
+        UsageError if the folder holds something else, another task or another dataset, or if there is nothing to go on with.
+        """
+        about = folder / SESSION
+        task = playable.task(task_id) if task_id else None
+        if not about.exists():
+            if task is None:
+                raise UsageError(f"{folder} holds no session; to begin one, say which task: toolscale play {playable.folder} ID --session {folder}")
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise UsageError(f"{folder} is there and holds no session; choose a new folder for --session")
+            write_file(about, canonical_json({"dataset": playable.fingerprint, "task": task.id}).encode())
+        with storage_errors("lock", about), about.open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            sitting = cls(folder, playable, _task_in(about, playable, task))
+            try:
+                yield sitting
+            finally:
+                if sitting._world is not None:
+                    sitting._world.close()
+
+    def view(self) -> View:
+        """Return what a solver sees now."""
+        tools = [tool.spec.openai_function() for tool in self._environment.tools.values()]
+        return View(self._task.id, system_message(self._environment), tools, self._task.request, list(self._made))
+
+    @property
+    def grade(self) -> Grade | None:
+        """The grade, once the final answer was given."""
+        path = self.folder / GRADE
+        return Grade.model_validate_json(read_file(path)) if path.exists() else None
+
+    def check(self, call: ToolCall) -> None:
+        """Raise UsageError if the task has no such tool: nothing is called then."""
+        if call.name not in self._environment.tools:
+            raise UsageError(f"there is no tool {call.name!r}; the tools are {', '.join(self._environment.tools)}")
+
+    def call(self, call: ToolCall) -> ToolResult:
+        """Make a call and remember it. What a tool refuses is a result with an error, as an agent gets it; nothing has changed then."""
+        self._still_open()
+        self.check(call)
+        result = self._opened().call(call.name, call.arguments)
+        made = {"name": call.name, "arguments": call.arguments, **({"value": result.value} if result.ok else {"error": result.error})}
+        self._made.append(made)
+        write_file(self.folder / CALLS, "".join(f"{canonical_json(line)}\n" for line in self._made).encode())
+        return result
+
+    def finish(self, answer: str) -> Grade:
+        """Give the final answer; the session is over, and its grade is told."""
+        self._still_open()
+        calls = tuple(ToolCall(name=made["name"], arguments=made["arguments"]) for made in self._made)
+        solution = Solution(task=self._task.id, calls=calls, answer=answer)
+        grade = self._playable.domain(self._task).grade(self._task, calls, answer)
+        write_file(self.folder / SOLUTION, f"{canonical_json(solution.model_dump(mode='json'))}\n".encode())
+        write_file(self.folder / GRADE, f"{canonical_json(grade.model_dump(mode='json'))}\n".encode())
+        return grade
+
+    def _still_open(self) -> None:
+        if (self.folder / GRADE).exists():
+            raise UsageError(f"{self.folder}: the session is over, its final answer was graded; play the task again in a new folder")
+
+    def _opened(self) -> World:
+        """Return the world as the calls so far have left it."""
+        if self._world is None:
+            self._world = World(self._environment, self._rows)
+            for made in self._made:
+                again = self._world.call(made["name"], made["arguments"], returns=False)
+                if again.ok != ("value" in made):
+                    raise SandboxError(f"{self.folder / CALLS}: {made['name']} no longer does what it did; play the task again in a new folder")
+        return self._world
+
+    def _lines(self, name: str) -> list[str]:
+        path = self.folder / name
+        return read_file(path).decode().splitlines() if path.exists() else []
+
+
+def _task_in(about: Path, playable: Playable, wanted: Task | None) -> Task:
+    """Return the task of a session file."""
+    try:
+        told = json.loads(read_file(about))
+        dataset, task_id = str(told["dataset"]), str(told["task"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{about} is no session of toolscale play; choose another folder for --session") from error
+    if dataset != playable.fingerprint:
+        raise UsageError(f"{about} belongs to another dataset than {playable.folder}; name the one that it was begun with, or choose a new folder")
+    if wanted is not None and wanted.id != task_id:
+        raise UsageError(f"{about} is a session of task {task_id}, not of {wanted.id}; choose a new folder for --session")
+    return playable.task(task_id)
+
+
+def read_call(text: str) -> ToolCall:
+    """Return the call that a line of JSON says. UsageError if it says none."""
+    example = 'a call is one line of JSON such as {"name": "find_client", "arguments": {"full_name": "…"}}'
+    try:
+        return ToolCall.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        problem = f"{place}: {first['msg'].lower()}" if place else first["msg"].lower()
+        shown = text if len(text) <= 80 else f"{text[:80]}…"
+        raise UsageError(f"{shown!r} is no call ({problem}); {example}") from error

@@ -1,0 +1,53 @@
+"""Recorded solutions, graded: one JSON object a line with `task`, `calls` and `answer`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from toolscale.errors import UsageError
+from toolscale.records import Grade, Solution
+from toolscale.session.playable import Playable
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A solution with its grade. `line` counts from 1."""
+
+    line: int
+    solution: Solution
+    grade: Grade
+
+
+@dataclass(frozen=True)
+class BadLine:
+    """A line that cannot be graded, and why."""
+
+    line: int
+    problem: str
+
+
+def grade_solutions(playable: Playable, lines: Iterable[str]) -> Iterator[Graded | BadLine]:
+    """Grade every line, in order. Empty lines are passed over; a line that cannot be graded keeps none of the others from it."""
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                yield _graded(playable, number, line)
+            except ValidationError as error:
+                first = error.errors()[0]
+                place = ".".join(str(part) for part in first["loc"])
+                yield BadLine(number, f"{f'{place}: ' if place else ''}{first['msg'].lower()}; a line has task, calls and answer")
+            except UsageError as error:
+                yield BadLine(number, str(error))
+
+
+def _graded(playable: Playable, number: int, line: str) -> Graded:
+    solution = Solution.model_validate_json(line)
+    task = playable.task(solution.task)
+    domain = playable.domain(task)
+    for call in solution.calls:
+        if call.name not in domain.environment.tools:
+            raise UsageError(f"task {task.id[:12]} has no tool {call.name!r}; the tools are {', '.join(domain.environment.tools)}")
+    return Graded(number, solution, domain.grade(task, solution.calls, solution.answer))

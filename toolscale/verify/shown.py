@@ -1,0 +1,160 @@
+"""What the calls of a rollout showed, as the grader of final messages reads it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from toolscale.environment import Environment, Rows
+from toolscale.language.deeds import Deeds
+from toolscale.language.shown import Shown, ShownRow, Value
+from toolscale.records import GoldenCall
+from toolscale.tasks.plan import Plan, calls_of
+from toolscale.tasks.record import Recording
+
+_LAST4 = 4
+_FEW = 24
+"""A column with so few different words names kinds of things, not single ones."""
+_CHOICE = re.compile(r"\[([^\]]*)\]")
+
+
+def shown_by(environment: Environment, calls: Sequence[GoldenCall], vocabulary: Mapping[str, frozenset[str]] | None = None) -> Shown:
+    """Return what successful calls have shown: every row of their results, and their arguments, with the names of what they hang on.
+
+    `vocabulary`: names that rows have anywhere -> their sorts, so that what somebody does not have is known as a thing too.
+    """
+    names = _Names(environment)
+    for name, sorts in (vocabulary or {}).items():
+        names.sorts[name] = set(sorts)
+    for call in calls:
+        for row in _rows_in(call.result):
+            names.learn(row)
+    rows: list[ShownRow] = []
+    counts: set[int] = set()
+    for call in calls:
+        written = environment.tools[call.name].mutates_state
+        hung = names.hung_on(call.arguments)
+        rows += [ShownRow(names.of(row) | hung, _values(row), written) for row in _rows_in(call.result)]
+        rows.append(ShownRow(hung, _values(call.arguments), written))
+        for part in call.result.values() if isinstance(call.result, dict) else ():
+            if isinstance(part, list):
+                words = Counter(str(word) for row in part if isinstance(row, dict) for word in row.values() if isinstance(word, str))
+                counts |= {len(part), *words.values()}
+    return Shown(tuple(rows), frozenset(counts), {name: frozenset(tables) for name, tables in names.sorts.items()}, names.by_key())
+
+
+def vocabulary_of(environment: Environment, rows: Rows) -> dict[str, frozenset[str]]:
+    """Return the words that many rows share as names (kinds, nicknames), with the keys of their tables."""
+    found: dict[str, set[str]] = {}
+    names = _Names(environment)
+    for table, spec in environment.schema.tables.items():
+        if len(spec.key) == 1 and spec.key[0] not in names.people:
+            for place, column in enumerate(spec.columns):
+                if column in names.columns:
+                    values = {" ".join(str(row[place]).lower().split()) for row in rows[table] if row[place] is not None}
+                    for value in values if len(values) <= _FEW else ():
+                        found.setdefault(value, set()).add(spec.key[0])
+    return {name: frozenset(sorts) for name, sorts in found.items()}
+
+
+def deeds_of(environment: Environment, plan: Plan, recording: Recording, calls: Sequence[GoldenCall], shown: Shown) -> Deeds:
+    """Return what the calls of a rollout did, and which deeds were asked for and declined, as the plan says."""
+    writers = {name for name, tool in environment.tools.items() if tool.mutates_state}
+    done: dict[str, frozenset[str]] = {}
+    for call in calls:
+        if call.name in writers:
+            said = {" ".join(value.lower().split()) for value in call.arguments.values() if isinstance(value, str)}
+            done[call.name] = done.get(call.name, frozenset()) | shown.hung_on(call.arguments) | said
+    golden = {recorded.call.name for recorded in recording.writes}
+    planned = {call.tool.spec.name for call in calls_of(plan.steps)} & writers
+    forbidden = {step.tool.spec.name for step, _ in recording.forbidden}
+    branched = planned if not all(recording.branches) else planned - golden
+    return Deeds(verbs=_verbs(environment), done=done, declined=frozenset(forbidden | branched))
+
+
+def _verbs(environment: Environment) -> dict[str, tuple[str, ...]]:
+    """Return how a call of each writing tool is spoken of: by the words of the language, of its imperative, and of its own name."""
+    language, found = environment.spec.language, {}
+    for name, tool in environment.tools.items():
+        if tool.mutates_state:
+            asked = _CHOICE.match(language.acts.get(name, ""))
+            verbs = [words.split()[0] for words in asked[1].split("|")] if asked else []
+            found[name] = tuple(dict.fromkeys([*language.deeds.get(name, ()), *verbs, name.split("_")[0]]))
+    return found
+
+
+class _Names:
+    """What rows are called: the texts of a row by which people describe it, and those of the rows that its keys refer to."""
+
+    def __init__(self, environment: Environment) -> None:
+        tables = environment.schema.tables
+        self._keys = {spec.key[0]: frozenset(spec.columns) for spec in tables.values() if len(spec.key) == 1}
+        self.sorts: dict[str, set[str]] = {}
+        """Name -> the keys of the tables of whose rows it is a name."""
+        self.people = {spec.key[0] for spec in tables.values() if not any(column.fk for column in spec.columns.values())}
+        described = environment.spec.language.describe.items()
+        texts = {
+            column for table, ways in described for way in ways.values() for column in way.cols
+            if tables[table].key[0] not in self.people and tables[table].columns[column].type == "text"
+        }  # fmt: skip
+        self.columns = frozenset(texts)
+        self._own: dict[str, set[str]] = {}
+
+    def learn(self, row: Mapping[str, Any]) -> None:
+        """Remember what a row calls itself, under its own key: that of the table with which it shares most columns."""
+        keys = [column for column in row if column in self._keys]
+        if keys:
+            own = max(keys, key=lambda column: len(self._keys[column] & row.keys()))
+            if own not in self.people:
+                texts = set(self._texts(row))
+                self._own.setdefault(str(row[own]), set()).update(texts)
+                for text in texts:
+                    self.sorts.setdefault(text, set()).add(own)
+
+    def of(self, row: Mapping[str, Any]) -> frozenset[str]:
+        """Return the names of a row and of the rows that it refers to. Those to whom everything belongs are no name of it."""
+        return frozenset(self._texts(row)) | self.hung_on(row)
+
+    def by_key(self) -> dict[str, frozenset[str]]:
+        """Return key of a row -> its names."""
+        return {key: frozenset(names) for key, names in self._own.items()}
+
+    def hung_on(self, row: Mapping[str, Any]) -> frozenset[str]:
+        """Return the names of all rows to which the values of a row refer."""
+        return frozenset(name for value in row.values() if isinstance(value, str) for name in self._own.get(value, ()))
+
+    def _texts(self, row: Mapping[str, Any]) -> Iterator[str]:
+        for column, value in row.items():
+            if column in self.columns and isinstance(value, str):
+                yield " ".join(value.lower().split())
+
+
+def _rows_in(result: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the result itself without its rows, and every row in it."""
+    if isinstance(result, dict):
+        flat = {name: value for name, value in result.items() if not isinstance(value, dict | list)}
+        if flat:
+            yield flat
+        for part in result.values():
+            for row in part if isinstance(part, list) else [part]:
+                if isinstance(row, dict):
+                    yield row
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the values of a row that a message may state, by column."""
+    found: dict[str, Value] = {}
+    for column, value in row.items():
+        if isinstance(value, bool) or value is None:
+            continue
+        if isinstance(value, int | float):
+            found[column] = ("money" if column.endswith("_cents") else "number", int(value))
+        elif isinstance(value, str) and column.endswith(("_on", "_at", "_by")):
+            found[column] = ("date", value[:10])
+        elif isinstance(value, str) and len(value) == _LAST4 and value.isdigit():
+            found[column] = ("digits", value)
+        elif isinstance(value, str):
+            found[column] = ("text", value)
+    return found
