@@ -59,7 +59,8 @@ def test_what_decides_a_condition_is_told_without_a_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chain", "facts"), [(("compose renew",), 2), (("compose renew quiet",), 1), (("quiet", "compose renew"), 1), (("quiet", "compose renew quiet"), 0)]
+    ("chain", "facts"),
+    [(("compose renew",), 2), (("compose renew quiet",), 1), (("quiet", "compose renew"), 1), (("quiet", "compose renew quiet"), 0)],
 )
 def test_each_matter_of_a_composition_asks_or_not(chain: tuple[str, ...], facts: int) -> None:
     composed = evolved(*chain)
