@@ -23,7 +23,7 @@ def message(body: str, seed: int = 0, persona: Persona = NOBODY, **words: object
     [
         ("Could you freeze {card}?", "could you freeze {card}?"), ("I can't find {card}.", "I can't find {card}."),
         ("I'd like {bill} paid.", "I'd like {bill} paid."), ("{card^} is gone.", "{card} is gone."), ("{card} is gone.", "{card} is gone."),
-        ("In June I moved.", "in June I moved."),
+        ("In June I moved.", "in June I moved."), ("So I owe {bill}.", "I owe {bill}."), ("Also, freeze {card}.", "freeze {card}."),
     ],
 )  # fmt: skip
 def test_a_matter_goes_on_in_small_letters_within_a_sentence(text: str, within: str) -> None:
