@@ -21,6 +21,7 @@ from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection, inputs_of
 from toolscale.verify.ambiguity import Ambiguity
+from toolscale.verify.brief import Brief
 from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, superfluous, without_some
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
@@ -28,9 +29,9 @@ from toolscale.verify.outdated import outdated
 from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.referents import Scene, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
-from toolscale.verify.shown import deeds_of, shown_by, vocabulary_of
+from toolscale.verify.shown import declined_tools, vocabulary_of
 from toolscale.verify.states import EndStates
-from toolscale.verify.subject import Subject, allowed_values, golden_answer, observed_values
+from toolscale.verify.subject import Subject, golden_answer
 from toolscale.verify.trajectories import Trajectory
 
 LEAST_MUTANTS = 5
@@ -130,18 +131,16 @@ class Judge:
     def _subject(self, plan: Plan, candidate: Candidate, inputs: Inputs, recording: Recording) -> Subject:
         today = self.environment.spec.world.today
         net, touched = self.world.net_changes(), tuple(self.world.touched())
-        allowed = allowed_values(self.environment, recording, candidate.request, today)
-        if not all(recording.branches):
-            allowed |= self._values_asked_about(plan, candidate)
-        calls = [recorded.call for recorded in recording.calls]
-        shown = shown_by(self.environment, calls, self.vocabulary)
+        asked = frozenset[Any]() if all(recording.branches) else self._values_asked_about(plan, candidate)
+        brief = Brief(
+            self.environment, self.vocabulary, candidate.request, tuple(recording.facts), [recorded.call for recorded in recording.calls],
+            declined=declined_tools(plan, recording), asked=asked,
+        )  # fmt: skip
         subject = Subject(
             self.environment, plan, candidate, inputs, recording, self.states,
             net=net,
             touched=touched,
-            golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(recording.facts), today),
-            observed=observed_values(self.environment, recording), allowed=allowed, vocabulary=self.vocabulary,
-            shown=shown, deeds=deeds_of(self.environment, plan, recording, calls, shown),
+            golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(recording.facts), today), brief=brief,
         )  # fmt: skip
         subject.accepted.add(subject.golden.changes)
         self._accept_interchangeable(subject)

@@ -59,19 +59,21 @@ def vocabulary_of(environment: Environment, rows: Rows) -> dict[str, frozenset[s
     return {name: frozenset(sorts) for name, sorts in found.items()}
 
 
-def deeds_of(environment: Environment, plan: Plan, recording: Recording, calls: Sequence[GoldenCall], shown: Shown) -> Deeds:
-    """Return what the calls of a rollout did, and which deeds were asked for and declined, as the plan says."""
-    writers = {name for name, tool in environment.tools.items() if tool.mutates_state}
+def deeds_of(environment: Environment, calls: Sequence[GoldenCall], shown: Shown, declined: frozenset[str]) -> Deeds:
+    """Return what successful calls did; `declined`: tools that were wanted and not called for all that was wanted."""
     done: dict[str, frozenset[str]] = {}
     for call in calls:
-        if call.name in writers:
+        if environment.tools[call.name].mutates_state:
             said = {" ".join(value.lower().split()) for value in call.arguments.values() if isinstance(value, str)}
             done[call.name] = done.get(call.name, frozenset()) | shown.hung_on(call.arguments) | said
+    return Deeds(verbs=_verbs(environment), done=done, declined=declined)
+
+
+def declined_tools(plan: Plan, recording: Recording) -> frozenset[str]:
+    """Return the writing tools that a request wants called and that its plan did not call, or not for all of it."""
+    planned = {call.tool.spec.name for call in calls_of(plan.steps) if call.tool.mutates_state}
     golden = {recorded.call.name for recorded in recording.writes}
-    planned = {call.tool.spec.name for call in calls_of(plan.steps)} & writers
-    forbidden = {step.tool.spec.name for step, _ in recording.forbidden}
-    branched = planned if not all(recording.branches) else planned - golden
-    return Deeds(verbs=_verbs(environment), done=done, declined=frozenset(forbidden | branched))
+    return frozenset({step.tool.spec.name for step, _ in recording.forbidden} | (planned - golden if all(recording.branches) else planned))
 
 
 def _verbs(environment: Environment) -> dict[str, tuple[str, ...]]:

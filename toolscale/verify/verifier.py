@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from toolscale.records import Candidate, Grade, ToolCall
 from toolscale.verify.judge import Judge
-from toolscale.verify.shown import deeds_of, shown_by
 from toolscale.verify.subject import Subject
 
 
@@ -31,9 +30,7 @@ def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> G
     """Grade a rollout of a candidate that was recorded before: whoever grades many rollouts of one task records it once."""
     state = subject.states.of(subject.states.writes(calls))
     correct = state.changes in subject.accepted
-    made = subject.states.made(calls)
-    shown = shown_by(subject.environment, made, subject.vocabulary)
-    finding = subject.finding_of(answer, shown, deeds_of(subject.environment, subject.plan, subject.recording, made, shown))
+    finding = subject.brief.finding_after(answer, subject.states.made(calls))
     complete = correct or subject.golden.touched <= state.touched
     notes = [note for note in (None if correct else "another end state", finding, None if complete else "rows left unwritten") if note]
     return Grade(

@@ -1,0 +1,116 @@
+"""How the judge grades what strangers wrote: `python -m bench.answers`.
+
+`tests/answers` holds final messages to finance tasks by writers who saw only the policy, the tools and the request, each labelled `right` or `wrong`
+by a reader who saw the golden side. A task belongs to the half by which the grader may be mended (`seen`), or to the one that nobody reads
+(`held out`), by the hash of its id, before anybody looked. `--cases` prints what is misgraded in the seen half; of the other, figures alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pyarrow.parquet as pq
+from scipy.stats import binomtest
+
+from toolscale.config import POPULATION_SEED
+from toolscale.environment import load_environment, populate
+from toolscale.records import Fact, GoldenCall
+from toolscale.verify.brief import Brief
+from toolscale.verify.shown import vocabulary_of
+
+CORPUS = Path(__file__).parents[1] / "tests" / "answers"
+SEEN, HELD_OUT, REWORDED = "seen", "held out", "seen, reworded"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A final message of the corpus."""
+
+    task: str
+    kind: str
+    """`written` by a solver, `reworded` from a right one, or what was altered in a right one."""
+    manner: str
+    label: str
+    why: str
+    answer: str
+
+    @property
+    def half(self) -> str:
+        """To which part of the corpus it belongs."""
+        if int(hashlib.sha256(self.task.encode()).hexdigest(), 16) % 2:
+            return HELD_OUT
+        return REWORDED if self.kind == "reworded" else SEEN
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A message with what the judge found wrong with it, None if nothing."""
+
+    answer: Answer
+    finding: str | None
+
+    @property
+    def misgraded(self) -> bool:
+        """Whether the judge and the reader disagree."""
+        return (self.finding is None) != (self.answer.label == "right")
+
+
+def read_answers() -> list[Answer]:
+    """Return all messages of the corpus."""
+    return [Answer(**json.loads(line)) for line in (CORPUS / "answers.jsonl").read_text().splitlines()]
+
+
+def grade_corpus() -> Iterator[Graded]:
+    """Grade every message after the calls that its writer made. All of them left the right rows, so only the words count."""
+    environment = load_environment("finance")
+    vocabulary = vocabulary_of(environment, populate(environment, seed=POPULATION_SEED))
+    rows = {row["id"]: row for row in pq.read_table(CORPUS / "tasks.parquet").to_pylist()}
+    briefs: dict[str, tuple[Brief, list[GoldenCall]]] = {}
+    for answer in read_answers():
+        if answer.task not in briefs:
+            row = rows[answer.task]
+            golden, made = ([GoldenCall.model_validate(call) for call in json.loads(row[name])] for name in ("golden", "calls"))
+            facts = tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"]))
+            asked = frozenset((kind, value) for kind, value in json.loads(row["asked"]))
+            briefs[answer.task] = Brief(environment, vocabulary, row["request"], facts, golden, frozenset(row["declined"]), asked), made
+        brief, made = briefs[answer.task]
+        yield Graded(answer, brief.finding_after(answer.answer, made))
+
+
+def table(graded: list[Graded]) -> str:
+    """Return the figures as a table in Markdown, with Wilson intervals of 95 %."""
+    lines = ["| part | label | answers | misgraded | share | 95 % interval |", "|---|---|---:|---:|---:|---|"]
+    for half in (SEEN, REWORDED, HELD_OUT):
+        for label, word in (("right", "refused"), ("wrong", "accepted")):
+            part = [one for one in graded if (one.answer.half, one.answer.label) == (half, label)]
+            if part:
+                bad = sum(one.misgraded for one in part)
+                low, high = binomtest(bad, len(part)).proportion_ci(method="wilson")
+                lines.append(f"| {half} | {label} | {len(part)} | {bad} {word} | {bad / len(part):.1%} | {low:.1%} to {high:.1%} |")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--cases", is_flag=True, help="Print what is misgraded in the seen half.")
+def main(cases: bool) -> None:
+    """Grade the corpus and print how often the judge and the reader disagree."""
+    graded = list(grade_corpus())
+    for one in graded if cases else ():
+        if one.misgraded and one.answer.half != HELD_OUT:
+            click.echo(f"--- {one.answer.task[:8]} {one.answer.label} {one.answer.kind} ({one.answer.why}): {one.finding}\n{one.answer.answer}\n")
+    click.echo(table(graded))
+    for half in (SEEN, HELD_OUT):
+        wrong = [one for one in graded if (one.answer.half, one.answer.label) == (half, "wrong")]
+        kinds = Counter(one.answer.kind for one in wrong)
+        let = Counter(one.answer.kind for one in wrong if one.misgraded)
+        click.echo(f"{half}, wrong and accepted: " + ", ".join(f"{kind} {let[kind]}/{kinds[kind]}" for kind in sorted(kinds)))
+
+
+if __name__ == "__main__":
+    main()

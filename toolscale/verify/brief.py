@@ -1,0 +1,122 @@
+"""What a task asks of a final message: the facts, and all that decides how they may be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+from toolscale.environment import Environment
+from toolscale.language import grade_answer, mentions
+from toolscale.language.deeds import Deeds
+from toolscale.language.shown import Shown
+from toolscale.records import Fact, GoldenCall
+from toolscale.sql import CompiledReturn
+from toolscale.tasks.tools import output_type
+from toolscale.verify.shown import deeds_of, shown_by
+
+KINDS = {"cents": "money", "date": "date", "datetime": "date", "int": "number"}
+
+
+@dataclass
+class Brief:
+    """A task as the grader of its messages knows it."""
+
+    environment: Environment
+    vocabulary: Mapping[str, frozenset[str]]
+    """Names that rows have anywhere -> the keys of their tables."""
+    request: str
+    facts: tuple[Fact, ...]
+    calls: Sequence[GoldenCall]
+    """The golden calls with their results."""
+    declined: frozenset[str] = frozenset()
+    """Tools that the request wants called and that are not called for all that it wants: because a rule forbids it, or a condition does not hold."""
+    asked: frozenset[tuple[str, Any]] = frozenset()
+    """(kind, value) of the rows that a request is about whose condition does not hold: they may be told."""
+    _findings: dict[str, str | None] = field(default_factory=dict)
+
+    def finding(self, answer: str) -> str | None:
+        """What is wrong with a final message after the golden calls; None if it states every fact and is honest about what was done."""
+        if answer not in self._findings:
+            self._findings[answer] = self._grade(answer, self.shown, self.deeds)
+        return self._findings[answer]
+
+    def finding_after(self, answer: str, calls: Sequence[GoldenCall]) -> str | None:
+        """The same after other calls, which succeeded: they decide what the message can know, and what was done."""
+        shown = shown_by(self.environment, calls, self.vocabulary)
+        return self._grade(answer, shown, deeds_of(self.environment, calls, shown, self.declined))
+
+    def _grade(self, answer: str, shown: Shown, deeds: Deeds) -> str | None:
+        budget = 1 if self._writes else 0
+        return grade_answer(
+            answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.environment.spec.world.today, budget=budget, shown=shown,
+            deeds=deeds,
+        )  # fmt: skip
+
+    @cached_property
+    def shown(self) -> Shown:
+        """What the golden calls showed."""
+        return shown_by(self.environment, self.calls, self.vocabulary)
+
+    @cached_property
+    def deeds(self) -> Deeds:
+        """What they did."""
+        return deeds_of(self.environment, self.calls, self.shown, self.declined)
+
+    @cached_property
+    def _writes(self) -> list[GoldenCall]:
+        return [call for call in self.calls if self.environment.tools[call.name].mutates_state]
+
+    @cached_property
+    def observed(self) -> dict[str, frozenset[Any]]:
+        """Every amount, date, number and text that the golden results showed, by kind of fact; texts of the columns of told ones."""
+        found: dict[str, set[Any]] = {"money": set(), "date": set(), "number": set(), "text": set()}
+        told = {fact.value for fact in self.facts if fact.kind == "text"}
+        texts: dict[str, set[str]] = {}
+        for call in self.calls:
+            for result in self.environment.tools[call.name].returns:
+                rows = _as_rows(result, call.result[result.name])
+                for position, column in enumerate(result.statement.columns):
+                    kind = KINDS.get(output_type(result, position))
+                    values = {row[column] for row in rows if row[column] is not None}
+                    if kind is not None:
+                        found[kind] |= {value[:10] for value in values} if kind == "date" else values
+                    elif rows:
+                        texts.setdefault(column, set()).update(value for value in values if isinstance(value, str))
+        found["text"] = {value for values in texts.values() if values & told for value in values}
+        return {kind: frozenset(values) for kind, values in found.items()}
+
+    @cached_property
+    def allowed(self) -> frozenset[Any]:
+        """What may be said without giving a rival value: the facts, what the request, the policy and the calls that write say."""
+        today = self.environment.spec.world.today
+        found: set[Any] = {(fact.kind, fact.value) for fact in self.facts if not fact.withheld} | set(self.asked)
+        for tense in ("past", "future"):
+            for mention in mentions(self.request, today, tense):
+                found |= {(mention.kind, reading) for reading in mention.readings}
+        found |= _amounts_in(self.environment.spec.policy_text, today)
+        for call in self._writes:
+            for value in _scalars([call.arguments, call.result]):
+                found |= {("money", value), ("number", value)} if isinstance(value, int) else {("date", str(value)[:10]), ("text", value)}
+        return frozenset(found)
+
+
+@lru_cache(maxsize=64)
+def _amounts_in(policy: str, today: str) -> frozenset[Any]:
+    """Return the amounts that the policy names: whoever gives a reason may say them."""
+    return frozenset(("money", reading) for mention in mentions(policy, today) if mention.kind == "money" for reading in mention.readings)
+
+
+def _as_rows(result: CompiledReturn, part: Any) -> list[dict[str, Any]]:
+    if result.mode == "value":
+        return [{result.statement.columns[0]: part}]
+    return list(part) if result.mode == "rows" else [] if part is None else [part]
+
+
+def _scalars(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [item for part in value.values() for item in _scalars(part)]
+    if isinstance(value, list):
+        return [item for part in value for item in _scalars(part)]
+    return [] if value is None else [value]
