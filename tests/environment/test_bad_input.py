@@ -161,7 +161,8 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
   b: {roles: {membr: members}, value: "1", kind: money, test: "say.limit > 1", text: "{limit}", noun: it, steps: [1]}
   c: {roles: {member: members}, reads: {x: {list_lones: {member_id: "{member}.member_id"}}},
      value: "1", kind: money, test: "say.limit > 1", text: "{limit}", noun: it, steps: [1]}
-  d: {roles: {member: members}, value: "{membr}.fees_cents", kind: money, test: "say.limit > 1", text: "{limit}", noun: it, steps: [1]}
+  d: {roles: {member: members}, value: "{membr}.fees_cents", kind: money, test: "say.limit > 1",
+     text: "{limit}", noun: it, steps: [1], tools: [pay_fee]}
   e: {roles: {member: members}, value: "{member}.fee_cents", kind: money, test: "say.limt > 1", text: "{limt}", noun: "{meber}", steps: []}
   f: {roles: {member: members}, backup: other, reads: {x: {list_loans: {membr_id: "{member}.member_id"}}},
      value: "x.title", kind: money, test: "say.limit > 1", text: "[{limit}|it]", noun: it, steps: [1]}
@@ -172,6 +173,7 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
                 "language.yaml: quantities.a.roles.member: unknown table 'membrs'; did you mean 'members'?",
                 "language.yaml: quantities.b.roles.membr: unknown role 'membr'; did you mean 'member'?",
                 "language.yaml: quantities.c.reads.x: unknown tool 'list_lones'; did you mean 'list_loans'?",
+                "language.yaml: quantities.d.tools: unknown tool 'pay_fee'; did you mean 'pay_fees'?",
                 "language.yaml: quantities.d.value: {membr} is neither one of roles nor a parameter of a tool; did you mean 'member'?",
                 "language.yaml: quantities.e.steps: there is no limit to draw; give limits that the value may lie on either side of",
                 "language.yaml: quantities.e.text: {limt} is neither one of roles nor limit; did you mean 'limit'?",

@@ -413,7 +413,7 @@ def test_a_faulty_intent_of_the_bank_yields_no_task(bank: Court, intent: str, fo
         pytest.param("create_standing_order", "April 1, 2026", "next Friday", NO_DAY, id="two-reading date"),
         pytest.param("create_standing_order", "April 1, 2026", "around April 1, 2026", NO_DAY, id="hedged date"),
         pytest.param("create_standing_order", "monthly", "regular", "does not say frequency = 'monthly' " + EXACTLY, id="lost enum value"),
-        pytest.param("pay_bill_lowest_covering", "lowest", "smaller", "lacks the cue 'lowest' of source", id="lost superlative"),
+        pytest.param("pay_bill_lowest_covering", "least", "less", "lacks the cue 'least' of source", id="lost superlative"),
         pytest.param("pay_all_overdue_bills", "all", "the", "lacks the cue 'all' of bill", id="lost all"),
         pytest.param("pay_bill", "school account", "scool account", "does not say source.nickname = 'school account' " + EXACTLY, id="misspelt name"),
     ],
@@ -421,4 +421,4 @@ def test_a_faulty_intent_of_the_bank_yields_no_task(bank: Court, intent: str, fo
 def test_a_request_to_the_bank_that_lost_its_meaning_is_rejected(bank: Court, intent: str, old: str, new: str, finding: str) -> None:
     candidate = next(each for turn in range(60) if old in (each := first(bank, intent, turn)).request)
     changed = candidate.model_copy(update={"request": candidate.request.replace(old, new)})
-    assert failures(bank, changed) == {"grounded": f"the request {finding}"}
+    assert failures(bank, changed)["grounded"] == f"the request {finding}"

@@ -65,6 +65,8 @@ _AFTER_A_DAY = frozenset((
     "also", "too", "since", "before", "after", "while",
 ))  # fmt: skip
 _WHICH = re.compile(rf"(?:coming\s+|upcoming\s+)?({'|'.join(WEEKDAYS)})\b")
+_MAY_DAY = re.compile(r"may\s+\d{1,2}(?:st|nd|rd|th)?,?\s+(?:19|20)\d\d(?!\w)")
+"""The month in small letters, which only a day and a year after it tell from the verb."""
 _DAYS_APART = re.compile(r"day\s+(?:(after\s+tomorrow)|before\s+yesterday)\b")
 _TO_THE_DATE = re.compile(r"(?:\s*[,(]\s*|\s+)(?:on\s+)?(?:the\s+)?")
 _TO_THE_WEEKDAY = re.compile(rf"\s*(?:\(|,\s*(?:a\s+)?)(?:which is a\s+)?({'|'.join(WEEKDAYS)})\b(?!,? (?:the|{'|'.join(sorted(MONTH_WORDS))}|\d))")
@@ -238,7 +240,7 @@ class _Scan:
 
     def month(self, start: int) -> Found | None:
         """Read `March 20th`."""
-        if self.lower.startswith("may", start) and not self.text[start].isupper():
+        if self.lower.startswith("may", start) and not self.text[start].isupper() and not _MAY_DAY.match(self.lower, start):
             return None
         found = date_at(self.lower, start, self.clock.today, self.clock.tense)
         if found is None:
@@ -343,7 +345,7 @@ class _Scan:
 
     def _capital_may(self, day: DateText, start: int) -> bool:
         found = re.search(r"\bmay\b", self.lower[start : day.end])
-        return found is None or self.text[start + found.start()].isupper()
+        return found is None or self.text[start + found.start()].isupper() or _MAY_DAY.match(self.lower, start + found.start()) is not None
 
 
 _TRIGGERS = (

@@ -90,7 +90,7 @@ class Persona(Record):
     forms: dict[FactKind, tuple[str, ...]] = Field(default_factory=dict)
     """Kind -> forms, one of which is drawn where a text leaves the form open."""
     typos: int = Field(default=0, ge=0, le=100)
-    """So many of a hundred requests have a slip or two in free words."""
+    """So many of a hundred requests have a slip or two in free words; where there are `habits`, of those that are typed with one."""
     habits: dict[Habit, Annotated[int, Field(ge=0, le=100)]] = Field(default_factory=dict)
     """How they type, each in so many of a hundred requests: `lower` without capitals, `bare` without apostrophes and a last full stop, `loose` with
     sentences that run on, `short` with the abbreviations of `short`."""

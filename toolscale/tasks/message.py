@@ -22,6 +22,7 @@ MIDDLE_SHARE = 0.5
 
 _MORE = re.compile(r"\s*\{more(?:_\d+)?\}")
 _CAPITAL = re.compile(r"[A-Z](?=[a-z]+\b)|A(?= )")
+_BEGINNING = re.compile(r"(?:So|And|Also|Well|OK|Oh|Anyway)\b,? (?=\S)")
 _FIRST_PERSON = re.compile(r"I\b")
 _PLAIN = re.compile(r"[^.!?:;\n]+\.")
 _JOIN_PLACE = re.compile(r"\{(" + "|".join(MATTERS) + r")\}")
@@ -36,7 +37,8 @@ def compose_message(body: str, known: set[str], language: LanguageSpec, persona:
 
 
 def small(text: str) -> str:
-    """Return a text as it goes on within a sentence: its first letter small, unless it says I."""
+    """Return a text as it goes on within a sentence: its first letter small, unless it says I; a word that only begins a speech is left away."""
+    text = _BEGINNING.sub("", text)
     place = PLACE.match(text)
     if place and place[3]:
         return text[: place.start(3)] + text[place.end(3) :]

@@ -21,6 +21,9 @@ _MORE = re.compile(r"\s*\{" + MORE + r"(?:_\d+)?\}")
 _MARK = re.compile("\ue000(\\d+)\ue001")
 _SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")
 
+_TWO_ARTICLES = re.compile(r"\b(?:[Tt]he|[Mm]y) (?=The [A-Z])")
+"""Before a name that brings its own: *the The Copper Pot charge*."""
+
 KIND_OF_TYPE: dict[ColumnType, FactKind] = {"text": "text", "int": "number", "cents": "money", "bool": "bool", "date": "date", "datetime": "date"}
 _FORMS: dict[str, str] = {"money": "money", "date": "date", "number": "number", "text": "text", "digits": "digits", "id": "text", "bool": "bool"}
 _PRONOUNS = {"it": "them", "its": "their", "this": "these", "that": "those", "is": "are", "was": "were"}
@@ -47,7 +50,7 @@ def put_into_words(
     template = writer.inline(compose_message(body.say, set(plan.intent.roles), language, persona, rng))
     habits = {habit for habit, share in sorted(persona.habits.items()) if rng.randrange(100) < share}
     protected = protected_words(plan, language)
-    if rng.randrange(100) < persona.typos:
+    if rng.randrange(100) < persona.typos and (habits or not persona.habits):
         template = misspell(template, rng, protected)
     template = handwritten(template, habits, language.short, rng, protected)
     lower = "lower" in habits
@@ -72,6 +75,7 @@ class _Writer:
     def fill(self, marked: str, *, lower: bool = False, mask: bool = False) -> str:
         """Put the values in the places of their marks; with `mask`, a box for each."""
         text = _MARK.sub(lambda match: MASK if mask else self.values[int(match[1])], marked)
+        text = _TWO_ARTICLES.sub("", text)
         return text.lower() if lower else _SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
 
     def _place(self, match: re.Match[str]) -> str:

@@ -46,7 +46,8 @@ def handwritten(text: str, habits: Collection[str], short: Mapping[str, str], rn
         text = _APOSTROPHE.sub(lambda match: match[0] if match[0].lower() in protected else match[1] + match[2], text)
         text = re.sub(r"[.!?]$", "", text)
     if "loose" in habits:
-        text = _STOP.sub(lambda match: rng.choice((", ", " ")) + match[1].lower() if rng.random() < _RUN_ON else match[0], text)
+        marks = (", ", " ") if "lower" in habits else (", ",)
+        text = _STOP.sub(lambda match: rng.choice(marks) + match[1].lower() if rng.random() < _RUN_ON else match[0], text)
     return text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -138,6 +139,9 @@ class Ambiguity:
         if None in literals:
             return False  # a number in a predicate is said by its adjective or not at all
         if literals:
+            named = (value for name, columns in subject.inputs.said.items() if name != role.name for value in columns.values())
+            for value in sorted((value for value in named if isinstance(value, str)), key=len, reverse=True):
+                request = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "", request, flags=re.IGNORECASE)  # what another row is called states nothing
             return all(contains_words(request, literal) for literal in literals if literal is not None)
         return names_slot or self._has_cues(subject, role)
 

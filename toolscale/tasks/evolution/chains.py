@@ -89,6 +89,12 @@ def first_lines(
             yield line
 
 
+def _repeats(line: str, chain: Sequence[str]) -> bool:
+    """Whether a line names a role in yet another way, which the chain has named otherwise already."""
+    role = line.partition(":")[0]
+    return role.startswith("obscure ") and any(other.partition(":")[0] == role for other in chain)
+
+
 def _shapes(intent: Intent, turned: bool) -> Mapping[tuple[tuple[str, ...], ...], int]:
     return TURNED if turned else SHAPES if intent.outcome == "fulfil" else REFUSED
 
@@ -120,7 +126,7 @@ def _lines(
     for operator in sorted(operators, key=lambda name: -(rng.random() ** (1 / WEIGHTS.get(name, 1)))):
         options = OPERATORS[operator][1]
         if options is not None:
-            lines = list(options(environment, intent))
+            lines = [line for line in options(environment, intent) if not _repeats(line, chain)]
             yield from rng.sample(lines, len(lines))[:3]
             continue
         taken = {intent.id, *(line.split()[1] for line in chain if line.startswith("compose"))}
