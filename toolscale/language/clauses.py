@@ -181,8 +181,8 @@ NOWHERE = Scope(frozenset(), False, False)
 class Labels:
     """Where the labels of facts stand in an answer, longest first, so that "joint savings" is no "savings"."""
 
-    def __init__(self, answer: Answer, labels: tuple[str, ...], nouns: frozenset[str] = frozenset()):
-        """`nouns`: labels that are common nouns (`bill`), which go with a name before them (`two Kestrel Alarm bills`)."""
+    def __init__(self, answer: Answer, labels: tuple[str, ...], nouns: frozenset[str] | None = frozenset()):
+        """`nouns`: common nouns among the labels (`bill`), which go with a name before them (`two Kestrel Alarm bills`); None: none is joined."""
         self.answer = answer
         short = {label.rsplit(" ", 1)[0]: label for label in labels if label.endswith(_SHORTENED) and label.rsplit(" ", 1)[0] not in labels}
         pattern = _label_pattern((*labels, *short))
@@ -274,7 +274,7 @@ class Labels:
         return labels[here.index(position)][1] if len(here) == len(labels) and position in here else "\n"
 
 
-def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]) -> Iterator[tuple[int, int, str]]:
+def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str] | None) -> Iterator[tuple[int, int, str]]:
     """Yield where labels stand.
 
     One that is told from another (`not your joint account`) stands nowhere; two in a row (`joint savings`) and a piece of a longer name are the
@@ -287,7 +287,7 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]
             continue
         if _UNLIKE.search(answer.lower, max(0, start - 24), start) and not _WHICH.match(answer.lower, end):
             continue
-        if last and not answer.lower[last[1] : start].strip(" "):
+        if nouns is not None and last and not answer.lower[last[1] : start].strip(" "):
             last = last[0], end, last[2] if found["label"] in nouns else answer.lower[last[0] : end]
             continue
         if last:

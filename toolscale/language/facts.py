@@ -97,7 +97,7 @@ class _Grading:
         names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         nouns = frozenset(name for name in names if shown.names and name not in shown.names and not is_card_ending(name) and name.islower())
         self.labels = Labels(answer, tuple(dict.fromkeys(names)), nouns)
-        self.things = Labels(answer, tuple(sorted(shown.names)), nouns)
+        self.things = Labels(answer, tuple(sorted(shown.names)), None)
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
         self.values = list(answer.mentions)
         if self.labels.spans:  # the ending of a card names it and is told at once

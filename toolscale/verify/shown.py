@@ -56,7 +56,8 @@ def vocabulary_of(environment: Environment, rows: Rows) -> dict[str, frozenset[s
                     values = {" ".join(str(row[place]).lower().split()) for row in rows[table] if row[place] is not None}
                     for value in values if len(values) <= _FEW else ():
                         found.setdefault(value, set()).add(spec.key[0])
-    return {name: frozenset(sorts) for name, sorts in found.items()}
+    common = {noun for table in environment.schema.tables for noun in (table, table.removesuffix("s"))}
+    return {name: frozenset(sorts) for name, sorts in found.items() if name not in common}
 
 
 def deeds_of(environment: Environment, calls: Sequence[GoldenCall], shown: Shown, declined: frozenset[str]) -> Deeds:
