@@ -208,7 +208,9 @@ class _Grading:
         value, own = (fact.kind, fact.value), self.own.get(position)
         its = self.shown.names_of(value)
         scope, strict = self._scope(fact.kind, start, starts), self._strict(fact.kind)
-        rivals = scope.labels - {own} - its
+        rivals = scope.labels - {own}
+        if self._says_quantity(value, start):  # `$5 is left in your savings account after the payment`: of both
+            rivals -= its
         if self.shown.rows:  # then things of its sort are told apart by what was shown
             rivals &= {self.own.get(p) for p, other in enumerate(self.facts) if other.kind == fact.kind}
         if own is not None and own in scope.labels:
@@ -223,6 +225,11 @@ class _Grading:
         if fact.kind in ("text", "digits", "id", "number"):
             return False
         return self._is_of_another_time(value, start) or self._is_of_another_quantity(fact, start) or self._is_of_another_thing(value, start)
+
+    def _says_quantity(self, value: tuple[str, Any], start: int) -> bool:
+        """Whether the clause of a value speaks of the quantity that it is."""
+        clause = self.answer.clauses[self.answer.clause_at(start)]
+        return bool(quantities_in(self.answer.lower[clause.start : clause.end]) & self.shown.quantities_of(value))
 
     def _is_of_another_thing(self, value: tuple[str, Any], start: int) -> bool:
         """Whether what a value is said of, in its clause or before it in the sentence, is of the same sort as its things and none of them.
@@ -485,7 +492,11 @@ class _Grading:
     def _is_both(self, mention: Mention, labels: frozenset[str]) -> bool:
         """Whether a value that belongs to another label was shown of this one too, or is told apart from its value."""
         told = [fact for fact in self.facts if fact.kind == mention.kind and fact.value in mention.readings]
-        return any(labels & self.shown.names_of((f.kind, f.value)) or self._is_told_apart(f, mention.start, labels) for f in told)
+        return any(
+            (labels & self.shown.names_of((f.kind, f.value)) and self._says_quantity((f.kind, f.value), mention.start))
+            or self._is_told_apart(f, mention.start, labels)
+            for f in told
+        )
 
     def _is_text_apart(self, start: int, end: int) -> bool:
         """Whether another text than the facts' is told as such: denied, set aside, or with a value of its own."""
