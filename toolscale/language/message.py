@@ -1,0 +1,188 @@
+"""A final message against the facts of its task: where values stand, what they read as, how firmly, and what may be said besides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from toolscale.language.clauses import Answer, Labels, Scope, bare_label, is_card_ending
+from toolscale.language.counts import is_no_count
+from toolscale.language.mentions import Mention
+from toolscale.language.names import is_piece
+from toolscale.language.qualifiers import qualifier_at
+from toolscale.language.render import word_pattern
+from toolscale.language.shown import Shown, quantities_in
+from toolscale.records import Fact
+
+_NEAR = 120
+"""Characters within which two amounts are added up."""
+
+_PAIR = re.compile(r"\b(?:both|(?:a\s)?(?:pair|couple)\sof|in\snumber\stwo|number(?:s|ing|ed)?\s(?:is\s)?two)\b")
+
+_DISPUTED = re.compile(r"\b(?:dispute|charge|case|claim|complaint)\w*\b[^.!?]*\b(?:over|about|open,\sover)\s$")
+
+_NOTHING = re.compile(
+    r"\b(?:free(?:\sof\s(?:charge|cost|fees?))?|(?:no|without(?:\san?(?:y)?)?)\s(?:\w+\s)?(?:fees?|charges?|costs?)|nothing|none)\b(?!\s(?:to|else|sent|until))"
+)
+
+
+class Message:
+    """A final message, read once, with the facts that it is to tell."""
+
+    def __init__(
+        self, answer: Answer, facts: Sequence[Fact], allowed: frozenset[Any], observed: Mapping[str, frozenset[Any]], today: str, budget: int,
+        shown: Shown, private: bool = False, request: str = "",
+    ):  # fmt: skip
+        self.answer, self.facts, self.allowed, self.observed, self.today, self.budget = answer, facts, allowed, observed, today, budget
+        self.shown, self.private, self.request = shown, private, request
+        self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
+        names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
+        nouns = frozenset(name for name in names if shown.names and name not in shown.names and not is_card_ending(name) and name.islower())
+        self.labels = Labels(answer, tuple(dict.fromkeys(names)), nouns)
+        self.things = Labels(answer, tuple(sorted(shown.names)), None)
+        self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
+        self.values = list(answer.mentions)
+        if self.labels.spans:  # the ending of a card names it and is told at once
+            self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
+        self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
+        if self.texts:
+            self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
+        if any(fact.kind == "number" for fact in facts):
+            self.values = [m for m in self.values if m.kind != "number" or not is_no_count(answer.lower, m)]
+
+    @cached_property
+    def derived(self) -> frozenset[int]:
+        """Amounts that follow from what was shown and is told by one step."""
+        told = {int(fact.value) for fact in self.facts if fact.kind == "money"}
+        return self.shown.derived(frozenset(told | {value for kind, value in self.allowed if kind == "money"}))
+
+    def _quantities(self, mention: Mention) -> frozenset[str]:
+        return frozenset().union(*(self.shown.quantities_of((mention.kind, reading)) for reading in mention.readings))
+
+    def _strict(self, kind: str) -> bool:
+        """Whether two facts of the kind are told apart by their labels alone."""
+        return len({label for position, label in self.own.items() if self.facts[position].kind == kind}) > 1
+
+    def _scope(self, kind: str, start: int, starts: list[int]) -> Scope:
+        """Return what a value belongs to; the ending of a card does not belong to itself."""
+        scope = self.labels.scope(start, starts)
+        return replace(scope, labels=scope.labels - {self.answer.lower[start : start + 4]}) if kind == "digits" else scope
+
+    def _places(self, fact: Fact) -> tuple[list[int], list[tuple[int, int]]]:
+        """Return where values of the kind stand, and where the value of the fact stands, firmly."""
+        if fact.kind == "text":
+            spans = self._alone(str(fact.value))
+            firm = [(start, end) for start, end in spans if qualifier_at(self.answer.lower, start, end) not in ("denied", "hedge")]
+            return [start for start, _ in spans], firm
+        mentions = [mention for mention in self.values if mention.kind == fact.kind]
+        places = [(mention.start, mention.end) for mention in mentions if self._is_firm(mention, fact) and self._reads(mention, fact)]
+        if fact.kind in ("id", "digits") and not places:
+            places = self._spans(str(fact.value))
+        if fact.kind == "money" and fact.value == 0:
+            places += [found.span() for found in _NOTHING.finditer(self.answer.lower)]
+        if fact.kind == "money" and not places and int(fact.value) > 0 and self.shown.rows:
+            places = [found.span() for found in re.finditer(_bare_amount(int(fact.value)), self.answer.lower)]
+        if fact.kind == "number" and fact.value == 2 and not places:
+            places = [found.span() for found in _PAIR.finditer(self.answer.lower)]
+        return [mention.start for mention in mentions], places
+
+    def _is_firm(self, mention: Mention, fact: Fact) -> bool:
+        """Whether a value is said without hedge. A day by which something happens may be bounded, and what is missing may be called short."""
+        if mention.qualifier not in ("bound", "hedge"):
+            return mention.qualifier is None
+        value = (fact.kind, fact.value)
+        if mention.qualifier == "bound" and self.shown.is_deadline(value):
+            return True
+        if self.shown.rows and _DISPUTED.search(self.answer.lower, max(0, mention.start - 60), mention.start):
+            return True
+        return mention.qualifier == "bound" and "moved" in self.shown.quantities_of(value) and self.answer.lower.startswith(" short", mention.end)
+
+    def _reads(self, mention: Mention, fact: Fact) -> bool:
+        if fact.value not in mention.readings:
+            return fact.kind == "id" and str(fact.value).lower() in {str(reading).lower() for reading in mention.readings}
+        others = mention.readings - {fact.value}
+        return not others or (_one_day(mention) and not others & self.observed.get("date", frozenset()))
+
+    def _spans(self, words: str) -> list[tuple[int, int]]:
+        pattern = word_pattern(words)
+        spans = (found.span() for found in pattern.finditer(self.answer.lower)) if pattern else ()
+        return [(start, end) for start, end in spans if not is_piece(self.answer.text, start, end)]
+
+    def _alone(self, words: str) -> list[tuple[int, int]]:
+        """Return where a text stands, but not as a part of a longer one that was seen (`Greenleaf` in `Greenleaf Market`)."""
+        spans, low = self._spans(words), words.lower()
+        seen = map(str, self.observed.get("text", ()) if spans else ())
+        covering = [span for other in seen if len(other) > len(words) and low in other.lower() for span in self._spans(other)]
+        return [(start, end) for start, end in spans if not any(begin <= start and end <= stop for begin, stop in covering)]
+
+    def _fine(self, kind: str, reading: Any) -> bool:
+        if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
+            return True
+        if kind == "digits" and str(reading) in self.endings:
+            return True
+        if kind in ("id", "digits", "text"):
+            if ("text", reading) in self.allowed or ("text", str(reading).lower()) in self.allowed:
+                return True
+            return any(fact.kind == kind and str(fact.value).lower() == str(reading).lower() for fact in self.facts)
+        return any(fact.kind == kind and fact.value == reading for fact in self.facts)
+
+    def _rival_mentions(self, kind: str) -> Iterable[Mention]:
+        """Yield what is said of the kind and is neither a fact nor allowed; ambiguous forms, questions and denials say nothing."""
+        for mention in self.values:
+            if mention.kind != kind or mention.qualifier == "denied" or (len(mention.readings) > 1 and not _one_day(mention)):
+                continue
+            if self.answer.clauses[self.answer.clause_at(mention.start)].asked or any(self._fine(kind, reading) for reading in mention.readings):
+                continue
+            yield mention
+
+    def _is_shown(self, mention: Mention) -> bool:
+        """Whether a value was shown to the rollout, or follows from what was by one step."""
+        known = {value for kind, value in self.shown.values if kind == mention.kind}
+        more = self.derived if mention.kind == "money" else self.shown.counts if mention.kind == "number" else frozenset()
+        return any(reading in known or reading in more for reading in mention.readings)
+
+    def _parts_of(self, kind: str) -> list[Mention]:
+        """Return the values that stand together and add up to a fact: `$5 and $7, $12 in all`."""
+        if kind != "money":
+            return []
+        told = {fact.value for fact in self.facts if fact.kind == kind}
+        found: list[Mention] = []
+        for one, two in combinations([m for m in self.values if m.kind == kind and len(m.readings) == 1], 2):
+            together = next(iter(one.readings)) + next(iter(two.readings))
+            if together in told and two.start - one.start < _NEAR:
+                found += [one, two]
+        said = [mention for mention in self.values if mention.kind == kind and len(mention.readings) == 1 and not mention.qualifier]
+        for first in range(len(said)):
+            total = 0
+            for last in range(first, min(len(said), first + 12)):
+                (value,) = said[last].readings
+                total += value
+                if last > first and total in told:
+                    found += said[first : last + 1]
+                    if last + 1 < len(said) and said[last + 1].readings == {total}:
+                        found.append(said[last + 1])
+                    break
+        return found
+
+    def _says_quantity(self, value: tuple[str, Any], start: int) -> bool:
+        """Whether the clause of a value speaks of the quantity that it is."""
+        clause = self.answer.clauses[self.answer.clause_at(start)]
+        return bool(quantities_in(self.answer.lower[clause.start : clause.end]) & self.shown.quantities_of(value))
+
+
+def _bare_amount(cents: int) -> str:
+    """Return the pattern of an amount to the cent without a currency: `it was missing 257.61`."""
+    return rf"(?<![\w$€£.,]){cents // 100:,}".replace(",", ",?") + rf"\.{cents % 100:02}(?![\w%]|[.,]\d)"
+
+
+def _one_day(mention: Mention) -> bool:
+    """Whether a date leaves only its year open ("December 20"): then the fact decides, unless the other year was seen too."""
+    return mention.kind == "date" and len({reading[5:] for reading in mention.readings}) == 1
+
+
+def _overlaps(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:
+    return any(start < stop and begin < end for begin, stop in spans)
