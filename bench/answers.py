@@ -16,13 +16,13 @@ from pathlib import Path
 
 import click
 import pyarrow.parquet as pq
-from scipy.stats import binomtest
+from scipy.stats import binomtest  # type: ignore[import-untyped]
 
 from toolscale.config import POPULATION_SEED
 from toolscale.environment import load_environment, populate
 from toolscale.records import Fact, GoldenCall
 from toolscale.verify.brief import Brief
-from toolscale.verify.shown import vocabulary_of
+from toolscale.verify.shown import lexicon_of
 
 CORPUS = Path(__file__).parents[1] / "tests" / "answers"
 SEEN, HELD_OUT, REWORDED = "seen", "held out", "seen, reworded"
@@ -69,7 +69,7 @@ def read_answers() -> list[Answer]:
 def grade_corpus() -> Iterator[Graded]:
     """Grade every message after the calls that its writer made. All of them left the right rows, so only the words count."""
     environment = load_environment("finance")
-    vocabulary = vocabulary_of(environment, populate(environment, seed=POPULATION_SEED))
+    lexicon = lexicon_of(environment, populate(environment, seed=POPULATION_SEED))
     rows = {row["id"]: row for row in pq.read_table(CORPUS / "tasks.parquet").to_pylist()}
     briefs: dict[str, tuple[Brief, list[GoldenCall]]] = {}
     for answer in read_answers():
@@ -78,7 +78,7 @@ def grade_corpus() -> Iterator[Graded]:
             golden, made = ([GoldenCall.model_validate(call) for call in json.loads(row[name])] for name in ("golden", "calls"))
             facts = tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"]))
             asked = frozenset((kind, value) for kind, value in json.loads(row["asked"]))
-            briefs[answer.task] = Brief(environment, vocabulary, row["request"], facts, golden, frozenset(row["declined"]), asked), made
+            briefs[answer.task] = Brief(environment, lexicon, row["request"], facts, golden, frozenset(row["declined"]), asked), made
         brief, made = briefs[answer.task]
         yield Graded(answer, brief.finding_after(answer.answer, made))
 

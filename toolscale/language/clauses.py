@@ -184,8 +184,7 @@ class Labels:
     def __init__(self, answer: Answer, labels: tuple[str, ...], nouns: frozenset[str] | None = frozenset()):
         """`nouns`: common nouns among the labels (`bill`), which go with a name before them (`two Kestrel Alarm bills`); None: none is joined."""
         self.answer = answer
-        short = {label.rsplit(" ", 1)[0]: label for label in labels if label.endswith(_SHORTENED) and label.rsplit(" ", 1)[0] not in labels}
-        pattern = _label_pattern((*labels, *short))
+        pattern, short = _labels_with_short_forms(labels)
         self.spans = [(start, end, short.get(label, label)) for start, end, label in _label_spans(answer, pattern, nouns)] if pattern else []
         self._by_clause: dict[int, list[tuple[int, str]]] = {}
         for start, _, label in self.spans:
@@ -313,6 +312,13 @@ def is_card_ending(label: str) -> bool:
 def _nearest(own: list[tuple[int, str]], position: int) -> str:
     before = [label for at, label in own if at < position]
     return before[-1] if before else own[0][1]
+
+
+@lru_cache(maxsize=256)
+def _labels_with_short_forms(labels: tuple[str, ...]) -> tuple[re.Pattern[str] | None, dict[str, str]]:
+    short = {label.rsplit(" ", 1)[0]: label for label in labels if label.endswith(_SHORTENED)}
+    short = {form: label for form, label in short.items() if form not in labels}
+    return _label_pattern((*labels, *short)), short
 
 
 @lru_cache(maxsize=16384)

@@ -16,6 +16,7 @@ from toolscale.language.names import is_piece
 from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import word_pattern
 from toolscale.language.shown import Shown, quantities_in
+from toolscale.language.things import things_in
 from toolscale.records import Fact
 
 _NEAR = 120
@@ -43,7 +44,7 @@ class Message:
         names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
         nouns = frozenset(name for name in names if shown.names and name not in shown.names and not is_card_ending(name) and name.islower())
         self.labels = Labels(answer, tuple(dict.fromkeys(names)), nouns)
-        self.things = Labels(answer, tuple(sorted(shown.names)), None)
+        self.things = things_in(answer, shown)
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
         self.values = list(answer.mentions)
         if self.labels.spans:  # the ending of a card names it and is told at once

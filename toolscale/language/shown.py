@@ -102,6 +102,15 @@ class Shown:
 
     def is_outdated(self, value: Value) -> bool:
         """Whether a call has written another value into the column in which a value was seen last."""
+        if value not in self._outdated:
+            self._outdated[value] = value in self.values and self._is_outdated(value)
+        return self._outdated[value]
+
+    @cached_property
+    def _outdated(self) -> dict[Value, bool]:
+        return {}
+
+    def _is_outdated(self, value: Value) -> bool:
         last = {(column, row.names): place for place, row in enumerate(self.rows) for column, held in row.values.items() if held == value}
         return any(
             row.written and place > seen and column in row.values and row.values[column] != value and names & row.names
@@ -135,6 +144,11 @@ class Shown:
         )
 
     @cached_property
+    def sorted_names(self) -> tuple[str, ...]:
+        """All names, in order."""
+        return tuple(sorted(self.names))
+
+    @cached_property
     def seen(self) -> frozenset[str]:
         """Every name of a row that was shown."""
         return frozenset(name for row in self.rows for name in row.names)
@@ -163,6 +177,16 @@ class Shown:
         return self._quantities_of.get(value, frozenset())
 
     def derived(self, told: frozenset[int]) -> frozenset[int]:
+        """What follows from those shown and `told`: computed once for what is told."""
+        if told not in self._derived:
+            self._derived[told] = self._derive(told)
+        return self._derived[told]
+
+    @cached_property
+    def _derived(self) -> dict[frozenset[int], frozenset[int]]:
+        return {}
+
+    def _derive(self, told: frozenset[int]) -> frozenset[int]:
         """Amounts that follow from those shown and `told` by one step: the sum or difference of two, a column added up over the rows of a name."""
         known = {value for kind, value in self.values if kind == "money"} | told
         spent = {sum(value for kind, value in row.values.values() if kind == "money") for row in self.rows if row.written}  # an amount with its fee

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -14,7 +14,7 @@ from toolscale.language.shown import Shown
 from toolscale.records import Fact, GoldenCall
 from toolscale.sql import CompiledReturn
 from toolscale.tasks.tools import output_type
-from toolscale.verify.shown import deeds_of, shown_by
+from toolscale.verify.shown import Lexicon, deeds_of, shown_by
 
 KINDS = {"cents": "money", "date": "date", "datetime": "date", "int": "number"}
 
@@ -24,8 +24,7 @@ class Brief:
     """A task as the grader of its messages knows it."""
 
     environment: Environment
-    vocabulary: Mapping[str, frozenset[str]]
-    """Names that rows have anywhere -> the keys of their tables."""
+    lexicon: Lexicon
     request: str
     facts: tuple[Fact, ...]
     calls: Sequence[GoldenCall]
@@ -44,8 +43,8 @@ class Brief:
 
     def finding_after(self, answer: str, calls: Sequence[GoldenCall]) -> str | None:
         """The same after other calls, which succeeded: they decide what the message can know, and what was done."""
-        shown = shown_by(self.environment, calls, self.vocabulary)
-        return self._grade(answer, shown, deeds_of(self.environment, calls, shown, self.declined))
+        shown = shown_by(self.environment, calls, self.lexicon)
+        return self._grade(answer, shown, deeds_of(self.environment, calls, shown, self.lexicon.verbs, self.declined))
 
     def _grade(self, answer: str, shown: Shown, deeds: Deeds) -> str | None:
         budget = 1 if self._writes else 0
@@ -57,12 +56,12 @@ class Brief:
     @cached_property
     def shown(self) -> Shown:
         """What the golden calls showed."""
-        return shown_by(self.environment, self.calls, self.vocabulary)
+        return shown_by(self.environment, self.calls, self.lexicon)
 
     @cached_property
     def deeds(self) -> Deeds:
         """What they did."""
-        return deeds_of(self.environment, self.calls, self.shown, self.declined)
+        return deeds_of(self.environment, self.calls, self.shown, self.lexicon.verbs, self.declined)
 
     @cached_property
     def _writes(self) -> list[GoldenCall]:

@@ -29,7 +29,7 @@ from toolscale.verify.outdated import outdated
 from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.referents import Scene, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
-from toolscale.verify.shown import declined_tools, vocabulary_of
+from toolscale.verify.shown import declined_tools, lexicon_of
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject, golden_answer
 from toolscale.verify.trajectories import Trajectory
@@ -58,7 +58,7 @@ class Judge:
         self.states = states(self.world)
         self._laws = Laws(environment, self.catalogue.rules)
         self._mutants = MutantMaker(environment, rows)
-        self.vocabulary = vocabulary_of(environment, rows)
+        self.lexicon = lexicon_of(environment, rows)
         self._ambiguity = Ambiguity(environment, self.reader)
         self._audit_share = audit_share
         self._auditor: World | None = None
@@ -133,7 +133,7 @@ class Judge:
         net, touched = self.world.net_changes(), tuple(self.world.touched())
         asked = frozenset[Any]() if all(recording.branches) else self._values_asked_about(plan, candidate)
         brief = Brief(
-            self.environment, self.vocabulary, candidate.request, tuple(recording.facts), [recorded.call for recorded in recording.calls],
+            self.environment, self.lexicon, candidate.request, tuple(recording.facts), [recorded.call for recorded in recording.calls],
             declined=declined_tools(plan, recording), asked=asked,
         )  # fmt: skip
         subject = Subject(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from toolscale.environment import Environment, Rows
-from toolscale.language.deeds import Deeds
+from toolscale.language.deeds import Deeds, Verbs
 from toolscale.language.shown import Shown, ShownRow, Value
 from toolscale.records import GoldenCall
 from toolscale.tasks.plan import Plan, calls_of
@@ -20,13 +21,13 @@ _FEW = 24
 _CHOICE = re.compile(r"\[([^\]]*)\]")
 
 
-def shown_by(environment: Environment, calls: Sequence[GoldenCall], vocabulary: Mapping[str, frozenset[str]] | None = None) -> Shown:
+def shown_by(environment: Environment, calls: Sequence[GoldenCall], lexicon: Lexicon) -> Shown:
     """Return what successful calls have shown: every row of their results, and their arguments, with the names of what they hang on.
 
-    `vocabulary`: names that rows have anywhere -> their sorts, so that what somebody does not have is known as a thing too.
+    What somebody does not have (a loan of another kind) is known as a thing from the lexicon.
     """
     names = _Names(environment)
-    for name, sorts in (vocabulary or {}).items():
+    for name, sorts in lexicon.names.items():
         names.sorts[name] = set(sorts)
     for call in calls:
         for row in _rows_in(call.result):
@@ -45,8 +46,17 @@ def shown_by(environment: Environment, calls: Sequence[GoldenCall], vocabulary: 
     return Shown(tuple(rows), frozenset(counts), {name: frozenset(tables) for name, tables in names.sorts.items()}, names.by_key())
 
 
-def vocabulary_of(environment: Environment, rows: Rows) -> dict[str, frozenset[str]]:
-    """Return the words that many rows share as names (kinds, nicknames), with the keys of their tables."""
+@dataclass(frozen=True)
+class Lexicon:
+    """The words of an environment: made once, used for every message."""
+
+    names: Mapping[str, frozenset[str]]
+    """What many rows are called (kinds, nicknames) -> the keys of their tables."""
+    verbs: Verbs
+
+
+def lexicon_of(environment: Environment, rows: Rows) -> Lexicon:
+    """Return the words by which the rows of an environment are called, and the calls of its tools."""
     found: dict[str, set[str]] = {}
     names = _Names(environment)
     for table, spec in environment.schema.tables.items():
@@ -57,17 +67,17 @@ def vocabulary_of(environment: Environment, rows: Rows) -> dict[str, frozenset[s
                     for value in values if len(values) <= _FEW else ():
                         found.setdefault(value, set()).add(spec.key[0])
     common = {noun for table in environment.schema.tables for noun in (table, table.removesuffix("s"))}
-    return {name: frozenset(sorts) for name, sorts in found.items() if name not in common}
+    return Lexicon({name: frozenset(sorts) for name, sorts in found.items() if name not in common}, Verbs(_verbs(environment)))
 
 
-def deeds_of(environment: Environment, calls: Sequence[GoldenCall], shown: Shown, declined: frozenset[str]) -> Deeds:
+def deeds_of(environment: Environment, calls: Sequence[GoldenCall], shown: Shown, verbs: Verbs, declined: frozenset[str]) -> Deeds:
     """Return what successful calls did; `declined`: tools that were wanted and not called for all that was wanted."""
     done: dict[str, frozenset[str]] = {}
     for call in calls:
         if environment.tools[call.name].mutates_state:
             said = {" ".join(value.lower().split()) for value in call.arguments.values() if isinstance(value, str)}
             done[call.name] = done.get(call.name, frozenset()) | shown.hung_on(call.arguments) | said
-    return Deeds(verbs=_verbs(environment), done=done, declined=declined)
+    return Deeds(verbs, done, declined)
 
 
 def declined_tools(plan: Plan, recording: Recording) -> frozenset[str]:
