@@ -42,6 +42,7 @@ _UNSURE = re.compile(
     r"i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
+_WORD = re.compile(r"\w+")
 _SHORTENED = (" account", " loan", " bill", " card", " order")
 """People leave these out: `your savings`, `from checking`."""
 _UNLIKE = re.compile(
@@ -184,8 +185,11 @@ class Labels:
     def __init__(self, answer: Answer, labels: tuple[str, ...], nouns: frozenset[str] | None = frozenset()):
         """`nouns`: common nouns among the labels (`bill`), which go with a name before them (`two Kestrel Alarm bills`); None: none is joined."""
         self.answer = answer
-        pattern, short = _labels_with_short_forms(labels)
-        self.spans = [(start, end, short.get(label, label)) for start, end, label in _label_spans(answer, pattern, nouns)] if pattern else []
+        if nouns is None:
+            self.spans = list(_named(answer, labels))
+        else:
+            pattern, short = _labels_with_short_forms(labels)
+            self.spans = [(start, end, short.get(label, label)) for start, end, label in _label_spans(answer, pattern, nouns)] if pattern else []
         self._by_clause: dict[int, list[tuple[int, str]]] = {}
         for start, _, label in self.spans:
             self._by_clause.setdefault(answer.clause_at(start), []).append((start, label))
@@ -273,7 +277,7 @@ class Labels:
         return labels[here.index(position)][1] if len(here) == len(labels) and position in here else "\n"
 
 
-def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str] | None) -> Iterator[tuple[int, int, str]]:
+def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]) -> Iterator[tuple[int, int, str]]:
     """Yield where labels stand.
 
     One that is told from another (`not your joint account`) stands nowhere; two in a row (`joint savings`) and a piece of a longer name are the
@@ -286,7 +290,7 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]
             continue
         if _UNLIKE.search(answer.lower, max(0, start - 24), start) and not _WHICH.match(answer.lower, end):
             continue
-        if nouns is not None and last and not answer.lower[last[1] : start].strip(" "):
+        if last and not answer.lower[last[1] : start].strip(" "):
             last = last[0], end, last[2] if found["label"] in nouns else answer.lower[last[0] : end]
             continue
         if last:
@@ -297,11 +301,39 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]
         yield last
 
 
+def _named(answer: Answer, names: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
+    """Yield where names stand, the longest first at each place. Many names are looked for: a word that begins none costs nothing."""
+    beginning, end = _by_first_word(names), 0
+    for word in _WORD.finditer(answer.lower):
+        for form, name in beginning.get(word[0], ()) if word.start() >= end else ():
+            stop = word.start() + len(form)
+            whole = answer.lower.startswith(form, word.start()) and not answer.lower[stop : stop + 1].isalnum()
+            if whole and not (is_card_ending(form) and _is_figure(answer, word.start(), stop)):
+                end = stop
+                yield word.start(), stop, name
+                break
+
+
+@lru_cache(maxsize=256)
+def _by_first_word(names: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
+    """Return first word -> (form, name) of the names that begin with it, longest first; a form may lack the noun, or be its plural."""
+    forms = {form: name for name in names for form in (name, f"{name}s")}
+    forms |= {form: name for name in names if name.endswith(_SHORTENED) and (form := name.rsplit(" ", 1)[0]) not in names}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for form in sorted(forms, key=lambda form: (-len(form), form)):
+        if word := _WORD.match(form):
+            found.setdefault(word[0], []).append((form, forms[form]))
+    return found
+
+
 def _is_other_figure(answer: Answer, spot: re.Match[str]) -> bool:
     """Whether digits that look like the ending of a card are (part of) an amount, a date or another value."""
-    if not is_card_ending(spot[0]):
-        return False
-    return any(m.kind not in ("digits", "number", "marker") and m.start < spot.end() and spot.start() < m.end for m in answer.mentions)
+    return is_card_ending(spot[0]) and _is_figure(answer, *spot.span())
+
+
+def _is_figure(answer: Answer, start: int, end: int) -> bool:
+    """Whether a stretch is (part of) a value that is no ending of a card."""
+    return any(m.kind not in ("digits", "number", "marker") and m.start < end and start < m.end for m in answer.mentions)
 
 
 def is_card_ending(label: str) -> bool:
