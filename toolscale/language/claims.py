@@ -150,7 +150,7 @@ _SENTENCE_CUES = re.compile(
 _WAS_TO_BE = re.compile(
     r"\b(?:would|should|was\s+(?:going\s+|due\s+|set\s+)?to)\s+(?:\w+ly\s+|next\s+)*(?:have\s+)?(?:been\s+)?"
     r"(?:run|gone|go|left|leave|paid|pay|arriv\w*|reach|come|fallen|fall|sent|follow\w*|be(?:en)?\s(?:with|here|at|in|there))\b[^,;]*$"
-    r"|\b(?:may|can|could|should|might)\s+expect\b[^,;]*$|\bexpected\b[^,;]*$"
+    r"|\b(?:may|can|could|should|might)\s+expect\b[^,;]*$|\bexpected\b[^,;]*$|\bexpect\b(?:\s+\w+){0,3}\s*$"
 )
 """Of a day: what was planned for it, or is expected on it, is said of it all the same."""
 
@@ -168,11 +168,11 @@ _LESS_OF = re.compile(r"\s*(?:of|from)\b")
 _SHORT_BY = re.compile(r"\b(?:short|missing)\s+(?:by|of)\s+(?:exactly\s+)?$")
 
 
-def is_claimed(answer: Answer, start: int, end: int, kind: str = "money", past: bool = False) -> bool:
+def is_claimed(answer: Answer, start: int, end: int, kind: str = "money", past: bool = False, missing: bool = False) -> bool:
     """Whether the value from `start` to `end` is claimed by its clause, the clauses around it and its sentence.
 
     An amount or number is the end of a range in `from $5` and `5 to $6`, unless something was moved from one to the other. `past`: it is a value that
-    something had, so that `it used to be $5` claims it.
+    something had, so that `it used to be $5` claims it. `missing`: it is what was moved to where it was missing: `you were short by $5`.
     """
     clauses, lower = answer.clauses, answer.lower
     index = answer.clause_at(start)
@@ -182,8 +182,8 @@ def is_claimed(answer: Answer, start: int, end: int, kind: str = "money", past: 
     before, after = _HAD_BEEN.sub(" had been", lower[here.start : start]), lower[end : here.end]
     if past:
         before, after = _USED_TO_BE.sub(" ", before), _TO_ANOTHER.sub(" ", after)
-    if kind == "money" and _SHORT_BY.search(before) and not _LESS_OF.match(lower, end, here.end):
-        before = _SHORT_BY.sub("lacks ", before)
+    if missing and _SHORT_BY.search(before) and not _LESS_OF.match(lower, end, here.end):
+        before = _SHORT_BY.sub("of ", before)
     if kind == "money":
         before, after = _THE_EXTRA.sub("the ", before), _SHORT.sub(" ", after)
     if kind == "date":

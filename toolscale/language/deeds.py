@@ -53,7 +53,7 @@ _DONE_BEFORE = re.compile(
 )
 _SUBJECT = re.compile(r"\W*(?:\w+:\s)?(?:(?:and|but|so|then|also|now|therefore)\s)*(?:your|the|it|this|that|both|they|everything)\b")
 """What was done in this rollout is said of the matter at hand; `six of twelve have been paid` is a fact about the past."""
-_BESIDES = re.compile(r"\b(?:the|your)\s(?:\w+\s)?(?:others?|newer|rest|remaining)\b")
+_BESIDES = re.compile(r"\b(?:the|your)\s(?:\w+\s)?(?:others?|newer|rest|remaining)\b(?!\s\$?\d)")
 _OTHERS = re.compile(r"\b(?:others?|else|more|again|any|anything|twice|further|another|rest|yet|either|neither|too)\b")
 _PASSED = re.compile(r"\b(?:to|into|onto|from|out\sof|off|using|via|with)\s(?:(?:your|the|my|his|her|their)\s)?$")
 _POINTING = re.compile(r"\b(?:it|that|this|them|those|these)\b")
@@ -210,7 +210,7 @@ class _Reading:
     def _passed(self, index: int) -> frozenset[str]:
         """Return what a clause says that something went to, or came from, and that no call was about."""
         clause, lower = self.answer.clauses[index], self.answer.lower
-        sorts = frozenset().union(*(self.shown.sorts.get(name, frozenset()) for name in self.involved))
+        sorts = frozenset().union(*(self.shown.sorts.get(name, frozenset()) for name in self.involved & self.shown.seen))
         spans = [(at, name) for at, _, name in self.things.spans if clause.start <= at < clause.end and name not in self.involved]
         return frozenset(
             name for at, name in spans if self.shown.sorts.get(name, frozenset()) & sorts and _PASSED.search(lower, max(clause.start, at - 20), at)

@@ -70,7 +70,8 @@ class _Grading(Rivals):
         for start, end in places:
             past = fact.kind == "text" and bool(self.shown.rows)
             past = past or self.shown.is_outdated((fact.kind, fact.value)) or "fee" in self.shown.quantities_of((fact.kind, fact.value))
-            claimed = is_claimed(self.answer, start, end, fact.kind, past) and (past or not self._superseded(fact, start))
+            missing = "moved" in self.shown.quantities_of((fact.kind, fact.value))
+            claimed = is_claimed(self.answer, start, end, fact.kind, past, missing) and (past or not self._superseded(fact, start))
             if claimed and not self._is_given_away(position, fact, start, starts):
                 return None
         label = f" of {fact.about}" if fact.about else ""

@@ -30,7 +30,7 @@ TIMES = re.compile(
 PAST = re.compile(r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|from|of|until|down)\b")
 
 ASIDE = re.compile(
-    r"\b(?:already|newer|latter|second|another|issued|opened|expires?|added|since|others?|rest|remaining|than|besides|each|not|only|lowest|highest"
+    r"\b(?:already|overdue|missed|past\sdue|newer|latter|second|another|issued|opened|expires?|added|since|others?|rest|remaining|than|besides|each|not|only|lowest|highest"
     r"|smallest|largest|versus|compared)\b|n't\b"
 )
 """Words that tell a value of something else as such."""
@@ -113,7 +113,7 @@ class Rivals(Belonging):
         its = frozenset().union(*map(self.shown.names_of, values)) & things.labels
         if its and things.near and not any(its & self.shown.names_of(fact) for fact in facts):
             return True
-        if TIMES.search(text) or ASIDE.search(text):
+        if TIMES.search(text) or ASIDE.search(text) or (kind == "date" and ASIDE.search(self.answer.lower, *clause.whole)):
             return True
         said = quantities_in(text)
         told = frozenset().union(*map(self.shown.quantities_of, facts)) if facts else frozenset()
@@ -132,7 +132,7 @@ class Rivals(Belonging):
         starts = [mention.start for mention in self.values if mention.kind == kind]
         near: list[tuple[Mention, str]] = []
         for mention in self.values:
-            if mention.kind == kind and not mention.qualifier and mention.readings & (told | free):
+            if mention.kind == kind and not mention.qualifier and mention.readings & (told | free) and mention.readings != {0}:
                 scope = self._scope(kind, mention.start, starts)
                 if scope.near and len(scope.labels) == 1 and scope.labels <= by_label.keys() and not self._is_both(mention, scope.labels):
                     near.append((mention, next(iter(scope.labels))))

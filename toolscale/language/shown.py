@@ -66,7 +66,7 @@ class Shown:
     """Name -> the tables of whose rows it is a name: only things of one sort can be taken for each other."""
 
     by_key: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Key of a row -> the names of that row."""
+    """Key of a row -> the names of that row, and of those that it refers to."""
 
     def hung_on(self, arguments: Mapping[str, Any]) -> frozenset[str]:
         """The names of the rows to which the arguments of a call refer."""

@@ -114,6 +114,7 @@ class _Names:
         }  # fmt: skip
         self.columns = frozenset(texts)
         self._own: dict[str, set[str]] = {}
+        self._rows: dict[str, Mapping[str, Any]] = {}
 
     def learn(self, row: Mapping[str, Any]) -> None:
         """Remember what a row calls itself, under its own key: that of the table with which it shares most columns."""
@@ -123,6 +124,7 @@ class _Names:
             if own not in self.people:
                 texts = set(self._texts(row))
                 self._own.setdefault(str(row[own]), set()).update(texts)
+                self._rows[str(row[own])] = row
                 for text in texts:
                     self.sorts.setdefault(text, set()).add(own)
 
@@ -131,8 +133,8 @@ class _Names:
         return frozenset(self._texts(row)) | self.hung_on(row)
 
     def by_key(self) -> dict[str, frozenset[str]]:
-        """Return key of a row -> its names."""
-        return {key: frozenset(names) for key, names in self._own.items()}
+        """Return key of a row -> its names, and those of the rows that it refers to: a fee is given back to the account that it was taken from."""
+        return {key: self.of(row) for key, row in self._rows.items()}
 
     def hung_on(self, row: Mapping[str, Any]) -> frozenset[str]:
         """Return the names of all rows to which the values of a row refer."""
