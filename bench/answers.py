@@ -25,6 +25,7 @@ from toolscale.verify.brief import Brief
 from toolscale.verify.shown import lexicon_of
 
 CORPUS = Path(__file__).parents[1] / "tests" / "answers"
+GUIDE = Path(__file__).parents[1] / "docs" / "grading.md"
 SEEN, HELD_OUT, REWORDED = "seen", "held out", "seen, reworded"
 
 
@@ -98,13 +99,18 @@ def table(graded: list[Graded]) -> str:
 
 @click.command()
 @click.option("--cases", is_flag=True, help="Print what is misgraded in the seen half.")
-def main(cases: bool) -> None:
+@click.option("--write", is_flag=True, help="Write the figures into docs/grading.md.")
+def main(cases: bool, write: bool) -> None:
     """Grade the corpus and print how often the judge and the reader disagree."""
     graded = list(grade_corpus())
     for one in graded if cases else ():
         if one.misgraded and one.answer.half != HELD_OUT:
             click.echo(f"--- {one.answer.task[:8]} {one.answer.label} {one.answer.kind} ({one.answer.why}): {one.finding}\n{one.answer.answer}\n")
     click.echo(table(graded))
+    if write:
+        text = GUIDE.read_text()
+        begin, end = (text.index(mark) for mark in ("<!-- strangers' answers: begin", "<!-- strangers' answers: end"))
+        GUIDE.write_text(f"{text[: text.index(chr(10), begin) + 1]}{table(graded)}\n{text[end:]}")
     for half in (SEEN, HELD_OUT):
         wrong = [one for one in graded if (one.answer.half, one.answer.label) == (half, "wrong")]
         kinds = Counter(one.answer.kind for one in wrong)

@@ -5,7 +5,7 @@ from __future__ import annotations
 VERSION = "0.1.0"
 """The version of ToolScale, stored in every dataset."""
 
-GRADING_VERSION = 2
+GRADING_VERSION = 3
 """Raised when the same rollout or the same candidate may be judged otherwise: scores of one version are not comparable with those of another."""
 
 SKELETON_LIMIT = 3
