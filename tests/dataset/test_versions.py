@@ -181,7 +181,7 @@ def test_tasks_that_were_graded_otherwise_are_judged_again(mock_dataset: Path, t
     assert manifest.release is not None
     assert manifest.release.domains["mock"].regraded == Regraded(tasks=12, passed=9, failed=2, gates={"grounded": 1, "replay": 1}, unjudged=1)
     text = text_of(tmp_path / "next")
-    assert "**Grading has changed** (version 1 before, 2 now): scores on this version and on" in text and "are not comparable" in text
+    assert f"**Grading has changed** (version 1 before, {GRADING_VERSION} now): scores on this version and on" in text and "are not comparable" in text
     assert "| mock | 12 | 9 | 2 | 1 | grounded 1, replay 1 |" in text
     assert verify_dataset(tmp_path / "next").findings == ()
 
@@ -194,7 +194,7 @@ def test_what_an_earlier_version_says_of_itself_cannot_speak_in_the_card(mock_da
     repair(previous)
     release(other_seed, previous, tmp_path / "next")
     assert "<script>" not in text_of(tmp_path / "next")
-    assert "(version unknown before, 2 now)" in text_of(tmp_path / "next")
+    assert f"(version unknown before, {GRADING_VERSION} now)" in text_of(tmp_path / "next")
     assert read_changes(tmp_path / "next").domains["mock"].files == ("policy.md",)
 
 
@@ -264,7 +264,7 @@ def test_what_cannot_be_released_is_one_line(mock_dataset: Path, first: Path, tm
     damaged = Path(shutil.copytree(first, tmp_path / "damaged"))
     (damaged / TRAIN).write_bytes(b"PAR1")
     for folder, previous, message in (
-        (older, None, f"{older} was graded under version 1, this is version 2; make the dataset again"),
+        (older, None, f"{older} was graded under version 1, this is version {GRADING_VERSION}; make the dataset again"),
         (mock_dataset, damaged, f"{damaged} is not complete: {TRAIN} has changed; make the dataset, or pull it, again"),
         (tmp_path, None, f"{tmp_path} has no manifest.json: it is no dataset, or was never finished; make it with `toolscale synthesize`"),
     ):
