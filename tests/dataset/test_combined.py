@@ -145,10 +145,11 @@ def test_what_cannot_be_combined_is_one_line(mock_dataset: Path, kiosk_dataset: 
         ([mock_dataset, tmp_path], tmp_path / "out", DatasetError, f"{tmp_path} has no manifest.json"),
         ([mock_dataset, damaged], tmp_path / "out", DatasetError, f"{damaged} is not complete: README.md has changed"),
         ([mock_dataset, lacking], tmp_path / "out", DatasetError, f"{lacking} is not complete: plots/kiosk/gates.png is missing"),
-        ([mock_dataset, other], tmp_path / "out", UsageError, f"the datasets were graded differently, {mock_dataset} under version {GRADING_VERSION}, {other} under"),
+        ([mock_dataset, other], tmp_path / "out", UsageError,
+         f"the datasets were graded differently, {mock_dataset} under version {GRADING_VERSION}, {other} under"),
         ([mock_dataset, kiosk_dataset], kiosk_dataset, UsageError, f"{kiosk_dataset} is read and cannot be written as well"),
         ([mock_dataset], tmp_path / "full", UsageError, f"{tmp_path / 'full'} holds other files and no dataset of ours"),
-    ]
+    ]  # fmt: skip
     for datasets, out, error, message in cases:
         with pytest.raises(error) as caught:
             combine(datasets, out)

@@ -181,7 +181,8 @@ def test_tasks_that_were_graded_otherwise_are_judged_again(mock_dataset: Path, t
     assert manifest.release is not None
     assert manifest.release.domains["mock"].regraded == Regraded(tasks=12, passed=9, failed=2, gates={"grounded": 1, "replay": 1}, unjudged=1)
     text = text_of(tmp_path / "next")
-    assert f"**Grading has changed** (version 1 before, {GRADING_VERSION} now): scores on this version and on" in text and "are not comparable" in text
+    told = f"**Grading has changed** (version 1 before, {GRADING_VERSION} now): scores on this version and on"
+    assert told in text and "are not comparable" in text
     assert "| mock | 12 | 9 | 2 | 1 | grounded 1, replay 1 |" in text
     assert verify_dataset(tmp_path / "next").findings == ()
 
