@@ -74,21 +74,21 @@ def test_a_gate_that_is_not_passed_is_red_at_once_is_reported_and_keeps_what_can
 ) -> None:
     admin = live_airflow.admin
     admin.wait_for_dag(DAG)
-    run_id = admin.trigger(DAG, {"domains": ["mock"], "tasks": 60, "publish": "auto"})  # it has 42
+    run_id = admin.trigger(DAG, {"domains": ["mock"], "tasks": 60, "publish": "auto"})  # it has 41
     admin.wait(DAG, run_id, "failed")
 
     tasks = {task["task_id"]: (task["state"], task["try_number"]) for task in admin.tasks(DAG, run_id) if not task["task_id"].startswith("finance.")}
     assert (tasks["mock.quality_gate"], tasks["collect"], tasks["close"]) == (("failed", 1), ("upstream_failed", 0), ("success", 1))
     log = admin.log(DAG, run_id, "mock.quality_gate")
-    assert "QualityError" in log and "mock: found_share is 0.7, at least" in log
-    told = "mock: found_share is 0.7, at least 0.95 is wanted (of the tasks that were asked for, the share that was found)"
+    assert "QualityError" in log and "mock: found_share is 0.6833, at least" in log
+    told = "mock: found_share is 0.6833, at least 0.95 is wanted (of the tasks that were asked for, the share that was found)"
     assert [post for post in failures[1] if post["run_id"] == run_id] == [{
         "text": f"{DAG}.mock.quality_gate failed in {run_id}: {told}", "dag_id": DAG, "run_id": run_id, "task_id": "mock.quality_gate",
         "map_index": -1,
     }]  # fmt: skip
     assert failures[0] not in log
     quality = json.loads((products(live_airflow.home, run_id) / "mock" / "quality.json").read_text())
-    assert (quality["passed"], quality["figures"]["found_share"]) == (False, 0.7)
+    assert (quality["passed"], quality["figures"]["found_share"]) == (False, 0.6833)
     rejects = {path.stem: pq.read_table(path).num_rows for path in (products(live_airflow.home, run_id) / "mock" / "rejects").iterdir()}
     assert rejects["novel"] > 0 and "mock-000" in rejects
     assert (Path(live_airflow.home.data) / "scratch" / run_name(run_id)).is_dir()

@@ -62,7 +62,7 @@ def test_too_few_tasks_found(dataset: Path) -> None:
 
 def test_too_many_survivors(dataset: Path) -> None:
     change(dataset, REJECTS, lambda rows: reject(rows, 3, "mutants_killed", survivor='{"operator": "sibling"}'))
-    reason = "kill_rate is 0.983, at least 0.99 is wanted (of the wrong trajectories that were tried, the share that scored 0)"
+    reason = "kill_rate is 0.9831, at least 0.99 is wanted (of the wrong trajectories that were tried, the share that scored 0)"
     assert check_quality(dataset).reasons == (reason,)
 
 

@@ -15,7 +15,7 @@ Spoil = Callable[..., Path]
 FIVE = [
     "environment.yaml: verison: unknown key 'verison'; did you mean 'version'? "
     "known keys: currency, description, license, locale, now, title, transfer_reasons, version",
-    "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? known keys: cols, cues, first, tense, text, why",
+    "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? known keys: cols, cues, first, tense, text",
     "cases.yaml: verifier[1].calls: 'nothing' does not fit here; it should be 'golden', 'writes' or 'none'",
     "schema.yaml: tables.loans.columns.member_id.fk: unknown column of members 'id'; "
     "use one of date_of_birth, fees_cents, full_name, member_id, status",
