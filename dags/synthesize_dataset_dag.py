@@ -25,6 +25,7 @@ PARAMS = {
     "seed": Param(None, type=["null", "integer"], minimum=0, maximum=2**31 - 1, description="Empty: the night's own; 0 in a run by hand."),
     "generator": Param("plans", type="string", enum=["plans"], description="Who writes tasks: the plans of intents.yaml; no model is called."),
     "evolved": Param(None, type=["null", "number"], minimum=0, maximum=1, description="Share of tasks that are evolved. Empty: two thirds."),
+    "interaction": Param("single", type="string", enum=["single", "form"], description="How tasks are answered: by a message, or by a form."),
     "publish": Param("ask", type="string", enum=["ask", "auto", "never"], description="ask waits for a person before anything is pushed to the Hub."),
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from toolscale.dataset.folder import read_dataset
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.world import read_rows
 from toolscale.environment import load_environment
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import Task, TokenTrace
 from toolscale.verify import Judge
@@ -56,14 +57,17 @@ def golden_conversations(folder: Path) -> Iterator[Conversation]:
 
 
 def golden_messages(prompt: Sequence[Mapping[str, Any]], task: Task, answer: str) -> list[dict[str, Any]]:
-    """The conversation in which the golden calls are made."""
+    """The conversation in which the golden calls are made, and the answer given: in a message, or in the form of the task."""
     messages = [dict(message) for message in prompt]
     for number, call in enumerate(task.golden_calls, 1):
         function = {"name": call.name, "arguments": canonical_json(call.arguments)}
         made = {"id": f"call_{number}", "type": "function", "function": function}
         messages.append({"role": "assistant", "content": None, "tool_calls": [made]})
         messages.append({"role": "tool", "tool_call_id": made["id"], "content": canonical_json(call.result)})
-    return [*messages, {"role": "assistant", "content": answer}]
+    if task.form is None:
+        return [*messages, {"role": "assistant", "content": answer}]
+    filled = {"id": "call_answer", "type": "function", "function": {"name": FINAL_ANSWER, "arguments": answer}}
+    return [*messages, {"role": "assistant", "content": None, "tool_calls": [filled]}]
 
 
 def encode_conversation(codec: Codec, conversation: Conversation) -> TokenTrace:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from toolscale.cli.output import as_json, echo_json, progress_bar
 from toolscale.config import EVOLVED_SHARE
 from toolscale.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolscale.records import Interaction
+
+INTERACTION = click.option(
+    "--interaction", default="single", show_default=True, type=click.Choice(["single", "form"]),
+    help="How tasks are answered: by a final message, or by a form with typed fields.",
+)  # fmt: skip
 
 
 @click.command()
@@ -57,16 +65,20 @@ def admit(domain: str, write: bool, json_: bool) -> None:
 @click.option("--evolved", default=EVOLVED_SHARE, show_default="2/3", type=click.FloatRange(0, 1), help="Share of the tasks that are evolved.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; never changes a byte.  [default: as many as are worth their start]")
 @click.option("--audit", default="sample", show_default=True, type=click.Choice(["sample", "all"]), help="Tasks that the second engine replays too.")
+@INTERACTION
 @as_json
 def synthesize(
-    domain: str, tasks: int, seed: int, out: Path | None, evolved: float, workers: int | None, audit: Literal["sample", "all"], json_: bool
+    domain: str, tasks: int, seed: int, out: Path | None, evolved: float, workers: int | None, audit: Literal["sample", "all"],
+    interaction: Interaction, json_: bool,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder)."""
     from toolscale.pipeline import synthesize as make_dataset
 
     folder = out or Path("var/datasets") / Path(domain).name
     with progress_bar() as progress:
-        manifest = make_dataset(domain, folder, tasks=tasks, seed=seed, evolved=evolved, workers=workers, audit=audit, progress=progress)
+        manifest = make_dataset(
+            domain, folder, tasks=tasks, seed=seed, evolved=evolved, workers=workers, audit=audit, interaction=interaction, progress=progress
+        )
     counts = manifest.counts
     if json_:
         return echo_json({"dataset": str(folder), "counts": counts, "gates": manifest.gates})
@@ -85,9 +97,10 @@ def synthesize(
 @click.argument("domain")
 @click.argument("number", type=click.IntRange(0))
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the candidates.")
+@INTERACTION
 @as_json
 @click.pass_context
-def judge(context: click.Context, domain: str, number: int, seed: int, json_: bool) -> None:
+def judge(context: click.Context, domain: str, number: int, seed: int, interaction: Interaction, json_: bool) -> None:
     """Draw candidate NUMBER of DOMAIN (a name or a folder) and judge it: what `reproduce` of a reject says. Exits 1 if it is rejected.
 
     The gate novel compares candidates and is not run here.
@@ -106,7 +119,7 @@ def judge(context: click.Context, domain: str, number: int, seed: int, json_: bo
         raise UsageError(f"the database has no case for candidate {number} of seed {seed}; try another number")
     court = Judge(environment, rows, audit_share=AUDIT_SHARE["all"])
     try:
-        judged = court.judge(candidate)
+        judged = court.judge(candidate.model_copy(update={"interaction": interaction}))
     finally:
         court.close()
     echo_json(judged.model_dump(mode="json")) if json_ else print_judged(judged, environment)

@@ -40,8 +40,8 @@ def play(
     """Solve the task ID of DATASET (or the first letters of its id) without seeing its solution.
 
     Shown are the policy, the tools and the request. Calls are made in the task's own world; after them comes one final message to the person who
-    asked, and then, and only then, the grade. On a terminal it asks for calls and the message; otherwise they are options, over as many commands
-    as wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
+    asked (or, if the task has the tool final_answer, a call of it), and then, and only then, the grade. On a terminal it asks for calls and the
+    message; otherwise they are options, over as many commands as wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
 
     \b
       toolscale play var/datasets/finance 3fa2 --session s1
@@ -116,6 +116,8 @@ def _sit(
     with Sitting.at(folder, playable, task_id) as sitting:
         for call in calls:
             sitting.check(call)
+        if calls and sitting.is_answer(calls[-1]):
+            calls, message = calls[:-1], json.dumps(calls[-1].arguments, ensure_ascii=False)
         results = [{"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")} for call in calls]
         grade = sitting.finish(message) if message is not None else None
         if json_:
@@ -145,7 +147,10 @@ def _converse(sitting: Sitting) -> Grade | None:
         name, _, arguments = line.partition(" ")
         try:
             parsed = json.loads(arguments or "{}")
-            print_result(sitting.call(read_call(json.dumps({"name": name, "arguments": parsed}))).model_dump(mode="json"))
+            call = read_call(json.dumps({"name": name, "arguments": parsed}))
+            if sitting.is_answer(call):
+                return sitting.finish(json.dumps(parsed, ensure_ascii=False))
+            print_result(sitting.call(call).model_dump(mode="json"))
         except (ValueError, UsageError) as error:
             click.echo(f"{error}; {HELP}")
     return None

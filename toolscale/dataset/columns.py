@@ -11,6 +11,7 @@ from toolscale.canonical import canonical_json
 from toolscale.environment import Environment
 from toolscale.errors import DatasetError
 from toolscale.records import Candidate, Fact, GateResult, GoldenCall, Judged, RowChange, Task, Verdict
+from toolscale.tasks.form import answer_function
 
 Row = dict[str, Any]
 
@@ -30,13 +31,13 @@ def task_row(judged: Judged, system: str, tools: str) -> Row:
     """Return an accepted candidate as a row of TASK_SCHEMA."""
     task = judged.task
     assert task is not None, "only recorded candidates are accepted"
-    row = task.model_dump(mode="json", exclude={"verdict", "candidate"})
+    row = task.model_dump(mode="json", exclude={"verdict", "candidate", "form"})
     scenario, provenance = row["scenario"], row["provenance"]
     return row | {
         "scenario": scenario | {name: canonical_json(scenario[name]) for name in _JSON & scenario.keys()},
         "provenance": provenance | {"versions": canonical_json(provenance["versions"])},
         "prompt": [{"role": "system", "content": system}, {"role": "user", "content": task.request}],
-        "tools": tools,
+        "tools": tools if task.form is None else canonical_json([*json.loads(tools), answer_function(task.form)]),
         "golden_calls": _calls(task),
         "communicate": [fact | {"value": str(fact["value"])} for fact in row["communicate"]],
         "row_changes": canonical_json(row["row_changes"]),
@@ -64,7 +65,8 @@ def reject_row(judged: Judged, environment_hash: str) -> Row:
         "survivor": canonical_json(judged.details) if judged.details else None,
         "environment_hash": environment_hash,
         "candidate": canonical_json(candidate.model_dump(mode="json")),
-        "reproduce": f"toolscale judge {candidate.domain} {candidate.number} --seed {candidate.seed}",
+        "reproduce": f"toolscale judge {candidate.domain} {candidate.number} --seed {candidate.seed}"
+        + ("" if candidate.interaction == "single" else f" --interaction {candidate.interaction}"),
     }
 
 
@@ -79,6 +81,7 @@ def task_of(row: Row) -> Task:
                 "provenance": provenance | {"versions": json.loads(provenance["versions"])},
                 "golden_calls": golden_calls(row),
                 "communicate": [_fact(fact) for fact in row["communicate"]],
+                "form": json.loads(row["tools"])[-1]["function"]["parameters"] if row["interaction"] == "form" else None,
                 "row_changes": json.loads(row["row_changes"]),
                 "touched": [(item["table"], item["key"]) for item in row["touched"]],
                 "verdict": {gate["gate"]: f"{gate['status']}: {gate['finding']}" for gate in row["verdict"]},

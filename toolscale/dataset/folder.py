@@ -72,6 +72,7 @@ def write_dataset(folder: Path, environment: Environment, selection: Selection, 
     world = environment.spec.world
     made = Part(
         version=world.version, license=world.license, tasks=recipe.tasks, seed=recipe.seed, evolved=recipe.evolved, audit=recipe.audit,
+        interaction=recipe.interaction,
         inputs=recipe.inputs, environment_hash=environment.hash, initial_state_hash=state_hash(environment.schema, database),
         tables=table_hashes(database), versions=current_versions(), counts=figures.counts, gates=figures.gates,
     )  # fmt: skip

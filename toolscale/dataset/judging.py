@@ -10,6 +10,7 @@ from typing import Literal
 from toolscale.config import AUDIT_SHARE
 from toolscale.dataset.world import read_rows
 from toolscale.environment import Environment, World, load_environment
+from toolscale.records import Candidate, Interaction
 from toolscale.tasks import CandidateSource
 from toolscale.verify import Judge
 
@@ -23,6 +24,8 @@ class Place:
     folder: Path
     state: str
     audit: Audit
+    interaction: Interaction = "single"
+    """How the candidates that are drawn are answered."""
 
 
 class Bench:
@@ -35,6 +38,11 @@ class Bench:
         self.world = World(self.environment, self.rows)
         self.source = CandidateSource(self.environment, World(self.environment, self.rows))
         self.judge = Judge(self.environment, self.rows, audit_share=AUDIT_SHARE[place.audit], catalogue=self.source.catalogue)
+
+    def draw(self, seed: int, number: int) -> Candidate | None:
+        """Draw candidate `number`; None if the database has no case for it."""
+        candidate = self.source.draw(seed, number)
+        return candidate and candidate.model_copy(update={"interaction": self.place.interaction})
 
     def close(self) -> None:
         """End the processes and connections of the judge and the world."""

@@ -14,7 +14,7 @@ from toolscale.config import EVOLVED_SHARE, GRADING_VERSION, VERSION
 from toolscale.dataset.judging import Audit
 from toolscale.dataset.storage import read_file
 from toolscale.errors import DatasetError
-from toolscale.records import Manifest
+from toolscale.records import Interaction, Manifest
 
 MANIFEST = "manifest.json"
 VERSIONED = ("duckdb", "faker", "jinja2", "matplotlib", "pyarrow", "pydantic", "sqlglot")
@@ -33,6 +33,8 @@ class Recipe:
     """Hash of environment, settings and code."""
     evolved: float = EVOLVED_SHARE
     """The share of tasks that are evolved."""
+    interaction: Interaction = "single"
+    """How the tasks are answered."""
 
 
 def world_folder(folder: Path, domain: str) -> Path:

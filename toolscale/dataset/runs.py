@@ -26,6 +26,7 @@ from typing import Any
 from toolscale.dataset.places import open_place, url_of
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.errors import DatasetError, UsageError
+from toolscale.records import Interaction
 
 RUN = "run.json"
 
@@ -48,6 +49,7 @@ class Order:
     """`ask`, `auto` or `never`."""
     params: Mapping[str, Any]
     """As they were given."""
+    interaction: Interaction = "single"
 
 
 @dataclass(frozen=True, slots=True)

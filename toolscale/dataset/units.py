@@ -39,7 +39,7 @@ def judge_unit(unit: Unit) -> Path:
     """Judge a unit, unless its file is there, and return its file: a line with counts, then one judged candidate a line."""
     if not unit.path.exists():
         bench = bench_at(unit.at)
-        candidates = [bench.source.draw(unit.seed, number) for number in unit.numbers]
+        candidates = [bench.draw(unit.seed, number) for number in unit.numbers]
         lines = [bench.judge.judge(candidate).model_dump_json() for candidate in candidates if candidate is not None]
         head = json.dumps({"numbers": len(candidates), "no_case": candidates.count(None)})
         write_file(unit.path, "\n".join([head, *lines, ""]).encode())

@@ -1,4 +1,4 @@
-"""Tools and tables that every domain has without declaring them: the hand-over to a person, and the calculator."""
+"""Tools and tables that every domain has without declaring them: the hand-over to a person, the calculator, and the form of an answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from toolscale.records import ColumnSpec, Exec, NewId, Return, SchemaSpec, Table
 HANDOVERS = "handovers"
 TRANSFER = "transfer_to_human"
 CALCULATE = "calculate"
-BUILT_IN = (TRANSFER, CALCULATE)
+FINAL_ANSWER = "final_answer"
+"""Takes the answer of a task that is answered by a form. Its parameters are the task's own (tasks/form.py)."""
+BUILT_IN = (TRANSFER, CALCULATE, FINAL_ANSWER)
 
 _OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

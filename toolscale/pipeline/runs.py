@@ -58,7 +58,8 @@ def order_of(dag_run: Any, params: Mapping[str, Any]) -> Order:
     return Order(
         dag_id=dag_run.dag_id, run_id=dag_run.run_id, started=_utc(dag_run.start_date),
         logical_date=dag_run.logical_date and _utc(dag_run.logical_date), domains=tuple(params["domains"]), tasks=params["tasks"], seed=seed,
-        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=params["publish"], params=dict(params),
+        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=params["publish"], interaction=params["interaction"],
+        params=dict(params),
     )  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def order_run(root: str, order: Order) -> str:
     if not order.domains:
         raise UsageError("domains is empty; choose at least one")
     for domain in order.domains:
-        recipe_of(load_environment(find_folder(domain)), tasks=order.tasks, seed=order.seed, evolved=order.evolved)
+        recipe_of(load_environment(find_folder(domain)), tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction)
     return open_run(root, order).url
 
 
@@ -87,7 +88,7 @@ def build_domain(run_url: str, domain: str) -> str:
     world, recipe = run.world(domain), run.scratch / "recipes" / f"{domain}.json"
     order = run.order()
     environment = load_environment(find_folder(domain))
-    inputs = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved).inputs
+    inputs = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction).inputs
     if not recipe.exists() or json.loads(read_file(recipe))["inputs"] != inputs:
         _start_over(run, domain)
     with fresh_folder(run.scratch, f".build-{domain}") as staged:
@@ -208,7 +209,7 @@ def _world(run: Run, domain: str) -> Iterator[Path]:
 def _recipe(run: Run, world: Path) -> Recipe:
     """Return what a domain of the run is asked for. UsageError if code, libraries or environment are not those with which the run began."""
     order, environment = run.order(), load_environment(world)
-    recipe = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved)
+    recipe = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction)
     begun = json.loads(read_file(run.scratch / "recipes" / f"{environment.domain}.json"))["inputs"]
     if recipe.inputs != begun:
         raise UsageError(

@@ -30,7 +30,7 @@ from toolscale.environment import Environment, admit, ensure_admitted, load_envi
 from toolscale.environment.environment import inspect_environment, sound_part
 from toolscale.environment.folder import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
-from toolscale.records import Admission, Manifest
+from toolscale.records import Admission, Interaction, Manifest
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents, check_rows
 from toolscale.verify.cases import check_cases
@@ -41,14 +41,14 @@ Progress = Callable[[str, int, int], None]
 
 def synthesize(
     domain: str | Path, out: Path, *, tasks: int, seed: int = 0, workers: int | None = None, audit: Audit = "sample", evolved: float = EVOLVED_SHARE,
-    cache: Path | None = None, progress: Progress = lambda act, done, total: None,
+    interaction: Interaction = "single", cache: Path | None = None, progress: Progress = lambda act, done, total: None,
 ) -> Manifest:  # fmt: skip
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
 
     A folder that is already what these arguments give is left as it is. A run that was interrupted is completed from the work folder beside `out`.
     """
     environment = load_environment(find_folder(domain))
-    recipe = recipe_of(environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved)
+    recipe = recipe_of(environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, interaction=interaction)
     work = out.resolve().parent / f".{out.resolve().name}.work"
     if _is_complete(out, recipe):
         remove_folder(work)  # of a run that was killed between its last two steps
@@ -106,9 +106,9 @@ def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
     return out
 
 
-def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, audit: Audit = "sample") -> Path:
+def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, audit: Audit = "sample", interaction: Interaction = "single") -> Path:
     """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
-    return judge_unit(Unit(Place(world, file_hash(world / ADMISSION), audit), seed, tuple(range(start, stop)), out))
+    return judge_unit(Unit(Place(world, file_hash(world / ADMISSION), audit, interaction), seed, tuple(range(start, stop)), out))
 
 
 def judge_enough(
@@ -131,10 +131,12 @@ def judge_enough(
 
 def place_of(world: Path, recipe: Recipe) -> Place:
     """Return where the candidates of a recipe are judged."""
-    return Place(world, file_hash(world / ADMISSION), recipe.audit)
+    return Place(world, file_hash(world / ADMISSION), recipe.audit, recipe.interaction)
 
 
-def recipe_of(environment: Environment, *, tasks: int, seed: int, audit: Audit = "sample", evolved: float = EVOLVED_SHARE) -> Recipe:
+def recipe_of(
+    environment: Environment, *, tasks: int, seed: int, audit: Audit = "sample", evolved: float = EVOLVED_SHARE, interaction: Interaction = "single"
+) -> Recipe:
     """Return what a dataset is asked to be. UsageError if it cannot be."""
     if tasks < 1:
         raise UsageError(f"--tasks is {tasks}; ask for at least 1")
@@ -143,7 +145,7 @@ def recipe_of(environment: Environment, *, tasks: int, seed: int, audit: Audit =
     if not 0 <= seed < 2**63:
         raise UsageError(f"--seed is {seed}; choose one from 0 to 2**63 - 1")
     share = float(evolved)  # 1 and 1.0 are the same share
-    return Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit, share), share)
+    return Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit, share, interaction), share, interaction)
 
 
 def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:
@@ -178,9 +180,9 @@ def _is_complete(out: Path, recipe: Recipe) -> bool:
     )
 
 
-def _inputs(environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float) -> str:
+def _inputs(environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float, interaction: Interaction) -> str:
     """Hash everything on which the bytes of a dataset depend: environment, settings, libraries, and the code of this package."""
-    return content_hash([environment.hash, tasks, seed, audit, str(evolved), current_versions(), list(_code_hashes())])
+    return content_hash([environment.hash, tasks, seed, audit, str(evolved), interaction, current_versions(), list(_code_hashes())])
 
 
 def _code_hashes() -> Iterator[tuple[str, str]]:

@@ -18,8 +18,8 @@ from toolscale.records.rollout import (
 )  # fmt: skip
 from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
 from toolscale.records.task import (
-    QUIET, Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Provenance, RowChange, Scenario, Solution, Task, ToolCall, ToolResult,
-    is_evolved,
+    QUIET, Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Interaction, Provenance, RowChange, Scenario, Solution, Task, ToolCall,
+    ToolResult, is_evolved,
 )  # fmt: skip
 from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
 from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, Verdict
@@ -28,8 +28,8 @@ __all__ = [
     "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
     "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty", "DomainChanges",
     "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
-    "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Invariant", "Judged",
-    "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
+    "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Interaction", "Invariant",
+    "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
     "PopulationSpec", "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
     "RegradedTasks", "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script",
     "Slot", "Solution", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall",

@@ -32,6 +32,8 @@ class Tell(Record):
     """It is told as it was before the calls of the plan, which change it."""
     withheld: bool = False
     """It is private: the final answer must not contain it."""
+    what: str | None = None
+    """What the form of the task calls it, in a few words (`left in the account`); made from `is` where nothing is said."""
 
 
 class Rule(Record):

@@ -65,6 +65,8 @@ class Fact(Record):
     others: tuple[str, ...] = ()
     withheld: bool = False
     """It is private: the final answer must not say it, hedged or not, unless another fact or the request says the same value."""
+    field: str | None = Field(default=None, exclude=True)
+    """The field of the form that takes it; None: `done` or `reasons`. It follows from the plan, and is in no row."""
 
 
 class Scenario(Record):
@@ -100,6 +102,9 @@ class Provenance(Record):
     cost_usd: float = 0.0
 
 
+Interaction = Literal["single", "form"]
+"""How a task is answered: `single` by one final message, `form` by a call of `final_answer`, whose typed fields take what was asked for."""
+
 QUIET = "quiet"
 """The line of a chain that leaves the question of an intent away. It makes nothing harder, and by itself no task evolved."""
 
@@ -127,6 +132,7 @@ class Candidate(Record):
     evolutions: tuple[str, ...] = ()
     persona: str | None = None
     """Who speaks: a name of the domain's personas."""
+    interaction: Interaction = "single"
 
     @property
     def stream(self) -> str:
@@ -155,10 +161,12 @@ class Task(Record):
     evolutions: tuple[str, ...]
     outcome: Literal["fulfil", "refuse", "transfer"]
     request: str
-    interaction: Literal["single", "dialogue"]
+    interaction: Interaction
     scenario: Scenario
     golden_calls: tuple[GoldenCall, ...]
     communicate: tuple[Fact, ...]
+    form: dict[str, Any] | None = None
+    """The parameters of `final_answer`, if the task is answered by a form."""
     row_changes: tuple[RowChange, ...]
     touched: tuple[tuple[str, str], ...]
     """(table, key as canonical JSON), in order of first touch."""

@@ -75,7 +75,8 @@ class Bench:
         taken = [CALL_EXPERT, *basic]
         if domain is not None and (clash := [name for name in taken if name in domain.environment.tools]):
             raise UsageError(f"task {task.id}: the domain {domain.environment.domain!r} has a tool {clash[0]!r} of its own; rename it")
-        tools = offered_tools(task, {name: tool.function() for name, tool in basic.items()}, domain.tools if domain is not None else ())
+        of_domain = domain.tools_of(task.task) if domain is not None and task.task is not None else ()
+        tools = offered_tools(task, {name: tool.function() for name, tool in basic.items()}, of_domain)
         return Setting(
             task=task, messages=first_messages(task, domain.system if domain is not None else None), tools=tools, reader=CallReader(tools),
             experts=experts, basic=basic, domain=domain, denied=frozenset(task.limits.denied),

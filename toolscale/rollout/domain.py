@@ -14,6 +14,7 @@ from toolscale.environment import Environment, Rows, Toolbox, World, system_mess
 from toolscale.errors import SandboxError, UsageError
 from toolscale.models.pricing import approximate_input_tokens
 from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall, ToolResult
+from toolscale.tasks.form import answer_function
 from toolscale.tasks.record import Rejection
 from toolscale.verify import Judge, grade_subject
 from toolscale.verify.equivalents import idle_agents
@@ -122,7 +123,11 @@ class Domain:
 
     def input_tokens(self, task: Task) -> int:
         """Return about how many tokens an expert reads at least for one answer: `shown`, and the tools."""
-        return approximate_input_tokens(self.shown(task), self.tools)
+        return approximate_input_tokens(self.shown(task), self.tools_of(task))
+
+    def tools_of(self, task: Task) -> list[Tool]:
+        """Return the tools of a task: those of the domain, and `final_answer` if it is answered by a form."""
+        return self.tools if task.form is None else [*self.tools, answer_function(task.form)]
 
     def grade(self, task: Task, calls: Sequence[ToolCall], answer: str) -> Grade:
         """Grade the domain calls of a rollout, in order, and its final message."""

@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any
 
 from toolscale.canonical import canonical_json
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import ContextFullError, ModelUnavailableError, SandboxLimitError
 from toolscale.models.pricing import cost_usd
 from toolscale.records import Charge, ExpertReply, Rollout, Stop, ToolCall
@@ -17,6 +18,7 @@ from toolscale.rollout.domain import Episode
 from toolscale.rollout.grading import grade_outcome
 from toolscale.rollout.policy import Message, Policy, Turn
 from toolscale.rollout.prompt import CALL_EXPERT
+from toolscale.verify.filled import read_form
 
 MOST_TURNS = 50
 """A rollout has so many turns at most, whatever its limits say."""
@@ -98,8 +100,10 @@ class _Run:
                 if stop is not None:
                     return stop
             elif isinstance(content, str) and content.strip():
-                self.answer = content
-                return "answered"
+                if (fault := self._fault_of(content)) is None:
+                    self.answer = content
+                    return "answered"
+                self._not_understood(fault)
             else:
                 self._not_understood(_EMPTY)
             self.turn += 1
@@ -166,11 +170,29 @@ class _Run:
                 await self._ask(call)
             elif call.name in self.setting.basic:
                 await self._use_basic(call)
+            elif self._form is not None and call.name == FINAL_ANSWER:
+                self._fill(call)
             else:
                 self._use_domain(call)
             if self.answer is not None:
                 return self._leave(calls[place + 1 :], "answered", "Not made: the final answer was given before.")
         return None
+
+    @property
+    def _form(self) -> dict[str, Any] | None:
+        return self.task.task.form if self.task.task is not None else None
+
+    def _fault_of(self, message: str) -> str | None:
+        """Why a message is no final answer: the task wants a form, and this is none. A message that holds nothing but the filled form is one."""
+        if self._form is None or not isinstance(read_form(self._form, message), str):
+            return None
+        return f"This task is answered by a call of {FINAL_ANSWER}, not by a message."
+
+    def _fill(self, call: Call) -> None:
+        """Take the filled form as the final answer."""
+        self.answer = canonical_json(call.arguments)
+        self._reply(call, canonical_json({"taken": True}))
+        self._book("domain", call.name)
 
     def _is_broke(self) -> bool:
         limit = self.task.limits.dollars
@@ -234,7 +256,7 @@ class _Run:
         """Let an expert write the next message, as if the orchestrator had. The calls after this one are not made: the turn is the expert's now."""
         alias, domain = call.arguments["expert"], self.setting.domain
         assert domain is not None
-        reply = await self._reply_of(alias, self.handed, domain.tools)
+        reply = await self._reply_of(alias, self.handed, domain.tools if self.task.task is None else domain.tools_of(self.task.task))
         problem, charge = self._failure_of(alias, reply), self._charge_of(alias, reply)
         if problem is not None:
             self._refuse(call, problem, **charge)
@@ -251,10 +273,14 @@ class _Run:
             message["tool_calls"] = [_readable(item, read) for item, read in zip(reply.tool_calls, calls, strict=True)]
         self._tell(message)
         self.handed.append(message)
-        if not calls:
-            self.answer = reply.content
-            return "answered"
-        return self._make_for_expert(calls)
+        if calls:
+            return self._make_for_expert(calls)
+        if (fault := self._fault_of(str(reply.content))) is not None:
+            self._tell({"role": "user", "content": canonical_json({"error": fault})})
+            self.handed.append(self.fresh[-1])
+            return None
+        self.answer = reply.content
+        return "answered"
 
     def _make_for_expert(self, calls: Sequence[Call]) -> Stop | None:
         """Make the domain's calls of an expert. What is wrong with them is not the orchestrator's fault, and told all the same."""
@@ -263,6 +289,9 @@ class _Run:
             if self._is_broke():
                 return self._leave(calls[place:], "dollars", "Not made: the limit of dollars was reached.")
             problem = self._problem(call)
+            if problem is None and self._form is not None and call.name == FINAL_ANSWER:
+                self._fill(call)
+                return self._leave(calls[place + 1 :], "answered", "Not made: the final answer was given before.")
             if problem is None and call.name not in self.setting.domain.environment.tools:
                 problem = f"{call.name} is not a tool of the domain. Call one of those."
             if problem is None:

@@ -21,9 +21,12 @@ from pydantic import ValidationError
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import read_file, storage_errors, write_file
 from toolscale.environment import World, system_message
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import SandboxError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.session.playable import Playable
+from toolscale.tasks.form import answer_function
+from toolscale.verify.filled import read_form
 
 SESSION, CALLS, SOLUTION, GRADE = "session.json", "calls.jsonl", "solution.json", "grade.json"
 
@@ -77,6 +80,7 @@ class Sitting:
     def view(self) -> View:
         """Return what a solver sees now."""
         tools = [tool.spec.openai_function() for tool in self._environment.tools.values()]
+        tools += [answer_function(self._task.form)] if self._task.form is not None else []
         return View(self._task.id, system_message(self._environment), tools, self._task.request, list(self._made))
 
     @property
@@ -87,8 +91,19 @@ class Sitting:
 
     def check(self, call: ToolCall) -> None:
         """Raise UsageError if the task has no such tool: nothing is called then."""
-        if call.name not in self._environment.tools:
+        if self.is_answer(call):
+            self.check_answer(canonical_json(call.arguments))
+        elif call.name not in self._environment.tools:
             raise UsageError(f"there is no tool {call.name!r}; the tools are {', '.join(self._environment.tools)}")
+
+    def is_answer(self, call: ToolCall) -> bool:
+        """Whether a call fills in the form of the task: it is the final answer."""
+        return self._task.form is not None and call.name == FINAL_ANSWER
+
+    def check_answer(self, answer: str) -> None:
+        """Raise UsageError if the task is answered by a form, and this is none that it takes: it can be given again."""
+        if self._task.form is not None and isinstance(problem := read_form(self._task.form, answer), str):
+            raise UsageError(f"{problem}; give the fields of {FINAL_ANSWER} as one JSON object")
 
     def call(self, call: ToolCall) -> ToolResult:
         """Make a call and remember it. What a tool refuses is a result with an error, as an agent gets it; nothing has changed then."""
@@ -101,8 +116,9 @@ class Sitting:
         return result
 
     def finish(self, answer: str) -> Grade:
-        """Give the final answer; the session is over, and its grade is told."""
+        """Give the final answer; the session is over, and its grade is told. UsageError if it is not the form that the task wants."""
         self._still_open()
+        self.check_answer(answer)
         calls = tuple(ToolCall(name=made["name"], arguments=made["arguments"]) for made in self._made)
         solution = Solution(task=self._task.id, calls=calls, answer=answer)
         grade = self._playable.domain(self._task).grade(self._task, calls, answer)

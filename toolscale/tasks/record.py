@@ -14,6 +14,7 @@ from toolscale.canonical import canonical_json
 from toolscale.environment import World
 from toolscale.records import Candidate, Fact, GoldenCall, ToolCall
 from toolscale.sql.compiled import Column
+from toolscale.tasks.form import field_names
 from toolscale.tasks.names import Expression, Scratch, Unbound, relation_key
 from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan, calls_of
 from toolscale.tasks.tools import flatten
@@ -128,7 +129,7 @@ class Recorder:
         try:
             run.steps(plan.steps)
             if plan.intent.outcome != "refuse":
-                run.tell(plan.tells, run.recording.env)
+                run.tell(plan.tells, run.recording.env, fields=field_names([told.tell for told in plan.tells]))
             for part in plan.refusals:
                 run.refuse(part)
             run.finish()
@@ -331,17 +332,17 @@ class _Run:
                     self.recording.env[step.role] = row
                     yield from self._forbidden(step.do)
 
-    def tell(self, tells: tuple[TellPlan, ...], env: Env, about: str | None = None) -> None:
-        """Compute the facts of the final answer, about a part of the request if one is named."""
-        for tell in tells:
+    def tell(self, tells: tuple[TellPlan, ...], env: Env, about: str | None = None, fields: Sequence[str | None] = ()) -> None:
+        """Compute the facts of the final answer, about a part of the request if one is named. `fields`: where the form takes them."""
+        for tell, place in zip(tells, fields or [None] * len(tells), strict=True):
             expressions = [e for e in (tell.value, tell.about, tell.when) if e is not None]
             if any(name in self.inputs.hidden for expression in expressions for name in expression.names):
-                self._of_hidden(tell)
+                self._of_hidden(tell, place)
                 continue
             for expression in expressions:
                 self.need(expression.names - ({tell.tell.each} if tell.tell.each else set()))
             if tell.tell.each is None:
-                self._fact(tell, {**self.recording.env, **env}, about)
+                self._fact(tell, {**self.recording.env, **env}, place, about)
                 continue
             self.need([tell.tell.each])
             for position, row in enumerate(self.recording.chosen[tell.tell.each]):
@@ -350,14 +351,14 @@ class _Run:
                     rows = scoped.get(relation_key(name))
                     if rows is not None and len(rows) == len(self.recording.chosen[tell.tell.each]):
                         scoped[name] = rows[position]
-                self._fact(tell, scoped)
+                self._fact(tell, scoped, place)
 
-    def _of_hidden(self, tell: TellPlan) -> None:
+    def _of_hidden(self, tell: TellPlan, place: str | None) -> None:
         """Compute a fact about rows that no look-up shows: what must not be told, and whose it is."""
         hidden = self.inputs.hidden
         env = {**self.recording.env, **{name: rows[0] for name, rows in hidden.items()}}
         for row in hidden.get(tell.tell.each or "", [{}]):
-            self._fact(tell, {**env, tell.tell.each or "": row})
+            self._fact(tell, {**env, tell.tell.each or "": row}, place)
 
     def finish(self) -> None:
         """Give every labelled fact the labels of the others: in one answer they are rivals."""
@@ -368,7 +369,7 @@ class _Run:
                 fact if fact.about is None else fact.model_copy(update={"others": _united(fact.others, labels, fact.about)}) for fact in facts
             ]
 
-    def _fact(self, tell: TellPlan, env: Env, part: str | None = None) -> None:
+    def _fact(self, tell: TellPlan, env: Env, place: str | None, part: str | None = None) -> None:
         if tell.when is not None and not self.scratch.evaluate(tell.when, env):
             return
         value = self.scratch.evaluate(tell.value, env)
@@ -381,7 +382,7 @@ class _Run:
             others = tuple(dict.fromkeys(str(row[column]) for row in self.recording.observed[name] if str(row[column]) != about))
         kind = tell.tell.kind
         typed = int(value) if kind in ("money", "number", "bool") else str(value)[:10] if kind == "date" else str(value)
-        self.recording.facts.append(Fact(kind=kind, value=typed, about=about, others=others, withheld=tell.tell.withheld))
+        self.recording.facts.append(Fact(kind=kind, value=typed, about=about, others=others, withheld=tell.tell.withheld, field=place))
 
 
 def _united(others: tuple[str, ...], labels: Iterable[str | None], own: str) -> tuple[str, ...]:

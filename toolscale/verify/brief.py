@@ -8,12 +8,16 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from toolscale.environment import Environment
-from toolscale.language import grade_answer, mentions
+from toolscale.language import STYLES as PROSE_STYLES
+from toolscale.language import grade_answer, mentions, state_facts
 from toolscale.language.deeds import Deeds
 from toolscale.language.shown import Shown
 from toolscale.records import Fact, GoldenCall
 from toolscale.sql import CompiledReturn
+from toolscale.tasks.form import Form
 from toolscale.tasks.tools import output_type
+from toolscale.verify.filled import STYLES as FORM_STYLES
+from toolscale.verify.filled import fill, form_finding
 from toolscale.verify.shown import Lexicon, deeds_of, shown_by
 
 KINDS = {"cents": "money", "date": "date", "datetime": "date", "int": "number"}
@@ -33,6 +37,8 @@ class Brief:
     """Tools that the request wants called and that are not called for all that it wants: because a rule forbids it, or a condition does not hold."""
     asked: frozenset[tuple[str, Any]] = frozenset()
     """(kind, value) of the rows that a request is about whose condition does not hold: they may be told."""
+    form: Form | None = None
+    """The form that takes the answer, where it is none in prose."""
     _findings: dict[str, str | None] = field(default_factory=dict)
 
     def finding(self, answer: str) -> str | None:
@@ -46,7 +52,21 @@ class Brief:
         shown = shown_by(self.environment, calls, self.lexicon)
         return self._grade(answer, shown, deeds_of(self.environment, calls, shown, self.lexicon.verbs, self.declined))
 
+    def say(self, facts: Sequence[Fact], style: int = 0) -> str:
+        """Return a final answer that states facts, in one of the written forms that the interaction has."""
+        if self.form is not None:
+            return fill(self.form, facts, style)
+        return state_facts([fact for fact in facts if not fact.withheld], self.environment.spec.world.today, style=style)
+
+    @property
+    def styles(self) -> int:
+        """How many written forms there are."""
+        return PROSE_STYLES if self.form is None else FORM_STYLES
+
     def _grade(self, answer: str, shown: Shown, deeds: Deeds) -> str | None:
+        if self.form is not None:
+            certain = bool(self._writes) and not self.declined
+            return form_finding(self.form, self.facts, answer, shown=shown.values, today=self.environment.spec.world.today, certain=certain)
         budget = 1 if self._writes else 0
         return grade_answer(
             answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.environment.spec.world.today, budget=budget, shown=shown,

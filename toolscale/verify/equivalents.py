@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from toolscale.language import state_facts
+from toolscale.canonical import canonical_json
 from toolscale.records import ToolCall
+from toolscale.tasks.form import DONE, MOST_REASONS
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
-
-STYLES = 5
-"""Written forms of the golden answer."""
 
 MOST_PAIRS_FROM = 6
 """Beyond so many writes, pairs are left out one with the next only."""
@@ -33,9 +31,10 @@ def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> I
         broken = {name: "zz_0" if isinstance(value, str) else value for name, value in writes[0].arguments.items()}
         yield Trajectory("failed_first", "right", (ToolCall.model_construct(name=writes[0].name, arguments=broken), *writes))
     yield Trajectory("unknown_first", "right", (ToolCall.model_construct(name="zz_no_such_tool", arguments={}), *writes))
-    for style in range(1, STYLES):
-        yield Trajectory("written", "right", writes, state_facts(subject.told, subject.today, style=style))
-    yield Trajectory("chatty", "right", writes, f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?")
+    for style in range(1, subject.brief.styles):
+        yield Trajectory("written", "right", writes, subject.say(subject.told, style))
+    if subject.brief.form is None:
+        yield Trajectory("chatty", "right", writes, f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?")
 
 
 def exchanged(subject: Subject) -> list[tuple[ToolCall, ...]]:
@@ -70,11 +69,18 @@ def idle_agents(subject: Subject) -> Iterator[Trajectory]:
     yield Trajectory("only_reads", "wrong", reads, "I have looked into it.")
     listed = [f"{kind}: {value}" for kind, values in sorted(subject.observed.items()) for value in sorted(values, key=str)]
     yield Trajectory("lists_everything", "wrong", reads, "Here is everything I found. " + "; ".join(listed))
+    if subject.brief.form is not None:
+        for done in DONE:
+            yield Trajectory("idle", "wrong", (), canonical_json({"done": done}))
+            recited = [value for values in subject.observed.values() for value in sorted(values, key=str)][:MOST_REASONS]
+            yield Trajectory("lists_everything", "wrong", reads, canonical_json({"done": done, "reasons": recited}))
     transfer = subject.environment.tools.get("transfer_to_human")
     if transfer is not None:
         for reason in transfer.spec.parameters["reason"]["enum"]:
             calls = (ToolCall.model_construct(name="transfer_to_human", arguments={"reason": reason}),)
             yield Trajectory("transfer", "wrong", calls, "I am handing you over to a colleague.")
+            if subject.brief.form is not None:
+                yield Trajectory("transfer", "wrong", calls, canonical_json({"done": "none"}))
 
 
 def without_some(subject: Subject) -> dict[tuple[int, ...], tuple[ToolCall, ...]]:

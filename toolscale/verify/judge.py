@@ -18,6 +18,7 @@ from toolscale.sandbox import state_hash as hash_of
 from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.evolution import Inapplicable
 from toolscale.tasks.phrase import KIND_OF_TYPE
+from toolscale.tasks.form import form_of
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection, inputs_of
 from toolscale.verify.ambiguity import Ambiguity
@@ -31,7 +32,7 @@ from toolscale.verify.referents import Scene, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.shown import declined_tools, lexicon_of
 from toolscale.verify.states import EndStates
-from toolscale.verify.subject import Subject, golden_answer
+from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
 
 LEAST_MUTANTS = 5
@@ -129,18 +130,17 @@ class Judge:
         return Judged(candidate=candidate, verdict=Verdict(gates=tuple(results)))
 
     def _subject(self, plan: Plan, candidate: Candidate, inputs: Inputs, recording: Recording) -> Subject:
-        today = self.environment.spec.world.today
         net, touched = self.world.net_changes(), tuple(self.world.touched())
         asked = frozenset[Any]() if all(recording.branches) else self._values_asked_about(plan, candidate)
         brief = Brief(
             self.environment, self.lexicon, candidate.request, tuple(recording.facts), [recorded.call for recorded in recording.calls],
-            declined=declined_tools(plan, recording), asked=asked,
+            declined=declined_tools(plan, recording), form=form_of(plan) if candidate.interaction == "form" else None, asked=asked,
         )  # fmt: skip
         subject = Subject(
             self.environment, plan, candidate, inputs, recording, self.states,
             net=net,
             touched=touched,
-            golden=self.states.of(recording.write_calls), accepted=set(), answer=golden_answer(tuple(recording.facts), today), brief=brief,
+            golden=self.states.of(recording.write_calls), accepted=set(), answer=brief.say(recording.facts), brief=brief,
         )  # fmt: skip
         subject.accepted.add(subject.golden.changes)
         self._accept_interchangeable(subject)
@@ -331,7 +331,7 @@ class Judge:
         return to_row_changes(self.environment.schema, self.world.net_changes())
 
     def _task(self, subject: Subject, verdict: Verdict) -> Task:
-        candidate, recording = subject.candidate, subject.recording
+        candidate, recording, form = subject.candidate, subject.recording, subject.brief.form
         calls = tuple(recorded.call for recorded in recording.calls)
         changes = to_row_changes(self.environment.schema, subject.net)
         content = {
@@ -340,11 +340,12 @@ class Judge:
             "row_changes": [change.model_dump(mode="json") for change in changes],
             "communicate": [fact.model_dump(mode="json") for fact in recording.facts],
             "initial_state_hash": self.initial_state_hash, "evolutions": list(candidate.evolutions),
+            **({} if candidate.interaction == "single" else {"interaction": candidate.interaction}),
         }  # fmt: skip
         return Task(
             id=content_hash(content)[:32], domain=candidate.domain, intent_id=candidate.intent_id, evolutions=candidate.evolutions,
-            outcome=subject.plan.intent.outcome, request=candidate.request, interaction="single", scenario=_scenario(subject),
-            golden_calls=calls, communicate=tuple(recording.facts), row_changes=changes,
+            outcome=subject.plan.intent.outcome, request=candidate.request, interaction=candidate.interaction, scenario=_scenario(subject),
+            golden_calls=calls, communicate=tuple(recording.facts), form=None if form is None else form.parameters, row_changes=changes,
             touched=tuple((table, canonical_json(list(key))) for table, key in subject.touched), difficulty=_difficulty(recording),
             environment_hash=self.environment.hash, initial_state_hash=self.initial_state_hash,
             verdict={gate.gate: f"{gate.status}: {gate.finding}" for gate in verdict.gates}, mutants_killed=verdict.mutants_killed,

@@ -15,7 +15,7 @@ from itertools import combinations, islice
 from typing import Any
 
 from toolscale.environment import Environment
-from toolscale.language import contains_words, state_facts
+from toolscale.language import contains_words
 from toolscale.language.clauses import bare_label
 from toolscale.records import Fact, ToolCall
 from toolscale.sandbox import Rows
@@ -98,10 +98,10 @@ class MutantMaker:
         seen: set[object] = set()
         found: list[Trajectory] = []
         for operator in operators:
-            self._add(found, seen, islice(operator, PER_OPERATOR * 4), PER_OPERATOR)
+            self._add(found, seen, islice(_others(subject, operator), PER_OPERATOR * 4), PER_OPERATOR)
         # Where little is written, the words carry the task: they are tried harder.
         if len(found) < FEW:
-            self._add(found, seen, self._false_facts(subject), FEW)
+            self._add(found, seen, _others(subject, self._false_facts(subject)), FEW)
         return found
 
     def _add(self, found: list[Trajectory], seen: set[object], made: Iterator[Trajectory], most: int) -> None:
@@ -216,7 +216,7 @@ class MutantMaker:
                 continue
             writes = other.write_calls
             if writes != subject.writes or other.facts != subject.recording.facts:
-                yield Trajectory("branch", "wrong", writes, state_facts(tuple(other.facts), subject.today))
+                yield Trajectory("branch", "wrong", writes, subject.say(tuple(other.facts)))
 
     def _forbidden(self, subject: Subject) -> Iterator[Trajectory]:
         if subject.recording.forbidden:
@@ -225,7 +225,7 @@ class MutantMaker:
                 for step, arguments in subject.recording.forbidden
             )
             if subject.states.of(acts).changes:  # a tool that refuses by itself leaves nothing to forbid
-                yield Trajectory("forbidden", "wrong", acts, "Done.")
+                yield Trajectory("forbidden", "wrong", acts, "Done." if subject.brief.form is None else subject.say(()))
                 yield Trajectory("forbidden", "wrong", acts)
 
     def _repeats(self, subject: Subject) -> Iterator[Trajectory]:
@@ -263,7 +263,7 @@ class MutantMaker:
         for position, fact in enumerate(subject.told):
             for value in self._other_values(subject, fact) if not _is_label(fact, subject.told) else ():
                 changed = (*subject.told[:position], fact.model_copy(update={"value": value}), *subject.told[position + 1 :])
-                yield Trajectory("fact", "wrong", subject.writes, state_facts(changed, subject.today))
+                yield Trajectory("fact", "wrong", subject.writes, subject.say(changed))
 
     def _other_values(self, subject: Subject, fact: Fact) -> Iterator[Any]:
         if fact.kind == "bool":
@@ -290,21 +290,21 @@ class MutantMaker:
                 changed = list(facts)
                 changed[first] = one.model_copy(update={"value": other.value})
                 changed[second] = other.model_copy(update={"value": one.value})
-                yield Trajectory("exchanged", "wrong", subject.writes, state_facts(changed, subject.today))
+                yield Trajectory("exchanged", "wrong", subject.writes, subject.say(changed))
 
     def _unsaid(self, subject: Subject) -> Iterator[Trajectory]:
         for position, fact in enumerate(subject.told):
             if _is_label(fact, subject.told):
                 continue
             rest = (*subject.told[:position], *subject.told[position + 1 :])
-            yield Trajectory("unsaid", "wrong", subject.writes, state_facts(rest, subject.today) if rest else "I have taken care of it.")
+            yield Trajectory("unsaid", "wrong", subject.writes, subject.say(rest) if rest or subject.brief.form else "I have taken care of it.")
 
     def _disclosed(self, subject: Subject) -> Iterator[Trajectory]:
         """Tell what is somebody else's, besides all that is to be told."""
         for fact in subject.facts:
             if fact.withheld:
                 told = (*subject.told, fact.model_copy(update={"withheld": False}))
-                yield Trajectory("disclosed", "wrong", subject.writes, state_facts(told, subject.today))
+                yield Trajectory("disclosed", "wrong", subject.writes, subject.say(told))
 
     def _shotguns(self, subject: Subject) -> Iterator[Trajectory]:
         """Say everything seen of the kind, so that the fact is among it. Wrong as soon as three rival values are in the list."""
@@ -314,7 +314,14 @@ class MutantMaker:
             rivals = [v for v in sorted(subject.observed.get(fact.kind, ())) if v != fact.value and (fact.kind, v) not in subject.allowed]
             if len(rivals) >= 3 and fact.kind != "number":
                 listed = [Fact(kind=fact.kind, value=value) for value in (*rivals[:6], fact.value)]
-                yield Trajectory("shotgun", "wrong", subject.writes, state_facts((*subject.told, *listed), subject.today))
+                yield Trajectory("shotgun", "wrong", subject.writes, subject.say((*subject.told, *listed)))
+
+
+def _others(subject: Subject, mutants: Iterator[Trajectory]) -> Iterator[Trajectory]:
+    """Leave out what is the golden trajectory after all: a form has no place for a difference that prose can make."""
+    if subject.brief.form is None:
+        return mutants
+    return (mutant for mutant in mutants if mutant.calls != subject.writes or mutant.answer != subject.answer)
 
 
 def _is_label(fact: Fact, told: Sequence[Fact]) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from toolscale.environment import Environment
-from toolscale.language import state_facts
 from toolscale.records import Candidate, Fact, ToolCall
 from toolscale.sandbox import Key, NetChanges
 from toolscale.tasks.plan import Plan
@@ -47,6 +46,10 @@ class Subject:
     def told(self) -> tuple[Fact, ...]:
         """What must be told."""
         return tuple(fact for fact in self.recording.facts if not fact.withheld)
+
+    def say(self, facts: Sequence[Fact], style: int = 0) -> str:
+        """Return a final answer that states facts."""
+        return self.brief.say(facts, style)
 
     @cached_property
     def writes(self) -> tuple[ToolCall, ...]:
@@ -93,7 +96,3 @@ class Subject:
     def _graded(self, trajectory: Trajectory) -> tuple[ToolCall, ...]:
         return trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls)
 
-
-def golden_answer(facts: tuple[Fact, ...], today: str) -> str:
-    """The final message of the golden trajectory."""
-    return state_facts([fact for fact in facts if not fact.withheld], today)

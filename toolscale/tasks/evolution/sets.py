@@ -36,9 +36,10 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
     noun = language.plurals.get(role.is_, role.is_.replace("_", " "))
     several = role.model_copy(update={"take": "all", "by": None, "text": f"all my {adjectives} {noun}", "cues": ("all", adjectives)})
     total = language.totals.get(role.is_)
-    tells = [Tell.model_construct(kind="number", is_=f"(SELECT COUNT(*) FROM {name})")]
+    tells = [Tell.model_construct(kind="number", is_=f"(SELECT COUNT(*) FROM {name})", what=f"number of {noun}")]
     if total is not None:
-        tells.append(Tell.model_construct(kind="money", is_=f"(SELECT SUM({name}.{total.column}) FROM {name})", before=True))
+        amount = f"(SELECT SUM({name}.{total.column}) FROM {name})"
+        tells.append(Tell.model_construct(kind="money", is_=amount, what=f"total of the {noun}", before=True))
     if not intent.tell:  # what is not asked of one is not asked of all
         tells = []
     act = _act(intent.do[0], intent, language.acts)

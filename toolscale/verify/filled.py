@@ -1,0 +1,157 @@
+"""A filled form: how facts are put into one, and whether one states the facts. Nothing in it is prose, so nothing has to be interpreted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from toolscale.canonical import canonical_json
+from toolscale.language import mentions
+from toolscale.records import Fact
+from toolscale.tasks.form import Field, Form
+
+STYLES = 3
+"""Written forms of one filled form: as it is, in reverse order without what is null, whole numbers as 25.0."""
+
+MOST_MORE = 2
+"""Reasons beside those that decided."""
+
+_SHOWN = 80
+
+Filled = dict[str, Any]
+
+
+def fill(form: Form, facts: Sequence[Fact], style: int = 0) -> str:
+    """Return the form filled with facts, as canonical JSON. What is withheld is not said."""
+    told = [fact for fact in facts if not fact.withheld]
+    filled: Filled = {"done": done_of(told)}
+    for field in form.fields:
+        filled[field.name] = _value(field, [fact for fact in told if fact.field == field.name])
+    filled["reasons"] = [fact.value for fact in told if fact.field is None and fact.kind != "bool"]
+    if style == 1:
+        return json.dumps({name: filled[name] for name in reversed(filled) if filled[name] not in (None, [])}, indent=1)
+    if style == 2:
+        return json.dumps({name: float(value) if isinstance(value, int) else value for name, value in filled.items()})
+    return canonical_json(filled)
+
+
+def done_of(facts: Sequence[Fact]) -> str:
+    """Return what `done` says of the yes and no among the facts: a no to all of it, a no to a part, else all."""
+    answers = [fact for fact in facts if fact.kind == "bool"]
+    if any(not fact.value and fact.about is None for fact in answers):
+        return "none"
+    return "part" if any(not fact.value for fact in answers) else "all"
+
+
+def form_finding(form: Form, facts: Sequence[Fact], answer: str, *, shown: frozenset[tuple[str, Any]], today: str, certain: bool) -> str | None:
+    """Return None if a filled form states every fact, each in its field, else the first finding.
+
+    A field that no fact answers is null or zero, or says what the rollout was shown (`shown`: kind and value): it claims nothing then. `done` is
+    compared where a fact says it, or where it is `certain` that all was done. `reasons` hold every figure that a refusal must name, and few
+    more.
+    """
+    filled = read_form(form.parameters, answer)
+    if isinstance(filled, str):
+        return filled
+    told = [fact for fact in facts if not fact.withheld]
+    if (certain or any(fact.kind == "bool" for fact in told)) and filled["done"] != done_of(told):
+        return f"done is {filled['done']!r} and should be {done_of(told)!r}"
+    for field in form.fields:
+        given = filled.get(field.name)
+        if wanted := [fact for fact in told if fact.field == field.name]:
+            if not _states(field, given, wanted):
+                return f"{field.name} is not stated as {_shown(_value(field, wanted))}"
+        elif given and any(fact.withheld and fact.field == field.name for fact in facts):
+            return f"discloses what is withheld: {field.name}"
+        elif given and not all((field.kind, value) in shown for value in _values(field, given)):
+            return f"{field.name} is {_shown(given)}, and nothing shows that"
+    return _reasons_finding(filled.get("reasons") or [], [fact for fact in told if fact.field is None and fact.kind != "bool"], today)
+
+
+def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:
+    """Return a filled form, or what is wrong with it. `parameters`: the JSON Schema of the form."""
+    try:
+        filled = json.loads(answer)
+    except (ValueError, RecursionError):
+        return "the answer is no filled form: it is not JSON"
+    fault = best_match(_validator(canonical_json(parameters)).iter_errors(filled))
+    if fault is not None:
+        place = ".".join(str(part) for part in fault.absolute_path)
+        problem = fault.message if len(fault.message) <= _SHOWN else f"{fault.message[:_SHOWN]}…"
+        return f"the answer is no filled form: {f'{place}: ' if place else ''}{problem}"
+    read: Filled = filled
+    return read
+
+
+@lru_cache(maxsize=256)
+def _validator(parameters: str) -> Draft202012Validator:
+    return Draft202012Validator(json.loads(parameters))
+
+
+def _value(field: Field, facts: Sequence[Fact]) -> Any:
+    if not facts:
+        return None
+    if not field.listed:
+        return facts[0].value
+    return [{"of": fact.about, "value": fact.value} if field.labelled else fact.value for fact in facts]
+
+
+def _states(field: Field, given: Any, facts: Sequence[Fact]) -> bool:
+    """Whether a field says the facts: of a list each once, in any order."""
+    if not field.listed:
+        return len(facts) == 1 and _same(given, facts[0].value)
+    left = list(given or [])
+    for fact in facts:
+        found = next((item for item in left if _is_item(item, fact, field.labelled)), None)
+        if found is None:
+            return False
+        left.remove(found)
+    return not left
+
+
+def _is_item(item: Any, fact: Fact, labelled: bool) -> bool:
+    if not labelled:
+        return _same(item, fact.value)
+    return _same(item["value"], fact.value) and _words(fact.about) <= _words(item["of"])
+
+
+def _words(text: str | None) -> set[str]:
+    return set("".join(c if c.isalnum() else " " for c in (text or "").casefold()).split())
+
+
+def _same(given: Any, value: str | int) -> bool:
+    if isinstance(value, str) and isinstance(given, str):
+        return " ".join(given.casefold().split()) == " ".join(value.casefold().split())
+    return type(given) is not bool and given == value
+
+
+def _values(field: Field, given: Any) -> list[Any]:
+    items = given if field.listed else [given]
+    return [item["value"] if field.labelled else item for item in items]
+
+
+def _reasons_finding(reasons: Sequence[Any], facts: Sequence[Fact], today: str) -> str | None:
+    for fact in facts:
+        if not any(_reads(reason, fact, today) for reason in reasons):
+            return f"reasons do not name the {fact.kind} {fact.value!r}"
+    if len(reasons) > len(facts) + MOST_MORE:
+        return f"{len(reasons)} reasons, and {len(facts)} decided"
+    return None
+
+
+def _reads(reason: Any, fact: Fact, today: str) -> bool:
+    """Whether a reason is a figure as the tools show it, or reads as it (`$1,500.00`, `March 3, 2026`)."""
+    if _same(reason, fact.value) or str(reason).strip().casefold() == str(fact.value).casefold():
+        return True
+    read = mentions(reason, today) if isinstance(reason, str) else []
+    return any(mention.kind == fact.kind and mention.readings == {fact.value} for mention in read)
+
+
+def _shown(value: Any) -> str:
+    text = canonical_json(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
