@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from toolscale.environment import World, load_environment, populate
-from toolscale.records import Task
+from toolscale.records import Interaction, Task
 from toolscale.rollout import Domain
 from toolscale.tasks import CandidateSource
 from toolscale.verify import Judge
@@ -25,6 +25,16 @@ def domain() -> Iterator[Domain]:
 @pytest.fixture(scope="session")
 def mock_tasks() -> list[Task]:
     """Eight accepted tasks of the mock domain, the first ones of seed 0."""
+    return first_tasks("single")
+
+
+@pytest.fixture(scope="session")
+def form_tasks() -> list[Task]:
+    """The same, answered by a form."""
+    return first_tasks("form")
+
+
+def first_tasks(interaction: Interaction) -> list[Task]:
     environment = load_environment("mock")
     rows = populate(environment)
     judge, source = Judge(environment, rows, audit_share=0, replica=False), CandidateSource(environment, World(environment, rows))
@@ -32,7 +42,7 @@ def mock_tasks() -> list[Task]:
     number = 0
     while len(found) < 8:
         candidate = source.draw(0, number)
-        judged = judge.judge(candidate) if candidate is not None else None
+        judged = judge.judge(candidate.model_copy(update={"interaction": interaction})) if candidate is not None else None
         if judged is not None and judged.verdict.accepted and judged.task is not None:
             found.append(judged.task)
         number += 1

@@ -10,6 +10,7 @@ import pytest
 from stage import CATALOGUE, EXPERTS, OFFERED, WISH, Calculator, Reciting, ask, call, calling, errors, hand_over, play, played, saying, working
 
 from toolscale.environment import populate, system_message
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import UsageError
 from toolscale.models import expected_cost
 from toolscale.records import ExpertReply, Limits, OfferedExpert, Rollout, RolloutTask, Task
@@ -233,3 +234,24 @@ def test_a_task_of_another_environment_is_refused(domain: Domain, mock_tasks: li
     nobody = OFFERED[0].model_copy(update={"expert": "nobody"})
     with pytest.raises(UsageError, match=r"offers the expert 'nobody'; the bench has coin, fool, sage"):
         play(working(mock_tasks[0], experts=(nobody,)), saying("Done."), domain=domain)
+
+
+def test_a_form_is_filled_by_a_call_or_by_a_message_that_is_nothing_else(domain: Domain, form_tasks: list[Task]) -> None:
+    for task in form_tasks:
+        right = domain.key(task).right
+        made = [calling(call(step.name, step.arguments, number)) for number, step in enumerate(right.calls)]
+        by_call = play(working(task), *made, saying("All done!"), calling(call(FINAL_ANSWER, right.answer, 99)), domain=domain)
+        assert (by_call.right, by_call.stop, by_call.answer, by_call.calls, by_call.malformed) == (True, "answered", right.answer, right.calls, 1)
+        assert json.loads(by_call.messages[-1]["content"]) == {"taken": True}
+        problem = {"error": f"This task is answered by a call of {FINAL_ANSWER}, not by a message."}
+        assert [json.loads(message["content"]) for message in by_call.messages[2:] if message["role"] == "user"] == [problem]
+        assert play(working(task), *made, saying(right.answer), domain=domain).right
+        assert regrade(by_call, working(task), domain) == (True, "right")
+
+
+def test_an_expert_fills_the_form_too_and_its_words_end_nothing(domain: Domain, form_tasks: list[Task]) -> None:
+    task = form_tasks[0]
+    steps = len(task.golden_calls) + 1
+    rollout = play(working(task), *[calling(hand_over("expert-1"))] * steps, domain=domain)
+    assert (rollout.right, rollout.stop, rollout.answer) == (True, "answered", domain.key(task).right.answer)
+    assert {tool["function"]["name"] for tool in domain.tools_of(task)} - {tool["function"]["name"] for tool in domain.tools} == {FINAL_ANSWER}
