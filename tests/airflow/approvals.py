@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from rest import AirflowClient
+from rest import GENEROUS, AirflowClient
 
 PUBLISH = "publish_dataset"
 
@@ -17,7 +17,7 @@ def runs(admin: AirflowClient) -> set[str]:
 
 def next_run(admin: AirflowClient, before: set[str]) -> str:
     """Wait until a dataset has started a run; its id."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + GENEROUS
     while not (new := runs(admin) - before):
         assert time.monotonic() < end, "a dataset was made, and nothing listened"
         time.sleep(0.5)
@@ -35,7 +35,7 @@ def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
 
     While the process that asked still ends, Airflow 3.3.2 may take that end for a failure, and ask again: so wait for a question that stands.
     """
-    end = time.monotonic() + 90
+    end = time.monotonic() + GENEROUS
     asked_since, attempt = time.monotonic(), 0
     while time.monotonic() < asked_since + 5:
         assert time.monotonic() < end, admin.report(PUBLISH, run_id)
@@ -45,3 +45,16 @@ def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
         time.sleep(0.5)
     (asked,) = admin.get(f"dags/{PUBLISH}/dagRuns/{run_id}/hitlDetails")["hitl_details"]
     return dict(asked)
+
+
+def answer(admin: AirflowClient, run_id: str, option: str, **fields: Any) -> None:
+    """Answer the question, and answer again where it was asked again: the answer went to a try that Airflow then took for failed."""
+    end, attempt = time.monotonic() + GENEROUS, 0
+    while (found := states(admin, run_id)["approve"])[0] not in ("success", "failed"):
+        assert time.monotonic() < end, admin.report(PUBLISH, run_id)
+        if found[0] == "awaiting_input" and found[1] != attempt:
+            attempt = found[1]
+            path = f"/api/v2/dags/{PUBLISH}/dagRuns/{run_id}/taskInstances/approve/-1/hitlDetails"
+            replied = admin.http.patch(path, json={"chosen_options": [option], "params_input": fields})
+            assert replied.is_success, replied.text
+        time.sleep(0.5)

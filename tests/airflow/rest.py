@@ -11,6 +11,8 @@ from urllib.parse import quote
 
 import httpx
 
+GENEROUS = 600.0
+"""Seconds until what is waited for is given up. It ends a test that hangs, and says nothing of how fast it should be."""
 COMPONENTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 
 
@@ -46,7 +48,7 @@ class AirflowClient:
         assert answer.is_success, f"GET {path}: {answer.status_code} {answer.text}"
         return answer.json()
 
-    def asset_events(self, path: str = "assets/events", seconds: float = 60.0, **params: Any) -> list[dict[str, Any]]:
+    def asset_events(self, path: str = "assets/events", seconds: float = GENEROUS, **params: Any) -> list[dict[str, Any]]:
         """The asset events at /api/v2/`path`. As long as a run that one of them triggered is queued, Airflow 3.3.2 answers 500 (its issue 71360)."""
         end = time.monotonic() + seconds
         while (answer := self.http.get(f"/api/v2/{path}", params=params)).status_code == 500 and time.monotonic() < end:
@@ -58,7 +60,7 @@ class AirflowClient:
         """What is wrong with DAG files, by file name."""
         return {error["filename"]: error["stack_trace"] for error in self.get("importErrors")["import_errors"]}
 
-    def wait_for_dag(self, dag_id: str, seconds: float = 60.0) -> None:
+    def wait_for_dag(self, dag_id: str, seconds: float = GENEROUS) -> None:
         """Wait until the DAG processor has found a DAG."""
         end = time.monotonic() + seconds
         while not (answer := self.http.get(f"/api/v2/dags/{quote(dag_id)}")).is_success:
@@ -71,7 +73,7 @@ class AirflowClient:
         assert answer.is_success, f"trigger {dag_id}: {answer.status_code} {answer.text}"
         return str(answer.json()["dag_run_id"])
 
-    def wait(self, dag_id: str, run_id: str, state: str = "success", seconds: float = 180.0) -> dict[str, Any]:
+    def wait(self, dag_id: str, run_id: str, state: str = "success", seconds: float = GENEROUS) -> dict[str, Any]:
         """Wait until a run is done; the run. Raises with the states and logs of what failed if it ends in another state than `state`."""
         end = time.monotonic() + seconds
         while (run := self.get(f"dags/{quote(dag_id)}/dagRuns/{quote(run_id, safe='')}"))["state"] not in ("success", "failed"):

@@ -37,7 +37,7 @@ class Service:
     def error(self, problem: str) -> ServiceError:
         return ServiceError(f"{self.name} {problem}\n--- the end of {self.log}\n{self.tail()}")
 
-    def wait_until(self, ready: Callable[[], bool], seconds: float = 90.0) -> None:
+    def wait_until(self, ready: Callable[[], bool], seconds: float = 600.0) -> None:
         """Wait until `ready()`; raises with the log if the command ends or time is up."""
         end = time.monotonic() + seconds
         while not ready():

@@ -62,7 +62,7 @@ def test_a_run_from_the_form_turns_green_and_its_shards_show_their_rejects(live_
     with browser_page(live_airflow.url, size=(1500, 1000)) as page:
         sign_in(page)
         run_id = trigger(page)
-        live_airflow.admin.wait(DAG, run_id, seconds=240)
+        live_airflow.admin.wait(DAG, run_id)
         expect(page.get_by_text("Success", exact=True).first).to_be_visible()
         keep(page, "run-green")
 

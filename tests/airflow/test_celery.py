@@ -51,7 +51,7 @@ def test_a_nightly_run_over_celery_and_s3_gives_the_bytes_of_synthesize(two_mach
     admin = two_machines.admin
     admin.wait_for_dag("synthesize_dataset")
     run_id = admin.trigger("synthesize_dataset", {"domains": ["mock"], "tasks": 12, "publish": "never"})
-    admin.wait("synthesize_dataset", run_id, seconds=300)
+    admin.wait("synthesize_dataset", run_id)
     dataset = admin.xcom("synthesize_dataset", run_id, "collect")["dataset"]
     assert dataset == f"{two_machines.data}/runs/{run_name(run_id)}/dataset"
     assert two_machines.read(dataset) == {path: (mock_dataset / path).read_bytes() for path in files_in(mock_dataset)}
@@ -61,7 +61,7 @@ def test_a_training_runs_on_the_machine_with_a_gpu_and_its_result_is_on_s3(two_m
     admin = two_machines.admin
     admin.wait_for_dag("train_orchestrator")
     run_id = admin.trigger("train_orchestrator", {"out": "over-celery"})
-    admin.wait("train_orchestrator", run_id, seconds=300)
+    admin.wait("train_orchestrator", run_id)
     out = two_machines.machines["gpu"].folder / "var" / "training" / "over-celery"
     told = admin.xcom("train_orchestrator", run_id, "report")
     assert told["checkpoint"] == f"{two_machines.data}/training/over-celery/model"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from approvals import PUBLISH, next_run, question, runs, states
+from approvals import PUBLISH, answer, next_run, question, runs, states
 from homes import LiveAirflow
 from rest import AirflowClient
 
@@ -21,12 +20,6 @@ def synthesize(admin: AirflowClient, publish: str) -> str:
     before = runs(admin)
     admin.wait(SYNTHESIZE, admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 12, "publish": publish}))
     return next_run(admin, before)
-
-
-def answer(admin: AirflowClient, run_id: str, option: str, **fields: Any) -> None:
-    sent = {"chosen_options": [option], "params_input": fields}
-    replied = admin.http.patch(f"/api/v2/dags/{PUBLISH}/dagRuns/{run_id}/taskInstances/approve/-1/hitlDetails", json=sent)
-    assert replied.is_success, replied.text
 
 
 def test_what_a_person_approves_is_one_commit_with_a_tag(live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path) -> None:

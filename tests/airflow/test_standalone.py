@@ -13,7 +13,7 @@ from services import free_ports
 
 def start(home: AirflowHome, port: str) -> subprocess.CompletedProcess[str]:
     """Run scripts/airflow-standalone where it cannot start."""
-    return subprocess.run([ROOT / "scripts" / "airflow-standalone"], env=home.environ | {"PORT": port}, capture_output=True, text=True, timeout=60)
+    return subprocess.run([ROOT / "scripts" / "airflow-standalone"], env=home.environ | {"PORT": port}, capture_output=True, text=True, timeout=600)
 
 
 def test_airflow_runs_a_dag_and_knows_its_pools(live_airflow: LiveAirflow) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from homes import ROOT, TRIAL_TRAINING, AirflowHome, LiveAirflow, make_home, standalone
-from rest import AirflowClient
+from rest import GENEROUS, AirflowClient
 
 pytestmark = pytest.mark.xdist_group("airflow")
 
@@ -54,7 +54,7 @@ def is_running(pid: int) -> bool:
 
 
 def wait_until(claim: Callable[[], object], admin: AirflowClient, run_id: str) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + GENEROUS
     while not claim():
         assert time.monotonic() < end, admin.report(DAG, run_id)
         time.sleep(0.2)
@@ -71,7 +71,7 @@ def train_task(admin: AirflowClient, run_id: str) -> dict[str, object]:
 
 def run_of(admin: AirflowClient, dataset: str) -> str:
     """Wait for the run that a dataset triggers."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + GENEROUS
     while True:
         for run in admin.get(f"dags/{DAG}/dagRuns", run_type="asset_triggered")["dag_runs"]:
             found = admin.asset_events(f"dags/{DAG}/dagRuns/{run['dag_run_id']}/upstreamAssetEvents")

@@ -15,7 +15,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 SIZE = (1400, 900)
 SCREENSHOTS = Path(__file__).parents[2] / "var" / "screenshots"
 DAG_ID = "synthesize_dataset"
-PATIENCE = 60_000
+PATIENCE = 300_000
 """Milliseconds: a page is slow where a whole Airflow and its workers share two cores."""
 
 expect.set_options(timeout=PATIENCE)

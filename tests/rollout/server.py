@@ -52,7 +52,7 @@ def chat_server(say: Say) -> Iterator[Endpoint]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield Endpoint(base_url=f"http://127.0.0.1:{server.server_port}/v1", model="m", timeout_s=20, deadline_s=20)
+        yield Endpoint(base_url=f"http://127.0.0.1:{server.server_port}/v1", model="m", timeout_s=300, deadline_s=300)
     finally:
         server.shutdown()
         server.server_close()

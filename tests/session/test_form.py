@@ -106,8 +106,8 @@ def test_each_fact_is_wanted_in_its_field_and_a_list_in_any_order() -> None:
     assert found(fill(FORM, FACTS)) is None and found(fill(FORM, FACTS, 1)) is None and found(fill(FORM, FACTS, 2)) is None
     exchanged = [{"of": "card 9999", "value": 500}, {"of": "card 1234", "value": 900}]
     assert [found(right | change) for change in (
-        {"left_cents": 12.5}, {"left_cents": None}, {"limits_cents": exchanged}, {"limits_cents": LIMITS[:1]}, {"done": "none"}, {"due": "2026-03-20"},
-        {"fee": 1}, {"reasons": [1, 2, 3]},
+        {"left_cents": 12.5}, {"left_cents": None}, {"limits_cents": exchanged}, {"limits_cents": LIMITS[:1]}, {"done": "none"},
+        {"due": "2026-03-20"}, {"fee": 1}, {"reasons": [1, 2, 3]},
     )] == [
         "the answer is no filled form: left_cents: 12.5 is not of type 'integer', 'null'", "left_cents is not stated as 1250",
         'limits_cents is not stated as [{"of":"card 1234","value":500},{"of":"card 9999","value":900}]',

@@ -49,9 +49,9 @@ class Server(ThreadingHTTPServer):
         if path == "/get_world_size":
             return {"world_size": 2}
         if path == "/init_weight_transfer_engine":
-            assert self.wire.get(timeout=10) == body["init_info"]  # the trainer joins while this request is under way
+            assert self.wire.get(timeout=120) == body["init_info"]  # the trainer joins while this request is under way
         if path == "/update_weights":
-            self.received += [self.wire.get(timeout=10) for _ in body["update_info"]["names"]]  # type: ignore[misc]
+            self.received += [self.wire.get(timeout=120) for _ in body["update_info"]["names"]]  # type: ignore[misc]
         return {"choices": [self.choice]} if path == "/v1/completions" else {}
 
 

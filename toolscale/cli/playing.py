@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from toolscale.cli.asking import by_model, model_at
 from toolscale.cli.output import as_json, echo_json
 from toolscale.errors import UsageError
 
@@ -66,19 +67,26 @@ def play(
 @click.command()
 @click.argument("dataset", type=click.Path(path_type=Path))
 @click.argument("file", type=click.File("r", encoding="utf-8"))
+@by_model("that reads what rules cannot decide", required=False)
 @as_json
 @click.pass_context
-def grade(context: click.Context, dataset: Path, file: TextIO, json_: bool) -> None:
+def grade(
+    context: click.Context, dataset: Path, file: TextIO, endpoint: str | None, model: str | None, key_env: str | None, deadline: float, json_: bool
+) -> None:
     """Grade the recorded solutions in FILE (- is standard input): one JSON object a line with the keys task, calls and answer.
 
     One grade a line, in the same order; `solution.json` of a session is such a line. What cannot be graded is named, and the rest is graded all the
-    same; then the exit status is 2.
+    same; then the exit status is 2. A message that rules cannot decide counts as wrong and is called undecided; with --endpoint and --model, a model
+    decides those, and those alone.
     """
-    from toolscale.session import BadLine, Playable, grade_solutions
+    from toolscale.session import BadLine, Playable, SecondReader, grade_solutions
 
+    if (endpoint is None) != (model is None):
+        raise UsageError("--endpoint and --model go together; give both, or neither")
+    reader = SecondReader(model_at(endpoint, model, key_env, deadline)) if endpoint and model else None
     playable, shown, bad = Playable(dataset), list[dict[str, Any]](), 0
     try:
-        for found in grade_solutions(playable, file):
+        for found in grade_solutions(playable, file, reader):
             if isinstance(found, BadLine):
                 bad += 1
                 click.echo(f"toolscale: {file.name}: line {found.line}: {found.problem}", err=True)

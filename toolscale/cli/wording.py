@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from toolscale.cli.asking import by_model, model_at
 from toolscale.cli.output import as_json, echo_json, progress_bar
-from toolscale.errors import UsageError
-
-if TYPE_CHECKING:
-    from toolscale.models import Expert
-
-Verb = TypeVar("Verb", bound=Callable[..., Any])
-
-
-def by_model(verb: Verb) -> Verb:
-    """Give a verb the options that say which model writes: the fields of an expert's `endpoint` in a catalogue."""
-    options = (
-        click.option("--endpoint", required=True, metavar="URL", help="The OpenAI-compatible server of the model that writes: https://host/v1."),
-        click.option("--model", required=True, metavar="NAME", help="The model, as the server calls it."),
-        click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key.  [default: no key is sent]"),
-        click.option("--deadline", default=120.0, show_default=True, metavar="SECONDS", type=click.FloatRange(0, min_open=True),
-                     help="Give up if one answer of it takes longer, tries and waits included."),
-    )  # fmt: skip
-    for option in reversed(options):
-        verb = option(verb)
-    return verb
-
-
-def _writer(endpoint: str, model: str, key_env: str | None, deadline: float) -> Expert:
-    """Return the model. UsageError at once if the address cannot be one, or its key is not in the environment."""
-    from toolscale.models.experts import make_expert, unmeasured
-    from toolscale.records import Endpoint
-
-    if key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key_env):
-        raise UsageError("--key-env takes the name of an environment variable, not a key; set a variable to the key and name it")
-    place = Endpoint(base_url=endpoint, model=model, api_key_env=key_env, timeout_s=deadline, deadline_s=deadline)
-    return make_expert(unmeasured("writer", place))
-
 
 @click.command()
 @click.argument("catalogue", type=click.Path(path_type=Path))
-@by_model
+@by_model("that writes")
 @click.option("--out", type=click.Path(path_type=Path), help="The catalogue to write.  [default: CATALOGUE itself]")
 @click.option("--tasks", default=10, show_default=True, type=click.IntRange(1), help="Tasks that each expert works on.")
 @click.option("--dataset", multiple=True, type=click.Path(), help="A dataset folder: some of the tasks are of its training split. May be repeated.")
@@ -64,7 +30,7 @@ def describe(
     """
     from toolscale.pipeline.describing import describe_catalogue
 
-    writer, place = _writer(endpoint, model, key_env, deadline), out or catalogue
+    writer, place = model_at(endpoint, model, key_env, deadline), out or catalogue
     with progress_bar() as progress:
         described = describe_catalogue(catalogue, place, writer, count=tasks, seed=seed, datasets=dataset, again=again, progress=progress)
     if json_:
@@ -76,7 +42,7 @@ def describe(
 
 @click.command()
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The file to write: one JSON object a line.")
-@by_model
+@by_model("that writes")
 @click.option("--count", default=200, show_default=True, type=click.IntRange(1), help="Preferences that are asked for, for each split.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the weights.")
 @click.option("--wish-share", default=0.5, show_default=True, type=click.FloatRange(0, 1), help="Share of those that speak of single tools too.")
@@ -90,7 +56,7 @@ def preferences(
     """
     from toolscale.pipeline.wording import word_preferences
 
-    writer = _writer(endpoint, model, key_env, deadline)
+    writer = model_at(endpoint, model, key_env, deadline)
     with progress_bar() as progress:
         worded = word_preferences(out, writer, count=count, seed=seed, wish_share=wish_share, progress=progress)
     if json_:

@@ -18,12 +18,15 @@ TOTAL = re.compile(r"\b(?:comes?|came)\sto\b|\b(?:together|altogether|totals?|in
 
 EACH = re.compile(r"\b(?:each|apiece|every\sone|per\s(?:bill|charge|hold|order|item|instal+ment|card|piece))\b")
 
-NOW = re.compile(r"\b(?:now|new|currently|has\sbeen\sset|set|raised|lowered|changed|increased|put)\s(?:\w+\s){0,3}?(?:to|at|is|of|a|stands)?\s*$")
+NOW = re.compile(
+    r"\b(?:now|new|currently|at\spresent|from\snow\son"
+    r"|has\sbeen\sset|set|raised|lowered|changed|increased|put)\s(?:\w+\s){0,3}?(?:to|at|is|of|a|stands)?\s*$"
+)
 
 NOW_AFTER = re.compile(r"\S+\s(?:now|from\snow\son|today)\b")
 
 FORMER = re.compile(
-    r"\b(?:used\sto\s(?:be|stand\sat|have)|(?:previous|former|old)(?:ly)?(?:\s\w+){0,2}(?:\s(?:was|of|is))?|until\snow(?:\s\w+){0,2}|in\splace\sof|instead\sof|rather\sthan)\s*$"
+    r"\b(?:used\sto\s(?:be|stand\sat|have)|(?:previous|former|old)(?:ly)?(?:\s\w+){0,2}(?:\s(?:was|of|is))?|formerly|before(?:hand)?:|until\snow(?:\s\w+){0,2}|in\splace\sof|instead\sof|rather\sthan)\s*$"
 )
 
 

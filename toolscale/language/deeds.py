@@ -14,6 +14,7 @@ from toolscale.language.clauses import Answer
 from toolscale.language.polarity import is_meant
 from toolscale.language.shown import Shown
 from toolscale.language.things import things_in
+from toolscale.language.undone import awaits, refused_forms, standing_state
 
 _IRREGULAR = {
     "pay": ("paid",), "send": ("sent",), "freeze": ("froze", "frozen"), "unfreeze": ("unfroze", "unfrozen"), "set": ("set",), "put": ("put",),
@@ -166,8 +167,12 @@ class _Reading:
         for tool, phrases in self.verbs.phrases.items():
             if tool not in self.deeds.done and not _STILL.search(text) and (said := phrases.search(text)):
                 return f"claims what was not done: {said[0]!r}"
+        if self.deeds.done and not self.deeds.declined and (left := self._left_undone(index, text)):
+            return left
         if self.verbs.pattern is None or clause.asked or not is_meant(text) or not self.answer.is_firm(clause):
             return None
+        if not self.deeds.declined and (invented := self._invented(index, text)):
+            return invented
         found = self.verbs.pattern.search(text)
         if found is None:
             return self._bare(index, text)
@@ -182,6 +187,38 @@ class _Reading:
         if found["past"] or (found["passive"] and not _SUBJECT.match(text)):
             return self._unheard_of(form, tools) or self._elsewhere(index, text, form, tools, names)
         return self._claimed(index, text, form, tools, names)
+
+    def _invented(self, index: int, text: str) -> str | None:
+        """What a clause says was done and no tool can do, or where something went or came from that no call was about."""
+        if _STILL.search(text) or _OTHERS.search(text):
+            return None
+        if (found := _BEYOND.search(text)) and not any(word in self.known for word in _WORD.findall(found[0])[-1:]):
+            return f"claims what was not done: {found[0]!r}"
+        if self._is_of_done(text) and (apart := self._passed(index)):
+            return f"claims to have done it to something else: {min(apart)}"
+        return None
+
+    def _is_of_done(self, text: str) -> bool:
+        """Whether a clause speaks of a deed that was done."""
+        past = {word[0] for word in _WORD.finditer(text)} & (self.verbs.pasts | _WENT)
+        return any(word in _WENT or self.verbs.tools_of[word] & self.deeds.done.keys() for word in past)
+
+    def _left_undone(self, index: int, text: str) -> str | None:
+        """What a clause says is still to be done, where all was done that was wanted."""
+        here = self.answer.clauses[index]
+        names = self.things.within(index) or frozenset(name for at, _, name in self.things.spans if here.whole[0] <= at < here.start)
+        if names and not names & self.involved:
+            return None
+        if (words := awaits(text)) is not None:
+            return f"says that something is still to be done: {words!r}"
+        if self.answer.clauses[index].asked:
+            return None
+        verbs = frozenset(verb for tool in self.deeds.done for verb in self.verbs.base.get(tool, ()))
+        for form in refused_forms(text, ahead=not verbs & _LATER):
+            if form in _MADE or any(form in (verb, *past_forms(verb)) for verb in verbs):
+                return f"denies what was done: {form!r}"
+        state = standing_state(text, verbs)
+        return f"says that it still is {state!r}" if state else None
 
     def _denied(self, text: str, form: str, tools: frozenset[str], names: frozenset[str]) -> str | None:
         """A denial is false if the deed was done, and nothing else of its kind was asked for, or named."""
@@ -238,4 +275,14 @@ class _Reading:
 
 
 _WORD = re.compile(r"[a-z]+")
+_BEYOND = re.compile(
+    r"\b(?:reminders?|alerts?|autopay|auto-pay|automatic\s(?:payments?|debit)|paid\sautomatically|your\scalendar|text\smessage|sms|police|appointments?"
+    r"|waived|credited\sback|called\sback|recalled|reversed|provisional\w*|notified|informed\s(?:the|your)|let\s(?:the|your)\s\w+(?:\s\w+){0,4}\sknow|paused?|suspended)\b"
+)
+"""What people invent, and no bank's desk does with tools that only pay, move and block. What the request or a row speaks of is none of it."""
+_WENT = frozenset(("took", "taken", "debited", "charged", "used", "came", "went", "gone", "left", "fetched", "drawn", "drew"))
+_MADE = frozenset(("done", "do", "made", "make", "gone", "processed", "process", "completed", "complete", "carried", "executed", "happen", "entered"))
+"""Verbs for any deed."""
+_LATER = frozenset(("schedule", "plan", "order", "replace", "request", "set", "create", "change"))
+"""Verbs whose deed is done now and takes effect later: what it brings about will be."""
 _VAGUE_FORMS = frozenset(form for verb in _VAGUE for form in (verb, *past_forms(verb)))

@@ -168,6 +168,11 @@ class Rollout(Record):
     trace: TokenTrace | None = None
 
     @property
+    def undecided(self) -> bool:
+        """Whether rules could not tell that its final message is right or wrong: it counts as wrong, and teaches nothing."""
+        return self.finding.startswith("undecided: ")
+
+    @property
     def cost_usd(self) -> float:
         """Dollars of all charges, the terminal call's included."""
         return sum(charge.cost_usd for charge in self.ledger)

@@ -60,6 +60,8 @@ class Grade(Record):
     """How a rollout was graded. `score` is 1 only if all three hold."""
 
     score: int
+    undecided: bool = False
+    """Only its words speak against it, and the value of every fact stands in them: rules cannot tell whether it is right. `score` is 0."""
     execution_correct: bool
     """Its net row changes are in the accepted set."""
     faithful: bool

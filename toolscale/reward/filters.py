@@ -14,7 +14,7 @@ from toolscale.reward.kinds import RewardConfig
 class FilterCounts:
     """What was looked at and what was left out. A sample counts once, for the first reason that holds, in the order of the fields.
 
-    homogeneous_samples + unparsable + unanswered + kept = samples.
+    homogeneous_samples + unparsable + unanswered + undecided + kept = samples.
     """
 
     groups: int = 0
@@ -26,6 +26,8 @@ class FilterCounts:
     """Samples with a turn that could not be read as a message or as calls."""
     unanswered: int = 0
     """Samples without a final message, or with an empty one."""
+    undecided: int = 0
+    """Samples whose final message rules cannot grade."""
     kept: int = 0
 
     def __add__(self, other: FilterCounts) -> FilterCounts:
@@ -60,6 +62,8 @@ def select_samples(groups: Sequence[Sequence[tuple[Rollout, float]]], config: Re
                 counts += FilterCounts(unparsable=1)
             elif config.drop_unanswered and not (rollout.answer or "").strip():
                 counts += FilterCounts(unanswered=1)
+            elif config.drop_undecided and rollout.undecided:
+                counts += FilterCounts(undecided=1)
             else:
                 counts += FilterCounts(kept=1)
                 selected.append(Selected(number, member, advantage))

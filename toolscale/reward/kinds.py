@@ -37,6 +37,8 @@ class RewardConfig(Record):
     """Whether a rollout with a turn that could not be read is left out."""
     drop_unanswered: bool = True
     """Whether a rollout without an answer is left out."""
+    drop_undecided: bool = True
+    """Whether a rollout is left out whose final message rules cannot grade (docs/grading.md)."""
 
 
 def paper_rewards(group: Sequence[Figures], preference: Preference, tools: Sequence[str]) -> list[float]:

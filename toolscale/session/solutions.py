@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from toolscale.errors import UsageError
 from toolscale.records import Grade, Solution
 from toolscale.session.playable import Playable
+from toolscale.session.second_reader import SecondReader
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,15 @@ class BadLine:
     problem: str
 
 
-def grade_solutions(playable: Playable, lines: Iterable[str]) -> Iterator[Graded | BadLine]:
-    """Grade every line, in order. Empty lines are passed over; a line that cannot be graded keeps none of the others from it."""
+def grade_solutions(playable: Playable, lines: Iterable[str], reader: SecondReader | None = None) -> Iterator[Graded | BadLine]:
+    """Grade every line, in order; what rules cannot decide, by the `reader`, if there is one.
+
+    Empty lines are passed over; a line that cannot be graded keeps none of the others from it.
+    """
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield _graded(playable, number, line)
+                yield _graded(playable, number, line, reader)
             except ValidationError as error:
                 first = error.errors()[0]
                 place = ".".join(str(part) for part in first["loc"])
@@ -43,11 +47,12 @@ def grade_solutions(playable: Playable, lines: Iterable[str]) -> Iterator[Graded
                 yield BadLine(number, str(error))
 
 
-def _graded(playable: Playable, number: int, line: str) -> Graded:
+def _graded(playable: Playable, number: int, line: str, reader: SecondReader | None) -> Graded:
     solution = Solution.model_validate_json(line)
     task = playable.task(solution.task)
     domain = playable.domain(task)
     for call in solution.calls:
         if call.name not in domain.environment.tools:
             raise UsageError(f"task {task.id[:12]} has no tool {call.name!r}; the tools are {', '.join(domain.environment.tools)}")
-    return Graded(number, solution, domain.grade(task, solution.calls, solution.answer))
+    grade = domain.grade(task, solution.calls, solution.answer)
+    return Graded(number, solution, grade if reader is None else reader.decide(task, grade, solution.answer))

@@ -11,6 +11,7 @@ from toolscale.environment import Environment
 from toolscale.language import STYLES as PROSE_STYLES
 from toolscale.language import grade_answer, mentions, state_facts
 from toolscale.language.deeds import Deeds
+from toolscale.language.facts import DISCLOSES, holds_values
 from toolscale.language.shown import Shown
 from toolscale.records import Fact, GoldenCall
 from toolscale.sql import CompiledReturn
@@ -62,6 +63,12 @@ class Brief:
     def styles(self) -> int:
         """How many written forms there are."""
         return PROSE_STYLES if self.form is None else FORM_STYLES
+
+    def is_undecided(self, answer: str, finding: str | None) -> bool:
+        """Whether rules cannot tell: a message in prose is refused for its words, holds the value of every fact, and discloses nothing."""
+        if finding is None or self.form is not None or finding.startswith(DISCLOSES):
+            return False
+        return bool(answer.strip()) and holds_values(answer, self.facts, self.environment.spec.world.today)
 
     def _grade(self, answer: str, shown: Shown, deeds: Deeds) -> str | None:
         if self.form is not None:

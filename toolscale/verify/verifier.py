@@ -32,8 +32,9 @@ def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> G
     correct = state.changes in subject.accepted
     finding = subject.brief.finding_after(answer, subject.states.made(calls))
     complete = correct or subject.golden.touched <= state.touched
+    undecided = correct and complete and subject.brief.is_undecided(answer, finding)
     notes = [note for note in (None if correct else "another end state", finding, None if complete else "rows left unwritten") if note]
     return Grade(
-        score=int(correct and finding is None), execution_correct=correct, faithful=finding is None, operations_complete=complete,
-        finding="; ".join(notes) or "right",
+        score=int(correct and finding is None), undecided=undecided, execution_correct=correct, faithful=finding is None,
+        operations_complete=complete, finding=("undecided: " if undecided else "") + ("; ".join(notes) or "right"),
     )  # fmt: skip
