@@ -26,7 +26,7 @@ from toolscale.verify.shown import lexicon_of
 
 CORPUS = Path(__file__).parents[1] / "tests" / "answers"
 GUIDE = Path(__file__).parents[1] / "docs" / "grading.md"
-SEEN, HELD_OUT, REWORDED = "seen", "held out", "seen, reworded"
+SEEN, HELD_OUT, REWORDED, ANEW = "seen", "held out", "seen, reworded", "seen, altered anew"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Answer:
         """To which part of the corpus it belongs."""
         if int(hashlib.sha256(self.task.encode()).hexdigest(), 16) % 2:
             return HELD_OUT
-        return REWORDED if self.kind == "reworded" else SEEN
+        return REWORDED if self.kind == "reworded" else ANEW if self.manner == ANEW.partition(", ")[2] else SEEN
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def grade_corpus() -> Iterator[Graded]:
 def table(graded: list[Graded]) -> str:
     """Return the figures as a table in Markdown, with Wilson intervals of 95 %."""
     lines = ["| part | label | answers | misgraded | share | 95 % interval |", "|---|---|---:|---:|---:|---|"]
-    for half in (SEEN, REWORDED, HELD_OUT):
+    for half in (SEEN, REWORDED, ANEW, HELD_OUT):
         for label, word in (("right", "refused"), ("wrong", "accepted")):
             part = [one for one in graded if (one.answer.half, one.answer.label) == (half, label)]
             if part:
@@ -111,7 +111,7 @@ def main(cases: bool, write: bool) -> None:
         text = GUIDE.read_text()
         begin, end = (text.index(mark) for mark in ("<!-- strangers' answers: begin", "<!-- strangers' answers: end"))
         GUIDE.write_text(f"{text[: text.index(chr(10), begin) + 1]}{table(graded)}\n{text[end:]}")
-    for half in (SEEN, HELD_OUT):
+    for half in (SEEN, ANEW, HELD_OUT):
         wrong = [one for one in graded if (one.answer.half, one.answer.label) == (half, "wrong")]
         kinds = Counter(one.answer.kind for one in wrong)
         let = Counter(one.answer.kind for one in wrong if one.misgraded)

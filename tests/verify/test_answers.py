@@ -8,7 +8,7 @@ import pytest
 
 from bench.answers import HELD_OUT, SEEN, Graded, grade_corpus, read_answers
 
-REFUSED, ACCEPTED = 0.14, 0.20
+REFUSED, ACCEPTED = 0.16, 0.14
 """Shares of right answers refused, and of wrong ones accepted, beyond which the grader has become worse. Lower them as it gets better."""
 
 

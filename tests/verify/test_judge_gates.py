@@ -71,7 +71,7 @@ def test_a_row_that_fits_all_that_is_said_is_ambiguous(court: Court, plant: Open
     edits = (
         ("intents.yaml", "where: loan.status = 'open'\n        first: loan.due_on\n", "where: loan.renewals = 0\n        by: title\n"),
         ("intents.yaml", "        text: whichever of my open loans is due first\n        cues: [due first, open]\n", ""),
-        ("intents.yaml", "      - {kind: text, is: loan.title}\n", ""),
+        ("intents.yaml", "      - {kind: text, is: loan.title, what: title}\n", ""),
     )
 
     def with_second_copy(environment: Environment) -> Rows:

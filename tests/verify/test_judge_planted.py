@@ -20,15 +20,15 @@ Edit = tuple[str, str, str]
 
 INTENTS = "intents.yaml"
 PAID = "{pay_fees: {member_id: member.member_id, amount_cents: say.amount_cents}}"
-OWED = "      - {kind: money, is: paid.fees_cents}"
-COUNTED = '      - {kind: number, is: "(SELECT COUNT(*) FROM loan)"}'
+OWED = "      - {kind: money, is: paid.fees_cents, what: fees still owed}"
+COUNTED = '      - {kind: number, is: "(SELECT COUNT(*) FROM loan)", what: number of loans}'
 EACH_RETURNED = "      - each: loan\n        do:\n          - returned: {return_loan: {loan_id: loan.loan_id}}\n"
 DUE_FIRST = (
     "where: loan.status = 'open'\n        first: loan.due_on\n        text: whichever of my open loans is due first\n        cues: [due first, open]"
 )
 NAMED = (
     (INTENTS, DUE_FIRST, "by: title\n        where: loan.status = 'open'"),
-    (INTENTS, "      - {kind: text, is: loan.title}\n", ""),
+    (INTENTS, "      - {kind: text, is: loan.title, what: title}\n", ""),
 )
 """The loan is named by its title, which is then no news."""
 FROZEN = "      - frozen: {freeze_card: {card_id: card.card_id}}\n"
@@ -371,7 +371,7 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
         (INTENTS, FROZEN, f"{FROZEN}      - thawed: {{unfreeze_card: {{card_id: card.card_id}}}}\n"),
         (INTENTS, "reason: \"'duplicate'\"", "reason: \"'wrong_amount'\""),
         (INTENTS, THAWED, f"{THAWED}    outcome: refuse\n    rule: unusable_card_limit\n"),
-        (INTENTS, "    tell: [{kind: money, is: card.daily_limit_cents, before: true}]\n", ""),
+        (INTENTS, "    tell: [{kind: money, is: card.daily_limit_cents, before: true, what: daily limit before}]\n", ""),
     )
     environment = load_environment(spoilt(tmp_path_factory.mktemp("planted") / "finance", "finance", *edits))
     rows = populate(environment)

@@ -100,8 +100,8 @@ def changed(subject: Subject, change: str) -> Trajectory:
     return Trajectory(change, "open", (*writes, writes[0]))
 
 
-COUNTED = '      - {kind: number, is: "(SELECT COUNT(*) FROM loan)"}'
-RENEWED = "      - {kind: text, is: loan.title}\n      - {kind: date, is: renewed.due_on}"
+COUNTED = '      - {kind: number, is: "(SELECT COUNT(*) FROM loan)", what: number of loans}'
+RENEWED = "      - {kind: text, is: loan.title, what: title}\n      - {kind: date, is: renewed.due_on, what: new due date}"
 
 
 def exchanged(court: Court, candidate: Candidate) -> list[tuple[str | None, int]]:

@@ -114,6 +114,8 @@ class Deeds:
     """Tool that wrote -> the names of everything that its calls were about."""
     declined: frozenset[str] = frozenset()
     """Tools that a part of the request wanted called and that were not called for it: this may be said."""
+    complete: bool = False
+    """All was done that the request wants, so that nothing of it can be undone, refused or still to come."""
 
 
 NO_DEEDS = Deeds()
@@ -167,11 +169,11 @@ class _Reading:
         for tool, phrases in self.verbs.phrases.items():
             if tool not in self.deeds.done and not _STILL.search(text) and (said := phrases.search(text)):
                 return f"claims what was not done: {said[0]!r}"
-        if self.deeds.done and not self.deeds.declined and (left := self._left_undone(index, text)):
+        if self.deeds.complete and (left := self._left_undone(index, text)):
             return left
         if self.verbs.pattern is None or clause.asked or not is_meant(text) or not self.answer.is_firm(clause):
             return None
-        if not self.deeds.declined and (invented := self._invented(index, text)):
+        if self.deeds.complete and (invented := self._invented(index, text)):
             return invented
         found = self.verbs.pattern.search(text)
         if found is None:

@@ -117,7 +117,8 @@ class Rivals(Belonging):
             return True
         said = quantities_in(text)
         told = frozenset().union(*map(self.shown.quantities_of, facts)) if facts else frozenset()
-        return bool(said & frozenset().union(*map(self.shown.quantities_of, values)) - told)
+        unknown = bool(facts) and not told  # what a fact is that no call showed, nobody knows: only another amount than all of its kind stands apart
+        return not unknown and bool(said & frozenset().union(*map(self.shown.quantities_of, values)) - told)
 
     def _swapped(self, kind: str) -> str | None:
         """Find a value of one label said of another, or one of no label said of a label in place of its own."""

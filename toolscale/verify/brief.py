@@ -51,7 +51,7 @@ class Brief:
     def finding_after(self, answer: str, calls: Sequence[GoldenCall]) -> str | None:
         """The same after other calls, which succeeded: they decide what the message can know, and what was done."""
         shown = shown_by(self.environment, calls, self.lexicon)
-        return self._grade(answer, shown, deeds_of(self.environment, calls, shown, self.lexicon.verbs, self.declined))
+        return self._grade(answer, shown, deeds_of(self.environment, calls, shown, self.lexicon.verbs, self.declined, self._grants_all))
 
     def say(self, facts: Sequence[Fact], style: int = 0) -> str:
         """Return a final answer that states facts, in one of the written forms that the interaction has."""
@@ -88,7 +88,12 @@ class Brief:
     @cached_property
     def deeds(self) -> Deeds:
         """What they did."""
-        return deeds_of(self.environment, self.calls, self.shown, self.lexicon.verbs, self.declined)
+        return deeds_of(self.environment, self.calls, self.shown, self.lexicon.verbs, self.declined, self._grants_all)
+
+    @property
+    def _grants_all(self) -> bool:
+        """Whether no part of the request is refused."""
+        return not any(fact.kind == "bool" and not fact.value for fact in self.facts)
 
     @cached_property
     def _writes(self) -> list[GoldenCall]:

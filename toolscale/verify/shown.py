@@ -70,14 +70,17 @@ def lexicon_of(environment: Environment, rows: Rows) -> Lexicon:
     return Lexicon({name: frozenset(sorts) for name, sorts in found.items() if name not in common}, Verbs(_verbs(environment)))
 
 
-def deeds_of(environment: Environment, calls: Sequence[GoldenCall], shown: Shown, verbs: Verbs, declined: frozenset[str]) -> Deeds:
-    """Return what successful calls did; `declined`: tools that were wanted and not called for all that was wanted."""
+def deeds_of(environment: Environment, calls: Sequence[GoldenCall], shown: Shown, verbs: Verbs, declined: frozenset[str], complete: bool) -> Deeds:
+    """Return what successful calls did; `declined`: tools that were wanted and not called for all that was wanted.
+
+    `complete`: no part was refused either.
+    """
     done: dict[str, frozenset[str]] = {}
     for call in calls:
         if environment.tools[call.name].mutates_state:
             said = {" ".join(value.lower().split()) for value in call.arguments.values() if isinstance(value, str)}
             done[call.name] = done.get(call.name, frozenset()) | shown.hung_on(call.arguments) | said
-    return Deeds(verbs, done, declined)
+    return Deeds(verbs, done, declined, complete and bool(done) and not declined)
 
 
 def declined_tools(plan: Plan, recording: Recording) -> frozenset[str]:
