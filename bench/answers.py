@@ -11,21 +11,27 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 import pyarrow.parquet as pq
 from scipy.stats import binomtest  # type: ignore[import-untyped]
 
+from toolscale.cli.asking import by_model, model_at
 from toolscale.config import POPULATION_SEED
 from toolscale.environment import load_environment, populate
+from toolscale.models import Expert
 from toolscale.records import Fact, GoldenCall
+from toolscale.session import SecondReader, Truth
 from toolscale.verify.brief import Brief
 from toolscale.verify.shown import lexicon_of
 
 CORPUS = Path(__file__).parents[1] / "tests" / "answers"
 GUIDE = Path(__file__).parents[1] / "docs" / "grading.md"
+AT_ONCE = 8
+"""Requests to a model."""
 SEEN, HELD_OUT, REWORDED, ANEW = "seen", "held out", "seen, reworded", "seen, altered anew"
 
 
@@ -56,6 +62,9 @@ class Graded:
     answer: Answer
     finding: str | None
 
+    truth: Truth
+    undecided: bool = False
+
     @property
     def misgraded(self) -> bool:
         """Whether the judge and the reader disagree."""
@@ -81,7 +90,19 @@ def grade_corpus() -> Iterator[Graded]:
             asked = frozenset((kind, value) for kind, value in json.loads(row["asked"]))
             briefs[answer.task] = Brief(environment, lexicon, row["request"], facts, golden, frozenset(row["declined"]), asked), made
         brief, made = briefs[answer.task]
-        yield Graded(answer, brief.finding_after(answer.answer, made))
+        finding = brief.finding_after(answer.answer, made)
+        truth = Truth(brief.request, brief.facts, brief.calls)
+        yield Graded(answer, finding, truth, brief.is_undecided(answer.answer, finding))
+
+
+def read_again(graded: list[Graded], model: Expert, most: int) -> list[Graded]:
+    """Let a model decide what is undecided in the held-out half: the first `most` by the hash of task and message."""
+    reader = SecondReader(model)
+    open_ = [one for one in graded if one.undecided and one.answer.half == HELD_OUT]
+    open_.sort(key=lambda one: hashlib.sha256(f"{one.answer.task} {one.answer.answer}".encode()).hexdigest())
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        verdicts = pool.map(lambda one: reader.read(one.truth, one.answer.answer), open_[:most])
+    return [replace(one, finding=None if right else why) for one, (right, why) in zip(open_, verdicts, strict=False)]
 
 
 def table(graded: list[Graded]) -> str:
@@ -100,7 +121,9 @@ def table(graded: list[Graded]) -> str:
 @click.command()
 @click.option("--cases", is_flag=True, help="Print what is misgraded in the seen half.")
 @click.option("--write", is_flag=True, help="Write the figures into docs/grading.md.")
-def main(cases: bool, write: bool) -> None:
+@by_model("that reads what is undecided", required=False)
+@click.option("--most", default=100, show_default=True, help="Messages that the model reads.")
+def main(cases: bool, write: bool, endpoint: str | None, model: str | None, key_env: str | None, deadline: float, most: int) -> None:
     """Grade the corpus and print how often the judge and the reader disagree."""
     graded = list(grade_corpus())
     for one in graded if cases else ():
@@ -111,6 +134,15 @@ def main(cases: bool, write: bool) -> None:
         text = GUIDE.read_text()
         begin, end = (text.index(mark) for mark in ("<!-- strangers' answers: begin", "<!-- strangers' answers: end"))
         GUIDE.write_text(f"{text[: text.index(chr(10), begin) + 1]}{table(graded)}\n{text[end:]}")
+    for half in (SEEN, REWORDED, ANEW, HELD_OUT):
+        for label in ("right", "wrong"):
+            part = [one for one in graded if (one.answer.half, one.answer.label) == (half, label)]
+            click.echo(f"{half}, {label}: {sum(one.undecided for one in part)} of {len(part)} undecided")
+    if endpoint and model:
+        again = read_again(graded, model_at(endpoint, model, key_env, deadline), most)
+        for label in ("right", "wrong"):
+            part = [one for one in again if one.answer.label == label]
+            click.echo(f"held out, {label}, undecided and read by {model}: it agrees on {sum(not one.misgraded for one in part)} of {len(part)}")
     for half in (SEEN, ANEW, HELD_OUT):
         wrong = [one for one in graded if (one.answer.half, one.answer.label) == (half, "wrong")]
         kinds = Counter(one.answer.kind for one in wrong)
