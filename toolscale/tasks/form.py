@@ -23,7 +23,9 @@ _TEXT = (
     "Give your answer, once, when everything is done. Fill in what the person asked for; leave a field null where it does not apply. "
     "Nobody reads anything else."
 )
-_DONE = "Whether you did what the request wants done: all of it, a part of it, or none of it."
+_DONE = (
+    "Whether you did what the request wants done: all of it, a part of it (the rest was refused, or its condition did not hold), or none of it."
+)
 _REASONS = (
     "Where you refused something: each limit, date or status that decided it, and that the policy wants told. Amounts as whole cents, dates as "
     "YYYY-MM-DD. Otherwise empty."
