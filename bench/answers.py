@@ -25,6 +25,7 @@ from toolscale.environment import load_environment, populate
 from toolscale.models import Expert
 from toolscale.records import Fact, GoldenCall
 from toolscale.session import SecondReader, Truth
+from toolscale.session.second_reader import Scope
 from toolscale.verify.brief import Brief
 from toolscale.verify.shown import lexicon_of
 
@@ -91,14 +92,15 @@ def grade_corpus() -> Iterator[Graded]:
             briefs[answer.task] = Brief(environment, lexicon, row["request"], facts, golden, frozenset(row["declined"]), asked), made
         brief, made = briefs[answer.task]
         finding = brief.finding_after(answer.answer, made)
-        truth = Truth(brief.request, brief.facts, brief.calls)
+        truth = Truth(brief.request, brief.facts, made)
         yield Graded(answer, finding, truth, brief.is_undecided(answer.answer, finding))
 
 
-def read_again(graded: list[Graded], model: Expert, most: int) -> list[Graded]:
-    """Let a model decide what is undecided in the held-out half: the first `most` by the hash of task and message."""
+def read_again(graded: list[Graded], model: Expert, most: int, scope: Scope) -> list[Graded]:
+    """Let a model decide what is undecided in the held-out half (`all`: or accepted): the first `most` by the hash of task and message."""
     reader = SecondReader(model)
-    open_ = [one for one in graded if one.undecided and one.answer.half == HELD_OUT]
+    left = [one for one in graded if one.undecided or (scope == "all" and one.finding is None)]
+    open_ = [one for one in left if one.answer.half == HELD_OUT]
     open_.sort(key=lambda one: hashlib.sha256(f"{one.answer.task} {one.answer.answer}".encode()).hexdigest())
     with ThreadPoolExecutor(AT_ONCE) as pool:
         verdicts = pool.map(lambda one: reader.read(one.truth, one.answer.answer), open_[:most])
@@ -122,8 +124,9 @@ def table(graded: list[Graded]) -> str:
 @click.option("--cases", is_flag=True, help="Print what is misgraded in the seen half.")
 @click.option("--write", is_flag=True, help="Write the figures into docs/grading.md.")
 @by_model("that reads what is undecided", required=False)
+@click.option("--read", "scope", default="undecided", show_default=True, type=click.Choice(["undecided", "all"]), help="all: also what is accepted.")
 @click.option("--most", default=100, show_default=True, help="Messages that the model reads.")
-def main(cases: bool, write: bool, endpoint: str | None, model: str | None, key_env: str | None, deadline: float, most: int) -> None:
+def main(cases: bool, write: bool, endpoint: str | None, model: str | None, key_env: str | None, deadline: float, scope: Scope, most: int) -> None:
     """Grade the corpus and print how often the judge and the reader disagree."""
     graded = list(grade_corpus())
     for one in graded if cases else ():
@@ -139,10 +142,10 @@ def main(cases: bool, write: bool, endpoint: str | None, model: str | None, key_
             part = [one for one in graded if (one.answer.half, one.answer.label) == (half, label)]
             click.echo(f"{half}, {label}: {sum(one.undecided for one in part)} of {len(part)} undecided")
     if endpoint and model:
-        again = read_again(graded, model_at(endpoint, model, key_env, deadline), most)
+        again = read_again(graded, model_at(endpoint, model, key_env, deadline), most, scope)
         for label in ("right", "wrong"):
             part = [one for one in again if one.answer.label == label]
-            click.echo(f"held out, {label}, undecided and read by {model}: it agrees on {sum(not one.misgraded for one in part)} of {len(part)}")
+            click.echo(f"held out, {label}, {scope}, read by {model}: it agrees on {sum(not one.misgraded for one in part)} of {len(part)}")
     for half in (SEEN, ANEW, HELD_OUT):
         wrong = [one for one in graded if (one.answer.half, one.answer.label) == (half, "wrong")]
         kinds = Counter(one.answer.kind for one in wrong)

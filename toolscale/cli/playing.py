@@ -18,6 +18,7 @@ from toolscale.errors import UsageError
 if TYPE_CHECKING:
     from toolscale.records import Grade, ToolCall
     from toolscale.session import Playable, Sitting
+    from toolscale.session.second_reader import Scope
 
 HELP = 'a call is a line such as: find_client {"full_name": "…"}; "answer" begins the final message, an empty line ends it; "quit" leaves'
 
@@ -68,16 +69,20 @@ def play(
 @click.argument("dataset", type=click.Path(path_type=Path))
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 @by_model("that reads what rules cannot decide", required=False)
+@click.option(
+    "--read", "scope", default="undecided", show_default=True, type=click.Choice(["undecided", "all"]), help="What it decides; all: also what rules accept."
+)  # fmt: skip
 @as_json
 @click.pass_context
 def grade(
-    context: click.Context, dataset: Path, file: TextIO, endpoint: str | None, model: str | None, key_env: str | None, deadline: float, json_: bool
-) -> None:
+    context: click.Context, dataset: Path, file: TextIO, endpoint: str | None, model: str | None, key_env: str | None, deadline: float, scope: Scope,
+    json_: bool,
+) -> None:  # fmt: skip
     """Grade the recorded solutions in FILE (- is standard input): one JSON object a line with the keys task, calls and answer.
 
     One grade a line, in the same order; `solution.json` of a session is such a line. What cannot be graded is named, and the rest is graded all the
     same; then the exit status is 2. A message that rules cannot decide counts as wrong and is called undecided; with --endpoint and --model, a model
-    decides those, and those alone.
+    decides those, and those alone, or with --read all also those that rules accept.
     """
     from toolscale.session import BadLine, Playable, SecondReader, grade_solutions
 
@@ -86,7 +91,7 @@ def grade(
     reader = SecondReader(model_at(endpoint, model, key_env, deadline)) if endpoint and model else None
     playable, shown, bad = Playable(dataset), list[dict[str, Any]](), 0
     try:
-        for found in grade_solutions(playable, file, reader):
+        for found in grade_solutions(playable, file, reader, scope):
             if isinstance(found, BadLine):
                 bad += 1
                 click.echo(f"toolscale: {file.name}: line {found.line}: {found.problem}", err=True)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from toolscale.errors import UsageError
 from toolscale.records import Grade, Solution
 from toolscale.session.playable import Playable
-from toolscale.session.second_reader import SecondReader
+from toolscale.session.second_reader import Scope, SecondReader
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,17 @@ class BadLine:
     problem: str
 
 
-def grade_solutions(playable: Playable, lines: Iterable[str], reader: SecondReader | None = None) -> Iterator[Graded | BadLine]:
-    """Grade every line, in order; what rules cannot decide, by the `reader`, if there is one.
+def grade_solutions(
+    playable: Playable, lines: Iterable[str], reader: SecondReader | None = None, scope: Scope = "undecided"
+) -> Iterator[Graded | BadLine]:
+    """Grade every line, in order; what rules cannot decide, by the `reader`, if there is one; with the scope `all`, also what they accept.
 
     Empty lines are passed over; a line that cannot be graded keeps none of the others from it.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                yield _graded(playable, number, line, reader)
+                yield _graded(playable, number, line, reader, scope)
             except ValidationError as error:
                 first = error.errors()[0]
                 place = ".".join(str(part) for part in first["loc"])
@@ -47,7 +49,7 @@ def grade_solutions(playable: Playable, lines: Iterable[str], reader: SecondRead
                 yield BadLine(number, str(error))
 
 
-def _graded(playable: Playable, number: int, line: str, reader: SecondReader | None) -> Graded:
+def _graded(playable: Playable, number: int, line: str, reader: SecondReader | None, scope: Scope) -> Graded:
     solution = Solution.model_validate_json(line)
     task = playable.task(solution.task)
     domain = playable.domain(task)
@@ -55,4 +57,4 @@ def _graded(playable: Playable, number: int, line: str, reader: SecondReader | N
         if call.name not in domain.environment.tools:
             raise UsageError(f"task {task.id[:12]} has no tool {call.name!r}; the tools are {', '.join(domain.environment.tools)}")
     grade = domain.grade(task, solution.calls, solution.answer)
-    return Graded(number, solution, grade if reader is None else reader.decide(task, grade, solution.answer))
+    return Graded(number, solution, grade if reader is None else reader.decide(task, grade, solution.answer, scope))
