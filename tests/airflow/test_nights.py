@@ -31,7 +31,7 @@ print(json.dumps(found))
 
 
 def first_night(home: AirflowHome, clock: str | None = None, **settings: str) -> str | None:
-    """What an Airflow without a run plans first, asked by a process for which it is `clock` in UTC."""
+    """What an Airflow without a run plans first, asked by a process for which it is `clock` in UTC, whatever clock the tests run under."""
     done = ask(home, clock, **settings)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -39,7 +39,8 @@ def first_night(home: AirflowHome, clock: str | None = None, **settings: str) ->
 
 def ask(home: AirflowHome, clock: str | None = None, **settings: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", FIRST_NIGHT, str(ROOT / "dags")]
-    environ = {name: value for name, value in home.environ.items() if name != "TOOLSCALE_SCHEDULE"} | {"TZ": "UTC"} | settings
+    own = {"TOOLSCALE_SCHEDULE", "LD_PRELOAD"} | {name for name in home.environ if name.startswith("FAKETIME")}
+    environ = {name: value for name, value in home.environ.items() if name not in own} | {"TZ": "UTC"} | settings
     return subprocess.run(["faketime", clock, *command] if clock else command, env=environ, capture_output=True, text=True)
 
 

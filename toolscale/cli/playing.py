@@ -70,7 +70,8 @@ def play(
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 @by_model("that reads what rules cannot decide", required=False)
 @click.option(
-    "--read", "scope", default="undecided", show_default=True, type=click.Choice(["undecided", "all"]), help="What it decides; all: also what rules accept."
+    "--read", "scope", default="undecided", show_default=True, type=click.Choice(["undecided", "all"]),
+    help="What it decides; all: also what rules accept.",
 )  # fmt: skip
 @as_json
 @click.pass_context
