@@ -83,6 +83,10 @@ class Verbs:
                 found[tool] = re.compile("|".join(rf"\b{re.escape(head)}\b(?:\s\S+){{0,5}}?\s{re.escape(rest)}\b" for head, rest in several))
         return found
 
+    def plain(self, tool: str) -> str | None:
+        """Return the first verb of one word for a tool that says enough by itself, or None."""
+        return next((verb for verb in self.base.get(tool, ()) if " " not in verb and verb not in _VAGUE), None)
+
     @cached_property
     def pasts(self) -> frozenset[str]:
         """The past forms among the keys of `tools_of`."""
@@ -179,7 +183,7 @@ class _Reading:
         if found is None:
             return self._bare(index, text)
         form = next(form for form in found.groupdict().values() if form)
-        tools, within = self.verbs.tools_of[form], self.things.within(index)
+        tools, within = self.verbs.tools_of[form], self._within(index)
         before = [name for at, _, name in self.things.spans if clause.whole[0] <= at < clause.start]
         if found["denied"] or found["unable"]:
             return self._denied(text, form, tools, within or frozenset(before))
@@ -200,6 +204,10 @@ class _Reading:
             return f"claims to have done it to something else: {min(apart)}"
         return None
 
+    def _within(self, index: int) -> frozenset[str]:
+        """The things that a clause names. A row may be called like a deed (a posting `refund`): then the word is the deed."""
+        return self.things.within(index) - self.verbs.tools_of.keys()
+
     def _is_of_done(self, text: str) -> bool:
         """Whether a clause speaks of a deed that was done."""
         past = {word[0] for word in _WORD.finditer(text)} & (self.verbs.pasts | _WENT)
@@ -208,7 +216,7 @@ class _Reading:
     def _left_undone(self, index: int, text: str) -> str | None:
         """What a clause says is still to be done, where all was done that was wanted."""
         here = self.answer.clauses[index]
-        names = self.things.within(index) or frozenset(name for at, _, name in self.things.spans if here.whole[0] <= at < here.start)
+        names = self._within(index) or frozenset(name for at, _, name in self.things.spans if here.whole[0] <= at < here.start)
         if names and not names & self.involved:
             return None
         if (words := awaits(text)) is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from toolscale.environment import Environment
 from toolscale.language import STYLES as PROSE_STYLES
 from toolscale.language import grade_answer, mentions, state_facts
-from toolscale.language.deeds import Deeds
+from toolscale.language.deeds import NO_DEEDS, Deeds
 from toolscale.language.facts import DISCLOSES, holds_values
 from toolscale.language.shown import Shown
 from toolscale.records import Fact, GoldenCall
@@ -47,6 +47,10 @@ class Brief:
         if answer not in self._findings:
             self._findings[answer] = self._grade(answer, self.shown, self.deeds)
         return self._findings[answer]
+
+    def facts_finding(self, answer: str) -> str | None:
+        """The same as `finding`, but for what the message says of deeds."""
+        return self._grade(answer, self.shown, NO_DEEDS)
 
     def finding_after(self, answer: str, calls: Sequence[GoldenCall]) -> str | None:
         """The same after other calls, which succeeded: they decide what the message can know, and what was done."""

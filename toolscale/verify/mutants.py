@@ -22,6 +22,7 @@ from toolscale.sandbox import Rows
 from toolscale.tasks.names import Expression
 from toolscale.tasks.record import Invisible, Recorder, Rejection, with_defaults
 from toolscale.tasks.tools import root_column
+from toolscale.verify.misreports import misreports
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory, swap_argument
 
@@ -93,7 +94,7 @@ class MutantMaker:
             self._siblings(subject), iter(strangers), self._amounts(subject), self._dates(subject), self._enums(subject),
             self._swaps(subject), self._tools(subject), self._drops(subject), self._branches(subject, recorder), self._forbidden(subject),
             self._repeats(subject), self._false_facts(subject), self._exchanged(subject),
-            self._unsaid(subject), self._disclosed(subject), self._shotguns(subject),
+            self._unsaid(subject), self._disclosed(subject), self._shotguns(subject), misreports(subject),
         )  # fmt: skip
         seen: set[object] = set()
         found: list[Trajectory] = []

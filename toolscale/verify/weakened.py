@@ -58,6 +58,11 @@ class Trial:
         """Whether the final message states the facts."""
         return self.subject.text_finding(self.subject.answer_of(self.trajectory)) is None
 
+    @property
+    def tells_facts(self) -> bool:
+        """Whether the final message states the facts, whatever else it says was done."""
+        return self.subject.brief.facts_finding(self.subject.answer_of(self.trajectory)) is None
+
     def ends_alike(self, view: Callable[[Subject, Changes], Hashable]) -> bool:
         """Whether the end state looks like an accepted one to somebody who sees a part of it."""
         if self.ends_right:
@@ -203,6 +208,7 @@ VERIFIERS = tuple(
         ("full", "end state, facts: the verifier itself", _full),
         ("state only", "end state; the message is not read", lambda t: t.ends_right),
         ("substring facts", "end state, the usual written form of each fact", lambda t: t.ends_right and _says(t)),
+        ("no deeds", "end state, facts; not what is said to have been done", lambda t: t.ends_right and t.tells_facts),
         ("touched keys", "which rows changed, not to what; facts", lambda t: t.ends_alike(_keys) and t.tells),
         ("row counts", "how many rows of each table were inserted, updated, deleted; facts", lambda t: t.ends_alike(_row_counts) and t.tells),
         ("names of calls", "which writing tools were called, and how often; nothing else", _same_names),
