@@ -35,7 +35,7 @@ class AirflowClient:
     @contextmanager
     def of(cls, url: str, user: str | None = None, password: str | None = None) -> Iterator[AirflowClient]:
         """A client that is logged in as `user`, if there is one; closed with the block."""
-        with httpx.Client(base_url=url, timeout=30.0, trust_env=False) as http:
+        with httpx.Client(base_url=url, timeout=GENEROUS, trust_env=False) as http:
             if user is not None:
                 token = http.post("/auth/token", json={"username": user, "password": password})
                 token.raise_for_status()

@@ -23,7 +23,7 @@ expect.set_options(timeout=PATIENCE)
 
 def token_of(base: str, name: str, password: str) -> str:
     """Return a token of Airflow's API for a user."""
-    answer = httpx.post(f"{base}/auth/token", json={"username": name, "password": password})
+    answer = httpx.post(f"{base}/auth/token", json={"username": name, "password": password}, timeout=300)
     answer.raise_for_status()
     token: str = answer.json()["access_token"]
     return token

@@ -69,7 +69,7 @@ def start_airflow(folder: Path) -> Iterator[LiveAirflow]:
     with running("api-server", ["airflow", "api-server"], log=folder / "server.log", environ=home.environ) as server:
         server.wait_until(lambda: _answers(base))
         token = token_of(base, "viewer", PASSWORDS["viewer"])
-        runs = httpx.get(f"{base}/api/v2/dags/{DAG_ID}/dagRuns", headers={"Authorization": f"Bearer {token}"}).json()["dag_runs"]
+        runs = httpx.get(f"{base}/api/v2/dags/{DAG_ID}/dagRuns", headers={"Authorization": f"Bearer {token}"}, timeout=300).json()["dag_runs"]
         write_two_runs(Path(home.data), newer=runs[0]["dag_run_id"])
         yield LiveAirflow(base, Path(home.data), runs[0]["dag_run_id"], token)
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("airflow")
 def test_airflow_lets_nobody_see_a_route_without_signing_in(airflow: LiveAirflow) -> None:
     paths = [*paths_of_all_routes(pages(airflow.data)), "/static/toolscale.js", "/rejects?dag_id=another_dag", "/rejects?dag_id=~"]
     signed_in = {"Authorization": f"Bearer {airflow.token}"}
-    with httpx.Client(base_url=f"{airflow.base}/toolscale") as client:
+    with httpx.Client(base_url=f"{airflow.base}/toolscale", timeout=300) as client:
         assert {path: client.get(path).status_code for path in paths} == dict.fromkeys(paths, 401)
         assert {client.get(path, headers={"Authorization": "Bearer forged"}).status_code for path in paths} <= {401, 403}
         assert not {client.get(path, headers=signed_in).status_code for path in paths} & {401, 403, 500}
