@@ -142,7 +142,7 @@ def main(cases: bool, write: bool, endpoint: str | None, model: str | None, key_
             part = [one for one in graded if (one.answer.half, one.answer.label) == (half, label)]
             click.echo(f"{half}, {label}: {sum(one.undecided for one in part)} of {len(part)} undecided")
     if endpoint and model:
-        again = read_again(graded, model_at(endpoint, model, key_env, deadline), most, scope)
+        again = read_again(graded, model_at(endpoint, model, key_env, deadline, "reader"), most, scope)
         for label in ("right", "wrong"):
             part = [one for one in again if one.answer.label == label]
             click.echo(f"held out, {label}, {scope}, read by {model}: it agrees on {sum(not one.misgraded for one in part)} of {len(part)}")

@@ -64,7 +64,8 @@ def test_too_few_tasks_found(dataset: Path) -> None:
 def test_too_many_survivors(dataset: Path) -> None:
     change(dataset, REJECTS, lambda rows: reject(rows, 3, "mutants_killed", survivor='{"operator": "sibling"}'))
     killed = sum(task["mutants_killed"] for task in read_dataset(dataset).rows.tasks)
-    reason = f"kill_rate is {round(killed / (killed + 3), 4)}, at least 0.99 is wanted (of the wrong trajectories that were tried, the share that scored 0)"
+    rate = round(killed / (killed + 3), 4)
+    reason = f"kill_rate is {rate}, at least 0.99 is wanted (of the wrong trajectories that were tried, the share that scored 0)"
     assert check_quality(dataset).reasons == (reason,)
 
 

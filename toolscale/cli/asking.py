@@ -34,12 +34,12 @@ def by_model(what: str, *, required: bool = True) -> Callable[[Verb], Verb]:
     return give
 
 
-def model_at(endpoint: str, model: str, key_env: str | None, deadline: float) -> Expert:
-    """Return the model. UsageError at once if the address cannot be one, or its key is not in the environment."""
+def model_at(endpoint: str, model: str, key_env: str | None, deadline: float, name: str = "writer") -> Expert:
+    """Return the model; `name`: what messages call it. UsageError at once if the address cannot be one, or its key is not in the environment."""
     from toolscale.models.experts import make_expert, unmeasured
     from toolscale.records import Endpoint
 
     if key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key_env):
         raise UsageError("--key-env takes the name of an environment variable, not a key; set a variable to the key and name it")
     place = Endpoint(base_url=endpoint, model=model, api_key_env=key_env, timeout_s=deadline, deadline_s=deadline)
-    return make_expert(unmeasured("asked", place))
+    return make_expert(unmeasured(name, place))

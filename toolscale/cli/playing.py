@@ -89,7 +89,7 @@ def grade(
 
     if (endpoint is None) != (model is None):
         raise UsageError("--endpoint and --model go together; give both, or neither")
-    reader = SecondReader(model_at(endpoint, model, key_env, deadline)) if endpoint and model else None
+    reader = SecondReader(model_at(endpoint, model, key_env, deadline, "reader")) if endpoint and model else None
     playable, shown, bad = Playable(dataset), list[dict[str, Any]](), 0
     try:
         for found in grade_solutions(playable, file, reader, scope):
