@@ -58,8 +58,8 @@ def order_of(dag_run: Any, params: Mapping[str, Any]) -> Order:
     return Order(
         dag_id=dag_run.dag_id, run_id=dag_run.run_id, started=_utc(dag_run.start_date),
         logical_date=dag_run.logical_date and _utc(dag_run.logical_date), domains=tuple(params["domains"]), tasks=params["tasks"], seed=seed,
-        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=params["publish"], interaction=params["interaction"],
-        params=dict(params),
+        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=params["publish"], params=dict(params),
+        interaction=params.get("interaction", "single"),  # a run that began before there was a choice has none
     )  # fmt: skip
 
 
