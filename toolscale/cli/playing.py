@@ -83,7 +83,7 @@ def grade(
 
     One grade a line, in the same order; `solution.json` of a session is such a line. What cannot be graded is named, and the rest is graded all the
     same; then the exit status is 2. A message that rules cannot decide counts as wrong and is called undecided; with --endpoint and --model, a model
-    decides those, and those alone, or with --read all also those that rules accept.
+    decides those. With --read all it also reads what rules accept.
     """
     from toolscale.session import BadLine, Playable, SecondReader, grade_solutions
 

@@ -11,7 +11,7 @@ from toolscale.canonical import canonical_json
 from toolscale.environment import Environment
 from toolscale.errors import DatasetError
 from toolscale.records import Candidate, Fact, GateResult, GoldenCall, Judged, RowChange, Task, Verdict
-from toolscale.tasks.form import answer_function
+from toolscale.tasks.form import with_form
 
 Row = dict[str, Any]
 
@@ -37,7 +37,7 @@ def task_row(judged: Judged, system: str, tools: str) -> Row:
         "scenario": scenario | {name: canonical_json(scenario[name]) for name in _JSON & scenario.keys()},
         "provenance": provenance | {"versions": canonical_json(provenance["versions"])},
         "prompt": [{"role": "system", "content": system}, {"role": "user", "content": task.request}],
-        "tools": tools if task.form is None else canonical_json([*json.loads(tools), answer_function(task.form)]),
+        "tools": tools if task.form is None else canonical_json(with_form(json.loads(tools), task.form)),
         "golden_calls": _calls(task),
         "communicate": [fact | {"value": str(fact["value"])} for fact in row["communicate"]],
         "row_changes": canonical_json(row["row_changes"]),

@@ -9,7 +9,7 @@ from typing import Any
 from toolscale.language.counts import of_the_same, without_parts
 from toolscale.language.mentions import Mention
 from toolscale.language.shown import quantities_in
-from toolscale.language.belonging import Belonging
+from toolscale.language.belonging import NOW_AFTER, Belonging
 
 MOST_EXPLAINED = 8
 """So many other values of a kind may be told besides, each of something else: beyond, an answer recites what it saw."""
@@ -19,8 +19,6 @@ _SPAN_OF_TIME = re.compile(r"\b(?:days?|weeks?|months?|years?)$")
 LEFT = re.compile(r"\b(?:left|remain(?:s|ing)?|afterwards)\b")
 
 NOW = re.compile(r"\b(?:now|new|currently|has\sbeen\sset|set|raised|lowered|changed|increased|put)\s(?:\w+\s){0,3}?(?:to|at|is|of|a|stands)?\s*$")
-
-NOW_AFTER = re.compile(r"\S+\s(?:now|from\snow\son|today)\b")
 
 TIMES = re.compile(
     r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|started?|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|at\sfirst|until|from"

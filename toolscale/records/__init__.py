@@ -22,10 +22,11 @@ from toolscale.records.task import (
     ToolResult, is_evolved,
 )  # fmt: skip
 from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
-from toolscale.records.verdict import GATES, GateResult, Grade, Judged, Status, Verdict
+from toolscale.records.verdict import GATES, UNDECIDED, GateResult, Grade, Judged, Status, Verdict
 
 __all__ = [
-    "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
+    "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "UNDECIDED",
+    "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
     "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty", "DomainChanges",
     "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
     "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Interaction", "Invariant",

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from toolscale.records.base import Record
 from toolscale.records.expert import TYPICAL_INPUT
 from toolscale.records.task import Task, ToolCall
+from toolscale.records.verdict import UNDECIDED
 
 
 class Question(Record):
@@ -170,7 +171,7 @@ class Rollout(Record):
     @property
     def undecided(self) -> bool:
         """Whether rules could not tell that its final message is right or wrong: it counts as wrong, and teaches nothing."""
-        return self.finding.startswith("undecided: ")
+        return self.finding.startswith(UNDECIDED)
 
     @property
     def cost_usd(self) -> float:

@@ -56,6 +56,10 @@ class Judged(Record):
     """The surviving mutant, the rejected equivalent, or what another reading of the request does: `operator`, `calls`, `answer`."""
 
 
+UNDECIDED = "undecided: "
+"""How the finding of an undecided grade begins: a rollout keeps the finding alone."""
+
+
 class Grade(Record):
     """How a rollout was graded. `score` is 1 only if all three hold."""
 

@@ -14,7 +14,7 @@ from toolscale.environment import Environment, Rows, Toolbox, World, system_mess
 from toolscale.errors import SandboxError, UsageError
 from toolscale.models.pricing import approximate_input_tokens
 from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall, ToolResult
-from toolscale.tasks.form import answer_function
+from toolscale.tasks.form import with_form
 from toolscale.tasks.record import Rejection
 from toolscale.verify import Judge, grade_subject
 from toolscale.verify.equivalents import idle_agents
@@ -127,7 +127,7 @@ class Domain:
 
     def tools_of(self, task: Task) -> list[Tool]:
         """Return the tools of a task: those of the domain, and `final_answer` if it is answered by a form."""
-        return self.tools if task.form is None else [*self.tools, answer_function(task.form)]
+        return with_form(self.tools, task.form)
 
     def grade(self, task: Task, calls: Sequence[ToolCall], answer: str) -> Grade:
         """Grade the domain calls of a rollout, in order, and its final message."""

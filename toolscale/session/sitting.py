@@ -25,7 +25,7 @@ from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import SandboxError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.session.playable import Playable
-from toolscale.tasks.form import answer_function
+from toolscale.tasks.form import with_form
 from toolscale.verify.filled import read_form
 
 SESSION, CALLS, SOLUTION, GRADE = "session.json", "calls.jsonl", "solution.json", "grade.json"
@@ -80,8 +80,7 @@ class Sitting:
     def view(self) -> View:
         """Return what a solver sees now."""
         tools = [tool.spec.openai_function() for tool in self._environment.tools.values()]
-        tools += [answer_function(self._task.form)] if self._task.form is not None else []
-        return View(self._task.id, system_message(self._environment), tools, self._task.request, list(self._made))
+        return View(self._task.id, system_message(self._environment), with_form(tools, self._task.form), self._task.request, list(self._made))
 
     @property
     def grade(self) -> Grade | None:

@@ -94,6 +94,11 @@ def answer_function(parameters: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": {"name": FINAL_ANSWER, "description": _TEXT, "parameters": parameters}}
 
 
+def with_form(tools: Sequence[dict[str, Any]], parameters: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the tools of a task: those of its domain, and `final_answer` if there is a form."""
+    return [*tools] if parameters is None else [*tools, answer_function(parameters)]
+
+
 def form_of(plan: Plan) -> Form:
     """Return the form of a plan."""
     fields: dict[str, Field] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolscale.records import Candidate, Grade, ToolCall
+from toolscale.records import UNDECIDED, Candidate, Grade, ToolCall
 from toolscale.verify.judge import Judge
 from toolscale.verify.subject import Subject
 
@@ -36,5 +36,5 @@ def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> G
     notes = [note for note in (None if correct else "another end state", finding, None if complete else "rows left unwritten") if note]
     return Grade(
         score=int(correct and finding is None), undecided=undecided, execution_correct=correct, faithful=finding is None,
-        operations_complete=complete, finding=("undecided: " if undecided else "") + ("; ".join(notes) or "right"),
+        operations_complete=complete, finding=(UNDECIDED if undecided else "") + ("; ".join(notes) or "right"),
     )  # fmt: skip

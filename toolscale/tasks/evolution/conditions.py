@@ -46,7 +46,8 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
     for place, text in {"why": alternatives(quantity.why), "condition": quantity.text, "noun": quantity.noun}.items():
         words = words.replace("{" + place + "}", text)
     about = quantity.about and _filled(quantity.about, places)
-    told = Tell.model_construct(kind=quantity.kind, is_=_filled(quantity.value, places), about=about, what="figure of the condition", before=True)
+    what = "what the condition depends on"
+    told = Tell.model_construct(kind=quantity.kind, is_=_filled(quantity.value, places), about=about, what=what, before=True)
     if any((tell.kind, tell.about) == (told.kind, told.about) or tell.is_ in (about, told.is_) for tell in intent.tell):
         raise Inapplicable(f"{name}: another fact of this kind is told about the same")
     evolved = intent.model_copy(
