@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rest import AirflowClient, is_healthy
+from rest import GENEROUS, AirflowClient, is_healthy
 from services import Service, free_ports, running
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +89,7 @@ class LiveAirflow:
 
 
 @contextmanager
-def standalone(home: AirflowHome, *, seconds: float = 120.0) -> Iterator[LiveAirflow]:
+def standalone(home: AirflowHome, *, seconds: float = GENEROUS) -> Iterator[LiveAirflow]:
     """What `make airflow` runs, on free ports, until the block ends. Healthy when the block begins."""
     ui, workers, triggerer = free_ports(3)
     environ = {
