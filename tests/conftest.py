@@ -16,11 +16,11 @@ settings.register_profile("suite", deadline=None, derandomize=True, suppress_hea
 settings.load_profile("suite")
 
 ROOT = Path(__file__).parents[1]
-TASKS, SEED = 12, 0
+TASKS, SEED = 10, 0
 
 
 class ByServer(LoadGroupScheduling):  # type: ignore[misc]
-    """Tests that share running servers go to one process; every other test to whichever is free."""
+    """Tests that share running servers, or something else that takes long to make, go to one process; every other test to whichever is free."""
 
     def _split_scope(self, nodeid: str) -> str:
         return servers_of(nodeid.partition("::")[0]) or nodeid
@@ -42,7 +42,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer | N
 
 @pytest.fixture(scope="session")
 def mock_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of 12 tasks. Read it; copy it before changing it."""
+    """A dataset of ten tasks. Read it; copy it before changing it."""
     from toolscale.pipeline import synthesize
 
     out = tmp_path_factory.mktemp("datasets") / "mock"

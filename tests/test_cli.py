@@ -20,9 +20,9 @@ def test_domains_lists_what_is_there(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_synthesize_says_where_the_dataset_is_and_why_others_are_not_in_it(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["synthesize", "mock", "--tasks", "12", "--workers", "1", "--out", str(mock_dataset)]) == 0
+    assert main(["synthesize", "mock", "--tasks", "10", "--workers", "1", "--out", str(mock_dataset)]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith(f"{mock_dataset}: 12 verified tasks (")
+    assert first.startswith(f"{mock_dataset}: 10 verified tasks (")
     assert "candidates judged" in second and "rejected" in second
 
 
@@ -50,9 +50,9 @@ def test_rejects_and_stats(mock_dataset: Path, capsys: pytest.CaptureFixture[str
     assert main(["rejects", str(mock_dataset), "--gate", "grounded", "--json"]) == 0
     assert all(any(failed["gate"] == "grounded" for failed in row["failed"]) for row in json.loads(capsys.readouterr().out))
     assert main(["stats", str(mock_dataset)]) == 0
-    assert "12 tasks" in capsys.readouterr().out
+    assert "10 tasks" in capsys.readouterr().out
     assert main(["stats", str(mock_dataset), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["counts"]["accepted"] == 12
+    assert json.loads(capsys.readouterr().out)["counts"]["accepted"] == 10
 
 
 def test_judge_shows_what_every_gate_says_of_one_candidate(capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,6 +89,6 @@ def test_bad_usage_is_one_line_and_exits_2(arguments: list[str], message: str, c
 
 
 def test_a_reader_who_leaves_is_no_error(mock_dataset: Path) -> None:
-    command = f"{sys.executable} -m toolscale show {mock_dataset} --random 12 | head -1"
+    command = f"{sys.executable} -m toolscale show {mock_dataset} --random 10 | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert done.stderr == ""

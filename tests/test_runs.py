@@ -37,7 +37,7 @@ NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
 def order(**changes: Any) -> Order:
     return Order(**{
         "dag_id": "synthesize_dataset", "run_id": "manual__2026-11-21T02:00:00+00:00", "started": "2026-11-21T02:00:00+00:00", "logical_date": None,
-        "domains": ("mock",), "tasks": 12, "seed": 0, "evolved": EVOLVED_SHARE, "publish": "never", "params": {},
+        "domains": ("mock",), "tasks": 10, "seed": 0, "evolved": EVOLVED_SHARE, "publish": "never", "params": {},
     } | changes)  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def test_a_shard_that_is_cleared_after_a_complete_run_says_it_too(tmp_path: Path
 
 
 def test_another_order_under_the_same_run_id_begins_anew(mock_dataset: Path, tmp_path: Path) -> None:
-    judge_all(order_run(str(tmp_path), order(seed=1, tasks=30)))
+    judge_all(order_run(str(tmp_path), order(seed=1, tasks=6)))
     run = order_run(str(tmp_path), order())
     shards = judge_all(run)
     assemble_domain(run, "mock")
@@ -231,7 +231,9 @@ def test_line_separators_in_texts_are_no_ends_of_lines(tmp_path: Path) -> None:
     judge_all(run)
     (path, *_) = sorted(run_at(run).judged("mock").iterdir())
     before = read_judged([path])[1]
-    path.write_text(path.read_text().replace('"request":"', '"request":"\u2028\u2029\u0085'))
+    head, _, body = path.read_text().partition("\n")
+    body = body.replace('"request":"', '"request":"\u2028\u2029\u0085')
+    path.write_text(json.dumps(json.loads(head) | {"sha256": sha256(body.encode()).hexdigest()}) + "\n" + body)
     assert [judged.candidate.number for judged in read_judged([path])[1]] == [judged.candidate.number for judged in before]
     assert all(judged.candidate.request.startswith("\u2028\u2029\u0085") for judged in read_judged([path])[1])
 

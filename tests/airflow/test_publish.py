@@ -18,7 +18,7 @@ def synthesize(admin: AirflowClient, publish: str) -> str:
     admin.wait_for_dag(SYNTHESIZE)
     admin.wait_for_dag(PUBLISH)
     before = runs(admin)
-    admin.wait(SYNTHESIZE, admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 12, "publish": publish}))
+    admin.wait(SYNTHESIZE, admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 10, "publish": publish}))
     return next_run(admin, before)
 
 
@@ -27,7 +27,7 @@ def test_what_a_person_approves_is_one_commit_with_a_tag(live_airflow: LiveAirfl
     run_id = synthesize(admin, "ask")
     asked = question(admin, run_id)
     assert asked["subject"] == "Publish this dataset?"
-    assert "| mock | 12 of 12 | 53 | 100.0% | 100.00% | 0 | novel 38 | 0 |" in asked["body"] and "no repository: fill one in below" in asked["body"]
+    assert "| mock | 10 of 10 | 18 | 100.0% | 100.00% | 0 | novel 8 | 0 |" in asked["body"] and "no repository: fill one in below" in asked["body"]
     answer(admin, run_id, "Approve", repo="me/approved")
     admin.wait(PUBLISH, run_id)
 

@@ -33,7 +33,7 @@ def ready_home(airflow_home: AirflowHome) -> AirflowHome:
 
 
 def test_airflow_dags_test_makes_the_dataset_of_make_dataset(ready_home: AirflowHome, mock_dataset: Path) -> None:
-    conf = json.dumps({"domains": ["mock"], "tasks": 12, "publish": "never"})
+    conf = json.dumps({"domains": ["mock"], "tasks": 10, "publish": "never"})
     done = subprocess.run(["airflow", "dags", "test", DAG, "--conf", conf], env=ready_home.environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     (run,) = (Path(ready_home.data) / "runs").iterdir()
@@ -51,7 +51,7 @@ def test_airflow_dags_test_of_a_domain_that_does_not_exist_fails(ready_home: Air
 def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(live_airflow: LiveAirflow, mock_dataset: Path) -> None:
     admin = live_airflow.admin
     admin.wait_for_dag(DAG)
-    run_id = admin.trigger(DAG, {"domains": ["mock"], "tasks": 12, "publish": "never"})
+    run_id = admin.trigger(DAG, {"domains": ["mock"], "tasks": 10, "publish": "never"})
     admin.wait(DAG, run_id)
 
     states = {(task["task_id"], task["rendered_map_index"]): task["state"] for task in admin.tasks(DAG, run_id)}
@@ -65,7 +65,7 @@ def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(l
     assert contents(products(live_airflow.home, run_id) / "dataset") == contents(mock_dataset)
     assert not (Path(live_airflow.home.data) / "scratch" / run_name(run_id)).exists()
     told = admin.xcom(DAG, run_id, "collect")
-    assert (told["domains"], told["counts"]["accepted"], told["publish"]) == (["mock"], 12, "never")
+    assert (told["domains"], told["counts"]["accepted"], told["publish"]) == (["mock"], 10, "never")
     assert "mock: kill_rate = 1.0 (threshold" in admin.log(DAG, run_id, "mock.quality_gate")
 
 

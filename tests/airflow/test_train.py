@@ -141,7 +141,7 @@ def test_a_dataset_that_is_never_published_is_trained_with_and_one_that_waits_is
     made: dict[str, str] = {}
     for publish in ("ask", "never"):
         admin.wait_for_dag("synthesize_dataset")
-        run_id = admin.trigger("synthesize_dataset", {"domains": ["mock"], "tasks": 12, "publish": publish})
+        run_id = admin.trigger("synthesize_dataset", {"domains": ["mock"], "tasks": 10, "publish": publish})
         admin.wait("synthesize_dataset", run_id)
         made[publish] = admin.xcom("synthesize_dataset", run_id, "collect")["dataset"]
     waits, trains = (run_of(admin, made[publish]) for publish in ("ask", "never"))

@@ -96,7 +96,7 @@ def test_a_file_that_is_listed_twice_is_named(dataset: Path) -> None:
 
 def test_a_link_to_a_folder_elsewhere_is_named(dataset: Path, tmp_path: Path) -> None:
     (dataset / "more").symlink_to(tmp_path / "nowhere")
-    assert findings_at(dataset, "more") == ["it is neither a file nor a folder"]
+    assert findings_at(dataset, "more") == ["it is a link; a dataset holds regular files"]
 
 
 def test_the_grading_of_a_release_is_that_of_its_tasks(mock_dataset: Path, tmp_path: Path) -> None:

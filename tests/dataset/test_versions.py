@@ -39,7 +39,7 @@ def first(mock_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def other_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("datasets") / "mock"
-    synthesize("mock", out, tasks=12, seed=1)
+    synthesize("mock", out, tasks=6, seed=1)
     return out
 
 
@@ -119,7 +119,7 @@ def test_a_task_of_the_same_candidate_has_changed_in_named_columns(mock_dataset:
         ChangedTask(id=rows[0]["id"], was="0" * 32, columns=("id", "request")),
         ChangedTask(id=rows[1]["id"], was=rows[1]["id"], columns=("mutants_killed",)),
     }
-    assert (found.added, found.removed, found.unchanged) == ((rows[2]["id"],), (), 9)
+    assert (found.added, found.removed, found.unchanged) == ((rows[2]["id"],), (), 7)
     assert manifest.release is not None
     assert manifest.release.domains["mock"].columns == {"id": 1, "mutants_killed": 1, "request": 1}
     assert "in mock it differs in id 1, mutants_killed 1, request 1." in text_of(tmp_path / "next")
@@ -133,13 +133,13 @@ def test_domains_that_come_and_go_and_an_environment_that_changed_are_told(
     came = release(combined_dataset, tmp_path / "kiosk", tmp_path / "both")
     assert came.release is not None
     assert {domain: (change.status, change.added, change.unchanged) for domain, change in came.release.domains.items()} == {
-        "kiosk": ("kept", 0, 8), "mock": ("new", 12, 0),
+        "kiosk": ("kept", 0, 8), "mock": ("new", 10, 0),
     }  # fmt: skip
     assert verify_dataset(tmp_path / "both").findings == ()
     went = release(mock_dataset, tmp_path / "both", tmp_path / "mock")
     assert went.release is not None
     assert {domain: (change.status, change.removed, change.unchanged) for domain, change in went.release.domains.items()} == {
-        "kiosk": ("gone", 8, 0), "mock": ("kept", 0, 12),
+        "kiosk": ("gone", 8, 0), "mock": ("kept", 0, 10),
     }  # fmt: skip
     assert verify_dataset(tmp_path / "mock").findings == ()
 
@@ -149,13 +149,13 @@ def test_a_changed_policy_and_tool_are_told(mock_dataset: Path, tmp_path: Path) 
     shutil.copytree(mock_dataset / "environments" / "mock", domain, ignore=shutil.ignore_patterns("admission.json", "database.sqlite", "tools.json"))
     (domain / "policy.md").write_text((domain / "policy.md").read_text() + "\nBe brief.\n")
     (domain / "toolset.yaml").write_text((domain / "toolset.yaml").read_text().replace("description: Find", "description: Look for", 1))
-    synthesize(domain, tmp_path / "new", tasks=12, seed=0)
+    synthesize(domain, tmp_path / "new", tasks=10, seed=0)
     manifest = release(tmp_path / "new", mock_dataset, tmp_path / "next")
     assert manifest.release is not None
     change = manifest.release.domains["mock"]
     assert (change.environment, change.tools, change.policy, change.database) == (True, True, True, False)
     assert change.files == ("policy.md", "toolset.yaml")
-    assert (change.changed, change.columns["prompt"], change.columns["tools"]) == (12, 12, 12)
+    assert (change.changed, change.columns["prompt"], change.columns["tools"]) == (10, 10, 10)
     assert "| changed: policy.md, toolset.yaml |" in text_of(tmp_path / "next")
     assert "Tools: changed in mock. Policy: changed in mock." in text_of(tmp_path / "next")
 
@@ -177,13 +177,13 @@ def test_tasks_that_were_graded_otherwise_are_judged_again(mock_dataset: Path, t
     assert found is not None
     assert {task.id: set(task.gates) for task in found.failed} == {rows[0]["id"]: {"replay"}, rows[1]["id"]: {"grounded"}}
     assert [(task.id, task.reason[:10]) for task in found.unjudged] == [(rows[2]["id"], "candidate.")]
-    assert len(found.passed) == 9 and rows[3]["id"] in found.passed
+    assert len(found.passed) == 7 and rows[3]["id"] in found.passed
     assert manifest.release is not None
-    assert manifest.release.domains["mock"].regraded == Regraded(tasks=12, passed=9, failed=2, gates={"grounded": 1, "replay": 1}, unjudged=1)
+    assert manifest.release.domains["mock"].regraded == Regraded(tasks=10, passed=7, failed=2, gates={"grounded": 1, "replay": 1}, unjudged=1)
     text = text_of(tmp_path / "next")
     told = f"**Grading has changed** (version 1 before, {GRADING_VERSION} now): scores on this version and on"
     assert told in text and "are not comparable" in text
-    assert "| mock | 12 | 9 | 2 | 1 | grounded 1, replay 1 |" in text
+    assert "| mock | 10 | 7 | 2 | 1 | grounded 1, replay 1 |" in text
     assert verify_dataset(tmp_path / "next").findings == ()
 
 

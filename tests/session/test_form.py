@@ -20,6 +20,8 @@ from toolscale.tasks.form import Field, Form, field_names
 from toolscale.verify.filled import fill, form_finding
 from training.conversations import golden_conversations
 
+pytestmark = pytest.mark.xdist_group("forms")  # what they share takes longer than they do
+
 FORM = Form((
     Field("left_cents", "money", "left", listed=False, labelled=False), Field("due", "date", "due", listed=False, labelled=False),
     Field("limits_cents", "money", "limits", listed=True, labelled=True),
@@ -35,7 +37,7 @@ LIMITS = [{"of": "the card 9999", "value": 900}, {"of": "card 1234", "value": 50
 def forms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of the mock domain whose tasks are answered by a form."""
     out = tmp_path_factory.mktemp("forms") / "mock"
-    synthesize("mock", out, tasks=12, seed=0, interaction="form")
+    synthesize("mock", out, tasks=10, seed=0, interaction="form")
     return out
 
 

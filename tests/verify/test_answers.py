@@ -8,6 +8,8 @@ import pytest
 
 from bench.answers import HELD_OUT, SEEN, Graded, grade_corpus, read_answers
 
+pytestmark = pytest.mark.xdist_group("answers")  # what they share takes longer than they do
+
 REFUSED, ACCEPTED = 0.16, 0.14
 """Shares of right answers refused, and of wrong ones accepted, beyond which the grader has become worse. Lower them as it gets better."""
 

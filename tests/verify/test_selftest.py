@@ -13,6 +13,8 @@ from toolscale.records import GATES
 from toolscale.verify.defects import DEFECTS
 from toolscale.verify.selftest import LINT, SelfTest, run_selftest
 
+pytestmark = pytest.mark.xdist_group("selftest")  # what they share takes longer than they do
+
 NO_PLACE = {
     "exchanged_slots", "swapped_arguments", "wrong_enum", "freeze_and_unfreeze", "forgetful_tool", "planted_twin", "labels_exchanged",
     "refused_part_done", "unclear_referent",

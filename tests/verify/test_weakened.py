@@ -17,6 +17,8 @@ from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory, swap_argument
 from toolscale.verify.weakened import VERIFIERS, Trial, WeakenedResult, measure
 
+pytestmark = pytest.mark.xdist_group("weakened")  # what they share takes longer than they do
+
 NAMES = [verifier.name for verifier in VERIFIERS]
 
 UNREAD = ["state only", "names of calls", "golden calls contained"]

@@ -27,7 +27,7 @@ of_domain = click.option("--domain", metavar="DOMAIN", help="Only this domain of
 @as_json
 @click.pass_context
 def verify(context: click.Context, dataset: Path, workers: int | None, json_: bool) -> None:
-    """Judge every row of DATASET again, from its folder alone. Exits 1 and names each row or file that does not hold, with the gate."""
+    """Draw and judge all of DATASET again, from its folder alone. Exits 1 and names each row or file that does not hold, or is missing."""
     from toolscale.dataset.recheck import verify_dataset
 
     with progress_bar() as progress:
@@ -37,7 +37,7 @@ def verify(context: click.Context, dataset: Path, workers: int | None, json_: bo
     else:
         for finding in verification.findings:
             click.echo(str(finding))
-        rows = f"{verification.tasks} tasks and {verification.rejects} rejects judged again"
+        rows = f"{verification.tasks} tasks, {verification.rejects} rejects and {verification.others} other numbers drawn and judged again"
         click.echo(f"{dataset}: {rows}; " + (f"{len(verification.findings)} findings" if verification.findings else "everything holds"))
     context.exit(1 if verification.findings else 0)
 

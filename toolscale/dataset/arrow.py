@@ -42,6 +42,9 @@ REJECT_SCHEMA = pa.schema({
 }.items())  # fmt: skip
 """A rejected candidate. `survivor` is the wrong trajectory that scored 1, the right one that scored 0, or that of another reading, as JSON."""
 
+OUTCOME_SCHEMA = pa.schema({"number": INT, "outcome": STRING}.items())
+"""What became of a number that was drawn: one of `selection.OUTCOMES`."""
+
 STAMP_SCHEMA = pa.schema({"dag_id": STRING, "run_id": STRING, "task_id": STRING, "map_index": INT, "shard": STRING}.items())
 """By which task of which run a candidate was judged. A task that is not mapped has the map index -1."""
 

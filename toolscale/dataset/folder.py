@@ -24,6 +24,7 @@ from toolscale.dataset.card import Contents, render_card
 from toolscale.dataset.columns import Row, reject_row, task_row, tools_json
 from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, count_figures
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
+from toolscale.dataset.outcomes import count_outcomes, write_outcomes
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.plots import plot_calls, plot_gates
 from toolscale.dataset.selection import Selection
@@ -60,14 +61,15 @@ class Reading:
         return figures_of(self.rows, [self.manifest.domains[domain] for domain in self.domains])
 
 
-def write_dataset(folder: Path, environment: Environment, selection: Selection, recipe: Recipe, no_case: int) -> Manifest:
+def write_dataset(folder: Path, environment: Environment, selection: Selection, recipe: Recipe) -> Manifest:
     """Write everything but the environment, which is there already, and the manifest last."""
     remove_leftovers(folder)
     rows = dataset_rows(environment, selection)
     for split, part in rows.splits.items():
         write_shards(folder / recipe.domain, split, part, TASK_SCHEMA)
     write_shards(folder / "rejects" / recipe.domain, "rejected", rows.rejects, REJECT_SCHEMA)
-    figures = count_figures(rows, asked=recipe.tasks, over_quota=selection.over_quota, no_case=no_case)
+    write_outcomes(folder, recipe.domain, selection)
+    figures = count_figures(rows, asked=recipe.tasks, **count_outcomes(dict(selection.outcomes)))
     database = read_rows(environment, world_folder(folder, recipe.domain))
     world = environment.spec.world
     made = Part(

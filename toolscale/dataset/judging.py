@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,13 +19,17 @@ Audit = Literal["sample", "all"]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An environment folder with its database, and how to judge there. `state` changes whenever a file of the folder that matters does."""
+    """An environment folder with its database, and how to judge there. `state` is a hash of all that the files say: equal states are judged alike."""
 
     folder: Path
     state: str
     audit: Audit
     interaction: Interaction = "single"
     """How the candidates that are drawn are answered."""
+
+    def alike(self, other: Place) -> bool:
+        """Whether judging there is judging here: a copy of the folder elsewhere, of the same name, which is the domain."""
+        return replace(self, folder=Path(self.folder.name)) == replace(other, folder=Path(other.folder.name))
 
 
 class Bench:
@@ -54,8 +58,8 @@ _open: list[Bench] = []
 
 
 def bench_at(place: Place) -> Bench:
-    """Return the bench of this process at `place`; the one at another place is closed."""
-    if not _open or _open[0].place != place:
+    """Return the bench of this process at `place`, or at a copy of it; the one at another place is closed."""
+    if not _open or not _open[0].place.alike(place):
         close_bench()
         _open.append(Bench(place))
     return _open[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +15,7 @@ from toolscale.dataset.figures import SPLITS
 from toolscale.dataset.folder import CARD
 from toolscale.dataset.integrity import Finding
 from toolscale.dataset.manifest import MANIFEST
+from toolscale.dataset.outcomes import outcomes_file
 from toolscale.dataset.picture import picture_problem
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS
@@ -38,8 +39,15 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
         yield Finding(path, "integrity", "the file is no part of a dataset: nothing of ToolScale writes or reads it here")
     for path in sorted(wanted - set(listed)):
         yield Finding(path, "integrity", f"every dataset has this file; {MANIFEST} does not list it")
-    for place in sorted(place for place in folder.rglob("*") if not place.is_file() and (place.is_symlink() or not place.is_dir())):
-        yield Finding(place.relative_to(folder).as_posix(), "integrity", "it is neither a file nor a folder")
+    homes = {parent.as_posix() for path in wanted for parent in PurePosixPath(path).parents}
+    for place in sorted(folder.rglob("*")):
+        name = place.relative_to(folder).as_posix()
+        if place.is_symlink():
+            yield Finding(name, "integrity", "it is a link; a dataset holds regular files")
+        elif place.is_dir() and name not in homes:
+            yield Finding(name, "integrity", "the folder belongs to nothing")
+        elif not place.is_file() and not place.is_dir():
+            yield Finding(name, "integrity", "it is neither a file nor a folder")
     for entry in manifest.files:
         if (folder / entry.path).is_file():
             yield from (Finding(entry.path, "integrity", problem) for problem in _false_claims(folder / entry.path, entry))
@@ -56,6 +64,7 @@ def _files_of(domain: str, listed: Iterable[str]) -> Iterator[str]:
         pattern = re.compile(rf"{re.escape(place)}/{split}-[0-9]{{5}}-of-[0-9]{{5}}\.parquet")
         count = max(1, len({path for path in listed if pattern.fullmatch(path)}))
         yield from (f"{place}/{split}-{number:05d}-of-{count:05d}.parquet" for number in range(count))
+    yield outcomes_file(domain)
     yield from (f"plots/{domain}/{name}" for name in PICTURES)
     yield from (f"environments/{domain}/{name}" for name in WORLD_FILES)
 

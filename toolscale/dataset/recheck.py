@@ -2,7 +2,8 @@
 
 Nothing in the folder is believed. Its files are compared with the manifest, its database and environment with the hashes in it; the golden calls of
 every row are replayed as they stand; every candidate, accepted or rejected, is recorded and judged anew, and the outcome is compared with the whole
-row; what follows from the rows (counts, card, plots) is made again and compared.
+row. The candidates themselves are drawn again from the seed, and so are those that left no row: what was drawn, what became of each number, and which
+were chosen follow from the seed alone. What follows from the rows (counts, card, plots) is made again and compared.
 """
 
 from __future__ import annotations
@@ -15,28 +16,31 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
-from toolscale.config import GRADING_VERSION
+from toolscale.config import GRADING_VERSION, POPULATION_SEED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.card import Contents, render_card
 from toolscale.dataset.changes import check_changes
-from toolscale.dataset.columns import UNREADABLE, Row, candidate_of, task_of, verdict_of
+from toolscale.dataset.columns import UNREADABLE, Row
 from toolscale.dataset.figures import SPLITS, DatasetRows
 from toolscale.dataset.folder import CARD, describe, draw_plots, figures_of
 from toolscale.dataset.integrity import Finding, check_files
 from toolscale.dataset.judging import Place
 from toolscale.dataset.layout import check_layout
 from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
+from toolscale.dataset.outcomes import numbers_of, outcomes_file, read_outcomes
 from toolscale.dataset.parquet import read_shard
-from toolscale.dataset.recheck_rows import Chunk, recheck_chunk
+from toolscale.dataset.recheck_rows import Chunk, Numbers, judge_numbers, recheck_chunk
+from toolscale.dataset.recheck_whole import check_whole
+from toolscale.dataset.rewriting import check_environment_bytes, check_manifest, check_outcomes_bytes, check_shards
+from toolscale.dataset.selection import Outcome
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
-from toolscale.environment import Environment, load_environment
+from toolscale.environment import Environment, load_environment, populate
 from toolscale.errors import DatasetError, SandboxError, SpecError, StorageError, UsageError
 from toolscale.records import Admission, Judged, Manifest, Part
 from toolscale.sandbox import Rows, state_hash
 from toolscale.tasks.split import held_out_intents
-from toolscale.verify.novel import Novelty
 
 CHUNK_ROWS = 32
 
@@ -52,6 +56,8 @@ class Verification:
 
     tasks: int
     rejects: int
+    others: int
+    """Numbers that were drawn and left no row."""
     findings: tuple[Finding, ...]
 
 
@@ -63,6 +69,9 @@ class _Domain:
     part: Part
     splits: dict[str, PlacedRows]
     rejects: PlacedRows
+    shards: dict[str, list[Row]]
+    """Path of a Parquet file of tasks or rejects -> its rows."""
+    outcomes: dict[int, Outcome]
     findings: list[Finding]
 
     @property
@@ -74,14 +83,25 @@ class _Domain:
         return [placed for part in self.splits.values() for placed in part]
 
     @property
+    def placed(self) -> dict[int, tuple[str, Row]]:
+        """Number -> the row of that candidate, and its place."""
+        tasks = {int(row["provenance"]["candidate"]): (place, row) for place, row in self.tasks}
+        return tasks | {int(row["number"]): (place, row) for place, row in self.rejects}
+
+    @property
     def size(self) -> int:
-        return len(self.tasks) + len(self.rejects)
+        return len(self.tasks) + len(self.rejects) + len(self.without_row)
+
+    @property
+    def without_row(self) -> list[int]:
+        """The numbers that were drawn and left no row."""
+        return numbers_of(self.outcomes, ("over_quota", "not_counted", "no_case"))
 
 
 def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progress = lambda done, total: None) -> Verification:
     """Judge the whole folder again, each of its domains. DatasetError if it has no manifest; everything else that is wrong is a finding."""
     manifest = read_manifest(folder)
-    findings = [*_check_grading(manifest), *check_files(folder, manifest), *check_layout(folder, manifest)]
+    findings = [*_check_grading(manifest), *check_manifest(folder, manifest), *check_files(folder, manifest), *check_layout(folder, manifest)]
     domains = [_read_domain(folder, name, part) for name, part in manifest.domains.items()]
     total, before = sum(domain.size for domain in domains), 0
     contents: list[Contents] = []
@@ -92,8 +112,8 @@ def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progre
     if not findings:
         findings += _check_derived(folder, contents, manifest)
         findings += check_changes(folder, manifest, {part.domain: {row["id"] for row in part.rows.tasks} for part in contents})
-    tasks = sum(len(domain.tasks) for domain in domains)
-    return Verification(tasks, total - tasks, tuple(dict.fromkeys(findings)))
+    tasks, rejects = (sum(map(len, parts)) for parts in ([domain.tasks for domain in domains], [domain.rejects for domain in domains]))
+    return Verification(tasks, rejects, total - tasks - rejects, tuple(dict.fromkeys(findings)))
 
 
 def _check_grading(manifest: Manifest) -> Iterator[Finding]:
@@ -123,33 +143,43 @@ def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], worker
     before = len(findings)
     findings += _check_environment(environment, world, domain.part)
     findings += _check_database(environment, database, domain.part)
+    judged: list[Judged] = []
     try:
-        findings += _check_rows(domain, environment, database, workers, done)
+        findings += _check_rows(domain, environment, database, workers, done, judged)
     except SandboxError as error:  # rows that break the schema: no task can be executed on them
         findings.append(Finding(f"environments/{domain.name}/{DATABASE}", "integrity", str(error)))
     except UNREADABLE as error:  # no judge can be made of this environment
         findings.append(Finding(f"environments/{domain.name}", "integrity", f"it cannot be judged in: {type(error).__name__}: {str(error)[:300]}"))
+    findings += _check_order(environment, domain)
     if len(findings) == before and not domain.findings:
-        findings += _check_together(environment, domain)
+        findings += check_environment_bytes(environment, database, world)
+        findings += check_shards(folder, domain.part, domain.shards)
+        findings += check_outcomes_bytes(folder, domain.name, domain.part, domain.outcomes)
+        findings += check_whole(environment, domain.part, domain.placed, domain.outcomes, judged)
     if len(findings) == before and not domain.findings:
         yield Contents(domain.part, environment, database, domain.rows, figures_of(domain.rows, [domain.part]))
 
 
 def _read_domain(folder: Path, name: str, part: Part) -> _Domain:
-    domain = _Domain(name, part, {}, [], [])
+    domain = _Domain(name, part, {}, [], {}, {}, [])
 
     def read(place: str, split: str, schema: pa.Schema) -> PlacedRows:
         rows: PlacedRows = []
         for path in sorted((folder / place).glob(f"{split}-*.parquet")):
             file = path.relative_to(folder).as_posix()
             try:
-                rows += [(f"{file} row {number} ({row.get('id') or row['number']})", row) for number, row in enumerate(read_shard(path, schema))]
+                domain.shards[file] = read_shard(path, schema)
+                rows += [(f"{file} row {number} ({row.get('id') or row['number']})", row) for number, row in enumerate(domain.shards[file])]
             except (DatasetError, StorageError) as error:
                 domain.findings.append(Finding(file, "schema", str(error)))
         return rows
 
     domain.splits = {split: read(name, split, TASK_SCHEMA) for split in SPLITS}
     domain.rejects = read(f"rejects/{name}", "rejected", REJECT_SCHEMA)
+    try:
+        domain.outcomes = read_outcomes(folder, name)
+    except (DatasetError, StorageError) as error:
+        domain.findings.append(Finding(outcomes_file(name), "schema", str(error)))
     return domain
 
 
@@ -184,21 +214,41 @@ def _check_database(environment: Environment, database: Rows, part: Part) -> Ite
         yield Finding(place, "integrity", f"the rows of {name} are not those that the dataset was made from")
     if not changed and state_hash(environment.schema, database) != part.initial_state_hash:
         yield Finding(place, "integrity", f"the state hash is not the one that {MANIFEST} says")
+    populated = table_hashes(populate(environment, seed=POPULATION_SEED))
+    for name in sorted(name for name, value in table_hashes(database).items() if name not in changed and populated.get(name) != value):
+        yield Finding(place, "integrity", f"the rows of {name} are not those that population.yaml gives")
 
 
-def _check_rows(domain: _Domain, environment: Environment, database: Rows, workers: int | None, done: Callable[[int], None]) -> Iterator[Finding]:
-    at = Place(environment.folder, content_hash([environment.files, table_hashes(database)]), domain.part.audit)
-    changed = environment.hash != domain.part.environment_hash
-    parts = [part[start : start + CHUNK_ROWS] for part in (domain.tasks, domain.rejects) for start in range(0, len(part), CHUNK_ROWS)]
-    chunks = [Chunk(at, tuple(part), changed) for part in parts]
+def _check_rows(
+    domain: _Domain, environment: Environment, database: Rows, workers: int | None, done: Callable[[int], None], judged: list[Judged]
+) -> Iterator[Finding]:
+    """Judge every row again, and every number that left none; add what was judged to `judged`."""
+    part = domain.part
+    at = Place(environment.folder, content_hash([environment.files, table_hashes(database)]), part.audit, part.interaction)
+    changed, workers = environment.hash != part.environment_hash, workers or fitting_workers(domain.size)
+    cut = [rows[start : start + CHUNK_ROWS] for rows in (domain.tasks, domain.rejects) for start in range(0, len(rows), CHUNK_ROWS)]
+    chunks = [Chunk(at, tuple(rows), changed, part.seed) for rows in cut]
     count = 0
-    for chunk, found in zip(chunks, map_in_workers(recheck_chunk, chunks, workers or fitting_workers(domain.size)), strict=True):
+    for chunk, (found, again) in zip(chunks, map_in_workers(recheck_chunk, chunks, workers), strict=True):
         yield from found
+        judged += again
         done(count := count + len(chunk.rows))
+    left = domain.without_row
+    rest = [Numbers(at, part.seed, tuple(left[start : start + CHUNK_ROWS])) for start in range(0, len(left), CHUNK_ROWS)]
+    for numbers, outcomes in zip(rest, map_in_workers(judge_numbers, rest, workers), strict=True):
+        judged += [outcome for _, outcome in outcomes if outcome is not None]
+        yield from _check_cases(domain, outcomes)
+        done(count := count + len(numbers.numbers))
 
 
-def _check_together(environment: Environment, domain: _Domain) -> Iterator[Finding]:
-    """What no row shows alone: the split, the order, and novelty."""
+def _check_cases(domain: _Domain, outcomes: list[tuple[int, Judged | None]]) -> Iterator[Finding]:
+    for number, judged in outcomes:
+        if (judged is None) != (domain.outcomes[number] == "no_case"):
+            found = "there is no case for it" if judged is None else "there is a case for it"
+            yield Finding(outcomes_file(domain.name), "schema", f"{number} is {domain.outcomes[number]}; drawn again, {found}")
+
+
+def _check_order(environment: Environment, domain: _Domain) -> Iterator[Finding]:
     held_out = held_out_intents(environment.spec.intents.intents)
     for split, part in domain.splits.items():
         numbers = [row["provenance"]["candidate"] for _, row in part]
@@ -211,11 +261,6 @@ def _check_together(environment: Environment, domain: _Domain) -> Iterator[Findi
                 operator, *names = line.split(" ")
                 if operator == "compose" and any((name in held_out) != (split == "test") for name in names[:1]):
                     yield Finding(place, "schema", f"{line!r} takes an intent that does not belong to the split {split}")
-    novelty = Novelty()
-    for place, row in sorted(domain.tasks, key=lambda placed: int(placed[1]["provenance"]["candidate"])):
-        result = novelty.check(Judged(candidate=candidate_of(row), verdict=verdict_of(row), task=task_of(row)))
-        if result.model_dump() not in row["verdict"]:
-            yield Finding(place, "novel", result.finding if result.status == "fail" else "the verdict does not say that the task is new, or not so")
 
 
 def _check_derived(folder: Path, contents: Sequence[Contents], manifest: Manifest) -> Iterator[Finding]:

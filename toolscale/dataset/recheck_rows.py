@@ -13,17 +13,15 @@ from toolscale.dataset.judging import Bench, Place, bench_at, close_bench
 from toolscale.dataset.selection import with_gate
 from toolscale.environment import system_message
 from toolscale.errors import DatasetError, SandboxError
-from toolscale.records import GateResult, Judged
+from toolscale.records import Candidate, GateResult, Judged
 from toolscale.sandbox import to_row_changes
 
 GATE_OF = {
     "golden_calls": "replay", "row_changes": "replay", "touched": "replay", "expected_row_changes": "replay", "actual_row_changes": "mutants_killed",
-    "survivor": "mutants_killed", "mutants_killed": "mutants_killed", "communicate": "grounded", "request": "grounded", "scenario": "grounded",
+    "survivor": "mutants_killed", "mutants_killed": "mutants_killed", "communicate": "grounded", "request": "grounded",
+    "skeleton": "grounded", "scenario": "grounded",
 }  # fmt: skip
 """Column -> the gate that answers for it; `schema` answers for the others."""
-
-ATTESTED = {"provenance": {"versions", "cost_usd", "model", "generator"}}
-"""What a folder cannot repeat: with which libraries, by whom and at what cost a row was made."""
 
 OF_ENVIRONMENT = {"id", "environment_hash", "initial_state_hash"}
 """Columns that change in every row if the environment does."""
@@ -40,24 +38,45 @@ class Chunk:
     rows: tuple[tuple[str, Row], ...]
     environment_changed: bool
     """The environment is not the one that the manifest names. That is reported once, not for every row."""
+    seed: int = 0
+    """From which the candidates are drawn, as the manifest says."""
 
 
-def recheck_chunk(chunk: Chunk) -> list[Finding]:
-    """Return what does not hold in the rows: tasks, or rejects (they have a column `reproduce`). One finding a row and gate."""
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers that left no row, to be drawn and judged again, and where."""
+
+    at: Place
+    seed: int
+    numbers: tuple[int, ...]
+
+
+def judge_numbers(numbers: Numbers) -> list[tuple[int, Judged | None]]:
+    """Draw and judge candidates; None for a number that has no case."""
+    bench = bench_at(numbers.at)
+    drawn = [(number, bench.draw(numbers.seed, number)) for number in numbers.numbers]
+    return [(number, None if candidate is None else bench.judge.judge(candidate)) for number, candidate in drawn]
+
+
+def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
+    """Return what does not hold in the rows, and the rows judged again: tasks, or rejects (they have a column `reproduce`).
+
+    One finding a row and gate. A row that cannot be judged has a finding, and is not among those judged again.
+    """
     ignored = OF_ENVIRONMENT if chunk.environment_changed else set()
-    findings: dict[tuple[str, str], Finding] = {}
+    findings, judged = dict[tuple[str, str], Finding](), list[Judged]()
     for place, row in chunk.rows:
         bench = bench_at(chunk.at)
-        checks = _recheck_reject(bench, row, ignored) if "reproduce" in row else _recheck_task(bench, row, ignored)
+        recheck = _recheck_reject if "reproduce" in row else _recheck_task
         try:
-            for gate, finding in checks:
+            for gate, finding in recheck(bench, row, chunk.seed, ignored, judged):
                 findings.setdefault((place, gate), Finding(place, gate, finding))
         except DatasetError as error:
             findings.setdefault((place, "schema"), Finding(place, "schema", str(error)))
         except (SandboxError, *UNREADABLE) as error:  # a row that no record refuses, and that is none
             findings.setdefault((place, "schema"), Finding(place, "schema", f"it cannot be judged: {type(error).__name__}: {_short(str(error))}"))
             close_bench()  # judging stopped halfway: the next row gets a fresh bench
-    return list(findings.values())
+    return list(findings.values()), judged
 
 
 def regrade_chunk(chunk: Chunk) -> list[dict[str, str] | str]:
@@ -73,7 +92,7 @@ def _regrade(bench: Bench, row: Row) -> dict[str, str] | str:
     gates: dict[str, str] = {}
     try:
         task_of(row)
-        judged = _judge_again(bench, row)
+        judged = _with_novelty(_judge_again(bench, row), row)
         for gate, finding in _replay(bench, row):
             gates.setdefault(gate, finding)
     except (DatasetError, SandboxError) as error:
@@ -91,19 +110,36 @@ def _regrade(bench: Bench, row: Row) -> dict[str, str] | str:
     return gates
 
 
-def _recheck_task(bench: Bench, row: Row, ignored: set[str]) -> Iterator[tuple[str, str]]:
+def _recheck_task(bench: Bench, row: Row, seed: int, ignored: set[str], done: list[Judged]) -> Iterator[tuple[str, str]]:
     task_of(row)
     yield from _replay(bench, row)
     judged = _judge_again(bench, row)
+    done.append(judged)
+    judged = _with_novelty(judged, row)
+    yield from _draw_again(bench, judged.candidate, seed)
     yield from ((gate.gate, gate.finding) for gate in judged.verdict.failed)
     if judged.task is not None:
         yield from _differences(row, task_row(judged, system_message(bench.environment), tools_json(bench.environment)), ignored)
 
 
-def _recheck_reject(bench: Bench, row: Row, ignored: set[str]) -> Iterator[tuple[str, str]]:
+def _recheck_reject(bench: Bench, row: Row, seed: int, ignored: set[str], done: list[Judged]) -> Iterator[tuple[str, str]]:
     if not row["failed"]:
         yield "schema", "it is a reject and names no gate that it failed"
-    yield from _differences(row, reject_row(_judge_again(bench, row), bench.environment.hash), ignored)
+    judged = _judge_again(bench, row)
+    done.append(judged)
+    yield from _draw_again(bench, judged.candidate, seed)
+    yield from _differences(row, reject_row(_with_novelty(judged, row), bench.environment.hash), ignored)
+
+
+def _draw_again(bench: Bench, candidate: Candidate, seed: int) -> Iterator[tuple[str, str]]:
+    """Draw the candidate again from its number: the judge cannot see a word that somebody added, and the pipeline did not say it."""
+    drawn = bench.draw(seed, candidate.number) if candidate.number >= 0 else None
+    if drawn is None:
+        yield "schema", f"candidate {candidate.number} has no case under the seed {seed}: nothing drew this task"
+    elif drawn != candidate:
+        stored, anew = candidate.model_dump(mode="json"), drawn.model_dump(mode="json")
+        name = next(name for name in stored if stored[name] != anew[name])
+        yield GATE_OF.get(name, "schema"), _difference(f"candidate.{name}", stored[name], anew[name], f"drawn again from the seed {seed} it is")
 
 
 def _judge_again(bench: Bench, row: Row) -> Judged:
@@ -111,10 +147,13 @@ def _judge_again(bench: Bench, row: Row) -> Judged:
     if candidate.domain != bench.environment.domain or all(candidate.intent_id != intent.id for intent in bench.environment.spec.intents.intents):
         raise DatasetError(f"candidate: there is no intent {candidate.intent_id!r} in the environment {bench.environment.domain!r}")
     try:
-        judged = bench.judge.judge(candidate)
+        return bench.judge.judge(candidate)
     except LookupError as error:
         raise DatasetError(f"candidate: it names something that the environment does not have: {error}") from error
-    # Novelty compares candidates: it is judged over the whole folder, not here.
+
+
+def _with_novelty(judged: Judged, row: Row) -> Judged:
+    """Return the candidate with what the row says of its novelty, which compares candidates: it is judged over the whole folder, not here."""
     stored = next((gate for gate in row["verdict"] if gate["gate"] == "novel"), None)
     return with_gate(judged, GateResult.model_validate(stored)) if stored else judged
 
@@ -149,21 +188,19 @@ def _differences(row: Row, anew: Row, ignored: set[str]) -> Iterator[tuple[str, 
         stored = row[column]
         if column == "verdict" and same_gates:
             continue  # compared gate by gate above
-        if column in ATTESTED:
-            stored, value = ({name: part[name] for name in part.keys() - ATTESTED[column]} for part in (stored, value))
         if column not in ignored and stored != value:
             yield GATE_OF.get(column, "schema"), _difference(column, stored, value)
 
 
-def _difference(path: str, stored: Any, anew: Any) -> str:
+def _difference(path: str, stored: Any, anew: Any, again: str = "executed again it is") -> str:
     """Say where two values first differ, and how."""
     if isinstance(stored, dict) and isinstance(anew, dict) and stored.keys() == anew.keys():
         name = next(name for name in stored if stored[name] != anew[name])
-        return _difference(f"{path}.{name}", stored[name], anew[name])
+        return _difference(f"{path}.{name}", stored[name], anew[name], again)
     if isinstance(stored, list) and isinstance(anew, list) and len(stored) == len(anew):
         place = next(place for place in range(len(stored)) if stored[place] != anew[place])
-        return _difference(f"{path}[{place}]", stored[place], anew[place])
-    return f"{path} is {_short(stored)}; executed again it is {_short(anew)}"
+        return _difference(f"{path}[{place}]", stored[place], anew[place], again)
+    return f"{path} is {_short(stored)}; {again} {_short(anew)}"
 
 
 def _short(value: Any) -> str:

@@ -6,6 +6,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from toolscale.config import REFUSAL_SHARE
 from toolscale.records import GateResult, Judged
@@ -13,9 +14,15 @@ from toolscale.tasks.binding import Stream
 from toolscale.verify.novel import Novelty
 
 
+Outcome = Literal["accepted", "rejected", "over_quota", "not_counted", "no_case"]
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+"""A task; a candidate that failed; one that passed, but whose stream had its share; one that failed, after the last task; a number without a case."""
+
+
 @dataclass(frozen=True)
 class Selection:
-    """What becomes of the judged candidates, each group in number order."""
+    """What becomes of the numbers that were drawn, each group in their order."""
 
     accepted: tuple[Judged, ...]
     rejected: tuple[Judged, ...]
@@ -23,6 +30,8 @@ class Selection:
     """Candidates up to the cut that passed every gate, but whose stream had its share."""
     cut: int
     """One more than the number of the last accepted task: candidates from here on are not counted."""
+    outcomes: tuple[tuple[int, Outcome], ...]
+    """Every number that was drawn, and what became of it."""
 
 
 def apply_novelty(judged: Iterable[Judged]) -> list[Judged]:
@@ -79,8 +88,11 @@ def count_accepted(judged: Iterable[Judged]) -> Counter[str]:
     return Counter(item.candidate.stream for item in judged if item.verdict.accepted)
 
 
-def select(judged: Sequence[Judged], weights: Mapping[str, float], tasks: int) -> Selection:
-    """Choose `tasks` of the candidates (novelty already judged) by the weights of their streams, lowest numbers first."""
+def select(judged: Sequence[Judged], weights: Mapping[str, float], tasks: int, no_case: Iterable[int] = ()) -> Selection:
+    """Choose `tasks` of the candidates (novelty already judged) by the weights of their streams, lowest numbers first.
+
+    `no_case`: the numbers that were drawn and had no case.
+    """
     counts = count_accepted(judged)
     left = share_out(tasks, weights, {name: counts[name] for name in weights})
     accepted: list[Judged] = []
@@ -92,4 +104,13 @@ def select(judged: Sequence[Judged], weights: Mapping[str, float], tasks: int) -
     cut = 1 + accepted[-1].candidate.number if accepted else 1 + max((item.candidate.number for item in judged), default=-1)
     before = [candidate for candidate in judged if candidate.candidate.number < cut]
     rejected = tuple(candidate for candidate in before if not candidate.verdict.accepted)
-    return Selection(tuple(accepted), rejected, len(before) - len(rejected) - len(accepted), cut)
+    chosen = {candidate.candidate.number for candidate in accepted}
+
+    def outcome(candidate: Judged) -> Outcome:
+        if candidate.verdict.accepted:
+            return "accepted" if candidate.candidate.number in chosen else "over_quota"
+        return "rejected" if candidate.candidate.number < cut else "not_counted"
+
+    outcomes: dict[int, Outcome] = dict.fromkeys(no_case, "no_case")
+    outcomes |= {candidate.candidate.number: outcome(candidate) for candidate in judged}
+    return Selection(tuple(accepted), rejected, len(before) - len(rejected) - len(accepted), cut, tuple(sorted(outcomes.items())))

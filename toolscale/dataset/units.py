@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from toolscale.canonical import content_hash
 from toolscale.config import UNIT_NUMBERS
 from toolscale.dataset.judging import Place, bench_at
 from toolscale.dataset.storage import read_file, write_file
+from toolscale.errors import DatasetError
 from toolscale.records import Judged
 
 
@@ -36,21 +39,34 @@ def units_of(at: Place, seed: int, numbers: Sequence[int], out: Path) -> list[Un
 
 
 def judge_unit(unit: Unit) -> Path:
-    """Judge a unit, unless its file is there, and return its file: a line with counts, then one judged candidate a line."""
-    if not unit.path.exists():
+    """Judge a unit, unless its file is there and whole, and return its file: a line with the numbers, then one judged candidate a line."""
+    if not unit.path.exists() or _content(unit.path) is None:
         bench = bench_at(unit.at)
-        candidates = [bench.draw(unit.seed, number) for number in unit.numbers]
-        lines = [bench.judge.judge(candidate).model_dump_json() for candidate in candidates if candidate is not None]
-        head = json.dumps({"numbers": len(candidates), "no_case": candidates.count(None)})
-        write_file(unit.path, "\n".join([head, *lines, ""]).encode())
+        candidates = {number: bench.draw(unit.seed, number) for number in unit.numbers}
+        body = "".join(f"{bench.judge.judge(candidate).model_dump_json()}\n" for candidate in candidates.values() if candidate is not None)
+        without = [number for number, candidate in candidates.items() if candidate is None]
+        head = json.dumps({"numbers": len(candidates), "no_case": without, "sha256": sha256(body.encode()).hexdigest()})
+        write_file(unit.path, f"{head}\n{body}".encode())
     return unit.path
 
 
-def read_judged(paths: Iterable[Path]) -> tuple[int, list[Judged]]:
-    """Return how many numbers had no case, and the judged candidates of all files."""
-    no_case, judged = 0, []
+def read_judged(paths: Iterable[Path]) -> tuple[list[int], list[Judged]]:
+    """Return the numbers without a case, and the judged candidates of all files. DatasetError if a file is damaged."""
+    no_case, judged = list[int](), list[Judged]()
     for path in paths:
-        head, *lines = read_file(path).decode().removesuffix("\n").split("\n")  # splitlines would cut at U+2028 in a text as well
-        no_case += json.loads(head)["no_case"]
-        judged += [Judged.model_validate_json(line) for line in lines]
+        if (content := _content(path)) is None:
+            raise DatasetError(f"{path} is damaged; run the same command again, which judges its candidates again")
+        head, body = content
+        no_case += head["no_case"]
+        judged += [Judged.model_validate_json(line) for line in body.split("\n") if line]  # splitlines would cut at U+2028 in a text as well
     return no_case, judged
+
+
+def _content(path: Path) -> tuple[dict[str, Any], str] | None:
+    """Return the first line of a file and the rest, or None if it is not what was written: a disk may lose what a rename has kept."""
+    try:
+        first, _, body = read_file(path).decode().partition("\n")
+        head = json.loads(first)
+        return (head, body) if head["sha256"] == sha256(body.encode()).hexdigest() else None
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -22,7 +22,7 @@ def write_world(environment: Environment, rows: Rows, admission: Admission, fold
     """Write the files of an environment into `folder`, `admission.json` last."""
     for name in environment.files:
         write_file(folder / name, read_file(environment.folder / name))
-    write_file(folder / DATABASE, _database(environment, rows))
+    write_file(folder / DATABASE, render_database(environment, rows))
     write_file(folder / TOOLS, render_tools(environment).encode())
     write_admission(folder, admission)
     return folder
@@ -60,6 +60,20 @@ def table_hashes(rows: Rows) -> dict[str, str]:
 def render_tools(environment: Environment) -> str:
     """Return `tools.json`: the OpenAI functions, for a person to read."""
     return json.dumps(json.loads(tools_json(environment)), indent=2, ensure_ascii=False) + "\n"
+
+
+def render_database(environment: Environment, rows: Rows) -> bytes:
+    """Return the content of `database.sqlite`."""
+    connection = sqlite3.connect(":memory:")
+    for statement in create_tables(environment.schema, "sqlite"):
+        connection.execute(statement)
+    for name, table in environment.schema.tables.items():
+        marks = ", ".join("?" for _ in table.columns)
+        connection.executemany(f"INSERT INTO {name} ({', '.join(table.columns)}) VALUES ({marks})", rows.get(name, ()))
+    connection.commit()
+    content = connection.serialize()
+    connection.close()
+    return content
 
 
 def _check_structure(connection: sqlite3.Connection, schema: SchemaSpec, path: Path) -> None:
@@ -101,16 +115,3 @@ def _check_types(schema: SchemaSpec, rows: Rows, path: Path) -> None:
             if strange := set(map(type, cells)) - allowed:
                 found = ", ".join(sorted(kind.__name__ for kind in strange))
                 raise DatasetError(f"{path}: {name}.{column} holds a value of type {found}; in schema.yaml it is {spec.type}; make the dataset again")
-
-
-def _database(environment: Environment, rows: Rows) -> bytes:
-    connection = sqlite3.connect(":memory:")
-    for statement in create_tables(environment.schema, "sqlite"):
-        connection.execute(statement)
-    for name, table in environment.schema.tables.items():
-        marks = ", ".join("?" for _ in table.columns)
-        connection.executemany(f"INSERT INTO {name} ({', '.join(table.columns)}) VALUES ({marks})", rows.get(name, ()))
-    connection.commit()
-    content = connection.serialize()
-    connection.close()
-    return content

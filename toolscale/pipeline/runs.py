@@ -131,7 +131,7 @@ def judge_shard(plan_url: str) -> dict[str, Any]:
         close_bench()
         rejects = [(item, shard) for item in judged if not item.verdict.accepted]
         _write_rejects(run, world, shard.name, rejects)
-    return {"shard": shard.name, "candidates": len(judged), "accepted": len(judged) - len(rejects), "rejected": len(rejects), "no_case": no_case}
+    return {"shard": shard.name, "candidates": len(judged), "accepted": len(judged) - len(rejects), "rejected": len(rejects), "no_case": len(no_case)}
 
 
 def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:

@@ -154,8 +154,8 @@ def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> 
 
     environment = load_environment(world)
     no_case, candidates = read_judged(judged)
-    selection = select(apply_novelty(candidates), weights_of(streams_of(environment), recipe.evolved), recipe.tasks)
-    return write_dataset(out, environment, selection, recipe, no_case)
+    selection = select(apply_novelty(candidates), weights_of(streams_of(environment), recipe.evolved), recipe.tasks, no_case)
+    return write_dataset(out, environment, selection, recipe)
 
 
 def _is_built(environment: Environment, folder: Path) -> bool:

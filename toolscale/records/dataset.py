@@ -50,10 +50,10 @@ class Part(Record):
     """The version of the environment."""
     license: str
     """As the Hub names it."""
-    tasks: int
+    tasks: Annotated[int, Field(ge=1)]
     """How many tasks were asked for."""
-    seed: int
-    evolved: float
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    evolved: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
     """The share of tasks that should be evolved."""
     audit: Literal["sample", "all"]
     """Which candidates the second engine replayed."""
