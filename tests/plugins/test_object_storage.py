@@ -44,7 +44,7 @@ def test_rejects_and_datasets_are_read_from_object_storage(bucket: str, tmp_path
     row = rejects.case(MONDAY, "finance", 5)
     assert row is not None and row["path"] == "runs/monday/finance/rejects/finance-001.parquet"
     (tuesday, _), _ = Datasets(folder).page(1)
-    assert sum(tuesday.parts[1].tiers.values()) == 12
+    assert sum(tuesday.parts[1].tiers.values()) == 10
     store = fsspec.filesystem("s3", skip_instance_cache=True)
     store.put(str(write_shard(tmp_path, "monday", MONDAY, 2, [reject(7, "novel")])), f"{bucket}/runs/monday/finance/rejects/finance-002.parquet")
     store.pipe(f"{bucket}/runs/monday/finance/rejects/finance-001.parquet", b"PAR1 and no more")

@@ -17,9 +17,9 @@ from toolscale.dataset.manifest import read_manifest, tag_of
 from toolscale.publish import publish_dataset
 
 TRAIN = "mock/train-00000-of-00001.parquet"
-DATA = ("mock/", "rejects/", "environments/")
-OBJECTS = 6
-"""Files of the mock dataset that are stored as LFS: three of rows, the database, two plots."""
+DATA = ("mock/", "rejects/", "outcomes/", "environments/")
+OBJECTS = 7
+"""Files of the mock dataset that are stored as LFS: three of rows, the outcomes, the database, two plots."""
 
 
 def data_of(files: dict[str, bytes]) -> dict[str, bytes]:
@@ -46,7 +46,7 @@ def test_a_first_push_makes_one_commit_and_one_tag(dataset: Path, toolscale: Com
     tag = tag_of(read_manifest(dataset))
     status, out, err = toolscale("publish", dataset, "me/x", "--push")
     assert (status, err) == (0, "")
-    assert out.startswith(f"{dataset}: 20 files (")
+    assert out.startswith(f"{dataset}: 21 files (")
     assert out.endswith(f" uploaded, 0 unchanged, 0 deleted; published as {tag}: HUB/datasets/me/x/tree/{tag}\n")
     repo, files = hub.repos["dataset", "me/x"], hub.files("me/x")
     assert (hub.titles("me/x"), repo.tags, repo.private) == ([f"Publish {tag}", "initial commit"], {tag: repo.main}, False)

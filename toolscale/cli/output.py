@@ -19,6 +19,12 @@ def as_json(verb: Verb) -> Verb:
     return click.option("--json", "json_", is_flag=True, help="Print one JSON document, for machines.")(verb)
 
 
+def with_key(verb: Verb) -> Verb:
+    """Give a verb the option `--key`."""
+    told = "Public Ed25519 key (a PEM file) of whoever must have signed the manifest.  [default: TOOLSCALE_VERIFY_KEY, else any or none]"
+    return click.option("--key", metavar="FILE", envvar="TOOLSCALE_VERIFY_KEY", help=told)(verb)
+
+
 def echo_json(value: Any) -> None:
     """Print one JSON document."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar
+from toolscale.cli.output import as_json, echo_json, progress_bar, with_key
 from toolscale.errors import UsageError
 from toolscale.records import GATES
 
@@ -24,14 +24,17 @@ of_domain = click.option("--domain", metavar="DOMAIN", help="Only this domain of
 @click.command()
 @dataset_argument
 @click.option("--workers", type=click.IntRange(1), help="Processes.  [default: as many as are worth their start]")
+@with_key
 @as_json
 @click.pass_context
-def verify(context: click.Context, dataset: Path, workers: int | None, json_: bool) -> None:
+def verify(context: click.Context, dataset: Path, workers: int | None, key: str | None, json_: bool) -> None:
     """Draw and judge all of DATASET again, from its folder alone. Exits 1 and names each row or file that does not hold, or is missing."""
     from toolscale.dataset.recheck import verify_dataset
+    from toolscale.dataset.signing import public_key
 
+    trusted = public_key(key) if key else None
     with progress_bar() as progress:
-        verification = verify_dataset(dataset, workers=workers, progress=lambda done, total: progress("judging rows", done, total))
+        verification = verify_dataset(dataset, workers=workers, key=trusted, progress=lambda done, total: progress("judging rows", done, total))
     if json_:
         echo_json(asdict(verification) | {"holds": not verification.findings})
     else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar
+from toolscale.cli.output import as_json, echo_json, progress_bar, with_key
 
 if TYPE_CHECKING:
     from toolscale.publish import Publication
@@ -24,7 +24,10 @@ endpoint_option = click.option("--endpoint", metavar="URL", help="The Hub to tal
 @click.option("--private", is_flag=True, help="If the repo is made, make it private.")
 @as_json
 def publish(dataset: Path, repo: str, push: bool, endpoint: str | None, private: bool, json_: bool) -> None:
-    """Publish DATASET in the dataset repo REPO of the Hugging Face Hub: one commit and one tag. The token is read from HF_TOKEN."""
+    """Publish DATASET in the dataset repo REPO of the Hugging Face Hub: one commit and one tag.
+
+    The token is read from HF_TOKEN, a key to sign with (PEM, or a file) from TOOLSCALE_SIGNING_KEY.
+    """
     from toolscale.publish import publish_dataset
 
     with progress_bar() as progress:
@@ -39,13 +42,16 @@ def publish(dataset: Path, repo: str, push: bool, endpoint: str | None, private:
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make.")
 @click.option("--revision", default="main", show_default=True, metavar="TAG", help="The version: a tag, a commit, or main.")
 @endpoint_option
+@with_key
 @as_json
-def pull(repo: str, out: Path, revision: str, endpoint: str | None, json_: bool) -> None:
+def pull(repo: str, out: Path, revision: str, endpoint: str | None, key: str | None, json_: bool) -> None:
     """Download a version of the dataset repo REPO into a folder, and check every file of it. A private repo needs HF_TOKEN."""
+    from toolscale.dataset.signing import public_key
     from toolscale.publish import pull_dataset
 
+    trusted = public_key(key) if key else None
     with progress_bar() as progress:
-        pulled = pull_dataset(repo, out, revision=revision, endpoint=endpoint, progress=progress)
+        pulled = pull_dataset(repo, out, revision=revision, endpoint=endpoint, key=trusted, progress=progress)
     if json_:
         return echo_json(asdict(pulled))
     version = f"{repo} at {revision} (commit {pulled.commit[:8]})"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
@@ -33,6 +34,7 @@ from toolscale.dataset.recheck_rows import Chunk, Numbers, judge_numbers, rechec
 from toolscale.dataset.recheck_whole import check_whole
 from toolscale.dataset.rewriting import check_environment_bytes, check_manifest, check_outcomes_bytes, check_shards
 from toolscale.dataset.selection import Outcome
+from toolscale.dataset.signing import check_signature
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
@@ -98,10 +100,16 @@ class _Domain:
         return numbers_of(self.outcomes, ("over_quota", "not_counted", "no_case"))
 
 
-def verify_dataset(folder: Path, *, workers: int | None = None, progress: Progress = lambda done, total: None) -> Verification:
-    """Judge the whole folder again, each of its domains. DatasetError if it has no manifest; everything else that is wrong is a finding."""
+def verify_dataset(
+    folder: Path, *, workers: int | None = None, key: Ed25519PublicKey | None = None, progress: Progress = lambda done, total: None
+) -> Verification:
+    """Judge the whole folder again, each of its domains. DatasetError if it has no manifest; everything else that is wrong is a finding.
+
+    With a `key`, it is a finding as well if the manifest is not signed with it.
+    """
     manifest = read_manifest(folder)
-    findings = [*_check_grading(manifest), *check_manifest(folder, manifest), *check_files(folder, manifest), *check_layout(folder, manifest)]
+    findings = [*_check_grading(manifest), *check_signature(manifest, key)]
+    findings += [*check_manifest(folder, manifest), *check_files(folder, manifest), *check_layout(folder, manifest)]
     domains = [_read_domain(folder, name, part) for name, part in manifest.domains.items()]
     total, before = sum(domain.size for domain in domains), 0
     contents: list[Contents] = []

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
 from toolscale.dataset.integrity import check_files
 from toolscale.dataset.manifest import MANIFEST, parse_manifest, printable, read_manifest
+from toolscale.dataset.signing import check_signature
 from toolscale.dataset.storage import file_hash, make_folder, only_writer, read_file, remove_folder, replace_folder, storage_errors, write_file
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.checks import check_address, check_paths
@@ -37,9 +40,9 @@ class Pulled:
 
 def pull_dataset(
     repo: str, out: Path, *, revision: str = "main", endpoint: str | None = None, token: str | None = None, patience: float = PATIENCE,
-    progress: Progress = lambda act, done, total: None,
+    key: Ed25519PublicKey | None = None, progress: Progress = lambda act, done, total: None,
 ) -> Pulled:  # fmt: skip
-    """Download a version of a dataset repo into the folder `out`, whole or not at all.
+    """Download a version of a dataset repo into the folder `out`, whole or not at all; with a `key`, only one that is signed with it.
 
     A folder that holds this version already is left as it is; one that holds another version of a dataset is replaced, and anything else is refused.
     A pull that was interrupted goes on where it was.
@@ -57,6 +60,8 @@ def pull_dataset(
         content, manifest = published(hub, commit)
         if content is None or manifest is None:
             raise PublishError(f"{hub.url} at {revision!r} has no {MANIFEST}: it was not published by `toolscale publish`; choose another --revision")
+        if unsigned := [f"{hub.at(commit)}: {finding}" for finding in check_signature(manifest, key)]:
+            raise DatasetError(unsigned[0])
         entries = len(manifest.files) + 1
         if _holds(place, content, manifest):
             return Pulled(repo, revision, commit, str(out), entries, 0, 0, True)

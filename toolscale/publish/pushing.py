@@ -17,8 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from toolscale.dataset.manifest import MANIFEST
-from toolscale.dataset.storage import make_folder, storage_errors
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from toolscale.dataset.manifest import MANIFEST, render_manifest
+from toolscale.dataset.signing import sign, signing_key
+from toolscale.dataset.storage import make_folder, storage_errors, write_file
 from toolscale.dataset.versions import content_id, release, tag_of
 from toolscale.errors import HubUnavailableError, PublishError
 from toolscale.publish.checks import check_publishable
@@ -94,6 +97,7 @@ def publish_dataset(
     succeed later. In either case main holds what it held before, or the whole version, which then gets its tag with the next call.
     """
     manifest = check_publishable(folder, repo, endpoint)
+    key = signing_key()
     with connected(endpoint, token_of(token), patience if push else 0, progress) as connection:
         if push and not connection.token:
             raise PublishError(f"no token to push to {repo} with: set HF_TOKEN to one with write access from {TOKENS}")
@@ -103,18 +107,20 @@ def publish_dataset(
         except HubUnavailableError as error:
             if push:
                 raise
-            return _first(hub, folder, str(error))
+            return _first(hub, folder, key, str(error))
         if head is None:
             if kind := hub.other_kind():
                 raise PublishError(f"{repo} is a {kind}, no dataset; choose another name, or make a dataset repo of that name on the Hub yourself")
             if not push:
-                return _first(hub, folder)
+                return _first(hub, folder, key)
             hub.create(private=private)
             head = _there(hub)
-        return _after(hub, head, folder, manifest, push, progress)
+        return _after(hub, head, folder, manifest, key, push, progress)
 
 
-def _after(hub: Hub, head: Head, folder: Path, manifest: Manifest, push: bool, progress: Progress) -> Publication:
+def _after(
+    hub: Hub, head: Head, folder: Path, manifest: Manifest, key: Ed25519PrivateKey | None, push: bool, progress: Progress
+) -> Publication:
     """Publish after what main holds: nothing if it is this version, its tagged files if this version was published before, else a new release."""
     before, unread = on_main(hub, head)
     tagged = tagged_as(hub, head.tags, manifest)
@@ -135,7 +141,7 @@ def _after(hub: Hub, head: Head, folder: Path, manifest: Manifest, push: bool, p
                 instead = f"{previous} is taken as the version before" if previous else "this is published as a first version"
                 unread = f"{unread or problem}; {instead}"
             progress("writing the release", 0, 1)
-            released = release(folder, place / "previous" if previous else None, make_folder(staged))
+            released = _signed(staged, release(folder, place / "previous" if previous else None, make_folder(staged)), key)
         return _publish(hub, head, staged, released, push, progress, restored=tagged is not None, note=unread)
 
 
@@ -225,8 +231,16 @@ def _compared(manifest: Manifest) -> Compared | None:
     return Compared(release.previous, sum(one.added for one in domains), sum(one.removed for one in domains), sum(one.changed for one in domains))
 
 
-def _first(hub: Hub, folder: Path, not_asked: str = "") -> Publication:
+def _signed(staged: Path, released: Manifest, key: Ed25519PrivateKey | None) -> Manifest:
+    """Sign a release, if there is a key, and return its manifest."""
+    if key is not None:
+        released = sign(released, key)
+        write_file(staged / MANIFEST, render_manifest(released))
+    return released
+
+
+def _first(hub: Hub, folder: Path, key: Ed25519PrivateKey | None, not_asked: str = "") -> Publication:
     with _workplace(folder) as place:
-        released = release(folder, None, make_folder(place / "release"))
+        released = _signed(place / "release", release(folder, None, make_folder(place / "release")), key)
         changes = tuple(_compare(place / "release", released, None))
     return Publication(hub.repo, hub.url, tag_of(released), False, False, changes, not_asked=not_asked)

@@ -1,7 +1,7 @@
 """Frozen records that cross a stage."""
 
 from toolscale.records.base import Record
-from toolscale.records.dataset import FileEntry, Manifest, Part
+from toolscale.records.dataset import FileEntry, Manifest, Part, Signature
 from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
 from toolscale.records.expert import CATEGORIES, TYPICAL_INPUT, Catalogue, Effort, Endpoint, ExpertReply, ExpertSpec, Price, PriceList
 from toolscale.records.intent import (
@@ -33,6 +33,6 @@ __all__ = [
     "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
     "PopulationSpec", "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
     "RegradedTasks", "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script",
-    "Slot", "Solution", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall",
-    "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
+    "Signature", "Slot", "Solution", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission",
+    "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -73,6 +73,14 @@ class Part(Record):
     """Gate -> status -> count, over all candidates."""
 
 
+class Signature(Record):
+    """By whom a manifest is signed, and the signature: Ed25519, both in base64."""
+
+    key: Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{43}=$")]
+    """The public key: whether to trust it is not for the manifest to say."""
+    value: Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{86}==$")]
+
+
 class Manifest(Record):
     """A dataset folder: one domain, or several side by side. What it says as a whole is looked up in its parts."""
 
@@ -83,6 +91,8 @@ class Manifest(Record):
     """Domain -> what its part of the folder is, by name."""
     release: Release | None = None
     """What changed since the version that was published before; None in a folder that was not prepared for publication."""
+    signature: Signature | None = None
+    """By whoever published it, if they have a key."""
     files: tuple[FileEntry, ...]
     """Every file of the folder but this one, by path."""
 
