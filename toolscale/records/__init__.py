@@ -34,5 +34,6 @@ __all__ = [
     "PopulationSpec", "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
     "RegradedTasks", "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script",
     "Signature", "Slot", "Solution", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission",
-    "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
+    "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec",
+    "is_evolved",
 ]  # fmt: skip
