@@ -14,7 +14,7 @@ from toolscale.dataset.places import files_in
 from toolscale.dataset.runs import run_name
 
 pytestmark = [
-    pytest.mark.xdist_group("celery"),
+    pytest.mark.xdist_group("servers"),
     pytest.mark.skipif(bool(missing_servers()), reason=f"needs {' and '.join(missing_servers())}: make system"),
 ]
 

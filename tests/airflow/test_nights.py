@@ -71,7 +71,7 @@ def test_a_schedule_that_is_none_is_an_import_error_that_names_the_variable(airf
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told)
 
 
-@pytest.mark.xdist_group("nights")
+@pytest.mark.xdist_group("servers")
 def test_a_night_that_was_due_a_minute_before_is_left_out_and_a_run_by_hand_does_not_wait_for_the_next(tmp_path: Path) -> None:
     started = datetime.now(UTC).replace(second=0, microsecond=0)
     last, following = started - timedelta(minutes=1), [started + timedelta(minutes=minutes) for minutes in range(3, 33, 5)]

@@ -13,7 +13,7 @@ from test_synthesize import DAG, contents, products
 
 from toolscale.pipeline import synthesize
 
-pytestmark = pytest.mark.xdist_group("recovery")
+pytestmark = pytest.mark.xdist_group("servers")
 
 CONF = {"domains": ["mock"], "tasks": 30, "publish": "never"}
 

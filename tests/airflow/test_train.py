@@ -13,7 +13,7 @@ import pytest
 from homes import ROOT, TRIAL_TRAINING, AirflowHome, LiveAirflow, make_home, standalone
 from rest import GENEROUS, AirflowClient
 
-pytestmark = pytest.mark.xdist_group("training")
+pytestmark = pytest.mark.xdist_group("servers")
 
 DAG = "train_orchestrator"
 
