@@ -5,6 +5,9 @@ Runs when `synthesize_dataset` has made a dataset. `publish` of that run says wh
 Actions*, seeing the figures; with **auto** it is pushed straight on; with **never** nothing happens. A push is one commit and a tag; what has not
 changed is not uploaded again. The repository comes from the environment variable `TOOLSCALE_REPO`, the token from `HF_TOKEN`.
 
+Nights do not run backwards: a dataset of an older night than the one that the repository holds is not published. A dataset that was made by hand has
+no repository unless somebody names one.
+
 Triggered by hand, it publishes the dataset (a path or URL) that is given.
 """
 
@@ -26,9 +29,9 @@ PARAMS = {
 
 @dag(schedule=[VERIFIED], catchup=False, max_active_runs=4, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "hub"], doc_md=__doc__)
 def publish_dataset():
-    @task
+    @task(inlets=[PUBLISHED])
     def inspect() -> dict:
-        from toolscale.pipeline.publishing import inspect_dataset
+        from toolscale.pipeline.publishing import inspect_dataset, newer_night
 
         context = get_current_context()
         events = [event for found in context["triggering_asset_events"].values() for event in found]
@@ -38,19 +41,25 @@ def publish_dataset():
             raise AirflowSkipException("the run that made the dataset says `publish: never`")
         for older in wanted[:-1]:
             context["ti"].log.warning("not published, since a newer dataset was made before it could be: %s", older["dataset"])
-        newest = wanted[-1]
-        return inspect_dataset(newest["dataset"], context["params"]["repo"] or repository(), newest["publish"], newest.get("sha256"))
+        newest = max(wanted, key=lambda made: made.get("night") or "")
+        repo = context["params"]["repo"] or newest.get("repo") or (None if newest.get("by_hand") else repository())
+        if newer := newer_night((event.extra for event in context["inlet_events"][PUBLISHED]), repo, newest.get("night")):
+            raise AirflowSkipException(f"the night {newest['night']} is not published: {repo} holds that of {newer}, and nights do not run backwards")
+        return inspect_dataset(newest["dataset"], repo, newest["publish"], newest.get("sha256"), newest.get("night"))
 
     @task.branch
     def choose(inspected: dict) -> str:
         return "push" if inspected["publish"] == "auto" else "approve"
 
-    @task(trigger_rule="none_failed_min_one_success", pool="hub", outlets=[PUBLISHED])
+    @task(trigger_rule="none_failed_min_one_success", pool="hub", inlets=[PUBLISHED], outlets=[PUBLISHED])
     def push(inspected: dict, approved: dict | None):
-        from toolscale.pipeline.publishing import push_dataset
+        from toolscale.pipeline.publishing import newer_night, push_dataset
 
-        filled_in = (approved or {}).get("params_input", {}).get("repo")
-        pushed = push_dataset(inspected["dataset"], filled_in or inspected["repo"], inspected["sha256"])
+        repo = (approved or {}).get("params_input", {}).get("repo") or inspected["repo"]
+        events = get_current_context()["inlet_events"][PUBLISHED]
+        if newer := newer_night((event.extra for event in events), repo, inspected["night"]):  # of a night that was published meanwhile
+            raise AirflowSkipException(f"the night {inspected['night']} is not published: {repo} holds that of {newer}")
+        pushed = push_dataset(inspected["dataset"], repo, inspected["sha256"], inspected["night"])
         yield Metadata(PUBLISHED, pushed)
         return pushed
 

@@ -26,7 +26,10 @@ PARAMS = {
     "generator": Param("plans", type="string", enum=["plans"], description="Who writes tasks: the plans of intents.yaml; no model is called."),
     "evolved": Param(None, type=["null", "number"], minimum=0, maximum=1, description="Share of tasks that are evolved. Empty: two thirds."),
     "interaction": Param("single", type="string", enum=["single", "form"], description="How tasks are answered: by a message, or by a form."),
-    "publish": Param("ask", type="string", enum=["ask", "auto", "never"], description="ask waits for a person before anything is pushed to the Hub."),
+    "publish": Param(None, type=["null", "string"], enum=[None, "ask", "auto", "never"],
+                     description="ask waits for a person before anything is pushed to the Hub. Empty: ask; never in a backfill."),
+    "repo": Param(None, type=["null", "string"],
+                  description="Repository on the Hub, owner/name. Empty: the one of TOOLSCALE_REPO at night, none for a run by hand."),
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from toolscale.dataset.shards import cut_shards, read_shard_plan
 from toolscale.dataset.units import read_judged
 from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.pipeline import synthesize
-from toolscale.pipeline.publishing import inspect_dataset, push_dataset
+from toolscale.pipeline.publishing import inspect_dataset, newer_night, push_dataset
 from toolscale.pipeline.runs import (
     assemble_domain, build_domain, check_domain, close_run, collect_run, data_root, judge_shard, night_seed, order_of, order_run, plan_round,
 )  # fmt: skip
@@ -85,7 +85,7 @@ def test_a_run_gives_the_bytes_of_synthesize_however_many_shards_it_has(mock_dat
     assert contents(run_at(run).dataset()) == contents(mock_dataset)
     assert told == {
         "dataset": str(run_at(run).dataset()), "counts": counts, "run_id": order().run_id, "domains": ["mock"], "seed": 0, "publish": "never",
-        "sha256": contents(mock_dataset)["manifest.json"],
+        "sha256": contents(mock_dataset)["manifest.json"], "night": None, "by_hand": True, "repo": None,
     }  # fmt: skip
     assert close_run(run) == f"{run_at(run).scratch} is removed: the run is complete"
     assert [path.name for path in (tmp_path / "scratch").iterdir()] == []
@@ -238,6 +238,18 @@ def test_line_separators_in_texts_are_no_ends_of_lines(tmp_path: Path) -> None:
     assert all(judged.candidate.request.startswith("\u2028\u2029\u0085") for judged in read_judged([path])[1])
 
 
+def test_nights_do_not_run_backwards() -> None:
+    published = [
+        {"repo": "me/x", "night": "2026-11-20T02:00:00+00:00"}, {"repo": "me/x", "night": "2026-11-21T02:00:00+00:00"},
+        {"repo": "me/y", "night": "2026-11-29T02:00:00+00:00"}, {"repo": "me/x", "night": None}, {"repo": "me/x"},
+    ]  # fmt: skip
+    assert newer_night(published, "me/x", "2026-11-20T02:00:00+00:00") == "2026-11-21T02:00:00+00:00"
+    assert newer_night(published, "me/x", "2026-11-19T02:00:00+00:00") == "2026-11-21T02:00:00+00:00"
+    assert newer_night(published, "me/x", "2026-11-21T02:00:00+00:00") is None
+    assert newer_night(published, "me/x", "2026-11-22T02:00:00+00:00") is None
+    assert newer_night(published, "me/x", None) is None and newer_night([], "me/x", "2026-11-20T02:00:00+00:00") is None
+
+
 def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     build_domain(run, "mock")
@@ -306,6 +318,15 @@ def test_a_night_has_its_own_seed_which_a_backfill_repeats() -> None:
     assert len(set(scheduled)) == 30 and night_seed(NIGHT.astimezone(timezone(timedelta(hours=5)))) == scheduled[0]
     assert order_of(dag_run("manual", NIGHT), params).seed == 0
     assert order_of(dag_run("scheduled", NIGHT), params | {"seed": 7}).seed == 7
+
+
+def test_a_backfill_is_not_published_unless_told_and_a_night_says_which_it_is() -> None:
+    params = {"domains": ["mock"], "tasks": 396, "seed": None, "generator": "plans", "evolved": None, "publish": None, "repo": None}
+    found = {kind: order_of(dag_run(kind, NIGHT), params) for kind in ("scheduled", "backfill", "manual")}
+    assert {kind: order.publish for kind, order in found.items()} == {"scheduled": "ask", "backfill": "never", "manual": "ask"}
+    assert found["scheduled"].night == found["backfill"].night == NIGHT.astimezone(UTC).isoformat(timespec="seconds")
+    assert found["manual"].night is None
+    assert order_of(dag_run("backfill", NIGHT), params | {"publish": "auto", "repo": "me/x"}).publish == "auto"
 
 
 @given(st.lists(st.integers(0, 10**9), unique=True, max_size=700).map(sorted), st.integers(1, 300))

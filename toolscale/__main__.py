@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from toolscale.cli import main
+from toolscale.cli import run
 
 if __name__ == "__main__":  # worker processes import this module too
-    sys.exit(main())
+    run()

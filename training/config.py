@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from toolscale.basic_tools import BasicToolSettings
@@ -14,6 +13,7 @@ from toolscale.canonical import content_hash
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import Limits
 from toolscale.reward import RewardConfig
+from toolscale.yaml_files import read_yaml
 
 
 class Settings(BaseModel):
@@ -277,12 +277,9 @@ class SftConfig(RunSettings):
 
 def read_config(path: Path, kind: type[Settings] = Config) -> Any:
     """Read a YAML file into `Config` (or another section). Raises SpecError with one line for each key that is wrong."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError([SpecIssue(str(path), "", f"cannot be read ({error.strerror})", "name a YAML file of training/configs")]) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SpecError([SpecIssue(str(path), "", f"is not YAML: {' '.join(str(error).split())}", "mend the file")]) from error
+    content, issues = read_yaml(path, file=str(path))
+    if issues:
+        raise SpecError(issues)
     if not isinstance(content, dict):
         raise SpecError([SpecIssue(str(path), "", "has no keys", "see training/configs/tiny_cpu.yaml")])
     try:

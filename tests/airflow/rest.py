@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx
 
-GENEROUS = 600.0
+GENEROUS = 1800.0
 """Seconds until what is waited for is given up. It ends a test that hangs, and says nothing of how fast it should be."""
 COMPONENTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 

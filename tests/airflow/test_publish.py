@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from approvals import PUBLISH, answer, next_run, question, runs, states
 from homes import LiveAirflow
 from rest import AirflowClient
 
 from tests.publish.hub_server import Hub
+from toolscale.pipeline import synthesize as make_dataset
 
 SYNTHESIZE = "synthesize_dataset"
 
@@ -67,6 +69,39 @@ def test_auto_without_a_repository_fails_at_once_with_one_line(live_airflow: Liv
     admin.wait(PUBLISH, run_id, "failed")
     assert states(admin, run_id)["inspect"] == ("failed", 1)
     assert "publish is auto, and there is no repository; set TOOLSCALE_REPO to owner/name, or fill in repo" in admin.log(PUBLISH, run_id, "inspect")
+
+
+@pytest.fixture(scope="module")
+def older_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another dataset than `mock_dataset`."""
+    out = tmp_path_factory.mktemp("older") / "mock"
+    make_dataset("mock", out, tasks=4, seed=1)
+    return out
+
+
+def announce(admin: AirflowClient, dataset: Path, night: str) -> str:
+    """Say that a night has made a dataset, as `collect` does; the run that publishes it."""
+    before = runs(admin)
+    (asset,) = [found for found in admin.get("assets")["assets"] if found["name"] == "verified_dataset"]
+    extra = {"dataset": str(dataset), "publish": "auto", "repo": "me/nights", "night": night, "by_hand": False, "run_id": f"scheduled__{night}"}
+    admin.http.post("/api/v2/assets/events", json={"asset_id": asset["id"], "extra": extra}).raise_for_status()
+    return next_run(admin, before)
+
+
+def test_an_older_night_leaves_the_repository_as_the_newer_one_left_it(
+    live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path, older_dataset: Path
+) -> None:
+    admin, (_, hub) = live_airflow.admin, local_hub
+    admin.wait_for_dag(PUBLISH)
+    newer = announce(admin, mock_dataset, "2026-11-21T02:00:00+00:00")
+    admin.wait(PUBLISH, newer)
+    assert admin.xcom(PUBLISH, newer, "push")["night"] == "2026-11-21T02:00:00+00:00"
+    before, files = hub.writes(), hub.files("me/nights")
+    older = announce(admin, older_dataset, "2026-11-20T02:00:00+00:00")
+    admin.wait(PUBLISH, older)
+    assert {task: state for task, (state, _) in states(admin, older).items()} == dict.fromkeys(("inspect", "choose", "approve", "push"), "skipped")
+    assert "me/nights holds that of 2026-11-21T02:00:00+00:00, and nights do not run backwards" in admin.log(PUBLISH, older, "inspect")
+    assert (hub.writes(), hub.files("me/nights")) == (before, files)
 
 
 def test_a_dataset_that_is_given_is_pushed(live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path) -> None:

@@ -59,7 +59,7 @@ def test_what_is_wrong_is_told_in_one_line(change: dict[str, object], told: str,
     assert "\n" not in str(error.value) and "s3cret" not in str(error.value)
 
 
-@pytest.mark.parametrize(("text", "told"), [("a: [", "is not YAML: "), ("- 1", "has no keys; "), (None, "cannot be read (No such file")])
+@pytest.mark.parametrize(("text", "told"), [("a: [", "line 2, column 1: not YAML: "), ("- 1", "has no keys; "), (None, "the file is missing")])
 def test_a_file_that_is_no_configuration_is_told(text: str | None, told: str, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     if text is not None:

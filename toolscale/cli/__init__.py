@@ -5,12 +5,15 @@ Results go to stdout, everything else to stderr. The exit status 2 is bad usage 
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
 import click
 
+from toolscale.cli.output import say
 from toolscale.cli.making import admit, domains, judge, schemas, synthesize
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
@@ -35,7 +38,9 @@ for command in VERBS:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; every failure that we name is one line on stderr (a spec: one for each issue)."""
     try:
-        return int(commands.main(args=arguments, prog_name="toolscale", standalone_mode=False) or 0)
+        status = int(commands.main(args=arguments, prog_name="toolscale", standalone_mode=False) or 0)
+        sys.stdout.flush()
+        return status
     except click.ClickException as error:
         return _fail(" ".join(error.format_message().split()), 2)
     except ToolScaleError as error:
@@ -44,16 +49,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("interrupted; run the same command again to go on", 130)
     except BrokenPipeError:
         # Whoever read our output has gone (`toolscale show | head`). Python would complain once more when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        return _fail("the output cannot be written: no space left on device; free space, or write it elsewhere", 1)
 
 
 def run() -> None:
-    """Run as the program `toolscale`."""
+    """Run as the program `toolscale`: whoever asks it to end, by whatever signal, is answered like whoever presses Ctrl-C."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     sys.exit(main())
 
 
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _fail(message: str, status: int) -> int:
-    for line in message.splitlines():
-        click.echo(f"toolscale: {line}", err=True)
+    for line in message.split("\n"):
+        say(f"toolscale: {line}", err=True)
     return status

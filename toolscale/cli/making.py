@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar
+from toolscale.cli.output import as_json, echo_json, progress_bar, say
 from toolscale.config import EVOLVED_SHARE
 from toolscale.errors import UsageError
 
@@ -32,7 +32,7 @@ def domains(json_: bool) -> None:
     if json_:
         return echo_json([{"domain": domain, "title": world and world.title, "version": world and world.version} for domain, world in found.items()])
     for domain, world in found.items():
-        click.echo(f"{domain:<16}{world.title if world else 'environment.yaml cannot be read: run `toolscale admit`'}")
+        say(f"{domain:<16}{world.title if world else 'environment.yaml cannot be read: run `toolscale admit`'}")
 
 
 @click.command()
@@ -53,8 +53,8 @@ def admit(domain: str, write: bool, json_: bool) -> None:
         return echo_json(admission.model_dump(mode="json"))
     for name, tool in admission.tools.items():
         kind = "writes" if tool.mutates_state else "reads"
-        click.echo(f"{name:<32}{kind:<8}{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines")
-    click.echo(f"{folder.name} is admitted: {len(admission.tools)} tools, environment {admission.environment_hash[:16]}")
+        say(f"{name:<32}{kind:<8}{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines")
+    say(f"{folder.name} is admitted: {len(admission.tools)} tools, environment {admission.environment_hash[:16]}")
 
 
 @click.command()
@@ -83,14 +83,14 @@ def synthesize(
     if json_:
         return echo_json({"dataset": str(folder), "counts": counts, "gates": manifest.gates})
     splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
-    click.echo(f"{folder}: {counts['accepted']} verified tasks ({splits})")
+    say(f"{folder}: {counts['accepted']} verified tasks ({splits})")
     if counts["accepted"] < tasks:
-        click.echo(f"  {tasks} were asked for: the environment has no more cases or words that are new; add requests, slots or rows")
-    click.echo(f"  {counts['candidates']} candidates judged, {counts['rejected']} rejected; a rejected one can fail several gates:")
+        say(f"  {tasks} were asked for: the environment has no more cases or words that are new; add requests, slots or rows")
+    say(f"  {counts['candidates']} candidates judged, {counts['rejected']} rejected; a rejected one can fail several gates:")
     failures = {gate: statuses["fail"] for gate, statuses in manifest.gates.items() if statuses.get("fail")}
     for gate, failed in sorted(failures.items(), key=lambda item: -item[1]):
-        click.echo(f"  {failed:>6}  {gate}")
-    click.echo(f"read some: toolscale show {folder} --random 3; verify all: toolscale verify {folder}; see why: toolscale rejects {folder}")
+        say(f"  {failed:>6}  {gate}")
+    say(f"read some: toolscale show {folder} --random 3; verify all: toolscale verify {folder}; see why: toolscale rejects {folder}")
 
 
 @click.command()
@@ -144,6 +144,6 @@ def schemas(context: click.Context, out: Path, check: bool, json_: bool) -> None
         echo_json({"folder": str(out), "files": list(texts), "stale": stale})
     else:
         for name in stale:
-            click.echo(f"{out / name}: {'differs from the records' if check else 'written'}")
-        click.echo(f"{len(texts)} schemas, {len(stale)} {'stale' if check else 'written'}")
+            say(f"{out / name}: {'differs from the records' if check else 'written'}")
+        say(f"{len(texts)} schemas, {len(stale)} {'stale' if check else 'written'}")
     context.exit(1 if check and stale else 0)

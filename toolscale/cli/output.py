@@ -25,9 +25,22 @@ def with_key(verb: Verb) -> Verb:
     return click.option("--key", metavar="FILE", envvar="TOOLSCALE_VERIFY_KEY", help=told)(verb)
 
 
+def visible(text: str) -> str:
+    """Return text in which whatever a terminal obeys, or does not show, is written as an escape; line ends and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print text that may hold what somebody else wrote."""
+    click.echo(visible(text), err=err)
+
+
 def echo_json(value: Any) -> None:
-    """Print one JSON document."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    """Print one JSON document; what a terminal obeys is escaped, as JSON allows it."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from toolscale.cli.asking import by_model, model_at
-from toolscale.cli.output import as_json, echo_json
+from toolscale.cli.output import as_json, echo_json, say
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def play(
     playable = Playable(dataset)
     try:
         if list_:
-            return echo_json(playable.ids) if json_ else click.echo("\n".join(playable.ids))
+            return echo_json(playable.ids) if json_ else say("\n".join(playable.ids))
         folder = session or Path("var/play") / playable.task(_wanted(task_id, dataset)).id
         wanted = _calls(given, calls)
         message = answer_from.read() if answer_from is not None else answer
@@ -95,11 +95,11 @@ def grade(
         for found in grade_solutions(playable, file, reader, scope):
             if isinstance(found, BadLine):
                 bad += 1
-                click.echo(f"toolscale: {file.name}: line {found.line}: {found.problem}", err=True)
+                say(f"toolscale: {file.name}: line {found.line}: {found.problem}", err=True)
             elif json_:
                 shown.append({"line": found.line, "task": found.solution.task, **found.grade.model_dump(mode="json")})
             else:
-                click.echo(f"{found.solution.task}  {found.grade.score}  {found.grade.finding}")
+                say(f"{found.solution.task}  {found.grade.score}  {found.grade.finding}")
     finally:
         playable.close()
     if json_:
@@ -145,7 +145,7 @@ def _sit(
         for made in results:
             print_result(made["result"])
     if grade is not None:
-        click.echo(f"score {grade.score}: {grade.finding}")
+        say(f"score {grade.score}: {grade.finding}")
     return grade
 
 
@@ -166,5 +166,5 @@ def _converse(sitting: Sitting) -> Grade | None:
                 return sitting.finish(json.dumps(parsed, ensure_ascii=False))
             print_result(sitting.call(call).model_dump(mode="json"))
         except (ValueError, UsageError) as error:
-            click.echo(f"{error}; {HELP}")
+            say(f"{error}; {HELP}")
     return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar, with_key
+from toolscale.cli.output import as_json, echo_json, progress_bar, say, with_key
 from toolscale.errors import UsageError
 from toolscale.records import GATES
 
@@ -39,7 +39,7 @@ def verify(context: click.Context, dataset: Path, workers: int | None, key: str 
         echo_json(asdict(verification) | {"holds": not verification.findings})
     else:
         for finding in verification.findings:
-            click.echo(str(finding))
+            say(str(finding))
         rows = f"{verification.tasks} tasks, {verification.rejects} rejects and {verification.others} other numbers drawn and judged again"
         click.echo(f"{dataset}: {rows}; " + (f"{len(verification.findings)} findings" if verification.findings else "everything holds"))
     context.exit(1 if verification.findings else 0)
@@ -55,10 +55,13 @@ def verify(context: click.Context, dataset: Path, workers: int | None, key: str 
 def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, domain: str | None, json_: bool) -> None:
     """Print the task ID (or the first letters of its id) of DATASET for a person to read: request, calls with results, row changes as a diff."""
     from toolscale.cli.screen import print_task
+    from toolscale.dataset.columns import check_task
     from toolscale.dataset.folder import read_dataset
 
     reading = read_dataset(dataset, domain)
     tasks = _matching(reading.rows.tasks, task_id, dataset) if task_id else _drawn(reading.rows.tasks, sample or 1, seed)
+    for row in tasks:
+        check_task(row)
     if json_:
         return echo_json(tasks)
     for row in tasks:
@@ -74,10 +77,13 @@ def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, doma
 def rejects(dataset: Path, gate: str | None, limit: int, domain: str | None, json_: bool) -> None:
     """List the rejected candidates of DATASET with the gates that they failed and the command that reproduces each."""
     from toolscale.cli.screen import print_reject
+    from toolscale.dataset.columns import check_reject
     from toolscale.dataset.folder import read_dataset
 
     rows = read_dataset(dataset, domain).rows.rejects
     found = [row for row in rows if gate is None or any(failed["gate"] == gate for failed in row["failed"])]
+    for row in found[:limit]:
+        check_reject(row)
     if json_:
         return echo_json(found[:limit])
     for row in found[:limit]:

@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.panel import Panel
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from toolscale.cli.output import say, visible
 from toolscale.dataset.columns import Row, reject_row, task_row
 from toolscale.dataset.figures import Figures
 from toolscale.dataset.wording import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
@@ -32,9 +33,9 @@ def print_task(row: Row, split: str) -> None:
     """Print a task: what was asked, what was done, what changed, what must be told, and what the gates found."""
     console = _console()
     difficulty = row["difficulty"]
-    console.rule(f"[bold]{row['id']}[/]  {row['intent_id']}", align="left")
+    console.rule(Text.assemble((row["id"], "bold"), f"  {row['intent_id']}"), align="left")
     counts = [f"{difficulty[name]} {name[:-1] if difficulty[name] == 1 else name}" for name in ("reads", "writes", "hops")]
-    console.print(" · ".join([split, row["outcome"], difficulty["tier"], *counts]), style="dim")
+    console.print(Text(" · ".join([split, row["outcome"], difficulty["tier"], *counts]), style="dim"))
     console.print(Panel(Text(row["request"]), title="request", title_align="left", border_style="cyan"))
     for number, call in enumerate(row["golden_calls"], 1):
         console.print(_call(number, call))
@@ -56,7 +57,7 @@ def print_view(view: View, *, brief: bool) -> None:
             for name, schema in function["parameters"]["properties"].items():
                 optional = "" if name in required else " (optional)"
                 console.print(Padding(Text(f"{name}{optional}: {json.dumps(schema, ensure_ascii=False)}"), (0, 0, 0, 4)))
-    console.rule(f"[bold]task {view.task}[/]", align="left")
+    console.rule(Text(f"task {view.task}", style="bold"), align="left")
     console.print(Panel(Text(view.request), title="request", title_align="left", border_style="cyan"))
     for made in view.calls:
         console.print(Text(f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}", style="dim"))
@@ -65,13 +66,13 @@ def print_view(view: View, *, brief: bool) -> None:
 
 def print_result(result: Mapping[str, Any]) -> None:
     """Print what a call gave, as an agent reads it: JSON, or the error."""
-    click.echo(f"error: {result['error']}" if result["error"] is not None else json.dumps(result["value"], ensure_ascii=False))
+    say(f"error: {result['error']}" if result["error"] is not None else json.dumps(result["value"], ensure_ascii=False))
 
 
 def print_reject(row: Row) -> None:
     """Print a rejected candidate and why it was rejected."""
     console = _console()
-    console.rule(f"[bold]candidate {row['number']}[/]  {row['intent_id']}", align="left")
+    console.rule(Text.assemble((f"candidate {row['number']}", "bold"), f"  {row['intent_id']}"), align="left")
     console.print(Text(row["request"]))
     for failed in row["failed"]:
         console.print(Text.assemble(("✗ ", "bold red"), (failed["gate"], "bold"), f": {failed['finding']}"))
@@ -104,7 +105,7 @@ def print_figures(figures: Figures) -> None:
         "evolutions": figures.evolutions, "shape": figures.shape,
     }  # fmt: skip
     for title, values in lines.items():
-        console.print(f"[bold]{title}[/]: " + ", ".join(f"{name} {count:g}" for name, count in values.items()))
+        console.print(Text.assemble((title, "bold"), ": ", ", ".join(f"{name} {count:g}" for name, count in values.items())))
     console.print(_table(("tool", "golden calls"), list(figures.tools.items())))
 
 
@@ -147,8 +148,17 @@ def print_weakened(results: Sequence[WeakenedResult]) -> None:
         console.print(f"[bold]{draw.wrong}[/] wrong trajectories, {draw.idle} of them idle agents, and {draw.right} right ones")
 
 
+class _Screen(Console):
+    """A console that shows what a terminal would obey: data may come from anywhere."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render, every text of it visible."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
 def _console() -> Console:
-    console = Console(highlight=False)
+    console = _Screen(highlight=False)
     if not console.is_terminal:
         console.width = 140  # a file or a pipe has no width of its own
     return console

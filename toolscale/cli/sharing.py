@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar, with_key
+from toolscale.cli.output import as_json, echo_json, progress_bar, say, with_key
 
 if TYPE_CHECKING:
     from toolscale.publish import Publication
@@ -56,9 +56,9 @@ def pull(repo: str, out: Path, revision: str, endpoint: str | None, key: str | N
         return echo_json(asdict(pulled))
     version = f"{repo} at {revision} (commit {pulled.commit[:8]})"
     if pulled.already_there:
-        return click.echo(f"{out} holds {version} already; nothing was downloaded")
-    click.echo(f"{out}: {version}: {pulled.files} files, {pulled.downloaded} of them downloaded ({_size(pulled.downloaded_bytes)})")
-    click.echo(f"judge it again: toolscale verify {out}")
+        return say(f"{out} holds {version} already; nothing was downloaded")
+    say(f"{out}: {version}: {pulled.files} files, {pulled.downloaded} of them downloaded ({_size(pulled.downloaded_bytes)})")
+    say(f"judge it again: toolscale verify {out}")
 
 
 def _print_publication(dataset: Path, publication: Publication) -> None:
@@ -66,15 +66,15 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
 
     tag, url = publication.tag, publication.url
     if publication.already_published:
-        click.echo(f"{dataset}: already published as {tag}: {url}/tree/{tag}")
+        say(f"{dataset}: already published as {tag}: {url}/tree/{tag}")
         if not publication.tagged:
             click.echo("its tag is missing; --push sets it")
         return None
     if publication.not_asked:
-        click.echo(f"the repo could not be asked, so this is what a first push uploads: {publication.not_asked}")
+        say(f"the repo could not be asked, so this is what a first push uploads: {publication.not_asked}")
     if not publication.pushed:
         for file in publication.files:
-            click.echo(f"{file.state:<10}{_size(file.bytes):>10}  {printable(file.path)}")
+            say(f"{file.state:<10}{_size(file.bytes):>10}  {printable(file.path)}")
     sizes = sum(file.bytes for file in publication.uploaded)
     uploads = f"{len(publication.uploaded)} files ({_size(sizes)})"
     others = f"{publication.count('unchanged')} unchanged, {publication.count('deleted')} deleted"
@@ -82,12 +82,12 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
         click.echo(publication.note)
     if not publication.pushed:
         end = f"main is to go back to {tag}" if publication.restored else f"to be published as {tag}"
-        click.echo(f"{dataset}: {uploads} to upload, {others}; {end}: {url}")
-        return click.echo("nothing was written; --push (make: PUSH=1) does it")
+        say(f"{dataset}: {uploads} to upload, {others}; {end}: {url}")
+        return say("nothing was written; --push (make: PUSH=1) does it")
     end = f"main is back at {tag}" if publication.restored else f"published as {tag}"
-    click.echo(f"{dataset}: {uploads} uploaded, {others}; {end}: {url}/tree/{tag}")
+    say(f"{dataset}: {uploads} uploaded, {others}; {end}: {url}/tree/{tag}")
     if (compared := publication.compared) and not publication.restored:
-        click.echo(f"{compared.added} added, {compared.removed} removed, {compared.changed} changed since {compared.previous}")
+        say(f"{compared.added} added, {compared.removed} removed, {compared.changed} changed since {compared.previous}")
 
 
 def _size(count: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from toolscale.cli.asking import by_model, model_at
-from toolscale.cli.output import as_json, echo_json, progress_bar
+from toolscale.cli.output import as_json, echo_json, progress_bar, say
 
 @click.command()
 @click.argument("catalogue", type=click.Path(path_type=Path))
@@ -36,8 +36,8 @@ def describe(
     if json_:
         return echo_json({"catalogue": str(place), "described": described})
     for name, text in described.items():
-        click.echo(f"{name}: {text}")
-    click.echo(f"{place}: {len(described)} experts described" + ("" if described else "; all have a description: --again writes new ones"))
+        say(f"{name}: {text}")
+    say(f"{place}: {len(described)} experts described" + ("" if described else "; all have a description: --again writes new ones"))
 
 
 @click.command()
@@ -62,8 +62,8 @@ def preferences(
     if json_:
         return echo_json({"file": str(out), **asdict(worded)})
     splits = ", ".join(f"{number} {split}" for split, number in worded.written.items())
-    click.echo(f"{out}: {sum(worded.written.values())} preferences in the model's words ({splits}); use them with `data.preferences: {out}`")
+    say(f"{out}: {sum(worded.written.values())} preferences in the model's words ({splits}); use them with `data.preferences: {out}`")
     for split, counts in worded.counts.items():
-        click.echo(f"  {split}: {counts.asked} asked for, {counts.silent} without words, {counts.unreadable} not read, {counts.mismatched} misread")
+        say(f"  {split}: {counts.asked} asked for, {counts.silent} without words, {counts.unreadable} not read, {counts.mismatched} misread")
     if worded.repeated:
-        click.echo(f"  {worded.repeated} left out that repeat the words of another")
+        say(f"  {worded.repeated} left out that repeat the words of another")

@@ -15,6 +15,9 @@ from toolscale.tasks.form import with_form
 
 Row = dict[str, Any]
 
+DEEPEST_CELL = 60
+"""Levels of the JSON of a cell; those of finance have six."""
+
 _NUMERIC = {"money", "number", "bool"}
 _JSON = {"known", "unknown", "versions"}
 
@@ -77,19 +80,55 @@ def task_of(row: Row) -> Task:
         return Task.model_validate(
             {name: value for name, value in row.items() if name in Task.model_fields}
             | {
-                "scenario": scenario | {name: json.loads(scenario[name]) for name in _JSON & scenario.keys()},
-                "provenance": provenance | {"versions": json.loads(provenance["versions"])},
+                "scenario": scenario | {name: load_cell(scenario[name]) for name in _JSON & scenario.keys()},
+                "provenance": provenance | {"versions": load_cell(provenance["versions"])},
                 "golden_calls": golden_calls(row),
                 "communicate": [_fact(fact) for fact in row["communicate"]],
-                "form": json.loads(row["tools"])[-1]["function"]["parameters"] if row["interaction"] == "form" else None,
-                "row_changes": json.loads(row["row_changes"]),
+                "form": load_cell(row["tools"])[-1]["function"]["parameters"] if row["interaction"] == "form" else None,
+                "row_changes": load_cell(row["row_changes"]),
                 "touched": [(item["table"], item["key"]) for item in row["touched"]],
                 "verdict": {gate["gate"]: f"{gate['status']}: {gate['finding']}" for gate in row["verdict"]},
-                "candidate": json.loads(row["candidate"]),
+                "candidate": load_cell(row["candidate"]),
             }
         )
     except UNREADABLE as error:
         raise DatasetError(_one_line(error)) from error
+
+
+def check_task(row: Row) -> None:
+    """DatasetError names the task if a cell does not hold what its column says, so that whoever shows it may rely on that."""
+    try:
+        task_of(row)
+        candidate_of(row)
+        verdict_of(row)
+    except (DatasetError, *UNREADABLE) as error:
+        raise DatasetError(f"task {row['id']}: {_one_line(error)}; `toolscale verify` names all that is wrong") from error
+
+
+def check_reject(row: Row) -> None:
+    """The same for a row of REJECT_SCHEMA."""
+    try:
+        candidate_of(row)
+        verdict_of(row)
+        golden_calls(row)
+        for column in ("expected_row_changes", "actual_row_changes"):
+            for change in [] if row[column] is None else load_cell(row[column]):
+                RowChange.model_validate(change)
+        if row["survivor"] is not None:
+            load_cell(row["survivor"])
+    except (DatasetError, *UNREADABLE) as error:
+        raise DatasetError(f"reject {row['number']}: {_one_line(error)}; `toolscale verify` names all that is wrong") from error
+
+
+def load_cell(text: str) -> Any:
+    """Return the value of a cell that holds JSON. ValueError if it holds none, or is nested too deeply for whoever walks through it."""
+    value = json.loads(text)
+    level, depth = [value], 0
+    while level := [part for item in level if isinstance(item, dict | list) for part in (item.values() if isinstance(item, dict) else item)]:
+        depth += 1
+        if depth > DEEPEST_CELL:
+            raise ValueError(f"JSON is nested more than {DEEPEST_CELL} levels deep")
+    return value
 
 
 def candidate_of(row: Row) -> Candidate:
@@ -103,7 +142,7 @@ def candidate_of(row: Row) -> Candidate:
 def golden_calls(row: Row) -> list[GoldenCall]:
     """Return the golden calls of a row of either schema."""
     return [
-        GoldenCall(name=call["name"], arguments=json.loads(call["arguments"]), result=json.loads(call["result"])) for call in row["golden_calls"]
+        GoldenCall(name=call["name"], arguments=load_cell(call["arguments"]), result=load_cell(call["result"])) for call in row["golden_calls"]
     ]
 
 

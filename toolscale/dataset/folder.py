@@ -17,15 +17,14 @@ from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.card import Contents, render_card
-from toolscale.dataset.columns import Row, reject_row, task_row, tools_json
+from toolscale.dataset.columns import UNREADABLE, Row, reject_row, task_row, tools_json
 from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, count_figures
-from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
+from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, printable, read_manifest, render_manifest, world_folder
 from toolscale.dataset.outcomes import count_outcomes, write_outcomes
-from toolscale.dataset.parquet import read_shard, write_shards
+from toolscale.dataset.parquet import count_rows, read_shard, write_shards
 from toolscale.dataset.plots import plot_calls, plot_gates
 from toolscale.dataset.selection import Selection
 from toolscale.dataset.storage import file_hash, remove_leftovers, write_file
@@ -119,7 +118,7 @@ def draw_plots(contents: Contents) -> dict[str, bytes]:
 def list_files(folder: Path) -> Iterator[FileEntry]:
     """Yield an entry for every file of a dataset but the manifest, by path."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST):
-        rows = pq.read_metadata(path).num_rows if path.suffix == ".parquet" else None
+        rows = count_rows(path) if path.suffix == ".parquet" else None
         yield FileEntry(path=path.relative_to(folder).as_posix(), sha256=file_hash(path), bytes=path.stat().st_size, rows=rows)
 
 
@@ -151,7 +150,10 @@ def figures_of(rows: DatasetRows, parts: Sequence[Part]) -> Figures:
     def told(name: str) -> int:
         return sum(count for part in parts if isinstance(count := part.counts.get(name), int))
 
-    return count_figures(rows, asked=sum(part.tasks for part in parts), over_quota=told("over_quota"), no_case=told("no_case"))
+    try:
+        return count_figures(rows, asked=sum(part.tasks for part in parts), over_quota=told("over_quota"), no_case=told("no_case"))
+    except UNREADABLE as error:
+        raise DatasetError(f"the rows cannot be counted: {type(error).__name__}: {printable(str(error))}; `toolscale verify` names them") from error
 
 
 def complete_manifest(folder: Path) -> Manifest:

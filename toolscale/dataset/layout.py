@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from toolscale.dataset.changes import CHANGES
 from toolscale.dataset.figures import SPLITS
@@ -16,6 +15,7 @@ from toolscale.dataset.folder import CARD
 from toolscale.dataset.integrity import Finding
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.outcomes import outcomes_file
+from toolscale.dataset.parquet import count_rows
 from toolscale.dataset.picture import picture_problem
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS
@@ -75,7 +75,7 @@ def _false_claims(path: Path, entry: FileEntry) -> Iterator[str]:
     rows = None
     if path.suffix == ".parquet":
         try:
-            rows = pq.read_metadata(path).num_rows
+            rows = count_rows(path)
         except (pa.ArrowException, OSError):
             return  # whoever reads the rows says that there are none to be read
     if rows != entry.rows:

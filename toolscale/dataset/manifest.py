@@ -17,6 +17,8 @@ from toolscale.errors import DatasetError
 from toolscale.records import Interaction, Manifest
 
 MANIFEST = "manifest.json"
+MOST_BYTES = 64 << 20
+"""Of a manifest, which is read before anything is known of it."""
 VERSIONED = ("duckdb", "faker", "jinja2", "matplotlib", "pyarrow", "pydantic", "sqlglot")
 """The libraries on which bytes or findings may depend."""
 
@@ -52,6 +54,8 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
         raise DatasetError(f"{folder} has no {MANIFEST}: it is no dataset, or was never finished; make it with `toolscale synthesize`")
+    if path.stat().st_size > MOST_BYTES:
+        raise DatasetError(f"{path} has more than {MOST_BYTES:,} bytes: it is no manifest; make the dataset again")
     return parse_manifest(read_file(path), str(path), "make the dataset again")
 
 

@@ -17,6 +17,13 @@ from toolscale.dataset.storage import read_file, write_file
 from toolscale.errors import DatasetError
 
 
+MOST_BYTES = 1_000_000_000
+"""Of one file, packed or not: 5,000 rows of finance unpack to a quarter of that."""
+
+MOST_ROWS = 10_000_000
+BATCH_ROWS = 16
+"""Rows that are unpacked at once."""
+
 OPTIONAL = {
     "scenario.persona", "scenario.instructions", "communicate.about", "provenance.model", "expected_row_changes", "actual_row_changes", "survivor",
 }  # fmt: skip
@@ -33,21 +40,46 @@ def write_shards(folder: Path, split: str, rows: Sequence[Row], schema: pa.Schem
 def read_shard(path: Path, schema: pa.Schema) -> list[Row]:
     """Return the rows of a file.
 
-    DatasetError if it is no Parquet, has other columns than `schema`, or a cell that must hold something holds nothing, or no number.
+    DatasetError if it is no Parquet, has other columns than `schema`, a cell that must hold something holds nothing, or no number, or if it stands
+    for more than a shard may: a few kilobytes can name one long text a million times.
     """
     try:
-        table = pq.read_table(pa.BufferReader(read_file(path)))
-        table.validate(full=True)
+        rows = _read_bounded(path, schema)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(f"{path}: not a readable Parquet file: {str(error).splitlines()[0]}") from error
-    if table.schema != schema:
-        names = {field.name for field in set(table.schema) ^ set(schema)}
-        raise DatasetError(f"{path}: the columns differ from those of a ToolScale dataset: {', '.join(sorted(names)) or 'their order'}")
-    rows: list[Row] = table.to_pylist()
+        told = (str(error) or type(error).__name__).splitlines()[0]
+        raise DatasetError(f"{path}: not a readable Parquet file: {told}") from error
     for number, row in enumerate(rows):
         for field in schema:
             if (problem := _problem(row[field.name], field.type, field.name)) is not None:
                 raise DatasetError(f"{path}: row {number}: {problem}; make the dataset, or pull it, again")
+    return rows
+
+
+def count_rows(path: Path) -> int:
+    """Return how many rows the footer of a file tells. ArrowException or OSError if it has none."""
+    with path.open("rb") as file:  # a path would have to be UTF-8
+        return int(pq.read_metadata(file).num_rows)
+
+
+def _read_bounded(path: Path, schema: pa.Schema) -> list[Row]:
+    """Look at what the file says of its size, then read it in small batches and stop where it is more."""
+    if path.stat().st_size > MOST_BYTES:
+        raise DatasetError(f"{path}: it has more than {MOST_BYTES:,} bytes; write smaller shards")
+    file = pq.ParquetFile(pa.BufferReader(read_file(path)))
+    if file.schema_arrow != schema:
+        names = {field.name for field in set(file.schema_arrow) ^ set(schema)}
+        raise DatasetError(f"{path}: the columns differ from those of a ToolScale dataset: {', '.join(sorted(names)) or 'their order'}")
+    footer = file.metadata
+    unpacked = sum(footer.row_group(group).total_byte_size for group in range(footer.num_row_groups))
+    if footer.num_rows > MOST_ROWS or not 0 <= unpacked <= MOST_BYTES:
+        raise DatasetError(f"{path}: it unpacks to {footer.num_rows:,} rows of {unpacked:,} bytes, at most {MOST_ROWS:,} of {MOST_BYTES:,} are read")
+    rows, size = list[Row](), 0
+    for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
+        batch.validate(full=True)
+        size += batch.nbytes
+        if size > MOST_BYTES:
+            raise DatasetError(f"{path}: its rows have more than {MOST_BYTES:,} bytes once they are unpacked; nothing of ToolScale wrote it")
+        rows += batch.to_pylist()
     return rows
 
 

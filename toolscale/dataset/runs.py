@@ -50,6 +50,10 @@ class Order:
     params: Mapping[str, Any]
     """As they were given."""
     interaction: Interaction = "single"
+    night: str | None = None
+    """The logical date, ISO 8601, of a run that stands for a night; None for a run by hand."""
+    repo: str | None = None
+    """Where its dataset is to be published, if that was said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolscale.dataset.manifest import MANIFEST, read_manifest
-from toolscale.dataset.storage import make_folder, only_writer, read_file, remove_folder, replace_folder, write_file
+from toolscale.dataset.storage import make_folder, make_work_folder, only_writer, read_file, remove_folder, replace_folder, write_file
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import FileEntry
 
@@ -29,8 +29,8 @@ def staged(out: Path, sources: Iterable[Path]) -> Iterator[Path]:
             read_manifest(place)
         except DatasetError as error:
             raise UsageError(f"{out} holds other files and no dataset of ours; choose an empty or a new folder") from error
-    work = place.parent / f".{place.name}.work"
-    with only_writer(make_folder(work)):
+    work = make_work_folder(place, "work")
+    with only_writer(work):
         try:
             for name in ("dataset", "replaced"):  # of a run that was killed
                 remove_folder(work / name)

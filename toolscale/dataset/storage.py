@@ -17,6 +17,10 @@ from uuid import uuid4
 from toolscale.errors import StorageError, ToolScaleError, UsageError
 
 
+LOCK = "lock"
+"""In every work folder: who holds it writes there."""
+
+
 def write_file(path: Path, content: bytes) -> Path:
     """Write a file whole or not at all, its folders included. StorageError, in one line, if the disk is full or the folder cannot be written."""
     if not isinstance(path, Path):
@@ -57,6 +61,22 @@ def make_folder(path: Path) -> Path:
     return path
 
 
+def make_work_folder(out: Path, suffix: str) -> Path:
+    """Make the hidden folder beside `out` in which it is prepared, and return it.
+
+    UsageError, before any work is done, if `out` is a mount point, which cannot be renamed, or if something that is not ours is in the way: what lies
+    in a work folder is removed at the end.
+    """
+    work = out.parent / f".{out.name}.{suffix}"
+    if out.is_mount():
+        raise UsageError(f"{out} is a mount point, which cannot be replaced; choose a folder inside it")
+    if work.is_symlink() or (work.exists() and not work.is_dir()):
+        raise UsageError(f"{work} is in the way: it is no folder; remove it, or choose another place")
+    if work.is_dir() and any(work.iterdir()) and not (work / LOCK).is_file():
+        raise UsageError(f"{work} is in the way: it holds files that are not ours; move it, or choose another place")
+    return make_folder(work)
+
+
 def replace_folder(new: Path, old: Path, aside: Path) -> None:
     """Put the folder `new` where `old` is. Between the two renames `old` is missing; it is never half of each."""
     with storage_errors("replace", old):
@@ -86,7 +106,7 @@ def remove_leftovers(folder: Path) -> None:
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder. UsageError at once if another process holds it; the lock of a killed process is free."""
-    path = folder / "lock"
+    path = folder / LOCK
     with ExitStack() as held:
         with storage_errors("lock", folder):  # not what the caller does with the lock: its errors are its own
             file = held.enter_context(path.open("w"))

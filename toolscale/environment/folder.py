@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
 from toolscale.environment.places import issues_of
-from toolscale.environment.yaml_files import read_yaml
 from toolscale.errors import SpecIssue, UsageError
 from toolscale.records import (
     CasesSpec,
@@ -24,6 +23,8 @@ from toolscale.records import (
     ToolsetSpec,
     WorldSpec,
 )
+from toolscale.text_files import read_text
+from toolscale.yaml_files import read_yaml
 
 ROOT = Path(__file__).resolve().parents[2] / "environments"
 """Where domains are looked for if nothing else is said."""
@@ -97,12 +98,10 @@ def read_folder(path: Path) -> Folder:
             if record is not None:
                 parts[name] = record
         issues += found
-    policy_text: str | None = None
-    if (path / POLICY_TEXT).is_file():
-        policy_text = (path / POLICY_TEXT).read_text(encoding="utf-8")
+    policy_text, found = read_text(path / POLICY_TEXT, POLICY_TEXT)
+    if policy_text is not None:
         files[POLICY_TEXT] = content_hash(policy_text)
-    else:
-        issues.append(SpecIssue(POLICY_TEXT, "", "the file is missing", f"write it in {path.name}/"))
+    issues += found
     return Folder(path, parts, policy_text, files, tuple(issues))
 
 

@@ -20,6 +20,15 @@ from toolscale.sql import compile_write
 FILE = "population.yaml"
 Rows = dict[str, list[tuple[str | int | None, ...]]]
 
+MOST_ROWS = 1_000_000
+"""Of all tables together: what a worker holds in memory. finance has 9,000."""
+
+MOST_CHARACTERS = 10_000
+"""Of one text."""
+
+MOST_WORK = 1_000_000_000
+"""Instructions of SQLite's machine that one statement of `derive` may take, about twenty seconds; finance takes two million."""
+
 _AFFINITY = {"text": "TEXT", "date": "TEXT", "datetime": "TEXT", "int": "INTEGER", "cents": "INTEGER", "bool": "INTEGER"}
 
 
@@ -54,6 +63,7 @@ class _Run:
         self.schema, self.spec, self.seed, self.scale = schema, spec, seed, scale
         self.shop = Workshop(schema, world, sqlite3.connect(":memory:", isolation_level=None, cached_statements=512))
         self.batches: dict[str, int] = {}
+        self.made = 0
         for name, table in schema.tables.items():
             columns = ", ".join(f"{column} {_AFFINITY[item.type]}" for column, item in table.columns.items())
             self.shop.connection.execute(f"CREATE TABLE {name} ({columns})")
@@ -86,16 +96,26 @@ class _Run:
         made: list[Row] = []
         for parent in parents:
             self.shop.distinct.clear()
-            for _ in range(self._count(batch.count, parent, counts, f"{place}.count") * (self.scale if grows(batch) else 1)):
+            wanted = self._count(batch.count, parent, counts, f"{place}.count") * (self.scale if grows(batch) else 1)
+            self._take(wanted, f"{place}.count")
+            for _ in range(wanted):
                 row: Row = {}
                 for column, make, spec, site in makers:
                     row[column] = value_made = make(row, parent)
+                    if isinstance(value_made, str) and len(value_made) > MOST_CHARACTERS:
+                        raise site.wrong(f"a text has {len(value_made):,} characters", f"keep it below {MOST_CHARACTERS:,}")
                     if spec is not None and (problem := fault(value_made, spec)):
                         raise site.wrong(f"row {len(made)} of {batch.table}: {column} is {value_made!r}, {problem}", "correct the value")
                 row.update(absent)
                 made.append(row)
         self.shop.tables.setdefault(batch.table, []).extend(made)
         self._insert(batch.table, made)
+
+    def _take(self, wanted: int, place: str) -> None:
+        """Count rows before they are made. SpecError if they are too many."""
+        self.made += max(wanted, 0)
+        if self.made > MOST_ROWS:
+            raise SpecError([SpecIssue(FILE, place, f"it makes the {MOST_ROWS + 1:,}th row", f"keep all tables together at {MOST_ROWS:,} rows")])
 
     def _parents(self, batch: TableRows, place: str) -> list[Row]:
         assert batch.per is not None
@@ -139,6 +159,7 @@ class _Run:
         makers = self._plant_makers(plant, table, place, label, drawn)
         made = [self._planted(dict(row), row, makers, table) for row in drawn]
         if plant.copy_:
+            self._take(len(made), f"{place}.count")
             rows.extend(made)
             self._insert(table, made)
             return
@@ -192,9 +213,12 @@ class _Run:
             self.shop.connection.execute(f"CREATE INDEX derive_{number} ON {table} ({', '.join(columns)})")
         for number, statement in enumerate(statements):
             try:
+                self.shop.connection.set_progress_handler(lambda: 1, MOST_WORK)  # called after so many instructions: 1 stops the statement
                 self.shop.connection.execute(statement.sqlite, self.shop.clock)
             except sqlite3.Error as error:
                 raise SpecError([SpecIssue(FILE, f"derive[{number}]", f"the statement fails: {error}", "correct it")]) from error
+            finally:
+                self.shop.connection.set_progress_handler(None, 0)
 
     def rows(self) -> Rows:
         """Return all rows, in column order, sorted by key."""

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import FormatChecker
 
 from toolscale.environment.builtins import CALCULATE, calculate
 from toolscale.environment.environment import Environment
@@ -15,6 +15,7 @@ from toolscale.environment.rows import is_date, is_datetime
 from toolscale.records import ToolResult, ToolSpec
 from toolscale.sandbox import Key, Limits, NetChanges, Sandbox, SqliteSandbox
 from toolscale.sql.compiled import CompiledTool
+from toolscale.validation import Validator
 
 Engine = Literal["sqlite", "duckdb"]
 Prepared = tuple[CompiledTool, dict[str, Any]] | tuple[None, str]
@@ -32,7 +33,7 @@ class Toolbox:
 
     def __init__(self, tools: Mapping[str, CompiledTool]):
         self.tools = tools
-        self._validators = {name: Draft202012Validator(tool.spec.json_schema(), format_checker=_formats) for name, tool in tools.items()}
+        self._validators = {name: Validator(tool.spec.json_schema(), format_checker=_formats) for name, tool in tools.items()}
         self._defaults = {name: _defaults(tool.spec) for name, tool in tools.items()}
         self._prepared: dict[tuple[str, str], Prepared] = {}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,9 +11,9 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.models.yaml_reading import read_yaml
 from toolscale.records import CATEGORIES, Catalogue, Effort, Endpoint, ExpertSpec, Price, PriceList
 from toolscale.records.base import Record
+from toolscale.yaml_files import read_yaml
 
 Read = TypeVar("Read", bound=Record)
 
@@ -50,13 +49,12 @@ def load_price_lists(folder: Path) -> tuple[PriceList, ...]:
 
 def _load(path: Path, model: type[Read], checks: Any) -> Read:
     file = str(path)
-    data, issues = read_yaml(path)
+    data, issues = read_yaml(path, file=str(path), aliases=False)
     if not issues and not isinstance(data, dict):
         issues = [SpecIssue(file, "", f"{_shown(data)} is not a mapping", f"write the keys {', '.join(model.model_fields)}")]
-    if not issues:
-        issues = [*_infinite(data, file), *checks(data, file)]
-    if not isinstance(data, dict):
+    if issues:
         raise SpecError(issues)
+    issues = list(checks(data, file))
     try:
         # Read as JSON, strictly: YAML's "1.25" is text and no number, and a list may stand for a tuple.
         record = model.model_validate_json(json.dumps(data, default=str), strict=True)
@@ -105,17 +103,6 @@ def _skill_issues(skills: Any, place: str, file: str) -> Iterator[SpecIssue]:
     for category, share in skills.items() if isinstance(skills, dict) else ():
         if isinstance(share, int | float) and not isinstance(share, bool) and not 0 <= share <= 1:
             yield SpecIssue(file, f"{place}.{category}", f"{share!r} is not a share of right answers", "write a number from 0 to 1")
-
-
-def _infinite(value: Any, file: str, place: str = "") -> Iterator[SpecIssue]:
-    if isinstance(value, float) and not math.isfinite(value):
-        yield SpecIssue(file, place, f"{value!r} is not a finite number", "write a finite number")
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _infinite(inner, file, f"{place}.{key}" if place else str(key))
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from _infinite(inner, file, _item(place, number, inner))
 
 
 def _issue(item: dict[str, Any], data: Any, model: type[Record], file: str) -> SpecIssue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,19 @@ from toolscale.publish import publish_dataset
 log = logging.getLogger(__name__)
 
 
-def inspect_dataset(dataset: str | None, repo: str | None, publish: str, sha256: str | None = None) -> dict[str, Any]:
-    """Return what is published where, the hash of its manifest, and `body`: its figures as Markdown.
+def newer_night(published: Iterable[Mapping[str, Any]], repo: str | None, night: str | None) -> str | None:
+    """Return the latest night that `repo` holds, if it is later than `night`: nights do not run backwards.
+
+    `published`: what was told of each push before, with `repo` and `night`. A dataset that stands for no night is as new as the day it was made.
+    """
+    nights = [str(push["night"]) for push in published if push.get("repo") == repo and push.get("night")]
+    return max(nights, default=None) if night and nights and max(nights) > night else None
+
+
+def inspect_dataset(
+    dataset: str | None, repo: str | None, publish: str, sha256: str | None = None, night: str | None = None
+) -> dict[str, Any]:
+    """Return what is published where, the hash of its manifest, its `night`, and `body`: its figures as Markdown.
 
     DatasetError if there is no dataset, or another than the one whose manifest has the hash `sha256`.
     """
@@ -32,10 +43,11 @@ def inspect_dataset(dataset: str | None, repo: str | None, publish: str, sha256:
         digest = _manifest_hash(folder, sha256)
         reading = read_dataset(folder)
     tag = tag_of(reading.manifest)
-    return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "sha256": digest, "body": _body(reading, dataset, repo, tag)}
+    body = _body(reading, dataset, repo, tag)
+    return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "sha256": digest, "night": night, "body": body}
 
 
-def push_dataset(dataset: str, repo: str | None, sha256: str) -> dict[str, Any]:
+def push_dataset(dataset: str, repo: str | None, sha256: str, night: str | None = None) -> dict[str, Any]:
     """Publish the dataset that was inspected and return what listeners are told of it. The token comes from HF_TOKEN."""
     if not repo:
         raise UsageError("there is no repository to push to; set TOOLSCALE_REPO to owner/name, or fill in repo when you approve")
@@ -49,7 +61,7 @@ def push_dataset(dataset: str, repo: str | None, sha256: str) -> dict[str, Any]:
     return {
         "repo": repo, "tag": published.tag, "commit": published.commit, "url": published.url, "dataset": dataset, "sha256": sha256,
         "domains": list(manifest.domains), "already_published": published.already_published,
-        "restored": published.restored,
+        "restored": published.restored, "night": night,
     }  # fmt: skip
 
 

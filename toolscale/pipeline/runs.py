@@ -55,11 +55,13 @@ def order_of(dag_run: Any, params: Mapping[str, Any]) -> Order:
     """Return what a run of Airflow asks for. `dag_run` has `dag_id`, `run_id`, `run_type`, `start_date`, `logical_date`, `data_interval_start`."""
     night = dag_run.data_interval_start if dag_run.run_type in NIGHTS else None
     seed = params["seed"] if params["seed"] is not None else night_seed(night) if night else 0
+    publish = params["publish"] or ("never" if dag_run.run_type == "backfill" else "ask")
     return Order(
         dag_id=dag_run.dag_id, run_id=dag_run.run_id, started=_utc(dag_run.start_date),
         logical_date=dag_run.logical_date and _utc(dag_run.logical_date), domains=tuple(params["domains"]), tasks=params["tasks"], seed=seed,
-        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=params["publish"], params=dict(params),
+        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=publish, params=dict(params),
         interaction=params.get("interaction", "single"),  # a run that began before there was a choice has none
+        night=night and _utc(night), repo=params.get("repo"),
     )  # fmt: skip
 
 
@@ -172,7 +174,10 @@ def collect_run(run_url: str) -> dict[str, Any]:
         manifest = combine([stack.enter_context(local_copy(run.dataset(domain))) for domain in order.domains], staged)
         digest = file_hash(staged / MANIFEST)
         deliver(staged, run.dataset(), MANIFEST)
-    told = {"run_id": order.run_id, "domains": list(order.domains), "seed": order.seed, "publish": order.publish, "sha256": digest}
+    told = {
+        "run_id": order.run_id, "domains": list(order.domains), "seed": order.seed, "publish": order.publish, "sha256": digest, "night": order.night,
+        "by_hand": order.night is None, "repo": order.repo,
+    }  # fmt: skip
     return _summary(run.dataset(), manifest) | told
 
 

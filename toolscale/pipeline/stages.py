@@ -22,7 +22,7 @@ from toolscale.dataset.judging import Audit, Place, close_bench
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
 from toolscale.dataset.rounds import Rounds
 from toolscale.dataset.selection import apply_novelty, select, weights_of
-from toolscale.dataset.storage import file_hash, make_folder, only_writer, remove_folder, replace_folder
+from toolscale.dataset.storage import file_hash, make_work_folder, only_writer, remove_folder, replace_folder
 from toolscale.dataset.units import Unit, judge_unit, read_judged, units_of
 from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, write_world
@@ -49,11 +49,12 @@ def synthesize(
     """
     environment = load_environment(find_folder(domain))
     recipe = recipe_of(environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, interaction=interaction)
-    work = out.resolve().parent / f".{out.resolve().name}.work"
-    if _is_complete(out, recipe):
+    complete = _is_complete(out, recipe)
+    work = make_work_folder(out.resolve(), "work")
+    if complete:
         remove_folder(work)  # of a run that was killed between its last two steps
         return read_manifest(out)
-    with only_writer(make_folder(work)):
+    with only_writer(work):
         stage = work / recipe.inputs[:16]
         for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
             remove_folder(stale)

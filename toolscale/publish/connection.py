@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from urllib.parse import quote, quote_plus
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC
@@ -153,7 +154,9 @@ class Connection:
 
     def hide(self, text: str) -> str:
         """Return what the Hub said as one short line that a terminal can show, without the token should it repeat it."""
-        return printable(text.replace(self.token, "…") if self.token else text)
+        for secret in {self.token, quote(self.token, safe=""), quote_plus(self.token)} if self.token else ():
+            text = text.replace(secret, "…")
+        return printable(text)
 
 
 @contextmanager

@@ -17,17 +17,18 @@ from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, Repositor
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
-from toolscale.dataset.manifest import MANIFEST, printable
+from toolscale.dataset.manifest import MANIFEST, MOST_BYTES, printable
 from toolscale.dataset.storage import make_folder, storage_errors
-from toolscale.errors import DatasetError, PublishError
+from toolscale.errors import DatasetError, HubUnavailableError, PublishError
 from toolscale.publish.connection import Connection, lost
 from toolscale.records import FileEntry
 
 KIND: Literal["dataset"] = "dataset"
 BLOCK = 1 << 20
 _COMMIT = re.compile("[0-9a-f]{40}")
-MANIFEST_LIMIT = 64 << 20
-"""Bytes that a manifest may have at most: it is read before anything is known of it."""
+REFUSED_HERE = ("Invalid metadata in README.md", "Invalid `path_in_repo`", "Path traversal")
+"""How the library (2.4) begins when it refuses files before it sends them."""
+
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,10 @@ class Hub:
                 except ValueError as error:
                     if isinstance(error, HfHubHTTPError | UnicodeError | JSONDecodeError):
                         raise
-                    raise PublishError(f"{self.url}: {self._hide(str(error))}; change it and make the dataset again") from error
+                    if str(error).startswith(REFUSED_HERE):
+                        raise PublishError(f"{self.url}: {self._hide(str(error))}; change it and make the dataset again") from error
+                    said = f"the answer to the commit cannot be read ({self._hide(str(error))})"
+                    raise HubUnavailableError(f"{self.url}: {said}; run the same command again, which finds out whether it was made") from error
             return self._commit(made.oid)
 
         return self._ask(f"uploading to {self.repo}", question)
@@ -173,7 +177,7 @@ class Hub:
 
         def question() -> bytes | None:
             try:
-                return b"".join(self._blocks(MANIFEST, commit, MANIFEST_LIMIT))
+                return b"".join(self._blocks(MANIFEST, commit, MOST_BYTES))
             except EntryNotFoundError:
                 return None
 

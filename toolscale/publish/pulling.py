@@ -13,7 +13,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from toolscale.dataset.integrity import check_files
 from toolscale.dataset.manifest import MANIFEST, parse_manifest, printable, read_manifest
 from toolscale.dataset.signing import check_signature
-from toolscale.dataset.storage import file_hash, make_folder, only_writer, read_file, remove_folder, replace_folder, storage_errors, write_file
+from toolscale.dataset.storage import (
+    file_hash, make_folder, make_work_folder, only_writer, read_file, remove_folder,
+    replace_folder, storage_errors, write_file,
+)  # fmt: skip
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.checks import check_address, check_paths
 from toolscale.publish.connection import PATIENCE, Progress, connected, token_of
@@ -65,8 +68,8 @@ def pull_dataset(
         entries = len(manifest.files) + 1
         if _holds(place, content, manifest):
             return Pulled(repo, revision, commit, str(out), entries, 0, 0, True)
-        work = place.parent / f".{place.name}.pull"
-        with only_writer(make_folder(work)):
+        work = make_work_folder(place, "pull")
+        with only_writer(work):
             stage = work / commit
             for stale in (path for path in work.iterdir() if path.is_dir() and path != stage):
                 remove_folder(stale)

@@ -186,6 +186,8 @@ def _tag(hub: Hub, manifest: Manifest, commit: str) -> bool:
         tagged = tagged_as(hub, hub.tags(), manifest)
     except HubUnavailableError as error:
         raise HubUnavailableError(f"{error}; the version is on main, and only its tag {tag} is missing") from error
+    if tagged is None:
+        raise HubUnavailableError(f"{hub.url}: it accepted the tag {tag} and has none; the version is on main: run the same command again to tag it")
     return tagged is not None and tagged.commit == commit
 
 

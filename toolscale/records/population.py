@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from toolscale.records.base import Record
 
@@ -173,7 +173,14 @@ Value = Annotated[
     Discriminator(_kind, custom_error_type="value_kind", custom_error_message=f"not a kind of value; use one of {', '.join(KINDS)}"),
 ]
 
-Count = int | tuple[int, int]
+def _ascending(count: tuple[int, int]) -> tuple[int, int]:
+    if count[0] > count[1]:
+        raise ValueError(f"the least, {count[0]}, is above the most, {count[1]}")
+    return count
+
+
+Number = Annotated[int, Field(ge=0, le=1_000_000)]
+Count = Number | Annotated[tuple[Number, Number], AfterValidator(_ascending)]
 """A number of rows, or the least and the most."""
 
 
@@ -207,7 +214,7 @@ class Plant(Record):
     """The table of which rows are changed in place."""
     where: str | None = None
     """SQL condition for the rows taken."""
-    count: int
+    count: Number
     """How many rows, drawn by the seed; an error if there are fewer."""
     set: dict[str, Value]
 

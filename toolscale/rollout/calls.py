@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from toolscale.validation import Validator
+
+
 
 LONGEST_ARGUMENTS = 100_000
 """Characters of the arguments of one call."""
@@ -31,7 +33,7 @@ class CallReader:
     """Reads calls of the tools of one task. Its validators are built once and shared by all samples."""
 
     def __init__(self, tools: list[dict[str, Any]]) -> None:
-        self._validators = {tool["function"]["name"]: Draft202012Validator(tool["function"]["parameters"]) for tool in tools}
+        self._validators = {tool["function"]["name"]: Validator(tool["function"]["parameters"]) for tool in tools}
         self._names = ", ".join(self._validators)
         self._checked: dict[tuple[str, str], tuple[dict[str, Any], str | None]] = {}
 

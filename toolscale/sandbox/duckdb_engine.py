@@ -149,7 +149,7 @@ class DuckdbEngine:
         if failure == "constraint":
             raise ConstraintError(reply["why"])
         if failure == "limit":
-            raise SandboxLimitError(f"stopped by a limit ({reply['why']}): {prepared.text}")
+            raise SandboxLimitError(f"stopped by a limit ({reply['why'] or 'memory'}): {prepared.text}")
         raise SandboxError(f"DuckDB refuses a statement: {reply['why']}: {prepared.text}")
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def _translated(error: BaseException, text: str) -> SandboxError:
     """Return our error for one of SQLite's."""
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(error, MemoryError) or code in LIMIT_CODES:
-        return SandboxLimitError(f"stopped by a limit ({error}): {text}")
+        return SandboxLimitError(f"stopped by a limit ({str(error) or 'memory'}): {text}")
     if isinstance(error, sqlite3.IntegrityError):
         return ConstraintError(CONSTRAINTS.get(code or 0, "type"))
     if isinstance(error, OverflowError) or str(error) == "integer overflow":

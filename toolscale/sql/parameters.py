@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from toolscale.records import ColumnType
 from toolscale.sql.allowlist import IDENTIFIER
 from toolscale.sql.report import Report, choices
 from toolscale.sql.scopes import Info
+from toolscale.validation import Validator, pattern_fault
 
 RESERVED = frozenset(("now", "today", "ord", "holds"))
 _ANYWHERE = ("type", "description", "title", "default", "enum", "const", "examples")
@@ -112,13 +112,17 @@ def _check_schema(schema: Mapping[str, Any], kind: str, report: Report, place: s
     if kind == "string" and "format" in schema and schema["format"] not in _FORMATS:
         report.add(f"format {schema['format']!r} is not supported", choices(str(schema["format"]), tuple(_FORMATS)), place=place)
     try:
-        Draft202012Validator.check_schema(dict(schema))
+        Validator.check_schema(dict(schema))
     except SchemaError as error:
         report.add(f"not a JSON Schema: {error.message}", "correct it", place=place)
         return
+    if "pattern" in schema and (problem := pattern_fault(schema["pattern"])):
+        remedy = "write one that RE2 runs: without look-around, references back and large repetitions"
+        report.add(f"the pattern {schema['pattern']!r} cannot be run: {problem}", remedy, place=place)
+        return
     default = schema.get("default")
-    if default is not None and not Draft202012Validator(dict(schema)).is_valid(default):
+    if default is not None and not Validator(dict(schema)).is_valid(default):
         report.add(f"default {default!r} does not fit the parameter's own schema", "correct one of them", place=place)
     for value in schema.get("enum", ()):
-        if not Draft202012Validator({"type": schema["type"]}).is_valid(value):
+        if not Validator({"type": schema["type"]}).is_valid(value):
             report.add(f"enum value {value!r} is no {kind}", "correct the enum or the type", place=place)

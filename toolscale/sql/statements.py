@@ -15,6 +15,7 @@ from toolscale.sql.parsing import parse_statement
 from toolscale.sql.rendering import TEXT_TYPES, EngineName, Renderer
 from toolscale.sql.report import Report, choices
 from toolscale.sql.scopes import Info, Names, Query
+from toolscale.sql.weight import check_weight
 from toolscale.sql.writes import WriteReader
 
 LONGEST_RENDERED = 45_000
@@ -133,7 +134,7 @@ def _is_one_condition(tree: exp.Expr, outputs: int, suffix: str) -> bool:
 def _checked(text: str, report: Report, verbs: tuple[str, ...]) -> exp.Expr | None:
     before = len(report.issues)
     tree = parse_statement(text, report, verbs)
-    if tree is not None:
+    if tree is not None and check_weight(tree, text, report):
         check_nodes(tree, report)
     return None if len(report.issues) > before else tree
 

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from jsonschema import Draft202012Validator
+
 from jsonschema.exceptions import best_match
 
 from toolscale.canonical import canonical_json
 from toolscale.language import mentions
 from toolscale.records import Fact
 from toolscale.tasks.form import Field, Form
+from toolscale.validation import Validator
 
 STYLES = 3
 """Written forms of one filled form: as it is, in reverse order without what is null, whole numbers as 25.0."""
@@ -89,8 +90,8 @@ def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:
 
 
 @lru_cache(maxsize=256)
-def _validator(parameters: str) -> Draft202012Validator:
-    return Draft202012Validator(json.loads(parameters))
+def _validator(parameters: str) -> Any:
+    return Validator(json.loads(parameters))
 
 
 def _value(field: Field, facts: Sequence[Fact]) -> Any:

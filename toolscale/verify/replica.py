@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -96,8 +97,10 @@ def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
 
 def main(folder: str, seed: str, scale: str) -> None:
     """Answer on standard output until the input ends: the far end, for a folder, a seed and a scale."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: whoever asks ends us
     environment = load_environment(Path(folder))
     world = World(environment, populate(environment, int(seed), int(scale)))
-    for line in sys.stdin:
-        number, calls = json.loads(line)
-        print(canonical_json({"number": number, "fingerprint": replayed(world, calls)}), flush=True)
+    with contextlib.suppress(BrokenPipeError):  # whoever asked has gone
+        for line in sys.stdin:
+            number, calls = json.loads(line)
+            print(canonical_json({"number": number, "fingerprint": replayed(world, calls)}), flush=True)

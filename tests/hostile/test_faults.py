@@ -1,0 +1,122 @@
+"""What goes wrong around a command: full disks, ended processes, strange paths, folders of others. One line, and nothing half-written or lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.bounded import Bounded
+from toolscale.dataset.units import read_judged
+from toolscale.errors import DatasetError
+from toolscale.pipeline import synthesize
+from toolscale.pipeline.stages import build_environment, judge_range
+
+MAKE = [sys.executable, "-m", "toolscale", "synthesize", "mock", "--tasks", "4", "--workers", "1", "--out"]
+
+
+def make(out: str | bytes | Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([*MAKE, os.fsencode(out)], capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_whoever_ends_a_run_gets_one_line_from_it_and_all_its_helpers(tmp_path: Path, number: signal.Signals) -> None:
+    process = subprocess.Popen([*MAKE, str(tmp_path / "mock")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not list(tmp_path.glob(".mock.work/*/judged")):  # helpers run from here on
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, number)
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out) == (130, "")
+    assert err.strip() == "toolscale: interrupted; run the same command again to go on"
+    assert make(tmp_path / "mock").returncode == 0
+
+
+def test_output_that_cannot_be_written_is_one_line(mock_dataset: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "toolscale", "show", str(mock_dataset)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "toolscale: the output cannot be written: no space left on device; free space, or write it elsewhere\n"
+
+
+def test_a_path_that_is_not_utf_8_is_written_and_told_with_escapes(tmp_path: Path) -> None:
+    out = os.fsencode(tmp_path) + b"/caf\xe9"
+    done = make(out)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(os.fsencode(tmp_path) + b"/caf\\udce9: 4 verified tasks (")
+    shutil.rmtree(out)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount")
+def test_a_mount_point_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    place = tmp_path / "mounted"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "none", place], capture_output=True, check=False).returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        done = make(place)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.decode() == f"toolscale: {place} is a mount point, which cannot be replaced; choose a folder inside it\n"
+    finally:
+        subprocess.run(["umount", place], check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["mounted"]
+
+
+def test_a_work_folder_that_is_a_link_is_not_followed(tmp_path: Path, bounded: Bounded) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "thesis.txt").write_text("mine")
+    (tmp_path / ".mock.work").symlink_to(tmp_path / "theirs")
+    found = bounded.run("synthesize", "mock", "--tasks", "2", "--out", tmp_path / "mock")
+    assert (found.status, found.out) == (2, "") and found.lines == [
+        f"toolscale: {tmp_path}/.mock.work is in the way: it is no folder; remove it, or choose another place"
+    ]
+    assert (tmp_path / "theirs" / "thesis.txt").read_text() == "mine"
+
+
+def test_a_work_folder_with_files_of_somebody_is_left_alone(tmp_path: Path, bounded: Bounded) -> None:
+    (tmp_path / ".mock.work" / "thesis").mkdir(parents=True)
+    (tmp_path / ".mock.work" / "thesis" / "thesis.txt").write_text("mine")
+    found = bounded.run("synthesize", "mock", "--tasks", "2", "--out", tmp_path / "mock")
+    assert (found.status, found.out) == (2, "") and found.lines == [
+        f"toolscale: {tmp_path}/.mock.work is in the way: it holds files that are not ours; move it, or choose another place"
+    ]
+    assert (tmp_path / ".mock.work" / "thesis" / "thesis.txt").read_text() == "mine"
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda content: content[: len(content) // 2],
+    "emptied": lambda content: b"",
+    "altered": lambda content: content.replace(b"pass", b"fail", 1),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_unit_is_judged_again(tmp_path: Path, damage: str) -> None:
+    world = build_environment("mock", tmp_path / "world" / "mock", tmp_path / "cache")
+    path = judge_range(world, 0, 0, 6, tmp_path / "judged")
+    whole = path.read_bytes()
+    path.write_bytes(DAMAGES[damage](whole))
+    with pytest.raises(DatasetError, match="is damaged; run the same command again"):
+        read_judged([path])
+    assert judge_range(world, 0, 0, 6, tmp_path / "judged").read_bytes() == whole
+
+
+def test_a_run_goes_on_from_a_damaged_unit(tmp_path: Path, mock_dataset: Path) -> None:
+    """As after a power failure: the work folder is there, and one of its files is not what was written."""
+    process = subprocess.Popen([*MAKE[:-1], "--tasks", "10", "--out", str(tmp_path / "mock")], stdout=subprocess.DEVNULL, start_new_session=True)
+    while not (units := list(tmp_path.glob(".mock.work/*/judged/*.jsonl"))):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    units[0].write_bytes(b"\0" * 512)
+    synthesize("mock", tmp_path / "mock", tasks=10, seed=0)
+    assert (tmp_path / "mock" / "manifest.json").read_bytes() == (mock_dataset / "manifest.json").read_bytes()

@@ -1,0 +1,46 @@
+"""Read a file that somebody else may have written: a regular file, not too large, UTF-8, without what a terminal or a reader would obey."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from toolscale.errors import SpecIssue
+
+MOST_BYTES = 4_000_000
+"""Of one file. The largest of finance has 100 kB."""
+
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+"""Control characters but for tab and line ends, marks that turn the direction of text, halves of characters."""
+
+
+def read_text(path: Path, file: str) -> tuple[str | None, list[SpecIssue]]:
+    """Return the text of a file, called `file` in messages, or None and one issue. Nothing is waited for: a pipe or a device is refused."""
+    try:
+        content = _read(path)
+    except FileNotFoundError:
+        return None, [SpecIssue(file, "", "the file is missing", f"write it in {path.parent.name}/")]
+    except OSError as error:
+        return None, [SpecIssue(file, "", f"the file cannot be read ({(error.strerror or str(error)).lower()})", "check the path")]
+    if content is None:
+        return None, [SpecIssue(file, "", "it is no regular file", "write a file of that name")]
+    if len(content) > MOST_BYTES:
+        return None, [SpecIssue(file, "", f"the file has more than {MOST_BYTES:,} bytes", "write less")]
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return None, [SpecIssue(file, f"byte {error.start}", "the file is not UTF-8", "save it as UTF-8")]
+    text = text.replace("\r\n", "\n")
+    if found := HIDDEN.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        return None, [SpecIssue(file, f"line {line}", f"it holds the character {found[0]!r}, which is not seen", "remove it")]
+    return text, []
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the content of a regular file, up to a byte more than it may have; None if it is none."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        return file.read(MOST_BYTES + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else None
