@@ -20,7 +20,7 @@ def next_run(admin: AirflowClient, before: set[str]) -> str:
     end = time.monotonic() + GENEROUS
     while not (new := runs(admin) - before):
         assert time.monotonic() < end, "a dataset was made, and nothing listened"
-        time.sleep(0.5)
+        time.sleep(2)
     (run_id,) = new
     return run_id
 
@@ -42,7 +42,7 @@ def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
         state, number = states(admin, run_id)["approve"]
         if state != "awaiting_input" or number != attempt:
             asked_since, attempt = time.monotonic(), number
-        time.sleep(0.5)
+        time.sleep(2)
     (asked,) = admin.get(f"dags/{PUBLISH}/dagRuns/{run_id}/hitlDetails")["hitl_details"]
     return dict(asked)
 
@@ -57,4 +57,4 @@ def answer(admin: AirflowClient, run_id: str, option: str, **fields: Any) -> Non
             path = f"/api/v2/dags/{PUBLISH}/dagRuns/{run_id}/taskInstances/approve/-1/hitlDetails"
             replied = admin.http.patch(path, json={"chosen_options": [option], "params_input": fields})
             assert replied.is_success, replied.text
-        time.sleep(0.5)
+        time.sleep(2)

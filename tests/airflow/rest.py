@@ -52,7 +52,7 @@ class AirflowClient:
         """The asset events at /api/v2/`path`. As long as a run that one of them triggered is queued, Airflow 3.3.2 answers 500 (its issue 71360)."""
         end = time.monotonic() + seconds
         while (answer := self.http.get(f"/api/v2/{path}", params=params)).status_code == 500 and time.monotonic() < end:
-            time.sleep(0.5)
+            time.sleep(2)
         assert answer.is_success, f"GET {path}: {answer.status_code} {answer.text}"
         return list(answer.json()["asset_events"])
 
@@ -65,7 +65,7 @@ class AirflowClient:
         end = time.monotonic() + seconds
         while not (answer := self.http.get(f"/api/v2/dags/{quote(dag_id)}")).is_success:
             assert time.monotonic() < end, f"no DAG {dag_id} after {seconds:.0f} s: {answer.text}; import errors: {self.import_errors()}"
-            time.sleep(0.5)
+            time.sleep(2)
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None, **fields: Any) -> str:
         """Start a run with `conf`; its run id."""
@@ -78,7 +78,7 @@ class AirflowClient:
         end = time.monotonic() + seconds
         while (run := self.get(f"dags/{quote(dag_id)}/dagRuns/{quote(run_id, safe='')}"))["state"] not in ("success", "failed"):
             assert time.monotonic() < end, f"{dag_id} {run_id} is {run['state']} after {seconds:.0f} s\n{self.report(dag_id, run_id)}"
-            time.sleep(0.5)
+            time.sleep(2)
         assert run["state"] == state, f"{dag_id} {run_id}: {run['state']}\n{self.report(dag_id, run_id)}"
         return dict(run)
 

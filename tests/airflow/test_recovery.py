@@ -36,7 +36,7 @@ def wait_for_judging(admin: AirflowClient, run_id: str) -> int:
     end = time.monotonic() + GENEROUS
     while not (pids := [task["pid"] for task in admin.tasks(DAG, run_id) if (task["task_id"], task["state"]) == ("mock.judge", "running")]):
         assert time.monotonic() < end, admin.report(DAG, run_id)
-        time.sleep(0.1)
+        time.sleep(0.5)
     return int(pids[0])
 
 
@@ -48,7 +48,7 @@ def test_a_run_survives_a_killed_worker_and_then_the_death_of_all_of_airflow(hom
         end = time.monotonic() + GENEROUS
         while not [task for task in live.admin.tasks(DAG, run_id) if (task["task_id"], task["state"]) == ("mock.judge", "up_for_retry")]:
             assert time.monotonic() < end, live.admin.report(DAG, run_id)
-            time.sleep(0.1)
+            time.sleep(0.5)
         wait_for_judging(live.admin, run_id)  # the retry
         for process in psutil.Process(live.service.guard.pid).children(recursive=True):
             process.kill()
