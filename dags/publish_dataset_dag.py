@@ -31,7 +31,7 @@ PARAMS = {
 def publish_dataset():
     @task(inlets=[PUBLISHED])
     def inspect() -> dict:
-        from toolscale.pipeline.publishing import inspect_dataset, newer_night
+        from toolscale.pipeline.publishing import inspect_dataset, latest_night, newer_night
 
         context = get_current_context()
         events = [event for found in context["triggering_asset_events"].values() for event in found]
@@ -39,9 +39,9 @@ def publish_dataset():
         wanted = [made for made in told if made["publish"] != "never"]
         if not wanted:
             raise AirflowSkipException("the run that made the dataset says `publish: never`")
-        for older in wanted[:-1]:
-            context["ti"].log.warning("not published, since a newer dataset was made before it could be: %s", older["dataset"])
-        newest = max(wanted, key=lambda made: made.get("night") or "")
+        newest = latest_night(wanted)
+        for other in (made for made in wanted if made is not newest):
+            context["ti"].log.warning("not published, since a newer dataset was made before it could be: %s", other["dataset"])
         repo = context["params"]["repo"] or newest.get("repo") or (None if newest.get("by_hand") else repository())
         if newer := newer_night((event.extra for event in context["inlet_events"][PUBLISHED]), repo, newest.get("night")):
             raise AirflowSkipException(f"the night {newest['night']} is not published: {repo} holds that of {newer}, and nights do not run backwards")

@@ -26,7 +26,7 @@ from toolscale.dataset.shards import cut_shards, read_shard_plan
 from toolscale.dataset.units import read_judged
 from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.pipeline import synthesize
-from toolscale.pipeline.publishing import inspect_dataset, newer_night, push_dataset
+from toolscale.pipeline.publishing import inspect_dataset, latest_night, newer_night, push_dataset
 from toolscale.pipeline.runs import (
     assemble_domain, build_domain, check_domain, close_run, collect_run, data_root, judge_shard, night_seed, order_of, order_run, plan_round,
 )  # fmt: skip
@@ -248,6 +248,16 @@ def test_nights_do_not_run_backwards() -> None:
     assert newer_night(published, "me/x", "2026-11-21T02:00:00+00:00") is None
     assert newer_night(published, "me/x", "2026-11-22T02:00:00+00:00") is None
     assert newer_night(published, "me/x", None) is None and newer_night([], "me/x", "2026-11-20T02:00:00+00:00") is None
+
+
+def test_of_datasets_made_since_the_last_publishing_the_newest_is_published() -> None:
+    by_hand = {"dataset": "a", "night": None}
+    monday, tuesday = {"dataset": "b", "night": "2026-11-16T02:00"}, {"dataset": "c", "night": "2026-11-17T02:00"}
+    again = tuesday | {"dataset": "d"}
+    assert latest_night([by_hand, by_hand | {"dataset": "b"}, {"dataset": "c"}]) == {"dataset": "c"}
+    assert latest_night([by_hand, tuesday, monday]) == tuesday
+    assert latest_night([again, tuesday, monday]) == tuesday and latest_night([tuesday, again]) == again
+    assert latest_night([tuesday, by_hand]) == by_hand
 
 
 def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:

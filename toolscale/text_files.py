@@ -1,4 +1,4 @@
-"""Read a file that somebody else may have written: a regular file, not too large, UTF-8, without what a terminal or a reader would obey."""
+"""Text that somebody else may have written: read from a regular file, not too large, UTF-8; shown without what a terminal or a reader would obey."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from toolscale.errors import SpecIssue
 
 MOST_BYTES = 4_000_000
-"""Of one file. The largest of finance has 100 kB."""
+"""Of one file. The largest of finance has 145 kB."""
 
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 """Control characters but for tab and line ends, marks that turn the direction of text, halves of characters."""
@@ -37,6 +37,19 @@ def read_text(path: Path, file: str) -> tuple[str | None, list[SpecIssue]]:
         line = text.count("\n", 0, found.start()) + 1
         return None, [SpecIssue(file, f"line {line}", f"it holds the character {found[0]!r}, which is not seen", "remove it")]
     return text, []
+
+
+def visible(text: str) -> str:
+    """Return text in which whatever a terminal obeys, or does not show, is written as an escape; line ends and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def printable(text: str, limit: int = 300) -> str:
+    """Return text as one short line that a terminal only shows: control characters and the like become �."""
+    line = "".join(character if character.isprintable() else "�" for character in " ".join(text[: 4 * limit].split()))
+    return line if len(line) <= limit and len(text) <= 4 * limit else line[: limit - 1] + "…"
 
 
 def _read(path: Path) -> bytes | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import resource
@@ -12,10 +13,11 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 START = "from tests.hostile.bounded import serve; serve()"
 ROOT = Path(__file__).parents[2]
+LOADED = ("toolscale.cli", "toolscale.cli.screen", "toolscale.dataset.recheck", "toolscale.pipeline.stages")
 SECONDS = 60.0
 """Of processor time: far more than any case takes, far less than what hangs."""
 
@@ -64,11 +66,8 @@ class Bounded:
 
 def serve() -> None:
     """The far end: load what the verbs load, then fork for every line."""
-    import toolscale.cli
-    import toolscale.cli.screen
-    import toolscale.dataset.recheck
-    import toolscale.pipeline.stages  # noqa: F401
-
+    for name in LOADED:
+        importlib.import_module(name)
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         asked = json.loads(line)
@@ -79,21 +78,21 @@ def serve() -> None:
         print(os.waitstatus_to_exitcode(waited), file=answers, flush=True)
 
 
-def _child(asked: dict[str, object], answers: IO[str]) -> None:
+def _child(asked: dict[str, Any], answers: IO[str]) -> None:
     from toolscale.cli import main
 
     answers.close()
     for name, number in (("out", 1), ("err", 2)):
-        os.dup2(os.open(Path(str(asked["folder"])) / name, os.O_WRONLY | os.O_CREAT), number)
+        os.dup2(os.open(Path(asked["folder"]) / name, os.O_WRONLY | os.O_CREAT), number)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (used + int(str(asked["megabytes"])) * 2**20,) * 2)
-    seconds = int(time.process_time() + float(str(asked["seconds"])))
+    resource.setrlimit(resource.RLIMIT_AS, (used + asked["megabytes"] * 2**20,) * 2)
+    seconds = int(time.process_time() + asked["seconds"])
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
     status = 70
     with contextlib.suppress(SystemExit):
         try:
-            status = main([str(argument) for argument in asked["arguments"]])  # type: ignore[attr-defined]
+            status = main(asked["arguments"])
         except BaseException as error:  # what nobody names: the test looks for it
             import traceback
 

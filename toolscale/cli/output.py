@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from toolscale.text_files import visible
+
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,13 +25,6 @@ def with_key(verb: Verb) -> Verb:
     """Give a verb the option `--key`."""
     told = "Public Ed25519 key (a PEM file) of whoever must have signed the manifest.  [default: TOOLSCALE_VERIFY_KEY, else any or none]"
     return click.option("--key", metavar="FILE", envvar="TOOLSCALE_VERIFY_KEY", help=told)(verb)
-
-
-def visible(text: str) -> str:
-    """Return text in which whatever a terminal obeys, or does not show, is written as an escape; line ends and tabs stay."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -14,7 +14,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from toolscale.cli.output import say, visible
+from toolscale.cli.output import say
+from toolscale.text_files import visible
 from toolscale.dataset.columns import Row, reject_row, task_row
 from toolscale.dataset.figures import Figures
 from toolscale.dataset.wording import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text

@@ -62,7 +62,7 @@ def pull(repo: str, out: Path, revision: str, endpoint: str | None, key: str | N
 
 
 def _print_publication(dataset: Path, publication: Publication) -> None:
-    from toolscale.dataset.manifest import printable
+    from toolscale.text_files import printable
 
     tag, url = publication.tag, publication.url
     if publication.already_published:

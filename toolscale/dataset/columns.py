@@ -16,7 +16,7 @@ from toolscale.tasks.form import with_form
 Row = dict[str, Any]
 
 DEEPEST_CELL = 60
-"""Levels of the JSON of a cell; those of finance have six."""
+"""Levels of the JSON of a cell; those of finance have up to seven."""
 
 _NUMERIC = {"money", "number", "bool"}
 _JSON = {"known", "unknown", "versions"}

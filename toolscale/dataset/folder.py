@@ -22,7 +22,8 @@ from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.card import Contents, render_card
 from toolscale.dataset.columns import UNREADABLE, Row, reject_row, task_row, tools_json
 from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, count_figures
-from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, printable, read_manifest, render_manifest, world_folder
+from toolscale.text_files import printable
+from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
 from toolscale.dataset.outcomes import count_outcomes, write_outcomes
 from toolscale.dataset.parquet import count_rows, read_shard, write_shards
 from toolscale.dataset.plots import plot_calls, plot_gates

@@ -9,6 +9,7 @@ from pathlib import Path
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import file_hash
 from toolscale.records import Manifest
+from toolscale.text_files import visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +21,8 @@ class Finding:
     finding: str
 
     def __post_init__(self) -> None:
-        # Names and cells of a hostile folder are told here: what a terminal obeys, or cannot encode, is told as an escape.
-        for name in ("place", "gate", "finding"):
-            text = getattr(self, name)
-            if not text.isprintable():
-                object.__setattr__(self, name, "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+        for name in ("place", "gate", "finding"):  # they may name files and cells of a hostile folder; one finding is one line
+            object.__setattr__(self, name, visible(getattr(self, name)).replace("\n", "\\n").replace("\t", "\\t"))
 
     def __str__(self) -> str:
         return f"{self.place}: {self.gate}: {self.finding}"

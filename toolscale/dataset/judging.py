@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import atexit
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from toolscale.canonical import content_hash
 from toolscale.config import AUDIT_SHARE
-from toolscale.dataset.world import read_rows
+from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment import Environment, World, load_environment
 from toolscale.records import Candidate, Interaction
+from toolscale.sandbox import Rows
 from toolscale.tasks import CandidateSource
 from toolscale.verify import Judge
 
@@ -27,9 +29,17 @@ class Place:
     interaction: Interaction = "single"
     """How the candidates that are drawn are answered."""
 
+    @classmethod
+    def of(cls, environment: Environment, rows: Rows, audit: Audit, interaction: Interaction = "single") -> Place:
+        """Return the place where an environment was loaded, with the rows of its database."""
+        return cls(environment.folder, content_hash([environment.files, table_hashes(rows)]), audit, interaction)
+
     def alike(self, other: Place) -> bool:
         """Whether judging there is judging here: a copy of the folder elsewhere, of the same name, which is the domain."""
-        return replace(self, folder=Path(self.folder.name)) == replace(other, folder=Path(other.folder.name))
+        return self._judged() == other._judged()
+
+    def _judged(self) -> tuple[str, str, Audit, Interaction]:
+        return self.folder.name, self.state, self.audit, self.interaction
 
 
 class Bench:

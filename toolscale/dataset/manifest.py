@@ -15,6 +15,7 @@ from toolscale.dataset.judging import Audit
 from toolscale.dataset.storage import read_file
 from toolscale.errors import DatasetError
 from toolscale.records import Interaction, Manifest
+from toolscale.text_files import printable
 
 MANIFEST = "manifest.json"
 MOST_BYTES = 64 << 20
@@ -67,12 +68,6 @@ def parse_manifest(content: bytes, name: str, remedy: str) -> Manifest:
         first = error.errors()[0]
         place = printable(".".join(str(part) for part in first["loc"]))
         raise DatasetError(f"{name} is not a manifest: {place}: {printable(first['msg'].lower())}; {remedy}") from error
-
-
-def printable(text: str, limit: int = 300) -> str:
-    """Return what somebody else wrote as one short line that a terminal only shows: control characters and the like become �."""
-    line = "".join(character if character.isprintable() else "�" for character in " ".join(text[: 4 * limit].split()))
-    return line if len(line) <= limit and len(text) <= 4 * limit else line[: limit - 1] + "…"
 
 
 def content_id(manifest: Manifest) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from toolscale.dataset.arrow import OUTCOME_SCHEMA
+from toolscale.dataset.columns import Row
 from toolscale.dataset.parquet import encode_rows, read_shard
 from toolscale.dataset.selection import OUTCOMES, Outcome, Selection
 from toolscale.dataset.storage import write_file
@@ -18,10 +19,14 @@ def outcomes_file(domain: str) -> str:
     return f"outcomes/{domain}.parquet"
 
 
+def outcome_rows(outcomes: Iterable[tuple[int, Outcome]]) -> list[Row]:
+    """Return the rows of the file."""
+    return [{"number": number, "outcome": outcome} for number, outcome in outcomes]
+
+
 def write_outcomes(folder: Path, domain: str, selection: Selection) -> Path:
     """Write what became of the numbers of a domain."""
-    rows = [{"number": number, "outcome": outcome} for number, outcome in selection.outcomes]
-    return write_file(folder / outcomes_file(domain), encode_rows(rows, OUTCOME_SCHEMA))
+    return write_file(folder / outcomes_file(domain), encode_rows(outcome_rows(selection.outcomes), OUTCOME_SCHEMA))
 
 
 def read_outcomes(folder: Path, domain: str) -> dict[int, Outcome]:

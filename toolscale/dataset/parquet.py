@@ -18,7 +18,7 @@ from toolscale.errors import DatasetError
 
 
 MOST_BYTES = 1_000_000_000
-"""Of one file, packed or not: 5,000 rows of finance unpack to a quarter of that."""
+"""Of one file, packed or not. The 333 rows of finance's training split unpack to 11 MB, a full shard of 5,000 like them would to 170 MB."""
 
 MOST_ROWS = 10_000_000
 BATCH_ROWS = 16

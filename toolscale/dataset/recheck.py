@@ -16,7 +16,6 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import ValidationError
 
-from toolscale.canonical import content_hash
 from toolscale.config import GRADING_VERSION, POPULATION_SEED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.card import Contents, render_card
@@ -28,11 +27,11 @@ from toolscale.dataset.integrity import Finding, check_files
 from toolscale.dataset.judging import Place
 from toolscale.dataset.layout import check_layout
 from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
-from toolscale.dataset.outcomes import numbers_of, outcomes_file, read_outcomes
+from toolscale.dataset.outcomes import numbers_of, outcome_rows, outcomes_file, read_outcomes
 from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.recheck_rows import Chunk, Numbers, judge_numbers, recheck_chunk
 from toolscale.dataset.recheck_whole import check_whole
-from toolscale.dataset.rewriting import check_environment_bytes, check_manifest, check_outcomes_bytes, check_shards
+from toolscale.dataset.rewriting import check_environment_bytes, check_manifest, check_parquet_bytes
 from toolscale.dataset.selection import Outcome
 from toolscale.dataset.signing import check_signature
 from toolscale.dataset.storage import read_file
@@ -161,8 +160,8 @@ def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], worker
     findings += _check_order(environment, domain)
     if len(findings) == before and not domain.findings:
         findings += check_environment_bytes(environment, database, world)
-        findings += check_shards(folder, domain.part, domain.shards)
-        findings += check_outcomes_bytes(folder, domain.name, domain.part, domain.outcomes)
+        files = domain.shards | {outcomes_file(domain.name): outcome_rows(domain.outcomes.items())}
+        findings += check_parquet_bytes(folder, domain.part, files)
         findings += check_whole(environment, domain.part, domain.placed, domain.outcomes, judged)
     if len(findings) == before and not domain.findings:
         yield Contents(domain.part, environment, database, domain.rows, figures_of(domain.rows, [domain.part]))
@@ -232,7 +231,7 @@ def _check_rows(
 ) -> Iterator[Finding]:
     """Judge every row again, and every number that left none; add what was judged to `judged`."""
     part = domain.part
-    at = Place(environment.folder, content_hash([environment.files, table_hashes(database)]), part.audit, part.interaction)
+    at = Place.of(environment, database, part.audit, part.interaction)
     changed, workers = environment.hash != part.environment_hash, workers or fitting_workers(domain.size)
     cut = [rows[start : start + CHUNK_ROWS] for rows in (domain.tasks, domain.rejects) for start in range(0, len(rows), CHUNK_ROWS)]
     chunks = [Chunk(at, tuple(rows), changed, part.seed) for rows in cut]

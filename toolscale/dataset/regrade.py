@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from toolscale.canonical import content_hash
 from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
 from toolscale.dataset.folder import Reading
 from toolscale.dataset.judging import Place, close_bench
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.recheck_rows import Chunk, regrade_chunk
 from toolscale.dataset.workers import fitting_workers, map_in_workers
-from toolscale.dataset.world import read_rows, table_hashes
+from toolscale.dataset.world import read_rows
 from toolscale.environment import load_environment
 from toolscale.errors import DatasetError, SandboxError, SpecError, UsageError
 from toolscale.records import FailedTask, Judged, RegradedTasks, UnjudgedTask
@@ -47,7 +46,7 @@ def _judge(reading: Reading, domain: str, rows: list[Row]) -> list[dict[str, str
     world = world_folder(reading.folder, domain)
     environment = load_environment(world)
     database = read_rows(environment, world)
-    at = Place(world, content_hash([environment.files, table_hashes(database)]), reading.manifest.domains[domain].audit)
+    at = Place.of(environment, database, reading.manifest.domains[domain].audit)
     parts = [rows[start : start + CHUNK_ROWS] for start in range(0, len(rows), CHUNK_ROWS)]
     chunks = [Chunk(at, tuple(("", row) for row in part), environment_changed=False) for part in parts]
     try:

@@ -16,9 +16,7 @@ from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
 from toolscale.dataset.integrity import Finding
 from toolscale.dataset.manifest import MANIFEST, current_versions, render_manifest
-from toolscale.dataset.outcomes import outcomes_file
 from toolscale.dataset.parquet import encode_rows
-from toolscale.dataset.selection import Outcome
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, render_database
 from toolscale.environment import Environment
@@ -31,6 +29,9 @@ LIBRARY_VERSION = slice(96, 100)
 
 OWN_METADATA = {b"ARROW:schema"}
 """What Arrow writes into the metadata of a Parquet file beside the columns."""
+
+SCHEMAS = {"rejects": REJECT_SCHEMA, "outcomes": OUTCOME_SCHEMA}
+"""Top folder -> columns; the folders of the domains hold tasks."""
 
 MORE = "the file has bytes that are not what is read from it"
 
@@ -52,19 +53,11 @@ def check_environment_bytes(environment: Environment, database: Rows, world: Pat
         yield Finding(f"{place}/{ADMISSION}", "integrity", f"{MORE}: a key that stands twice, or another layout")
 
 
-def check_shards(folder: Path, part: Part, shards: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
+def check_parquet_bytes(folder: Path, part: Part, files: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
     """Yield the Parquet files (path in the folder -> their rows) that hold more than the rows. Another version of Arrow may write other bytes."""
     same = part.versions.get("pyarrow") == current_versions()["pyarrow"]
-    for path, rows in shards.items():
-        schema = REJECT_SCHEMA if path.startswith("rejects/") else TASK_SCHEMA
-        yield from _check_parquet(folder, path, rows, schema, same)
-
-
-def check_outcomes_bytes(folder: Path, domain: str, part: Part, outcomes: Mapping[int, Outcome]) -> Iterator[Finding]:
-    """The same for the file of outcomes."""
-    rows = [{"number": number, "outcome": outcome} for number, outcome in outcomes.items()]
-    same = part.versions.get("pyarrow") == current_versions()["pyarrow"]
-    yield from _check_parquet(folder, outcomes_file(domain), rows, OUTCOME_SCHEMA, same)
+    for path, rows in files.items():
+        yield from _check_parquet(folder, path, rows, SCHEMAS.get(path.split("/")[0], TASK_SCHEMA), same)
 
 
 def _check_parquet(folder: Path, path: str, rows: Sequence[Row], schema: pa.Schema, same_arrow: bool) -> Iterator[Finding]:

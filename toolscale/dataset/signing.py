@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key, load_pem_public_key
 
 from toolscale.dataset.integrity import Finding
-from toolscale.dataset.manifest import MANIFEST, printable, render_manifest
+from toolscale.text_files import printable
+from toolscale.dataset.manifest import MANIFEST, render_manifest
 from toolscale.dataset.storage import read_file
 from toolscale.errors import StorageError, UsageError
 from toolscale.records import Manifest, Signature

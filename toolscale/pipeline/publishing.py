@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,15 @@ from toolscale.errors import DatasetError, UsageError
 from toolscale.publish import publish_dataset
 
 log = logging.getLogger(__name__)
+
+
+def latest_night(made: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return which of some datasets is to be published, told in the order in which they were made, at least one.
+
+    The last one; if it stands for a night, the last of the latest night: an older night may have been made again after it.
+    """
+    last = made[-1]
+    return max((one for one in reversed(made) if one.get("night")), key=lambda one: str(one["night"])) if last.get("night") else last
 
 
 def newer_night(published: Iterable[Mapping[str, Any]], repo: str | None, night: str | None) -> str | None:

@@ -26,7 +26,7 @@ from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_b
 from huggingface_hub.utils import logging as library_log
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
-from toolscale.dataset.manifest import printable
+from toolscale.text_files import printable
 from toolscale.errors import HubUnavailableError, PublishError, ToolScaleError
 
 HUB = "https://huggingface.co"

@@ -9,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
 from toolscale.dataset.folder import CARD
-from toolscale.dataset.manifest import MANIFEST, printable
+from toolscale.dataset.manifest import MANIFEST
+from toolscale.text_files import printable
 from toolscale.dataset.storage import remove_folder, storage_errors, write_file
 from toolscale.dataset.versions import content_id, tag_of
 from toolscale.errors import DatasetError, PublishError

@@ -17,7 +17,8 @@ from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, Repositor
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
-from toolscale.dataset.manifest import MANIFEST, MOST_BYTES, printable
+from toolscale.dataset.manifest import MANIFEST, MOST_BYTES
+from toolscale.text_files import printable
 from toolscale.dataset.storage import make_folder, storage_errors
 from toolscale.errors import DatasetError, HubUnavailableError, PublishError
 from toolscale.publish.connection import Connection, lost
