@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from toolscale.cli import main
+from toolscale.cli.screen import print_task
+from toolscale.dataset.folder import read_dataset
 
 
 def test_domains_lists_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,6 +44,21 @@ def test_show_prints_a_task_for_people(mock_dataset: Path, capsys: pytest.Captur
         assert expected in shown
     assert main(["show", str(mock_dataset), "zzz"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_what_may_not_be_told_stands_apart(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fact = {"kind": "money", "value": "11009", "about": "checking account", "others": [], "withheld": False}
+    row = read_dataset(mock_dataset).rows.tasks[0] | {"communicate": [fact, fact | {"value": "77056", "about": None, "withheld": True}]}
+    print_task(row, "train")
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert shown[shown.index("to tell") :][:4] == ["to tell", "money of checking account: $110.09", "not to tell", "money: $770.56"]
+
+
+def test_intents_without_a_task_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["synthesize", "mock", "--tasks", "3", "--workers", "1", "--out", str(tmp_path / "mock")]) == 0
+    assert "\n  2 intents have no task: return_all (no seat), pay_over_desk_limit (no seat)\n" in capsys.readouterr().out
+    card = (tmp_path / "mock" / "README.md").read_text()
+    assert "| intents | 2 of 4; without a task: return_all (no seat), pay_over_desk_limit (no seat) |" in card
 
 
 def test_rejects_and_stats(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:

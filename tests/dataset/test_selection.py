@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.dataset.made import candidate, judged, task
-from toolscale.dataset.selection import apply_novelty, count_accepted, select, share_out, weights_of
+from toolscale.dataset.selection import Weights, apply_novelty, count_accepted, select, share_out, weights_of
 from toolscale.environment import load_environment
 from toolscale.records import Judged
 from toolscale.tasks.binding import streams_of
@@ -18,8 +19,8 @@ def numbers(candidates: tuple[Judged, ...]) -> list[int]:
     return [item.candidate.number for item in candidates]
 
 
-def even(names: Iterable[str]) -> dict[str, float]:
-    return dict.fromkeys(names, 1.0)
+def even(names: Iterable[str]) -> Weights:
+    return (dict.fromkeys(names, 1.0),)
 
 
 def test_share_out_is_even_for_even_weights_and_passes_on_what_a_stream_cannot_use() -> None:
@@ -29,7 +30,28 @@ def test_share_out_is_even_for_even_weights_and_passes_on_what_a_stream_cannot_u
 
 
 def test_share_out_follows_the_weights() -> None:
-    assert share_out(100, {"plain": 0.3, "evolved": 0.6, "refused": 0.1, "none": 0.0}, {}) == {"plain": 30, "evolved": 60, "refused": 10, "none": 0}
+    weights = ({"plain": 0.3, "evolved": 0.6, "refused": 0.1, "none": 0.0},)
+    assert share_out(100, weights, {}) == {"plain": 30, "evolved": 60, "refused": 10, "none": 0}
+
+
+def test_many_small_streams_have_seats_together() -> None:
+    done, refused = {f"done{number}": 0.45 for number in range(2)}, {f"refused{number}": 0.01 for number in range(10)}
+    shares = share_out(20, (done, refused), {})
+    assert sum(shares[name] for name in refused) == 2 and shares["refused0"] == shares["refused1"] == 1
+    assert sum(share_out(20, (done | refused,), {})[name] for name in refused) == 0
+
+
+def test_a_group_that_runs_dry_passes_its_seats_on() -> None:
+    assert share_out(10, ({"a": 0.5}, {"b": 0.25, "c": 0.25}), {"b": 1, "c": 0}) == {"a": 9, "b": 1, "c": 0}
+    assert share_out(10, ({"a": 0.5}, {"b": 0.25, "c": 0.25}), {"a": 2, "b": 1}) == {"a": 2, "b": 1, "c": 7}
+    assert share_out(10, ({"a": 0.5}, {"b": 0.5}), {"a": 2, "b": 1}) == {"a": 2, "b": 1}
+
+
+def test_each_kind_of_finance_has_its_seats_at_any_size() -> None:
+    streams = streams_of(load_environment("finance"))
+    shares = share_out(120, weights_of(streams, evolved=2 / 3), {})
+    given = Counter((stream.kind == "plain", stream.fulfils) for stream in streams for _ in range(shares[stream.name]))
+    assert given == {(True, True): 37, (True, False): 3, (False, True): 74, (False, False): 6}
 
 
 @given(st.integers(0, 200), st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 30), min_size=1))
@@ -47,7 +69,7 @@ def test_the_weights_of_streams_keep_the_shares_of_what_is_evolved_and_refused()
     kinds = {stream.name: (stream.kind == "plain", stream.fulfils) for stream in streams}
 
     def share(plain: bool, fulfils: bool) -> float:
-        return round(sum(weight for name, weight in weights.items() if kinds[name] == (plain, fulfils)), 9)
+        return round(sum(weight for group in weights for name, weight in group.items() if kinds[name] == (plain, fulfils)), 9)
 
     assert (share(True, True), share(True, False)) == (0.368, 0.032)
     assert (share(False, True), share(False, False)) == (0.552, 0.048)

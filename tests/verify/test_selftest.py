@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
+import yaml
 
 from toolscale.cli import main
 from toolscale.environment import load_environment, populate
+from toolscale.environment.folder import find_folder
 from toolscale.errors import UsageError
 from toolscale.records import GATES
 from toolscale.verify.defects import DEFECTS
@@ -81,6 +85,16 @@ def test_what_only_evolved_tasks_can_have_is_found_or_said_to_be_open() -> None:
     assert {row.kind: row.rejected for row in found.kinds if not row.open} == {"taken_back_used": 2, "withheld_told": 2, "second_matter_dropped": 2}
     assert [(row.kind, row.planted) for row in found.kinds if row.open] == [("correction_reversed", 2), ("condition_turned", 2)]
     assert found.planted == 6
+
+
+def test_a_twin_that_the_schema_does_not_let_in_is_passed_over(tmp_path: Path) -> None:
+    folder = shutil.copytree(find_folder("mock"), tmp_path / "mock")
+    schema = yaml.safe_load((folder / "schema.yaml").read_text())
+    schema["tables"]["members"]["unique"] = [["full_name", "date_of_birth"]]
+    (folder / "schema.yaml").write_text(yaml.safe_dump(schema, sort_keys=False))
+    environment = load_environment(folder)
+    (row,) = run_selftest(environment, populate(environment), per_kind=2, kinds=["homonym"]).kinds
+    assert row.planted == 0 and row.not_applicable > 0
 
 
 def test_candidates_of_all_streams_are_bent(mock: SelfTest) -> None:

@@ -72,6 +72,9 @@ def synthesize(
     interaction: Interaction, json_: bool,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder)."""
+    from toolscale.dataset.figures import without_task
+    from toolscale.dataset.manifest import world_folder
+    from toolscale.environment import load_environment
     from toolscale.pipeline import synthesize as make_dataset
 
     folder = out or Path("var/datasets") / Path(domain).name
@@ -90,6 +93,10 @@ def synthesize(
     failures = {gate: statuses["fail"] for gate, statuses in manifest.gates.items() if statuses.get("fail")}
     for gate, failed in sorted(failures.items(), key=lambda item: -item[1]):
         say(f"  {failed:>6}  {gate}")
+    (name,) = manifest.domains
+    environment = load_environment(world_folder(folder, name))
+    if missing := without_task([intent.id for intent in environment.spec.intents.intents], counts):
+        say(f"  {len(missing)} intents have no task: {', '.join(missing)}")
     say(f"read some: toolscale show {folder} --random 3; verify all: toolscale verify {folder}; see why: toolscale rejects {folder}")
 
 

@@ -41,7 +41,10 @@ def print_task(row: Row, split: str) -> None:
     for number, call in enumerate(row["golden_calls"], 1):
         console.print(_call(number, call))
     console.print(_section("changes", list(_changes(json.loads(row["row_changes"]))) or [Text("no row changes", style="dim")]))
-    console.print(_section("to tell", [_fact(fact) for fact in row["communicate"]] or [Text("nothing", style="dim")]))
+    told, withheld = ([_fact(fact) for fact in row["communicate"] if fact["withheld"] is kept] for kept in (False, True))
+    console.print(_section("to tell", told or [Text("nothing", style="dim")]))
+    if withheld:
+        console.print(_section("not to tell", withheld))
     console.print(_section(f"verdict ({row['mutants_killed']} wrong trajectories caught)", [_verdict(row["verdict"])]))
     console.print()
 

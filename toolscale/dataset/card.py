@@ -13,7 +13,7 @@ import yaml
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
-from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, typical_task
+from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
 from toolscale.dataset.manifest import tag_of
 from toolscale.environment import Environment
 from toolscale.records import Manifest, Part
@@ -41,6 +41,11 @@ class Contents:
     def title(self) -> str:
         """What it is called in a heading."""
         return self.environment.spec.world.title
+
+    @property
+    def without_task(self) -> list[str]:
+        """Its intents that have no task, each with the reason."""
+        return without_task([intent.id for intent in self.environment.spec.intents.intents], self.figures.counts)
 
     @property
     def example(self) -> Row | None:

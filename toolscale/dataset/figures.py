@@ -101,6 +101,16 @@ def typical_task(rows: DatasetRows) -> Row | None:
     return next((row for row in writing if len(row["golden_calls"]) == usual), None)
 
 
+def without_task(intents: Iterable[str], counts: Mapping[str, Any]) -> list[str]:
+    """Return each of these intents that has no task: no candidate of it was judged, or all were rejected. `counts` are those of its domain."""
+    found = []
+    for intent in intents:
+        judged = counts["intents"].get(intent, {"accepted": 0, "rejected": 0})
+        if not judged["accepted"]:
+            found.append(f"{intent} ({judged['rejected']} rejected)" if judged["rejected"] else f"{intent} (no seat)")
+    return found
+
+
 def _intents(rows: DatasetRows) -> dict[str, dict[str, Any]]:
     many = len({row["domain"] for row in (*rows.tasks, *rows.rejects)}) > 1
 

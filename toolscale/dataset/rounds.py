@@ -27,7 +27,7 @@ class Rounds:
         self._tasks, self._streams = recipe.tasks, len(streams)
         self._weights = weights_of(streams, recipe.evolved)
         self._places = {stream.name: place for place, stream in enumerate(streams)}
-        self._turns = dict.fromkeys(self._weights, 0)
+        self._turns = dict.fromkeys(self._places, 0)
         self._dry: set[str] = set()
         self._counts: Counter[str] = Counter()
         self._judged: list[Judged] = []
@@ -37,11 +37,11 @@ class Rounds:
 
     def draw(self) -> list[int]:
         """Return the numbers of the candidates of this round, ascending; none if there are enough, or no more to be had."""
-        available = {name: self._counts[name] if name in self._dry else None for name in self._weights}
+        available = {name: self._counts[name] if name in self._dry else None for name in self._places}
         shares = share_out(self._tasks, self._weights, available)
         short = {
             name: shares[name] - self._counts[name]
-            for name in self._weights
+            for name in self._places
             if name not in self._dry and self._counts[name] < shares[name] and self.number < MAX_ROUNDS
         }
         self._draws = {

@@ -6,14 +6,14 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from toolscale.config import REFUSAL_SHARE
 from toolscale.records import GateResult, Judged
 from toolscale.tasks.binding import Stream
 from toolscale.verify.novel import Novelty
 
-
+Name = TypeVar("Name", int, str)
 Outcome = Literal["accepted", "rejected", "over_quota", "not_counted", "no_case"]
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -51,24 +51,41 @@ def with_gate(judged: Judged, result: GateResult) -> Judged:
     return judged.model_copy(update={"verdict": judged.verdict.model_copy(update={"gates": gates}), "task": task})
 
 
-def weights_of(streams: Sequence[Stream], evolved: float) -> dict[str, float]:
-    """Return stream -> the share of the tasks that it should give: `evolved` of them are evolved, REFUSAL_SHARE are refused or handed over."""
+Weights = tuple[Mapping[str, float], ...]
+"""Groups of streams, each stream -> the share of all tasks that it should give."""
+
+
+def weights_of(streams: Sequence[Stream], evolved: float) -> Weights:
+    """Return what each stream should give: `evolved` of the tasks are evolved, REFUSAL_SHARE of each kind are refused or handed over."""
     groups: dict[tuple[bool, bool], list[Stream]] = {}
     for stream in streams:
         groups.setdefault((stream.kind != "plain", stream.fulfils), []).append(stream)
-    weights: dict[str, float] = {}
+    weights: list[dict[str, float]] = []
     for (is_evolved, fulfils), members in groups.items():
         share = (evolved if is_evolved else 1 - evolved) * (1 - REFUSAL_SHARE if fulfils else REFUSAL_SHARE)
         total = sum(stream.weight for stream in members)
-        weights |= {stream.name: share * stream.weight / total for stream in members}
-    return {stream.name: weights[stream.name] for stream in streams}
+        weights.append({stream.name: share * stream.weight / total for stream in members})
+    return tuple(weights)
 
 
-def share_out(tasks: int, weights: Mapping[str, float], available: Mapping[str, int | None]) -> dict[str, int]:
-    """Share tasks out over streams by their weights; one that has fewer (`available`; None: no end) passes the rest on to the others.
+def share_out(tasks: int, weights: Weights, available: Mapping[str, int | None]) -> dict[str, int]:
+    """Share tasks out over groups, then in each group over its streams; who has fewer (`available`; None: no end) passes the rest on to the others.
 
-    Seats are given as in Sainte-Laguë's method: the next to the stream with the greatest weight / (2 * seats + 1), the first of equal ones.
+    Groups come first: many small streams, of which none would get a seat by itself, have seats together.
     """
+    rooms = {place: _room(group, available) for place, group in enumerate(weights)}
+    seats = _seat(tasks, {place: sum(group.values()) for place, group in enumerate(weights)}, rooms)
+    return {name: share for place, group in enumerate(weights) for name, share in _seat(seats[place], group, available).items()}
+
+
+def _room(group: Mapping[str, float], available: Mapping[str, int | None]) -> int | None:
+    rooms = [available.get(name) for name, weight in group.items() if weight > 0]
+    known = [room for room in rooms if room is not None]
+    return sum(known) if len(known) == len(rooms) else None
+
+
+def _seat(tasks: int, weights: Mapping[Name, float], available: Mapping[Name, int | None]) -> dict[Name, int]:
+    """Give seats as in Sainte-Laguë's method: the next to the one with the greatest weight / (2 * seats + 1), the first of equal ones."""
     shares = dict.fromkeys(weights, 0)
     heap = [(-weight, place, name) for place, (name, weight) in enumerate(weights.items()) if weight > 0]
     heapq.heapify(heap)
@@ -88,13 +105,13 @@ def count_accepted(judged: Iterable[Judged]) -> Counter[str]:
     return Counter(item.candidate.stream for item in judged if item.verdict.accepted)
 
 
-def select(judged: Sequence[Judged], weights: Mapping[str, float], tasks: int, no_case: Iterable[int] = ()) -> Selection:
+def select(judged: Sequence[Judged], weights: Weights, tasks: int, no_case: Iterable[int] = ()) -> Selection:
     """Choose `tasks` of the candidates (novelty already judged) by the weights of their streams, lowest numbers first.
 
     `no_case`: the numbers that were drawn and had no case.
     """
     counts = count_accepted(judged)
-    left = share_out(tasks, weights, {name: counts[name] for name in weights})
+    left = share_out(tasks, weights, {name: counts[name] for group in weights for name in group})
     accepted: list[Judged] = []
     for candidate in judged:
         stream = candidate.candidate.stream

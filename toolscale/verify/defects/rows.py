@@ -29,7 +29,8 @@ def with_row(ground: Ground, table: str, row: Row) -> Rows:
 def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Random) -> Row | None:
     """A copy of the row of a role under a new key; a column that the plan does not look at may be that of another row.
 
-    None where the role is told by its key (`card.card_id = dispute.card_id`): a row with another key is no twin then.
+    None where the role is told by its key (`card.card_id = dispute.card_id`): a row with another key is no twin then. None too where the schema lets
+    no twin in: it would have a value that is unique.
     """
     if len(role.key) != 1 or re.search(rf"\b{role.name}\.{role.key[0]}\b", role.role.where or ""):
         return None
@@ -37,12 +38,18 @@ def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Rand
     whole = dict(ground.table(role.table)[(row[role.key[0]],)])
     key = whole[role.key[0]]
     whole[role.key[0]] = max(made[0] for made in ground.table(role.table)) + 1 if isinstance(key, int) else f"{key}{rng.randrange(10, 100)}"
-    if (whole[role.key[0]],) in ground.table(role.table):
-        return None
     column = pick(rng, _idle_columns(ground, candidate, role))
     if column is not None and rng.random() < 0.5:
         whole[column] = rng.choice([other[column] for other in ground.table(role.table).values()])
-    return whole
+    return whole if _is_unique(ground, role.table, whole) else None
+
+
+def _is_unique(ground: Ground, table: str, row: Row) -> bool:
+    """Whether no row has what the schema wants to be unique in this one."""
+    spec = ground.environment.schema.tables[table]
+    keys = [spec.key, *((name,) for name, column in spec.columns.items() if column.unique), *spec.unique]
+    others = ground.table(table).values()
+    return not any(all(row[column] is not None and row[column] == other[column] for column in key) for key in keys for other in others)
 
 
 def _idle_columns(ground: Ground, candidate: Candidate, role: RolePlan) -> list[str]:
