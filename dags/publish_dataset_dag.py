@@ -3,7 +3,8 @@
 
 Runs when `synthesize_dataset` has made a dataset. `publish` of that run says what happens: with **ask** a person approves it here, under *Required
 Actions*, seeing the figures; with **auto** it is pushed straight on; with **never** nothing happens. A push is one commit and a tag; what has not
-changed is not uploaded again. The repository comes from the environment variable `TOOLSCALE_REPO`, the token from `HF_TOKEN`.
+changed is not uploaded again. The repository comes from the Variable `TOOLSCALE_REPO`, the token from the connection `toolscale_hub`; where there are
+none, from the environment variables `TOOLSCALE_REPO` and `HF_TOKEN`.
 
 Nights do not run backwards: a dataset of an older night than the one that the repository holds is not published. A dataset that was made by hand has
 no repository unless somebody names one.
@@ -18,7 +19,8 @@ from datetime import timedelta
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Metadata, Param, dag, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
-from toolscale_house import DEFAULTS, PUBLISHED, VERIFIED, repository
+from toolscale_house import DEFAULTS, PUBLISHED, VERIFIED, check_conf
+from toolscale_settings import hub, repository
 
 PARAMS = {
     "dataset": Param(None, type=["null", "string"], description="Path or URL of a dataset. Empty: the one that triggered this run."),
@@ -33,7 +35,7 @@ def publish_dataset():
     def inspect() -> dict:
         from toolscale.pipeline.publishing import inspect_dataset, latest_night, newer_night
 
-        context = get_current_context()
+        context = check_conf(get_current_context(), PARAMS)
         events = [event for found in context["triggering_asset_events"].values() for event in found]
         told = [dict(event.extra) for event in sorted(events, key=lambda event: event.timestamp)] or [dict(context["params"])]
         wanted = [made for made in told if made["publish"] != "never"]
@@ -59,7 +61,7 @@ def publish_dataset():
         events = get_current_context()["inlet_events"][PUBLISHED]
         if newer := newer_night((event.extra for event in events), repo, inspected["night"]):  # of a night that was published meanwhile
             raise AirflowSkipException(f"the night {inspected['night']} is not published: {repo} holds that of {newer}")
-        pushed = push_dataset(inspected["dataset"], repo, inspected["sha256"], inspected["night"])
+        pushed = push_dataset(inspected["dataset"], repo, inspected["sha256"], inspected["night"], **hub())
         yield Metadata(PUBLISHED, pushed)
         return pushed
 

@@ -15,7 +15,7 @@ import os
 
 from airflow.sdk import Metadata, Param, dag, get_current_context, setup, task, teardown
 from synthesize_domain import synthesize_domain
-from toolscale_house import DEFAULTS, VERIFIED, domains
+from toolscale_house import DEFAULTS, VERIFIED, check_conf, domains
 from toolscale_nights import nights
 
 PARAMS = {
@@ -41,7 +41,7 @@ def synthesize_dataset():
     def order() -> str:
         from toolscale.pipeline.runs import data_root, order_of, order_run
 
-        context = get_current_context()
+        context = check_conf(get_current_context(), PARAMS)
         return order_run(data_root(os.environ["AIRFLOW_HOME"]), order_of(context["dag_run"], context["params"]))
 
     @task(trigger_rule="none_failed_min_one_success", outlets=[VERIFIED])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import get_current_context, task, task_group
 from airflow.sdk.exceptions import AirflowSkipException
+from toolscale_settings import thresholds
 
 
 @task_group
@@ -39,7 +40,7 @@ def synthesize_domain(domain: str, run: str):
     def quality_gate(run: str) -> dict:
         from toolscale.pipeline.runs import check_domain
 
-        return check_domain(run, domain)
+        return check_domain(run, domain, thresholds())
 
     built = build(run)
     judged = judge.expand(plan=plan(built, 0, "judge"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,13 @@ def configs() -> list[str]:
     return sorted(name for name in names if not name.startswith("sft_"))
 
 
-def repository() -> str | None:
-    """The repository on the Hub to which datasets are published, if nothing else is said."""
-    return os.environ.get("TOOLSCALE_REPO")
+def check_conf(context: Any, params: Mapping[str, Any]) -> Any:
+    """Return the context of a task. A run that was given something that is no parameter fails: it would do something else than was meant."""
+    from toolscale.errors import UsageError
+
+    if unknown := sorted(set(context["dag_run"].conf or {}) - params.keys()):
+        raise UsageError(f"the run was given {unknown[0]!r}, which is no parameter; the parameters are {', '.join(params)}")
+    return context
 
 
 class FailureNotifier(BaseNotifier):
@@ -43,12 +47,13 @@ class FailureNotifier(BaseNotifier):
 
     def notify(self, context: Any) -> None:
         import requests
+        from toolscale_settings import secret
 
         instance = context["task_instance"]
         first_line = (str(context.get("exception") or "killed").splitlines() or [""])[0][:500]
         text = f"{instance.dag_id}.{instance.task_id} failed in {instance.run_id}: {first_line}"
         self.log.error(text)
-        if webhook := os.environ.get("TOOLSCALE_FAILURE_WEBHOOK"):
+        if webhook := secret("TOOLSCALE_FAILURE_WEBHOOK"):
             told = {"text": text, "dag_id": instance.dag_id, "run_id": instance.run_id, "task_id": instance.task_id, "map_index": instance.map_index}
             try:
                 requests.post(webhook, json=told, timeout=10).raise_for_status()
@@ -59,9 +64,10 @@ class FailureNotifier(BaseNotifier):
 DEFAULTS: dict[str, Any] = {
     "owner": "toolscale",
     "retries": 5,
-    "retry_delay": timedelta(seconds=5),  # doubled each time
+    "retry_delay": timedelta(seconds=30),  # doubled each time; a restart of Airflow takes less
     "retry_exponential_backoff": True,
     "max_retry_delay": timedelta(minutes=10),
     "retry_policy": RETRIES,
+    "execution_timeout": timedelta(hours=12),  # of one task; a training says its own
     "on_failure_callback": FailureNotifier(),
 }

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from airflow.sdk import CronTriggerTimetable
 
 
+def time_zone(name: str) -> str:
+    """The name of a time zone that there is."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError(f"TOOLSCALE_TIMEZONE is {name!r}, which is no time zone; say e.g. 'Europe/Berlin', or nothing for UTC") from error
+    return name
+
+
 def nights() -> CronTriggerTimetable | None:
-    """When a dataset is made by itself: the cron expression in TOOLSCALE_SCHEDULE, in UTC; at two if it is not set, never if it is empty.
+    """When a dataset is made by itself: the cron expression in TOOLSCALE_SCHEDULE; at two if it is not set, never if it is empty.
+
+    It is meant in the time zone TOOLSCALE_TIMEZONE, such as Europe/Berlin; UTC unless that is set. Both are environment variables, no Variables of
+    Airflow: this is read every few seconds, and a file of DAGs asks nobody.
 
     A new installation waits for its first night. Airflow's default is to make up for one that was due before, up to a tenth of the interval ago, and
     `run_immediately=False` means that default (3.3.2). Not zero: whoever reads this file in the second in which a night begins must still see it due.
@@ -21,4 +34,5 @@ def nights() -> CronTriggerTimetable | None:
         return None
     if not croniter.is_valid(expression):
         raise ValueError(f"TOOLSCALE_SCHEDULE is {expression!r}, which is no cron expression; say e.g. '0 2 * * *', or nothing for no nights")
-    return CronTriggerTimetable(expression, timezone="UTC", run_immediately=timedelta(milliseconds=900))
+    zone = time_zone(os.environ.get("TOOLSCALE_TIMEZONE", "").strip() or "UTC")
+    return CronTriggerTimetable(expression, timezone=zone, run_immediately=timedelta(milliseconds=900))

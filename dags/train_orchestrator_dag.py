@@ -19,7 +19,7 @@ from pathlib import Path
 
 from airflow.sdk import Metadata, Param, dag, get_current_context, setup, task, teardown
 from airflow.sdk.exceptions import AirflowSkipException
-from toolscale_house import CHECKPOINT, DEFAULTS, PUBLISHED, VERIFIED, configs
+from toolscale_house import CHECKPOINT, DEFAULTS, PUBLISHED, VERIFIED, check_conf, configs
 
 PARAMS = {
     "config": Param("tiny_cpu", type="string", enum=configs(), description="A file in training/configs. One process trains."),
@@ -38,7 +38,7 @@ def train_orchestrator():
         from toolscale.pipeline.runs import data_root
         from toolscale.pipeline.training import prepare_training, wanted_datasets
 
-        context = get_current_context()
+        context = check_conf(get_current_context(), PARAMS)
         events = [event for found in context["triggering_asset_events"].values() for event in found]
         wanted = wanted_datasets([dict(event.extra) for event in sorted(events, key=lambda event: event.timestamp)])
         if events and not wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +38,7 @@ def live_airflow(
     tmp_path_factory: pytest.TempPathFactory, local_hub: tuple[str, Hub], failures: tuple[str, list[dict[str, Any]]]
 ) -> Iterator[LiveAirflow]:
     """What `make airflow` starts, with the DAGs of the repository and those of trial_dags/; it asks for passwords, and publishes to `local_hub`."""
-    settings = {"HF_ENDPOINT": local_hub[0], "HF_TOKEN": "hf_write", "TOOLSCALE_FAILURE_WEBHOOK": failures[0]}
+    connection = json.dumps({"conn_type": "generic", "password": "hf_write", "host": local_hub[0]})
+    settings = {"AIRFLOW_CONN_TOOLSCALE_HUB": connection, "AIRFLOW_VAR_TOOLSCALE_FAILURE_WEBHOOK": failures[0]}
     with standalone(make_home(tmp_path_factory.mktemp("live") / "home", dags=TRIAL_DAGS, settings=settings)) as live:
         yield live

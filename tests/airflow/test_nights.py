@@ -39,7 +39,7 @@ def first_night(home: AirflowHome, clock: str | None = None, **settings: str) ->
 
 def ask(home: AirflowHome, clock: str | None = None, **settings: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", FIRST_NIGHT, str(ROOT / "dags")]
-    own = {"TOOLSCALE_SCHEDULE", "LD_PRELOAD"} | {name for name in home.environ if name.startswith("FAKETIME")}
+    own = {"TOOLSCALE_SCHEDULE", "TOOLSCALE_TIMEZONE", "LD_PRELOAD"} | {name for name in home.environ if name.startswith("FAKETIME")}
     environ = {name: value for name, value in home.environ.items() if name not in own} | {"TZ": "UTC"} | settings
     return subprocess.run(["faketime", clock, *command] if clock else command, env=environ, capture_output=True, text=True)
 
@@ -68,6 +68,20 @@ def test_the_schedule_is_a_setting_and_an_empty_one_means_never(airflow_home: Ai
 def test_a_schedule_that_is_none_is_an_import_error_that_names_the_variable(airflow_home: AirflowHome) -> None:
     done = ask(airflow_home, TOOLSCALE_SCHEDULE="at two")
     told = "ValueError: TOOLSCALE_SCHEDULE is 'at two', which is no cron expression; say e.g. '0 2 * * *', or nothing for no nights"
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told)
+
+
+@pytest.mark.skipif(not shutil.which("faketime"), reason="needs faketime: make system")
+def test_nights_follow_the_clock_of_a_time_zone(airflow_home: AirflowHome) -> None:
+    summer, winter = "2026-07-01 12:00:00", "2026-12-01 12:00:00"
+    found = [first_night(airflow_home, clock, TOOLSCALE_TIMEZONE="Europe/Berlin") for clock in (summer, winter)]
+    assert found == ["2026-07-02 00:00:00+00:00", "2026-12-02 01:00:00+00:00"]
+
+
+@pytest.mark.parametrize("zone", ["Berlin", "../../etc/passwd", "Europe"])
+def test_a_time_zone_that_is_none_is_an_import_error_that_names_the_variable(zone: str, airflow_home: AirflowHome) -> None:
+    done = ask(airflow_home, TOOLSCALE_TIMEZONE=zone)
+    told = f"ValueError: TOOLSCALE_TIMEZONE is {zone!r}, which is no time zone; say e.g. 'Europe/Berlin', or nothing for UTC"
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told)
 
 

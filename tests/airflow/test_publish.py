@@ -71,6 +71,16 @@ def test_auto_without_a_repository_fails_at_once_with_one_line(live_airflow: Liv
     assert "publish is auto, and there is no repository; set TOOLSCALE_REPO to owner/name, or fill in repo" in admin.log(PUBLISH, run_id, "inspect")
 
 
+def test_a_run_with_a_misspelt_parameter_fails_at_once_with_one_line(live_airflow: LiveAirflow, mock_dataset: Path) -> None:
+    admin = live_airflow.admin
+    admin.wait_for_dag(PUBLISH)
+    run_id = admin.trigger(PUBLISH, {"dataset": str(mock_dataset), "publsh": "auto"})
+    admin.wait(PUBLISH, run_id, "failed")
+    assert states(admin, run_id)["inspect"] == ("failed", 1)
+    told = "the run was given 'publsh', which is no parameter; the parameters are dataset, repo, publish"
+    assert told in admin.log(PUBLISH, run_id, "inspect")
+
+
 @pytest.fixture(scope="module")
 def older_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Another dataset than `mock_dataset`."""

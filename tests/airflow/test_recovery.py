@@ -40,6 +40,11 @@ def wait_for_judging(admin: AirflowClient, run_id: str) -> int:
     return int(pids[0])
 
 
+def tries_left(admin: AirflowClient, run_id: str) -> dict[tuple[str, int], int]:
+    """Task and its place among the mapped ones -> how often it may fail yet."""
+    return {(task["task_id"], task["map_index"]): task["max_tries"] - task["try_number"] for task in admin.tasks(DAG, run_id) if task["try_number"]}
+
+
 def test_a_run_survives_a_killed_worker_and_then_the_death_of_all_of_airflow(home: AirflowHome, expected: dict[str, bytes]) -> None:
     with standalone(home) as live:
         live.admin.wait_for_dag(DAG)
@@ -52,8 +57,11 @@ def test_a_run_survives_a_killed_worker_and_then_the_death_of_all_of_airflow(hom
         wait_for_judging(live.admin, run_id)  # the retry
         for process in psutil.Process(live.service.guard.pid).children(recursive=True):
             process.kill()
+        left = tries_left(live.admin, run_id)
     with standalone(home) as live:
+        assert "tasks were lost with the last stop, and begin again" in (home.folder / "standalone.log").read_text()
         live.admin.wait(DAG, run_id)
         tries = [task["try_number"] for task in live.admin.tasks(DAG, run_id) if task["task_id"] == "mock.judge"]
+        assert all(kept >= left[name] for name, kept in tries_left(live.admin, run_id).items())
     assert max(tries) >= 3
     assert contents(products(home, run_id) / "dataset") == expected

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from toolscale.dataset.folder import read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.quality import Quality, Thresholds, check_quality
+from toolscale.errors import UsageError
 
 WANTED = {"accepted_share": 0.5, "found_share": 0.95, "kill_rate": 0.99, "duplicates": 0, "fewest_killed": 5}
 TASKS, REJECTS = ("mock", "train", TASK_SCHEMA), ("rejects/mock", "rejected", REJECT_SCHEMA)
@@ -100,8 +103,23 @@ def test_a_task_in_which_too_few_wrong_trajectories_were_caught(dataset: Path) -
 
 
 def test_other_thresholds_can_be_asked_for(mock_dataset: Path) -> None:
-    assert check_quality(mock_dataset, Thresholds(fewest_killed=14)).passed
+    assert check_quality(mock_dataset, Thresholds.of({"fewest_killed": 14})).passed
     assert not check_quality(mock_dataset, Thresholds(fewest_killed=15)).passed
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"kill_rat": 0.9}, "there is no threshold 'kill_rat'; the thresholds are accepted_share, found_share, kill_rate, duplicates, fewest_killed"),
+        ({"kill_rate": "0.9"}, "the threshold kill_rate is '0.9'; it is a number from 0 on"),
+        ({"kill_rate": -1}, "the threshold kill_rate is -1; it is a number from 0 on"),
+        ({"kill_rate": float("nan")}, "the threshold kill_rate is nan; it is a number from 0 on"),
+        ([1], "the thresholds are [1]; say them by name, such as {'accepted_share': 0.5}"),
+    ],
+)
+def test_thresholds_that_are_none_are_refused(said: Any, told: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
+        Thresholds.of(said)
 
 
 def test_a_bad_domain_does_not_hide_behind_a_good_one(combined_dataset: Path, tmp_path: Path) -> None:

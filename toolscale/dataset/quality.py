@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.config import LEAST_ACCEPTED, LEAST_FOUND, LEAST_KILL_RATE, LEAST_KILLED, MOST_DUPLICATES
 from toolscale.dataset.columns import Row
 from toolscale.dataset.figures import DatasetRows
 from toolscale.dataset.folder import read_dataset
+from toolscale.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,18 @@ class Thresholds:
     kill_rate: float = LEAST_KILL_RATE
     duplicates: int = MOST_DUPLICATES
     fewest_killed: int = LEAST_KILLED
+
+    @classmethod
+    def of(cls, said: Any) -> Thresholds:
+        """Return the usual thresholds but for those that are `said`: figure -> what is wanted. UsageError for anything else."""
+        if not isinstance(said, Mapping):
+            raise UsageError(f"the thresholds are {said!r}; say them by name, such as {{'accepted_share': 0.5}}")
+        for name, wanted in said.items():
+            if name not in WORDS:
+                raise UsageError(f"there is no threshold {name!r}; the thresholds are {', '.join(WORDS)}")
+            if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 <= wanted < math.inf:
+                raise UsageError(f"the threshold {name} is {wanted!r}; it is a number from 0 on")
+        return cls(**said)
 
     def as_dict(self) -> dict[str, float]:
         """Name of a figure -> what is wanted of it."""

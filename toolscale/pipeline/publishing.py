@@ -56,15 +56,17 @@ def inspect_dataset(
     return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "sha256": digest, "night": night, "body": body}
 
 
-def push_dataset(dataset: str, repo: str | None, sha256: str, night: str | None = None) -> dict[str, Any]:
-    """Publish the dataset that was inspected and return what listeners are told of it. The token comes from HF_TOKEN."""
+def push_dataset(
+    dataset: str, repo: str | None, sha256: str, night: str | None = None, *, token: str | None = None, endpoint: str | None = None
+) -> dict[str, Any]:
+    """Publish the dataset that was inspected and return what listeners are told of it. Without a token or an endpoint: HF_TOKEN, HF_ENDPOINT."""
     if not repo:
         raise UsageError("there is no repository to push to; set TOOLSCALE_REPO to owner/name, or fill in repo when you approve")
     place = open_place(dataset)
     with local_copy(place) as folder:
         _manifest_hash(folder, sha256)
         manifest = read_manifest(folder)
-        published = publish_dataset(folder, repo, push=True)
+        published = publish_dataset(folder, repo, push=True, token=token, endpoint=endpoint)
     if published.note:
         log.warning("%s", published.note)
     return {

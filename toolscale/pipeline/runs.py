@@ -24,7 +24,7 @@ from toolscale.dataset.combined import combine
 from toolscale.dataset.judging import close_bench
 from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
 from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, local_copy, open_place, url_of
-from toolscale.dataset.quality import check_quality
+from toolscale.dataset.quality import Thresholds, check_quality
 from toolscale.dataset.rounds import Rounds
 from toolscale.dataset.runs import Order, Run, data_root, open_run, run_at
 from toolscale.dataset.selection import apply_novelty
@@ -153,11 +153,14 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
     return _summary(target, manifest)
 
 
-def check_domain(run_url: str, domain: str) -> dict[str, Any]:
-    """Hold the dataset of a domain against the quality gate, write what it found, and return the figures. QualityError if it is under a threshold."""
-    run = run_at(run_url)
+def check_domain(run_url: str, domain: str, thresholds: Any = None) -> dict[str, Any]:
+    """Hold the dataset of a domain against the quality gate, write what it found, and return the figures. QualityError if it is under a threshold.
+
+    `thresholds`: figure -> what is wanted of it, where that is not the usual.
+    """
+    run, wanted = run_at(run_url), Thresholds.of(thresholds or {})
     with local_copy(run.dataset(domain)) as dataset:
-        quality = check_quality(dataset)
+        quality = check_quality(dataset, wanted)
     write_file(run.quality(domain), quality.render())
     for name, figure in quality.figures.items():
         log.info("%s: %s = %s (threshold %s)", domain, name, figure, quality.thresholds.get(name, "none"))
