@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
+from toolscale.sandbox.interrupts import uninterrupted
 from toolscale.errors import ToolScaleError
 
 ROWS_PER_WORKER = 600
@@ -30,7 +30,8 @@ def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], wo
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(items)), mp_context=context, initializer=_end_with_parent) as pool:
-        futures: list[Future[Result]] = [pool.submit(function, item) for item in items]
+        with uninterrupted():  # the processes start when they are given work
+            futures: list[Future[Result]] = [pool.submit(function, item) for item in items]
         try:
             for future in futures:
                 yield future.result()
@@ -50,7 +51,6 @@ def fitting_workers(tasks: int) -> int:
 
 
 def _end_with_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: whoever started us ends us
     parent = multiprocessing.parent_process()
     assert parent is not None
 

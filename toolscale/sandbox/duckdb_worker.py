@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import resource
-import signal
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
@@ -151,7 +150,6 @@ def constraint_kind(message: str) -> str:
 
 def main() -> None:
     """Answer requests until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: whoever asks ends us
     worker: Worker | None = None
     for line in sys.stdin:
         request = json.loads(line)

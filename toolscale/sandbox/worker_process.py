@@ -13,6 +13,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+from toolscale.sandbox.interrupts import uninterrupted
 from toolscale.errors import SandboxError, SandboxLimitError
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -24,10 +25,11 @@ class WorkerProcess:
 
     def __init__(self) -> None:
         paths = [str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "toolscale.sandbox.duckdb_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, bufsize=0, cwd="/", env={"PYTHONPATH": os.pathsep.join(paths), "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
-        )  # fmt: skip
+        with uninterrupted():
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "toolscale.sandbox.duckdb_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, bufsize=0, cwd="/", env={"PYTHONPATH": os.pathsep.join(paths), "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+            )  # fmt: skip
         self._unread = b""
         self._finalizer = weakref.finalize(self, _end, self._process)
 

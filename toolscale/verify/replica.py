@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from toolscale.sandbox.interrupts import uninterrupted
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.environment import World, load_environment, populate
 from toolscale.errors import SandboxError
@@ -68,7 +68,8 @@ class Replica:
             "PYTHONHASHSEED": "4242" if os.environ.get("PYTHONHASHSEED") != "4242" else "2424",
             "PYTHONPATH": os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH", "")])),
         }
-        return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        with uninterrupted():
+            return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def close(self) -> None:
         """End the process."""
@@ -97,7 +98,6 @@ def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
 
 def main(folder: str, seed: str, scale: str) -> None:
     """Answer on standard output until the input ends: the far end, for a folder, a seed and a scale."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: whoever asks ends us
     environment = load_environment(Path(folder))
     world = World(environment, populate(environment, int(seed), int(scale)))
     with contextlib.suppress(BrokenPipeError):  # whoever asked has gone
