@@ -28,7 +28,11 @@ def make(out: str | bytes | Path) -> subprocess.CompletedProcess[bytes]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_whoever_ends_a_run_gets_one_line_from_it_and_all_its_helpers(tmp_path: Path, number: signal.Signals) -> None:
-    process = subprocess.Popen([*MAKE, str(tmp_path / "mock")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    # As from a terminal: whatever runs in the background of a script inherits that SIGINT is ignored, and so would this.
+    process = subprocess.Popen(
+        [*MAKE, str(tmp_path / "mock")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )  # fmt: skip
     while not list(tmp_path.glob(".mock.work/*/judged")):  # helpers run from here on
         assert process.poll() is None
         time.sleep(0.01)
