@@ -223,7 +223,7 @@ class Handler(BaseHTTPRequestHandler):
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             self._answer(path, fault.status, fault.headers, fault.content)
         elif fault.read is not None:
-            self.rfile.read(fault.read)
+            self.rfile.read(min(fault.read, int(self.headers.get("Content-Length") or fault.read)))
             self.hub.log.append((self.command, path, 0))
             fault.reached.set()
             if fault.hold:
