@@ -12,6 +12,7 @@ Without a seed, a scheduled night has a seed of its own, which a backfill of tha
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 
 from airflow.sdk import Metadata, Param, dag, get_current_context, setup, task, teardown
 from synthesize_domain import synthesize_domain
@@ -57,7 +58,7 @@ def synthesize_dataset():
     def close(run: str) -> str:
         from toolscale.pipeline.runs import close_run
 
-        return close_run(run)
+        return close_run(run, datetime.now(UTC))
 
     run = order()
     # By template: only tasks with the rule all_success may follow a setup directly.

@@ -1,4 +1,4 @@
-"""ToolScale in the UI of Airflow: "Rejected tasks" in the navigation, on DAG runs and on task instances, and "Datasets".
+"""ToolScale in the UI of Airflow: "Rejected tasks" in the navigation, on DAG runs and on task instances, "Datasets" and "Nights".
 
 Every component of Airflow loads this file, and only the API server ever answers a request. So the pages, DuckDB and the templates are imported by the
 first request, in a thread of their own, and not here.
@@ -43,6 +43,7 @@ APPS = [{"app": PagesOnFirstRequest(), "url_prefix": PREFIX, "name": "ToolScale"
 VIEWS = [
     _view("Rejected tasks", "rejects", "rejected-tasks", "nav", category="browse", icon="toolscale/static/rejected-tasks.svg"),
     _view("Datasets", "datasets", "datasets", "nav", category="browse", icon="toolscale/static/datasets.svg"),
+    _view("Nights", "nights", "nights", "nav", category="browse", icon="toolscale/static/nights.svg"),
     _view("Rejected tasks", f"rejects?{OF_RUN}", "rejected-tasks-of-run", "dag_run"),
     _view("Rejected tasks", f"rejects?{OF_RUN}&task_id={{TASK_ID}}&map_index={{MAP_INDEX}}", "rejected-tasks-of-task", "task_instance"),
 ]

@@ -154,7 +154,8 @@ def test_a_shard_that_was_killed_goes_on_with_its_next_unit(mock_dataset: Path, 
 def test_an_unfinished_run_keeps_its_scratch(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     build_domain(run, "mock")
-    assert close_run(run) == f"{run_at(run).scratch} stays: the run is not complete, and its failed tasks can be cleared"
+    assert close_run(run, NIGHT) == f"{run_at(run).scratch} stays: the run is not complete, and its failed tasks can be cleared"
+    assert json.loads((run_at(run).products / "finished.json").read_text()) == {"finished": "2026-11-20T02:00:00+00:00", "complete": False}
     assert run_at(run).world("mock").is_dir()
 
 

@@ -15,12 +15,14 @@ from toolscale.errors import StorageError
 from toolscale_ui.card import rendered_card
 from toolscale_ui.datasets import PAGE_RUNS, Datasets
 from toolscale_ui.folder import DataFolder
-from toolscale_ui.pages import render, view_of_case, view_of_rejects
+from toolscale_ui.nights import Nights
+from toolscale_ui.pages import render, view_of_case, view_of_nights, view_of_rejects
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import Rejects
 
 STATIC = {
     "toolscale.css": "text/css", "toolscale.js": "text/javascript", "rejected-tasks.svg": "image/svg+xml", "datasets.svg": "image/svg+xml",
+    "nights.svg": "image/svg+xml",
 }  # fmt: skip
 """All that is served from `static/`."""
 
@@ -33,7 +35,7 @@ HEADERS = {
 }
 
 
-Opener = Callable[[], tuple[Rejects, Datasets]]
+Opener = Callable[[], tuple[Rejects, Datasets, Nights]]
 """Gives what is read from the data folder."""
 
 
@@ -43,6 +45,7 @@ def create_app(data: str, authorize: Callable[..., Any]) -> FastAPI:
     open_folder = _opener(data)
     _add_rejects(app, open_folder)
     _add_datasets(app, open_folder)
+    _add_nights(app, open_folder)
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
@@ -111,11 +114,17 @@ def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
         return Response(image, media_type="image/png")
 
 
+def _add_nights(app: FastAPI, open_folder: Opener) -> None:
+    @app.get("/nights")
+    def nights(request: Request) -> Response:
+        return _page("nights.jinja", **view_of_nights(open_folder()[2], Query.of(request.query_params).page))
+
+
 def _opener(data: str) -> Opener:
     @cache
-    def open_folder() -> tuple[Rejects, Datasets]:
+    def open_folder() -> tuple[Rejects, Datasets, Nights]:
         folder = DataFolder(data)  # a failure is not kept: the next request tries again
-        return Rejects(folder), Datasets(folder)
+        return Rejects(folder), Datasets(folder), Nights(folder)
 
     return open_folder
 

@@ -133,7 +133,7 @@ class Datasets:
         home = f"runs/{folder}/{domain}" if domain else f"runs/{folder}"
         file = listing["manifest" if domain else "combined"].get(f"{home}/dataset/manifest.json")
         judged = listing["quality"].get(f"{home}/quality.json")
-        quality = self.folder.parsed([judged], _quality).get(judged.path) if judged else None
+        quality = self.folder.parsed([judged], quality_of).get(judged.path) if judged else None
         if file is None:
             return Part(domain, None, "", quality)
         manifest = self.folder.parsed([file], _manifest).get(file.path, "it vanished while it was read")
@@ -162,7 +162,8 @@ class Datasets:
         return self._tiers[file]
 
 
-def _quality(content: bytes) -> Quality | None:
+def quality_of(content: bytes) -> Quality:
+    """Return what a `quality.json` says; one that cannot be read did not pass, and has no figures."""
     try:
         about = json.loads(content)
         figures, thresholds = ({str(name): float(value) for name, value in about[part].items()} for part in ("figures", "thresholds"))

@@ -29,6 +29,11 @@ PATTERNS = {
     "quality": "runs/*/*/quality.json",
     "manifest": "runs/*/*/dataset/manifest.json",
     "combined": "runs/*/dataset/manifest.json",
+    "finished": "runs/*/finished.json",
+    "published": "runs/*/published/*.json",
+    "trained_on": "training/*/trained_on.json",
+    "report": "training/*/report.json",
+    "trained": "training/*/done.json",
 }
 """What pages read, by kind; one star is one name."""
 
@@ -42,6 +47,7 @@ class DataFile:
 
     path: str
     version: str
+    size: int = 0
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -127,7 +133,7 @@ class DataFolder:
         for kind, pattern in PATTERNS.items():
             for path in root.glob(pattern):
                 status = path.stat()
-                yield kind, DataFile(path.relative_to(root).as_posix(), f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}")
+                yield kind, DataFile(path.relative_to(root).as_posix(), f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}", status.st_size)
 
     def _remote_files(self) -> Iterator[tuple[str, DataFile]]:
         self.fs.invalidate_cache()
@@ -135,12 +141,13 @@ class DataFolder:
         kinds = {kind: re.compile(re.escape(pattern).replace(r"\*", "[^/]+")) for kind, pattern in PATTERNS.items()}
         if not self.fs.exists(root.split("/")[0]):
             raise FileNotFoundError(f"there is no bucket {root.split('/')[0]}")
-        for full, about in self.fs.find(f"{root}/runs", detail=True).items():
+        found = {**self.fs.find(f"{root}/runs", detail=True), **self.fs.find(f"{root}/training", detail=True)}
+        for full, about in found.items():
             path = full.removeprefix(root).lstrip("/")
             kind = next((kind for kind, pattern in kinds.items() if pattern.fullmatch(path)), None)
             if kind:
                 version = about.get("ETag") or about.get("etag") or about.get("LastModified") or about.get("mtime") or ""
-                yield kind, DataFile(path, f"{version}:{about.get('size')}")
+                yield kind, DataFile(path, f"{version}:{about.get('size')}", about.get("size") or 0)
 
     def _reaching(self, path: str = "") -> _Reaching:
         return _Reaching(f"{self.shown}/{path}" if path else self.shown)

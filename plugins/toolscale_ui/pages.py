@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,19 @@ import jinja2
 from markupsafe import Markup, escape
 
 from toolscale_ui.case import case_of
+from toolscale_ui.drift import LEAST_NIGHTS
 from toolscale_ui.gates import MEANINGS, STATUSES, place
+from toolscale_ui.nights import Night, Nights
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import DAG_ID, Page, Rejects
+from toolscale_ui.sparkline import HEIGHT, WIDTH
+from toolscale_ui.trend import FIGURES, GATE, of_gate
 
 JUDGING = ("judge", "top_up", "assemble")
 """The tasks of a domain's group that reject candidates; the others have none by nature."""
+
+GATES_SHOWN = 3
+"""Of a night; the others are folded."""
 
 NAMES = {"domain": "Domain", "gate": "Gate", "intent": "Intent", "evolution": "Evolution", "run_id": "Run"}
 AIRFLOW = "../"
@@ -47,6 +55,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"percent": _percent, "moment": _moment, "count": "{:,}".format, "breakable": _breakable}
+    environment.filters |= {"bytes": _bytes, "duration": _duration}
     environment.filters["shown"] = lambda value: type(value).__name__
     environment.globals |= {"run_url": run_url, "task_url": task_url, "DAG_ID": DAG_ID, "airflow": AIRFLOW}
     return environment
@@ -71,6 +80,23 @@ def view_of_case(rejects: Rejects, query: Query, run_id: str, domain: str, numbe
     before, after = rejects.neighbours(query, run_id, domain, number)
     steps = [case_link(query, step["run_id"], step["domain"], step["number"]) if step else "" for step in (before, after)]
     return {"query": query, "row": row, "case": case_of(row), "steps": steps, "meanings": MEANINGS, "statuses": STATUSES}
+
+
+def view_of_nights(nights: Nights, number: int) -> dict[str, Any]:
+    """Return what the page of nights shows."""
+    page = nights.page(number)
+    rows = [_row(night) for night in page.nights]
+    return {"found": page, "rows": rows, "data": nights.folder.shown, "box": (WIDTH, HEIGHT), "enough": LEAST_NIGHTS}
+
+
+def _row(night: Night) -> dict[str, Any]:
+    """Return a night with its figures in words. Its gates are three and those that are not as usual; the others are folded."""
+    figures = [(figure, figure.text(night.value(figure)), night.changes.get(figure.name)) for figure in FIGURES]
+    told = {name.removeprefix(GATE) for name, change in night.changes.items() if name.startswith(GATE) and change.drift}
+    gates = [(of_gate(gate), night.failed.get(gate, 0)) for gate in dict.fromkeys([*night.failed, *sorted(told, key=place)])]
+    rows = [(figure, count, figure.text(night.value(figure)), night.changes.get(figure.name)) for figure, count in gates]
+    shown = [row for number, row in enumerate(rows) if number < GATES_SHOWN or row[0].label in told]
+    return {"night": night, "figures": figures, "gates": shown, "folded": [row for row in rows if row not in shown]}
 
 
 def case_link(query: Query, run_id: str, domain: str, number: int) -> str:
@@ -124,6 +150,21 @@ def _breakable(name: str) -> Markup:
 
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def _bytes(count: int) -> str:
+    size, units = float(count), ["B", "kB", "MB", "GB", "TB", "PB"]
+    while size >= 999.95 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{size:.0f} B" if units[0] == "B" else f"{size:,.1f} {units[0]}"
+
+
+def _duration(time: timedelta) -> str:
+    seconds = round(time.total_seconds())
+    minutes, hours = round(seconds / 60), seconds // 3600
+    if seconds < 60:
+        return f"{seconds} s"
+    return f"{hours:,} h {minutes - 60 * hours:02d} min" if minutes >= 60 else f"{minutes} min"
 
 
 def _moment(text: str) -> str:

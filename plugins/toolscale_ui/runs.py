@@ -18,6 +18,8 @@ class Run:
     seed: int | None
     params: Mapping[str, Any]
     domains: Sequence[str]
+    night: str = ""
+    """Which night it stands for, ISO 8601; nothing if it was triggered by hand."""
 
 
 def run_of(content: bytes) -> Run | str:
@@ -35,6 +37,7 @@ def run_of(content: bytes) -> Run | str:
         seed=seed if isinstance(seed, int) else None,
         params=params if isinstance(params, dict) else {},
         domains=[_sayable(domain) for domain in domains] if isinstance(domains, list) else [],
+        night=_sayable(about.get("night") or ""),
     )
 
 

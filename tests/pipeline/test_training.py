@@ -84,6 +84,7 @@ def test_a_training_with_a_dataset_is_that_of_the_event(tmp_path: Path, checkout
     event = {"dataset": str(mock_dataset), "sha256": file_hash(mock_dataset / MANIFEST)}
     told = trained(prepare_training(str(tmp_path / "data"), "r", PARAMS, event), checkout)
     assert (told["dataset"], told["sha256"], told["report"]["dataset"]) == (event["dataset"], event["sha256"], mock_dataset.name)
+    assert json.loads((Path(told["out"]) / "trained_on.json").read_text()) == event
     with pytest.raises(DatasetError, match="the dataset is not the one that was announced; trigger train_orchestrator anew"):
         train_orchestrator(prepare_training(str(tmp_path / "data"), "r", PARAMS, event | {"sha256": "0" * 64}), checkout)
 
@@ -102,7 +103,10 @@ def test_on_an_object_store_data_comes_to_the_worker_and_all_but_checkpoints_goe
     out = checkout / "var" / "training" / "mine"
     assert files_in(process_folder(out) / "dataset") == files_in(mock_dataset)
     assert told["checkpoint"] == "memory://trained/data/training/mine/model" and told["report"]["dataset"] == "dataset"
-    assert files_in(UPath(prepared["out"])) == ["done.json", "metrics.jsonl", "model/config.json", "pids.txt", "report.json"]
+    assert files_in(UPath(prepared["out"])) == ["done.json", "metrics.jsonl", "model/config.json", "pids.txt", "report.json", "trained_on.json"]
+    assert json.loads((UPath(prepared["out"]) / "trained_on.json").read_text()) == {
+        "dataset": str(store / "dataset"), "sha256": file_hash(mock_dataset / MANIFEST),
+    }  # fmt: skip
     trained(prepared, checkout)
     assert len((out / "pids.txt").read_text().splitlines()) == 1
 

@@ -12,6 +12,7 @@ from scheduled_runs import MONDAY, reject, write_shard
 from moto.server import ThreadedMotoServer
 from toolscale_ui.datasets import Datasets
 from toolscale_ui.folder import DataFolder
+from toolscale_ui.nights import Nights
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import Rejects
 
@@ -46,6 +47,12 @@ def test_rejects_and_datasets_are_read_from_object_storage(bucket: str, tmp_path
     (tuesday, _), _ = Datasets(folder).page(1)
     assert sum(tuesday.parts[1].tiers.values()) == 10
     store = fsspec.filesystem("s3", skip_instance_cache=True)
+    store.pipe(f"{bucket}/training/mine/trained_on.json", b'{"sha256": null}')
+    store.pipe(f"{bucket}/runs/monday/finished.json", b'{"finished": "2026-11-16T02:30:05+00:00", "complete": false}')
+    nights = Nights(folder).page(1)
+    assert [(night.folder, night.state, night.made and night.made.tasks) for night in nights.nights] == [
+        ("tuesday", "in progress", 10), ("monday", "ended", None),
+    ]  # fmt: skip
     store.put(str(write_shard(tmp_path, "monday", MONDAY, 2, [reject(7, "novel")])), f"{bucket}/runs/monday/finance/rejects/finance-002.parquet")
     store.pipe(f"{bucket}/runs/monday/finance/rejects/finance-001.parquet", b"PAR1 and no more")
     assert [row["number"] for row in rejects.page(Query()).rows] == [3, 4, 1, 2, 7]

@@ -4,12 +4,15 @@
     scratch/<run>/plan/<shard>.json         what a mapped task judges
     scratch/<run>/judged/<domain>/          judged candidates, a file a unit
     runs/<run>/run.json                     what was asked
+    runs/<run>/finished.json                when the run ended, and whether it was complete
+    runs/<run>/published/<repo>.json        which version of its dataset a repository of the Hub holds
     runs/<run>/<domain>/rejects/            rejected candidates, a file a shard, there as soon as the shard is judged
     runs/<run>/<domain>/quality.json        what the quality gate found
     runs/<run>/<domain>/dataset/            the dataset of one domain
     runs/<run>/dataset/                     the dataset of the run: all its domains
 
-What is in `scratch` is needed until the run is complete; what is in `runs` is its product.
+What is in `scratch` is needed until the run is complete; what is in `runs` is its product. What a clock or the Hub said lies beside a dataset, never
+in it: its bytes are those of its inputs.
 """
 
 from __future__ import annotations
@@ -24,11 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.dataset.places import open_place, url_of
-from toolscale.dataset.storage import read_file, write_file
+from toolscale.dataset.storage import read_file, storage_errors, write_file
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import Interaction
 
 RUN = "run.json"
+FINISHED = "finished.json"
+PUBLISHED = "published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,15 @@ class Run:
         """The dataset of a domain, or of the whole run."""
         return (self.products / domain if domain else self.products) / "dataset"
 
+    @property
+    def finished(self) -> Path:
+        """When the run ended."""
+        return self.products / FINISHED
+
+    def published(self, repo: str) -> Path:
+        """What was published in a repository of the Hub."""
+        return self.products / PUBLISHED / f"{run_name(repo)}.json"
+
     def order(self) -> Order:
         """Read what was asked. DatasetError if the run was not opened."""
         path = self.products / RUN
@@ -105,6 +119,12 @@ class Run:
     def url(self) -> str:
         """What `run_at` opens again."""
         return url_of(self.products)
+
+
+def run_with(dataset: Path) -> Run | None:
+    """Return the run that made a dataset, which is told by the place where it lies; None if it was made otherwise."""
+    homes = (dataset.parent, dataset.parent.parent) if dataset.name == "dataset" else ()  # of the whole run, or of one domain
+    return next((Run(home.parent.parent, home.name) for home in homes if (home / RUN).exists()), None)
 
 
 def data_root(airflow_home: str) -> str:
@@ -122,8 +142,10 @@ def run_at(url: str) -> Run:
 
 
 def open_run(root: str, order: Order) -> Run:
-    """Write `run.json` and return the run."""
+    """Write `run.json` and return the run. One that is opened again has not ended."""
     run = Run(open_place(root), run_name(order.run_id))
+    with storage_errors("remove", run.finished):
+        run.finished.unlink(missing_ok=True)
     write_file(run.products / RUN, (json.dumps(asdict(order), indent=1, ensure_ascii=False) + "\n").encode())
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,8 @@ from toolscale.dataset.folder import Reading, read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.places import local_copy, open_place
 from toolscale.dataset.quality import count_quality
-from toolscale.dataset.storage import file_hash
+from toolscale.dataset.runs import run_with
+from toolscale.dataset.storage import file_hash, write_file
 from toolscale.dataset.versions import tag_of
 from toolscale.errors import DatasetError, UsageError
 from toolscale.publish import publish_dataset
@@ -69,11 +71,25 @@ def push_dataset(
         published = publish_dataset(folder, repo, push=True, token=token, endpoint=endpoint)
     if published.note:
         log.warning("%s", published.note)
-    return {
+    told = {
         "repo": repo, "tag": published.tag, "commit": published.commit, "url": published.url, "dataset": dataset, "sha256": sha256,
         "domains": list(manifest.domains), "already_published": published.already_published,
         "restored": published.restored, "night": night,
     }  # fmt: skip
+    _write_down(place, repo, told)
+    return told
+
+
+def _write_down(dataset: Path, repo: str, told: Mapping[str, Any]) -> None:
+    """Write beside the dataset of a run where it is published: asset events are Airflow's, and go with its database.
+
+    A dataset that no run made lies in somebody's folder, in which nothing is left. What fails here is tried again with the whole push, which then
+    finds its version there.
+    """
+    if run := run_with(dataset):
+        record = {name: told[name] for name in ("repo", "url", "tag", "commit", "sha256")}
+        record["dataset"] = dataset.relative_to(run.products).as_posix()
+        write_file(run.published(repo), (json.dumps(record, indent=1) + "\n").encode())
 
 
 def _manifest_hash(folder: Path, expected: str | None) -> str:

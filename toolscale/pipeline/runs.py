@@ -184,10 +184,16 @@ def collect_run(run_url: str) -> dict[str, Any]:
     return _summary(run.dataset(), manifest) | told
 
 
-def close_run(run_url: str) -> str:
-    """Remove the scratch of a run that is complete; that of any other stays, so that its failed tasks can be run again. Return what was done."""
+def close_run(run_url: str, finished: datetime | None = None) -> str:
+    """Remove the scratch of a run that is complete; that of any other stays, so that its failed tasks can be run again. Return what was done.
+
+    `finished`: the time of the caller, written beside the dataset. A run whose failed tasks were cleared ends again, and later.
+    """
     run = run_at(run_url)
-    if not (run.dataset() / MANIFEST).exists():
+    complete = (run.dataset() / MANIFEST).exists()
+    if finished is not None:
+        write_file(run.finished, (json.dumps({"finished": _utc(finished), "complete": complete}) + "\n").encode())
+    if not complete:
         return f"{run.scratch} stays: the run is not complete, and its failed tasks can be cleared"
     remove_folder(run.scratch)
     return f"{run.scratch} is removed: the run is complete"

@@ -32,6 +32,8 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 REPORT = "report.json"
+TRAINED_ON = "trained_on.json"
+"""Which dataset a training was given, and the hash of its manifest: nothing that the training program writes names it."""
 
 
 def wanted_datasets(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -63,12 +65,16 @@ def train_orchestrator(prepared: Mapping[str, Any], checkout: Path, *, poll: flo
         raise UsageError("training needs more packages than the pipeline; on each worker of the queue gpu: make .venv/train.stamp")
     command = [sys.executable, "-m", "training.train", str(config), "--out", str(out)]
     command += ["--steps", str(prepared["steps"])] if prepared["steps"] is not None else []
+    sha256 = None
     if prepared["dataset"]:
-        command += ["--dataset", str(_local_dataset(prepared["dataset"], prepared["sha256"], process_folder(out) / "dataset"))]
+        dataset = _local_dataset(prepared["dataset"], prepared["sha256"], process_folder(out) / "dataset")
+        command, sha256 = [*command, "--dataset", str(dataset)], file_hash(dataset / MANIFEST)
     started = start_training(out, command, checkout)
+    target = open_place(prepared["out"])
+    trained_on = {"dataset": prepared["dataset"], "sha256": sha256}  # not before it is started: another training may be writing this folder
+    write_file(target / TRAINED_ON, (json.dumps(trained_on, indent=1) + "\n").encode())
     log.info("%s %s", "started:" if started else "runs already, or is done:", " ".join(command[1:]))
     done = watch_training(out, poll=poll)
-    target = open_place(prepared["out"])
     if not is_local(target):
         _upload(out, target)
     return done
