@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import get_current_context, task, task_group
 from airflow.sdk.exceptions import AirflowSkipException
+from toolscale_metrics import measure_assembling, measure_judging
 from toolscale_settings import thresholds
 
 
@@ -28,13 +29,13 @@ def synthesize_domain(domain: str, run: str):
         from toolscale.pipeline.runs import judge_shard
 
         get_current_context()["shard"] = plan.rsplit("/", 1)[-1].removesuffix(".json")
-        return judge_shard(plan)
+        return measure_judging(domain, judge_shard, plan)
 
     @task(trigger_rule="none_failed_min_one_success", pool="judging")
     def assemble(run: str) -> dict:
         from toolscale.pipeline.runs import assemble_domain
 
-        return assemble_domain(run, domain)
+        return measure_assembling(domain, assemble_domain, run, domain)
 
     @task
     def quality_gate(run: str) -> dict:

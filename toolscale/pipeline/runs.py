@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, UTC
@@ -120,7 +121,10 @@ def plan_round(run_url: str, domain: str, round_: int, task_id: str, *, most: in
 
 
 def judge_shard(plan_url: str) -> dict[str, Any]:
-    """Judge the candidates of a shard and write its rejects; return its name and counts. A shard that was interrupted goes on with its next unit."""
+    """Judge the candidates of a shard and write its rejects; return its name and counts. A shard that was interrupted goes on with its next unit.
+
+    `gates`: how many candidates each gate rejected, the first that failed where several did.
+    """
     path = open_place(plan_url)
     run = Run(path.parents[3], path.parents[1].name)
     if not path.exists():
@@ -133,7 +137,11 @@ def judge_shard(plan_url: str) -> dict[str, Any]:
         close_bench()
         rejects = [(item, shard) for item in judged if not item.verdict.accepted]
         _write_rejects(run, world, shard.name, rejects)
-    return {"shard": shard.name, "candidates": len(judged), "accepted": len(judged) - len(rejects), "rejected": len(rejects), "no_case": len(no_case)}
+    gates = Counter(item.verdict.failed[0].gate for item, _ in rejects)
+    return {
+        "shard": shard.name, "candidates": len(judged), "accepted": len(judged) - len(rejects), "rejected": len(rejects), "no_case": len(no_case),
+        "gates": dict(sorted(gates.items())),
+    }  # fmt: skip
 
 
 def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
