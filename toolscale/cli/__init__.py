@@ -15,6 +15,7 @@ import click
 
 from toolscale.cli.output import say
 from toolscale.cli.comparing import diff
+from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, schemas, synthesize
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
@@ -32,7 +33,8 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull, describe, preferences, schemas,
+    domains, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull, prune, describe, preferences,
+    schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)
