@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from homes import ROOT, AirflowHome, LiveAirflow
 
+from tests.test_prune import made
 from toolscale.dataset.places import files_in
 from toolscale.dataset.runs import run_name
 
@@ -38,6 +39,18 @@ def test_airflow_dags_test_makes_the_dataset_of_make_dataset(ready_home: Airflow
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     (run,) = (Path(ready_home.data) / "runs").iterdir()
     assert contents(run / "dataset") == contents(mock_dataset)
+
+
+@pytest.mark.parametrize(("keep", "stays"), [("1", False), ("all", True)])
+def test_old_runs_go_when_told_and_a_number_that_is_none_fails_no_run(ready_home: AirflowHome, tmp_path: Path, keep: str, stays: bool) -> None:
+    home = ready_home.with_settings(TOOLSCALE_KEEP=keep, TOOLSCALE_DATA=str(tmp_path))
+    old = made(tmp_path, 1)
+    conf = json.dumps({"domains": ["mock"], "tasks": 4, "publish": "never"})
+    done = subprocess.run(["airflow", "dags", "test", DAG, "--conf", conf], env=home.environ, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-4000:]
+    assert old.products.exists() == stays == ("TOOLSCALE_KEEP is 'all'; give the number of runs to keep" in said)
+    assert len([run for run in (tmp_path / "runs").iterdir() if (run / "dataset" / "manifest.json").exists()]) == 1 + stays
 
 
 def test_airflow_dags_test_of_a_domain_that_does_not_exist_fails(ready_home: AirflowHome) -> None:
