@@ -96,6 +96,8 @@ def test_schemas_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["show"], "toolscale: Missing argument 'DATASET'"),
         (["verifi"], "toolscale: No such command 'verifi'"),
         (["rejects", "nowhere"], "toolscale: nowhere has no manifest.json"),
+        (["diff", "nowhere", "nowhere"], "toolscale: nowhere has no manifest.json"),
+        (["prune", "nowhere", "--keep", "1"], "toolscale: nowhere holds no folder `runs`"),
     ],
 )
 def test_bad_usage_is_one_line_and_exits_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

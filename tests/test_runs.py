@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
 from pathlib import Path
@@ -52,26 +51,6 @@ def judge_all(run: str, domain: str = "mock", most: int = 2048) -> list[dict[str
 
 def contents(folder: Path) -> dict[str, str]:
     return {path: sha256((folder / path).read_bytes()).hexdigest() for path in files_in(folder)}
-
-
-@pytest.fixture(scope="module")
-def s3() -> Iterator[str]:
-    """The URL of an empty bucket of a real S3 server on loopback."""
-    import boto3
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    with pytest.MonkeyPatch.context() as environment:
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_DEFAULT_REGION": "us-east-1",
-        }.items():  # fmt: skip
-            environment.setenv(name, value)
-        boto3.client("s3").create_bucket(Bucket="data")
-        yield "s3://data/toolscale"
-    server.stop()
 
 
 @pytest.mark.parametrize("most", [UNIT_NUMBERS, 2048])

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from homes import ROOT, AirflowHome, LiveAirflow
 
+from tests.test_prune import made
 from toolscale.dataset.places import files_in
 from toolscale.dataset.runs import run_name
 
@@ -40,6 +41,18 @@ def test_airflow_dags_test_makes_the_dataset_of_make_dataset(ready_home: Airflow
     assert contents(run / "dataset") == contents(mock_dataset)
 
 
+@pytest.mark.parametrize(("keep", "stays"), [("1", False), ("all", True)])
+def test_old_runs_go_when_told_and_a_number_that_is_none_fails_no_run(ready_home: AirflowHome, tmp_path: Path, keep: str, stays: bool) -> None:
+    home = ready_home.with_settings(TOOLSCALE_KEEP=keep, TOOLSCALE_DATA=str(tmp_path))
+    old = made(tmp_path, 1)
+    conf = json.dumps({"domains": ["mock"], "tasks": 4, "publish": "never"})
+    done = subprocess.run(["airflow", "dags", "test", DAG, "--conf", conf], env=home.environ, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-4000:]
+    assert old.products.exists() == stays == ("TOOLSCALE_KEEP is 'all'; give the number of runs to keep" in said)
+    assert len([run for run in (tmp_path / "runs").iterdir() if (run / "dataset" / "manifest.json").exists()]) == 1 + stays
+
+
 def test_airflow_dags_test_of_a_domain_that_does_not_exist_fails(ready_home: AirflowHome) -> None:
     done = subprocess.run(
         ["airflow", "dags", "test", DAG, "--conf", '{"domains": ["mok"]}'], env=ready_home.environ, capture_output=True, text=True
@@ -60,6 +73,7 @@ def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(l
         ("order", None): "success", ("mock.build", None): "success", ("mock.plan", None): "success", ("mock.judge", "mock-000"): "success",
         ("mock.plan_more", None): "success", ("mock.top_up", "mock-001"): "success", ("mock.assemble", None): "success",
         ("mock.quality_gate", None): "success", ("collect", None): "success", ("close", None): "success",
+        ("prune", None): "skipped",
     }  # fmt: skip
     assert {state for task, state in states.items() if task not in mine} == {"skipped"}
     assert contents(products(live_airflow.home, run_id) / "dataset") == contents(mock_dataset)

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 import click
 
 from toolscale.cli.output import say
+from toolscale.cli.comparing import diff
+from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, schemas, synthesize
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
@@ -30,7 +32,10 @@ def commands() -> None:
     """Make, verify and read datasets of verified tool-use tasks."""
 
 
-VERBS = (domains, admit, synthesize, verify, show, rejects, stats, play, grade, judge, selftest, publish, pull, describe, preferences, schemas)
+VERBS = (
+    domains, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull, prune, describe, preferences,
+    schemas,
+)  # fmt: skip
 for command in VERBS:
     commands.add_command(command)
 

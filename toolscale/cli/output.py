@@ -38,6 +38,11 @@ def echo_json(value: Any) -> None:
     click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
+def bytes_text(count: int) -> str:
+    """Return a number of bytes as people read it."""
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
+
+
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function (act, done, total) that draws a bar on stderr; it draws nothing if stderr is not a terminal."""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from toolscale.dataset.folder import Reading
 
 dataset_argument = click.argument("dataset", type=click.Path(path_type=Path))
+MOST_SHOWN = 20
+"""Tasks that a search shows, unless it is told how many."""
+
 of_domain = click.option("--domain", metavar="DOMAIN", help="Only this domain of the dataset.  [default: all of them]")
 
 
@@ -50,45 +53,58 @@ def verify(context: click.Context, dataset: Path, workers: int | None, key: str 
 @click.argument("task_id", metavar="[ID]", required=False)
 @click.option("--random", "sample", type=click.IntRange(1), metavar="N", help="Show N tasks drawn at random.")
 @click.option("--seed", default=0, show_default=True, help="Of the draw.")
+@click.option("--search", metavar="TEXT", help="Only tasks whose request holds all words of TEXT, whatever their case; the first 20 unless drawn.")
 @of_domain
 @as_json
-def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, domain: str | None, json_: bool) -> None:
+def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, search: str | None, domain: str | None, json_: bool) -> None:
     """Print the task ID (or the first letters of its id) of DATASET for a person to read: request, calls with results, row changes as a diff."""
     from toolscale.cli.screen import print_task
     from toolscale.dataset.columns import check_task
     from toolscale.dataset.folder import read_dataset
+    from toolscale.dataset.search import holds_all, words_of
 
+    words = () if search is None else words_of(search)
     reading = read_dataset(dataset, domain)
-    tasks = _matching(reading.rows.tasks, task_id, dataset) if task_id else _drawn(reading.rows.tasks, sample or 1, seed)
+    named = _matching(reading.rows.tasks, task_id, dataset) if task_id else reading.rows.tasks
+    found = [row for row in named if holds_all(words, row["request"])]
+    if task_id or (words and not sample):
+        tasks = found[:MOST_SHOWN] if words else found
+    else:
+        tasks = _drawn(found, sample or 1, seed)
     for row in tasks:
         check_task(row)
     if json_:
         return echo_json(tasks)
     for row in tasks:
         print_task(row, _split_of(reading, row))
+    if words:
+        say(f"{len(tasks)} of {len(found)} tasks with the words {' '.join(words)}" + ("; --random N draws others" if len(tasks) < len(found) else ""))
 
 
 @click.command()
 @dataset_argument
 @click.option("--gate", type=click.Choice(GATES), metavar="GATE", help="Only those that failed this gate.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="How many at most.")
+@click.option("--search", metavar="TEXT", help="Only those whose request and findings hold all words of TEXT, whatever their case.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="How many at most are listed.")
+@click.option("--export", type=click.Path(path_type=Path), metavar="FILE", help="Write all of them as a table, .csv or .parquet, instead of a list.")
 @of_domain
 @as_json
-def rejects(dataset: Path, gate: str | None, limit: int, domain: str | None, json_: bool) -> None:
+def rejects(dataset: Path, gate: str | None, search: str | None, limit: int, export: Path | None, domain: str | None, json_: bool) -> None:
     """List the rejected candidates of DATASET with the gates that they failed and the command that reproduces each."""
-    from toolscale.cli.screen import print_reject
-    from toolscale.dataset.columns import check_reject
+    from toolscale.dataset.export import check_export
     from toolscale.dataset.folder import read_dataset
+    from toolscale.dataset.search import holds_all, words_of
 
+    words = () if search is None else words_of(search)
+    if export is not None:
+        check_export(export, dataset)
     rows = read_dataset(dataset, domain).rows.rejects
-    found = [row for row in rows if gate is None or any(failed["gate"] == gate for failed in row["failed"])]
-    for row in found[:limit]:
-        check_reject(row)
-    if json_:
-        return echo_json(found[:limit])
-    for row in found[:limit]:
-        print_reject(row)
-    click.echo(f"{min(limit, len(found))} of {len(found)} rejects" + (f" that failed {gate}" if gate else ""))
+    of_gate = [row for row in rows if gate is None or any(failed["gate"] == gate for failed in row["failed"])]
+    found = [row for row in of_gate if holds_all(words, row["request"], *(failed["finding"] for failed in row["failed"]))]
+    of_which = (f" that failed {gate}" if gate else "") + (f" with the words {' '.join(words)}" if words else "")
+    if export is not None:
+        return _exported(found, export, of_which, json_)
+    _listed(found, limit, of_which, json_)
 
 
 @click.command()
@@ -102,6 +118,28 @@ def stats(dataset: Path, domain: str | None, json_: bool) -> None:
 
     figures = read_dataset(dataset, domain).figures
     echo_json(asdict(figures)) if json_ else print_figures(figures)
+
+
+def _exported(rows: list[Row], file: Path, of_which: str, json_: bool) -> None:
+    from toolscale.dataset.export import export_rejects
+
+    export_rejects(rows, file)
+    if json_:
+        return echo_json({"file": str(file), "rejects": len(rows)})
+    say(f"{file}: {len(rows)} rejects{of_which}")
+
+
+def _listed(rows: list[Row], limit: int, of_which: str, json_: bool) -> None:
+    from toolscale.cli.screen import print_reject
+    from toolscale.dataset.columns import check_reject
+
+    for row in rows[:limit]:
+        check_reject(row)
+    if json_:
+        return echo_json(rows[:limit])
+    for row in rows[:limit]:
+        print_reject(row)
+    say(f"{min(limit, len(rows))} of {len(rows)} rejects{of_which}")
 
 
 def _matching(tasks: list[Row], start: str, dataset: Path) -> list[Row]:

@@ -17,10 +17,11 @@ from rich.text import Text
 from toolscale.cli.output import say
 from toolscale.text_files import visible
 from toolscale.dataset.columns import Row, reject_row, task_row
+from toolscale.dataset.comparison import environment_words
 from toolscale.dataset.figures import Figures
 from toolscale.dataset.wording import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
 from toolscale.environment import Environment
-from toolscale.records import Judged
+from toolscale.records import ComparedFigure, ComparedTasks, Comparison, Judged
 
 if TYPE_CHECKING:
     from toolscale.session import View
@@ -111,6 +112,28 @@ def print_figures(figures: Figures) -> None:
     for title, values in lines.items():
         console.print(Text.assemble((title, "bold"), ": ", ", ".join(f"{name} {count:g}" for name, count in values.items())))
     console.print(_table(("tool", "golden calls"), list(figures.tools.items())))
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """Print how one dataset differs from another, domain by domain."""
+    console = _console()
+    console.print(Text.assemble(comparison.before, " -> ", (comparison.after, "bold")))
+    if comparison.grading_before != comparison.grading_after:
+        graded = f"graded under version {comparison.grading_before}, now {comparison.grading_after}: figures are not comparable"
+        console.print(Text(graded, style="bold red"))
+    for domain, found in comparison.domains.items():
+        changes = found.changes
+        console.rule(Text(domain, style="bold"), align="left")
+        tasks = f"{changes.added} added, {changes.removed} removed, {changes.changed} changed, {changes.unchanged} unchanged"
+        console.print(Text(f"tasks: {tasks}"))
+        if changes.columns:
+            console.print(Text(f"changed tasks differ in {', '.join(f'{name} {count}' for name, count in changes.columns.items())}"))
+        console.print(Text(environment_words(changes)))
+        for title, groups in (("intent", found.intents), ("outcome", found.outcomes)):
+            console.print(_groups(title, groups))
+        for title, figures in (("candidates", found.counts), ("failed gate", found.gates), ("quality", found.quality)):
+            if figures:
+                console.print(_table((title, "before", "after", "difference"), [_compared(name, figure) for name, figure in figures.items()]))
 
 
 def print_selftest(found: SelfTest) -> None:
@@ -215,6 +238,23 @@ def _fact(fact: Row) -> RenderableType:
         value = "yes" if value == "1" else "no"
     about = f" of {fact['about']}" if fact["about"] else ""
     return Text.assemble((fact["kind"], "dim"), about, ": ", (value, "bold"))
+
+
+def _groups(title: str, groups: Mapping[str, ComparedTasks]) -> RenderableType:
+    """Show the groups in which something changed, and how many others there are."""
+    shown = [(name, tasks.added, tasks.removed, tasks.changed, tasks.unchanged) for name, tasks in groups.items() if _differs(tasks)]
+    others = len(groups) - len(shown)
+    rest = [Text(f"tasks of {others} {'other ' if shown else ''}{title}{'s' * (others != 1)} as before", style="dim")] if others else []
+    return Group(*([_table((title, "added", "removed", "changed", "unchanged"), shown)] if shown else []), *rest)
+
+
+def _differs(tasks: ComparedTasks) -> bool:
+    return bool(tasks.added or tasks.removed or tasks.changed)
+
+
+def _compared(name: str, figure: ComparedFigure) -> tuple[str, str, str, str]:
+    before, after = ("" if value is None else f"{value:g}" for value in (figure.before, figure.after))
+    return name, before, after, "" if figure.difference is None else f"{figure.difference:+g}" if figure.difference else "="
 
 
 def _verdict(gates: Sequence[Row]) -> RenderableType:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar, say, with_key
+from toolscale.cli.output import as_json, bytes_text, echo_json, progress_bar, say, with_key
 
 if TYPE_CHECKING:
     from toolscale.publish import Publication
@@ -28,10 +28,15 @@ def publish(dataset: Path, repo: str, push: bool, endpoint: str | None, private:
 
     The token is read from HF_TOKEN, a key to sign with (PEM, or a file) from TOOLSCALE_SIGNING_KEY.
     """
+    from toolscale.dataset.manifest import MANIFEST, read_manifest
+    from toolscale.dataset.storage import file_hash
+    from toolscale.pipeline.publishing import note_push
     from toolscale.publish import publish_dataset
 
     with progress_bar() as progress:
         publication = publish_dataset(dataset, repo, push=push, endpoint=endpoint, private=private, progress=progress)
+    if push:
+        note_push(publication, str(dataset), file_hash(dataset / MANIFEST), list(read_manifest(dataset).domains))
     if json_:
         return echo_json(asdict(publication))
     _print_publication(dataset, publication)
@@ -57,7 +62,7 @@ def pull(repo: str, out: Path, revision: str, endpoint: str | None, key: str | N
     version = f"{repo} at {revision} (commit {pulled.commit[:8]})"
     if pulled.already_there:
         return say(f"{out} holds {version} already; nothing was downloaded")
-    say(f"{out}: {version}: {pulled.files} files, {pulled.downloaded} of them downloaded ({_size(pulled.downloaded_bytes)})")
+    say(f"{out}: {version}: {pulled.files} files, {pulled.downloaded} of them downloaded ({bytes_text(pulled.downloaded_bytes)})")
     say(f"judge it again: toolscale verify {out}")
 
 
@@ -74,9 +79,9 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
         say(f"the repo could not be asked, so this is what a first push uploads: {publication.not_asked}")
     if not publication.pushed:
         for file in publication.files:
-            say(f"{file.state:<10}{_size(file.bytes):>10}  {printable(file.path)}")
+            say(f"{file.state:<10}{bytes_text(file.bytes):>10}  {printable(file.path)}")
     sizes = sum(file.bytes for file in publication.uploaded)
-    uploads = f"{len(publication.uploaded)} files ({_size(sizes)})"
+    uploads = f"{len(publication.uploaded)} files ({bytes_text(sizes)})"
     others = f"{publication.count('unchanged')} unchanged, {publication.count('deleted')} deleted"
     if publication.note:
         click.echo(publication.note)
@@ -88,7 +93,3 @@ def _print_publication(dataset: Path, publication: Publication) -> None:
     say(f"{dataset}: {uploads} uploaded, {others}; {end}: {url}/tree/{tag}")
     if (compared := publication.compared) and not publication.restored:
         say(f"{compared.added} added, {compared.removed} removed, {compared.changed} changed since {compared.previous}")
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"

@@ -46,8 +46,21 @@ def read_changes(folder: Path) -> Changes:
 
 def summary_of(changes: Changes) -> Release:
     """Return what the manifest and the card say of the changes: counts instead of ids."""
-    domains = {domain: _summary(change) for domain, change in changes.domains.items()}
+    domains = {domain: count_changes(change) for domain, change in changes.domains.items()}
     return Release(previous=changes.previous, grading=changes.grading, previous_grading=changes.previous_grading, domains=domains)
+
+
+def count_changes(change: ChangedDomain) -> DomainChanges:
+    """Return how a domain changed in counts instead of ids."""
+    files = set(change.files)
+    kept = change.status == "kept"
+    return DomainChanges(
+        status=change.status, environment=bool(files) or change.database or not kept, tools=bool(files & TOOLS_OF) or not kept,
+        policy=bool(files & POLICY_OF) or not kept, database=change.database, files=change.files, added=len(change.added),
+        removed=len(change.removed), changed=len(change.changed), unchanged=change.unchanged,
+        columns=dict(sorted(Counter(name for task in change.changed for name in task.columns).items())),
+        regraded=None if change.regraded is None else _count(change.regraded),
+    )  # fmt: skip
 
 
 def check_changes(folder: Path, manifest: Manifest, ids: Mapping[str, Collection[str]]) -> Iterator[Finding]:
@@ -155,18 +168,6 @@ def _environment_files(folder: Path, domain: str) -> dict[str, str]:
         return {name: value for name, value in files.items() if name in FILES or name == POLICY_TEXT}
     except ValidationError as error:
         raise DatasetError(f"{path} is not an admission record: {error.errors()[0]['msg'].lower()}; pull the dataset again") from error
-
-
-def _summary(change: ChangedDomain) -> DomainChanges:
-    files = set(change.files)
-    kept = change.status == "kept"
-    return DomainChanges(
-        status=change.status, environment=bool(files) or change.database or not kept, tools=bool(files & TOOLS_OF) or not kept,
-        policy=bool(files & POLICY_OF) or not kept, database=change.database, files=change.files, added=len(change.added),
-        removed=len(change.removed), changed=len(change.changed), unchanged=change.unchanged,
-        columns=dict(sorted(Counter(name for task in change.changed for name in task.columns).items())),
-        regraded=None if change.regraded is None else _count(change.regraded),
-    )  # fmt: skip
 
 
 def _count(tasks: RegradedTasks) -> Regraded:

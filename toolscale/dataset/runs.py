@@ -10,6 +10,8 @@
     runs/<run>/<domain>/quality.json        what the quality gate found
     runs/<run>/<domain>/dataset/            the dataset of one domain
     runs/<run>/dataset/                     the dataset of the run: all its domains
+    runs/<run>/<who>.held.json              until when somebody needs the run: see pipeline/holds.py
+    .removed/                               runs that are being removed: see pipeline/pruning.py
 
 What is in `scratch` is needed until the run is complete; what is in `runs` is its product. What a clock or the Hub said lies beside a dataset, never
 in it: its bytes are those of its inputs.
@@ -22,11 +24,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from toolscale.dataset.places import open_place, url_of
+from toolscale.dataset.places import look_anew, open_place, url_of
 from toolscale.dataset.storage import read_file, storage_errors, write_file
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import Interaction
@@ -121,12 +124,6 @@ class Run:
         return url_of(self.products)
 
 
-def run_with(dataset: Path) -> Run | None:
-    """Return the run that made a dataset, which is told by the place where it lies; None if it was made otherwise."""
-    homes = (dataset.parent, dataset.parent.parent) if dataset.name == "dataset" else ()  # of the whole run, or of one domain
-    return next((Run(home.parent.parent, home.name) for home in homes if (home / RUN).exists()), None)
-
-
 def data_root(airflow_home: str) -> str:
     """Return where runs are kept: TOOLSCALE_DATA, a URL or a path, which is taken from AIRFLOW_HOME if it is relative; `var/data` unless set."""
     told = os.environ.get("TOOLSCALE_DATA") or "var/data"
@@ -139,6 +136,35 @@ def run_at(url: str) -> Run:
     """Return the run whose products are at `url`."""
     products = open_place(url)
     return Run(products.parent.parent, products.name)
+
+
+def runs_under(root: Path) -> list[tuple[Run, Order]]:
+    """Return the runs below a root with their orders, by name. What is a link, has another name than its run id gives it, or has no order that can
+    be read, is no run of ours."""
+    place = look_anew(root) / "runs"
+    with storage_errors("list", place):
+        names = sorted(path.name for path in place.iterdir()) if place.exists() else []
+    return [(run, order) for run in (Run(root, name) for name in names) if (order := _order_of(run)) is not None]
+
+
+def run_of(dataset: Path) -> Run | None:
+    """Return the run that a dataset, of all its domains or of one, belongs to; None if it lies elsewhere."""
+    place = dataset.resolve()
+    for products in (place.parent, place.parent.parent):
+        run = Run(products.parent.parent, products.name)
+        if place.name == "dataset" and products.parent.name == "runs" and _order_of(run) is not None:
+            return run
+    return None
+
+
+def _order_of(run: Run) -> Order | None:
+    with storage_errors("read", run.products):
+        try:
+            order = run.order()
+            ours = run.name == run_name(order.run_id) and datetime.fromisoformat(order.started).tzinfo is not None
+        except (AttributeError, DatasetError, LookupError, RecursionError, TypeError, ValueError):
+            return None
+        return order if ours and not run.products.is_symlink() else None
 
 
 def open_run(root: str, order: Order) -> Run:

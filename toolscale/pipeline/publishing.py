@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from toolscale.dataset.comparison import compare_datasets, outline
 from toolscale.dataset.folder import Reading, read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.places import local_copy, open_place
 from toolscale.dataset.quality import count_quality
-from toolscale.dataset.runs import run_with
-from toolscale.dataset.storage import file_hash, write_file
+from toolscale.dataset.runs import Run, run_of, runs_under
+from toolscale.dataset.storage import file_hash
 from toolscale.dataset.versions import tag_of
-from toolscale.errors import DatasetError, UsageError
-from toolscale.publish import publish_dataset
+from toolscale.errors import DatasetError, ToolScaleError, UsageError
+from toolscale.pipeline.holds import PUBLISHING, hold, release
+from toolscale.pipeline.published import note_published, was_published
+from toolscale.publish import Publication, publish_dataset
+from toolscale.text_files import printable
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +54,12 @@ def inspect_dataset(
         raise UsageError("dataset is empty, and no run of synthesize_dataset triggered this one; give the path or URL of a dataset")
     if not repo and publish == "auto":
         raise UsageError("publish is auto, and there is no repository; set TOOLSCALE_REPO to owner/name, or fill in repo")
+    hold(dataset, "publishing", PUBLISHING)
     with local_copy(open_place(dataset)) as folder:
         digest = _manifest_hash(folder, sha256)
         reading = read_dataset(folder)
-    tag = tag_of(reading.manifest)
-    body = _body(reading, dataset, repo, tag)
+        tag = tag_of(reading.manifest)
+        body = _body(reading, dataset, repo, tag)
     return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "sha256": digest, "night": night, "body": body}
 
 
@@ -64,32 +69,27 @@ def push_dataset(
     """Publish the dataset that was inspected and return what listeners are told of it. Without a token or an endpoint: HF_TOKEN, HF_ENDPOINT."""
     if not repo:
         raise UsageError("there is no repository to push to; set TOOLSCALE_REPO to owner/name, or fill in repo when you approve")
-    place = open_place(dataset)
-    with local_copy(place) as folder:
+    hold(dataset, "publishing", PUBLISHING)
+    with local_copy(open_place(dataset)) as folder:
         _manifest_hash(folder, sha256)
         manifest = read_manifest(folder)
         published = publish_dataset(folder, repo, push=True, token=token, endpoint=endpoint)
     if published.note:
         log.warning("%s", published.note)
-    told = {
-        "repo": repo, "tag": published.tag, "commit": published.commit, "url": published.url, "dataset": dataset, "sha256": sha256,
-        "domains": list(manifest.domains), "already_published": published.already_published,
+    facts = note_push(published, dataset, sha256, list(manifest.domains), night)
+    release(dataset, "publishing")
+    return facts
+
+
+def note_push(published: Publication, dataset: str, sha256: str, domains: Sequence[str], night: str | None = None) -> dict[str, Any]:
+    """Return what is told of a push, and note it where the dataset is kept."""
+    facts = {
+        "repo": published.repo, "tag": published.tag, "commit": published.commit, "url": published.url, "dataset": dataset, "sha256": sha256,
+        "domains": list(domains), "already_published": published.already_published,
         "restored": published.restored, "night": night,
     }  # fmt: skip
-    _write_down(place, repo, told)
-    return told
-
-
-def _write_down(dataset: Path, repo: str, told: Mapping[str, Any]) -> None:
-    """Write beside the dataset of a run where it is published: asset events are Airflow's, and go with its database.
-
-    A dataset that no run made lies in somebody's folder, in which nothing is left. What fails here is tried again with the whole push, which then
-    finds its version there.
-    """
-    if run := run_with(dataset):
-        record = {name: told[name] for name in ("repo", "url", "tag", "commit", "sha256")}
-        record["dataset"] = dataset.relative_to(run.products).as_posix()
-        write_file(run.published(repo), (json.dumps(record, indent=1) + "\n").encode())
+    note_published(open_place(dataset), facts)
+    return facts
 
 
 def _manifest_hash(folder: Path, expected: str | None) -> str:
@@ -114,7 +114,34 @@ def _body(reading: Reading, dataset: str, repo: str | None, tag: str) -> str:
             f"| {domain} | {part.counts['accepted']:,} of {part.tasks:,} | {part.counts['candidates']:,} | {found['accepted_share']:.1%} | "
             f"{found['kill_rate']:.2%} | {found['duplicates']:g} | {_failures(part.gates)} | {part.seed} |"
         )
+    lines += _since(reading, dataset)
     return "\n".join([*lines, "", "Approving pushes one commit and a tag. Rejecting, or no answer within 20 hours, pushes nothing."])
+
+
+def _since(reading: Reading, dataset: str) -> list[str]:
+    """Return what changed since the dataset of the same domains that was published or, if none was, made before in the same place.
+
+    Nothing if there is none. That it cannot be compared keeps nobody from publishing: then this says why.
+    """
+    try:
+        if (run := run_of(open_place(dataset))) is None or (before := _run_before(run, set(reading.manifest.domains))) is None:
+            return []
+        with local_copy(before.dataset()) as folder:
+            comparison = compare_datasets(read_dataset(folder), reading)
+        act = "published" if was_published(before) else "made"
+        return ["", f"Since `{comparison.before}`, {act} before by the run `{before.name}`:", "", *(f"* {line}" for line in outline(comparison))]
+    except ToolScaleError as error:
+        return ["", f"It could not be compared with a dataset before it: {printable(str(error))}"]
+
+
+def _run_before(run: Run, domains: set[str]) -> Run | None:
+    started = datetime.fromisoformat(run.order().started)
+    earlier = [
+        (was_published(other), datetime.fromisoformat(order.started), other.name, other)
+        for other, order in runs_under(run.root)
+        if set(order.domains) == domains and datetime.fromisoformat(order.started) < started and (other.dataset() / MANIFEST).exists()
+    ]
+    return max(earlier)[-1] if earlier else None
 
 
 def _failures(gates: Mapping[str, Mapping[str, int]]) -> str:

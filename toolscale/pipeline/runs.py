@@ -37,13 +37,15 @@ from toolscale.dataset.world import ADMISSION
 from toolscale.environment import load_environment
 from toolscale.environment.folder import find_folder
 from toolscale.errors import DatasetError, QualityError, UsageError
+from toolscale.pipeline.holds import ANNOUNCED, hold
+from toolscale.pipeline.pruning import keep_told, prune_runs
 from toolscale.pipeline.stages import assemble, build_environment, judge_enough, place_of, recipe_of
 from toolscale.records import Manifest
 
 
 __all__ = [
-    "assemble_domain", "build_domain", "check_domain", "close_run", "collect_run", "data_root", "judge_shard", "night_seed", "order_of", "order_run",
-    "plan_round",
+    "assemble_domain", "build_domain", "check_domain", "close_run", "collect_run", "data_root", "judge_shard", "keep_told", "night_seed", "order_of",
+    "order_run", "plan_round", "prune_runs",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
@@ -185,6 +187,7 @@ def collect_run(run_url: str) -> dict[str, Any]:
         manifest = combine([stack.enter_context(local_copy(run.dataset(domain))) for domain in order.domains], staged)
         digest = file_hash(staged / MANIFEST)
         deliver(staged, run.dataset(), MANIFEST)
+    hold(url_of(run.dataset()), "followers", ANNOUNCED)  # publishing and training are triggered by what is told here
     told = {
         "run_id": order.run_id, "domains": list(order.domains), "seed": order.seed, "publish": order.publish, "sha256": digest, "night": order.night,
         "by_hand": order.night is None, "repo": order.repo,

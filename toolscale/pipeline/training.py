@@ -23,6 +23,7 @@ from toolscale.dataset.runs import run_name
 from toolscale.dataset.storage import file_hash, read_file, remove_folder, storage_errors, write_file
 from toolscale.errors import DatasetError, TrainingError, UsageError
 from toolscale.pipeline.detached import DONE, process_folder, start_training, stop_training, watch_training
+from toolscale.pipeline.holds import TRAINING, hold, release
 
 __all__ = [
     "prepare_training", "report_training", "start_training", "stop_orchestrator", "stop_training", "train_orchestrator", "wanted_datasets",
@@ -53,6 +54,8 @@ def prepare_training(root: str, run_id: str, params: Mapping[str, Any], told: Ma
         raise UsageError("the event that triggered this run names no dataset; trigger train_orchestrator by hand and fill in dataset")
     dataset, sha256 = (told["dataset"], told.get("sha256")) if told is not None else (params["dataset"], None)
     out = url_of(open_place(root) / "training" / name)
+    if dataset:
+        hold(dataset, f"training-{name}", TRAINING)  # it may wait for days until a GPU is free
     return {"out": out, "config": params["config"], "steps": params["steps"], "dataset": dataset, "sha256": sha256}
 
 
@@ -67,6 +70,7 @@ def train_orchestrator(prepared: Mapping[str, Any], checkout: Path, *, poll: flo
     command += ["--steps", str(prepared["steps"])] if prepared["steps"] is not None else []
     sha256 = None
     if prepared["dataset"]:
+        hold(prepared["dataset"], _holder(prepared), TRAINING)
         dataset = _local_dataset(prepared["dataset"], prepared["sha256"], process_folder(out) / "dataset")
         command, sha256 = [*command, "--dataset", str(dataset)], file_hash(dataset / MANIFEST)
     started = start_training(out, command, checkout)
@@ -95,7 +99,14 @@ def report_training(prepared: Mapping[str, Any]) -> dict[str, Any]:
 def stop_orchestrator(prepared: Mapping[str, Any], checkout: Path) -> str:
     """Stop the training if it still runs, as after its task was marked as failed. Return what was done."""
     out = _working_folder(prepared, checkout)
-    return f"{out}: " + ("the training was stopped; its checkpoints stay" if stop_training(out) else "no training runs any more")
+    said = f"{out}: " + ("the training was stopped; its checkpoints stay" if stop_training(out) else "no training runs any more")
+    if prepared["dataset"]:
+        release(prepared["dataset"], _holder(prepared))
+    return said
+
+
+def _holder(prepared: Mapping[str, Any]) -> str:
+    return f"training-{open_place(prepared['out']).name}"
 
 
 def _working_folder(prepared: Mapping[str, Any], checkout: Path) -> Path:

@@ -1,6 +1,7 @@
 """Frozen records that cross a stage."""
 
 from toolscale.records.base import Record
+from toolscale.records.comparison import ComparedDomain, ComparedFigure, ComparedTasks, Comparison
 from toolscale.records.dataset import FileEntry, Manifest, Part, Signature
 from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
 from toolscale.records.expert import CATEGORIES, TYPICAL_INPUT, Catalogue, Effort, Endpoint, ExpertReply, ExpertSpec, Price, PriceList
@@ -27,7 +28,8 @@ from toolscale.records.verdict import GATES, UNDECIDED, GateResult, Grade, Judge
 __all__ = [
     "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "UNDECIDED",
     "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
-    "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "Description", "Difficulty", "DomainChanges",
+    "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain",
+    "ComparedFigure", "ComparedTasks", "Comparison", "Description", "Difficulty", "DomainChanges",
     "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
     "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Interaction", "Invariant",
     "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
