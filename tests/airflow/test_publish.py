@@ -29,7 +29,7 @@ def test_what_a_person_approves_is_one_commit_with_a_tag(live_airflow: LiveAirfl
     run_id = synthesize(admin, "ask")
     asked = question(admin, run_id)
     assert asked["subject"] == "Publish this dataset?"
-    assert "| mock | 10 of 10 | 18 | 100.0% | 100.00% | 0 | novel 8 | 0 |" in asked["body"] and "no repository: fill one in below" in asked["body"]
+    assert "| mock | 10 of 10 | 31 | 100.0% | 100.00% | 0 | novel 20 | 0 |" in asked["body"] and "no repository: fill one in below" in asked["body"]
     answer(admin, run_id, "Approve", repo="me/approved")
     admin.wait(PUBLISH, run_id)
 
