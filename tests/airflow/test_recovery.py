@@ -55,9 +55,9 @@ def test_a_run_survives_a_killed_worker_and_then_the_death_of_all_of_airflow(hom
             assert time.monotonic() < end, live.admin.report(DAG, run_id)
             time.sleep(0.5)
         wait_for_judging(live.admin, run_id)  # the retry
+        left = tries_left(live.admin, run_id)
         for process in psutil.Process(live.service.guard.pid).children(recursive=True):
             process.kill()
-        left = tries_left(live.admin, run_id)
     with standalone(home) as live:
         assert "tasks were lost with the last stop, and begin again" in (home.folder / "standalone.log").read_text()
         live.admin.wait(DAG, run_id)
