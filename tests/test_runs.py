@@ -218,6 +218,15 @@ def test_line_separators_in_texts_are_no_ends_of_lines(tmp_path: Path) -> None:
     assert all(judged.candidate.request.startswith("\u2028\u2029\u0085") for judged in read_judged([path])[1])
 
 
+def test_the_log_says_how_far_a_shard_is_and_which_intents_have_no_task(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run = order_run(str(tmp_path), order(tasks=3))
+    with caplog.at_level("INFO", logger="toolscale.pipeline.runs"):
+        judge_all(run)
+        assemble_domain(run, "mock")
+    assert "mock-000: 1 of 1 parts judged" in caplog.messages
+    assert "mock: 2 intents have no task: return_all (no seat), pay_over_desk_limit (no seat)" in caplog.messages
+
+
 def test_nights_do_not_run_backwards() -> None:
     published = [
         {"repo": "me/x", "night": "2026-11-20T02:00:00+00:00"}, {"repo": "me/x", "night": "2026-11-21T02:00:00+00:00"},

@@ -67,7 +67,6 @@ def make_home(
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "False",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin,viewer:viewer",
         "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(bundles),
-        "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "2",
         **(settings or {}),
     }
     return AirflowHome(folder, environ)

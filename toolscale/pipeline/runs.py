@@ -22,6 +22,7 @@ from typing import Any
 from toolscale.canonical import stable_int
 from toolscale.config import EVOLVED_SHARE, SHARD_NUMBERS
 from toolscale.dataset.combined import combine
+from toolscale.dataset.figures import without_task
 from toolscale.dataset.judging import close_bench
 from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
 from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, local_copy, open_place, url_of
@@ -135,7 +136,11 @@ def judge_shard(plan_url: str) -> dict[str, Any]:
     with _world(run, shard.domain) as world:
         recipe = _recipe(run, world)
         units = units_of(place_of(world, recipe), recipe.seed, shard.numbers, run.judged(shard.domain))
-        no_case, judged = read_judged([judge_unit(unit) for unit in units])
+        done = list[Path]()
+        for unit in units:
+            done.append(judge_unit(unit))
+            log.info("%s: %d of %d parts judged", shard.name, len(done), len(units))
+        no_case, judged = read_judged(done)
         close_bench()
         rejects = [(item, shard) for item in judged if not item.verdict.accepted]
         _write_rejects(run, world, shard.name, rejects)
@@ -154,11 +159,14 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
         recipe = _recipe(run, world)
         if (target / MANIFEST).exists() and (manifest := read_manifest(target)).inputs == recipe.inputs:
             return _summary(target, manifest)
-        judged = judge_enough(world, run.judged(domain), recipe=recipe, workers=fitting_workers(recipe.tasks) if is_local(target) else 1)
+        workers = fitting_workers(recipe.tasks) if is_local(target) else 1
+        judged = judge_enough(world, run.judged(domain), recipe=recipe, workers=workers, progress=_log_progress)
         close_bench()
         _write_late_rejects(run, world, domain, judged)
         inside = Path(shutil.copytree(world, world_folder(staged, domain)))
         manifest = assemble(inside, judged, staged, recipe)
+        if missing := without_task([intent.id for intent in load_environment(inside).spec.intents.intents], manifest.counts):
+            log.warning("%s: %d intents have no task: %s", domain, len(missing), ", ".join(missing))
         deliver(staged, target, MANIFEST)
     return _summary(target, manifest)
 
@@ -177,6 +185,10 @@ def check_domain(run_url: str, domain: str, thresholds: Any = None) -> dict[str,
     if not quality.passed:
         raise QualityError(f"{domain}: {'; '.join(quality.reasons)}")
     return quality.figures
+
+
+def _log_progress(act: str, done: int, total: int) -> None:
+    log.info("%s: %d of %d parts", act, done, total)
 
 
 def collect_run(run_url: str) -> dict[str, Any]:
