@@ -96,7 +96,10 @@ def test_the_settings_of_airflow_cfg_are_said_again() -> None:
         section: {name: str(VALUES["config"][section][name]) for name in settings if name in VALUES["config"].get(section, {})}
         for section, settings in ours.items()
     }
-    same = {"load_examples": "False", "plugins_folder": "/opt/airflow/plugins", "dags_are_paused_at_creation": "False", "parallelism": "32"}
+    same = {
+        "load_examples": "False", "plugins_folder": "/opt/airflow/plugins", "dags_are_paused_at_creation": "False", "parallelism": "32",
+        "dagbag_import_timeout": "120",
+    }  # fmt: skip
     assert said == {
         **{name: {} for name in ("database", "logging", "api_auth")}, "core": same, "api": {"base_url": "https://airflow.example.com"},
         **{name: ours[name] for name in ("scheduler", "workers", "dag_processor")},
