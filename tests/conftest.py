@@ -55,6 +55,8 @@ def mock_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def s3() -> Iterator[str]:
     """The URL of an empty bucket of a real S3 server on loopback."""
     import boto3
+    import httpx
+    import s3fs
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -66,6 +68,9 @@ def s3() -> Iterator[str]:
             "AWS_DEFAULT_REGION": "us-east-1",
         }.items():  # fmt: skip
             environment.setenv(name, value)
+        httpx.post(f"http://{host}:{port}/moto-api/reset").raise_for_status()  # servers of one process share their buckets
+        s3fs.S3FileSystem.clear_instance_cache()  # and a client keeps the address of the server that was there when it was made
         boto3.client("s3").create_bucket(Bucket="data")
         yield "s3://data/toolscale"
+    s3fs.S3FileSystem.clear_instance_cache()
     server.stop()
