@@ -21,8 +21,8 @@ def time_zone(name: str) -> str:
 def nights() -> CronTriggerTimetable | None:
     """When a dataset is made by itself: the cron expression in TOOLSCALE_SCHEDULE; at two if it is not set, never if it is empty.
 
-    It is meant in the time zone TOOLSCALE_TIMEZONE, such as Europe/Berlin; UTC unless that is set. Both are environment variables, no Variables of
-    Airflow: this is read every few seconds, and a file of DAGs asks nobody.
+    Its time zone is TOOLSCALE_TIMEZONE, such as Europe/Berlin; UTC unless that is set. Both are environment variables, not Variables of Airflow:
+    parsing a DAG file must not ask a database.
 
     A new installation waits for its first night. Airflow's default is to make up for one that was due before, up to a tenth of the interval ago, and
     `run_immediately=False` means that default (3.3.2). Not zero: whoever reads this file in the second in which a night begins must still see it due.

@@ -1,6 +1,6 @@
 """What an installation is told: Airflow's Variables and Connections, so any secrets backend, and environment variables where those say nothing.
 
-Only tasks and callbacks ask. Whoever reads a DAG file asks nobody: it is read every few seconds.
+Only tasks and callbacks call these functions. Parsing a DAG file must not ask a database.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ def test_everything_is_installed_with_the_constraints_of_the_repository_and_as_t
 
 @pytest.mark.parametrize("name", sorted(path.name for path in ROOT.glob("requirements*.txt")))
 def test_every_requirement_is_pinned_to_the_version_of_the_constraints(name: str) -> None:
-    normal = lambda package: re.sub(r"\[.*?\]", "", package).lower().replace("_", "-")  # noqa: E731
+    def normal(package: str) -> str:
+        return re.sub(r"\[.*?\]", "", package).lower().replace("_", "-")
+
     pins = {normal(package): version for package, version in re.findall(r"^(\S+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)}
     lines = [line for line in (ROOT / name).read_text().splitlines() if not line.startswith("-r ")]
     assert {line: pins.get(normal(line.partition("==")[0])) for line in lines} == {line: line.partition("==")[2] for line in lines}

@@ -39,7 +39,7 @@ def made(root: str | Path, day: int, dataset: Path | None = None) -> Run:
     for path in FILES if dataset is None else ():
         write_file(run.products / path, b"x" * 100)
     for path in files_in(dataset) if dataset else ():
-        write_file(run.dataset() / path, (dataset / path).read_bytes())  # type: ignore[operator]
+        write_file(run.dataset() / path, (dataset / path).read_bytes())
     return run
 
 
@@ -166,7 +166,7 @@ def test_killed_at_any_moment_a_run_is_whole_or_gone_and_the_next_call_ends_it(t
         root = tmp_path / str(steps)
         old, new = made(root, 1), made(root, 2)
         before = contents(old.products)
-        killed = killed_at(steps, lambda root=root: prune_runs(str(root), 1, now=NOW))  # type: ignore[misc]
+        killed = killed_at(steps, lambda root=root: prune_runs(str(root), 1, now=NOW))
         assert not old.products.exists() or contents(old.products) == before
         prune_runs(str(root), 1, now=NOW)
         assert left(root) == {new.name} and list((root / ".removed").iterdir()) == []
@@ -202,7 +202,7 @@ def test_several_at_once_remove_each_run_once(tmp_path: Path) -> None:
         gone = [run.name for run in prune_runs(str(tmp_path / "data"), 1, now=NOW) if not run.kept]
         (tmp_path / str(number)).write_text(json.dumps(gone))
 
-    children = [in_a_fork(lambda number=number: prune(number)) for number in range(4)]  # type: ignore[misc]
+    children = [in_a_fork(lambda number=number: prune(number)) for number in range(4)]
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
     gone = [name for number in range(4) for name in json.loads((tmp_path / str(number)).read_text())]
     assert len(gone) == len(set(gone)) == 18 and set(gone) | left(tmp_path / "data") == names

@@ -218,6 +218,13 @@ def test_line_separators_in_texts_are_no_ends_of_lines(tmp_path: Path) -> None:
     assert all(judged.candidate.request.startswith("\u2028\u2029\u0085") for judged in read_judged([path])[1])
 
 
+@pytest.mark.parametrize("said", [[], 0, False, ""])
+def test_thresholds_that_are_empty_are_not_the_usual_ones(tmp_path: Path, said: object) -> None:
+    run = order_run(str(tmp_path), order())
+    with pytest.raises(UsageError, match=r"the thresholds are .*; say them by name"):
+        check_domain(run, "mock", said)
+
+
 def test_the_log_says_how_far_a_shard_is_and_which_intents_have_no_task(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = order_run(str(tmp_path), order(tasks=3))
     with caplog.at_level("INFO", logger="toolscale.pipeline.runs"):

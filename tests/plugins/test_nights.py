@@ -17,8 +17,8 @@ from test_pages import pages
 from toolscale_ui.drift import Change, Usual, change_of, usual_of
 from toolscale_ui.folder import DataFolder
 from toolscale_ui.lineage import Push, Training, evaluation_of
-from toolscale_ui.outcome import Ended, Judged, Made
 from toolscale_ui.nights import Night, Nights, NightsPage
+from toolscale_ui.outcome import Ended, Judged, Made
 from toolscale_ui.sparkline import Dot, Sparkline, sparkline
 from toolscale_ui.trend import ACCEPTED, KILLED, TASKS, of_gate
 
@@ -83,7 +83,7 @@ def test_a_night_says_what_came_out_and_where_it_went(tmp_path: Path, manifest: 
     assert (found.total, found.page, found.pages, found.left_out, found.problems) == (1, 1, 1, 0, {})
     assert night == Night(
         home.name, night.run,
-        made=Made(digest, night.made.asked, 396, 438, 42, USUAL, night.made.bytes),  # type: ignore[union-attr]
+        made=Made(digest, night.made.asked, 396, 438, 42, USUAL, night.made.bytes),
         judged=Judged(True, round(396 / 414, 4), 0.9991), ended=Ended(FIRST + timedelta(days=3, minutes=31, seconds=4), True),
         pushes=[Push("me/nights", "https://huggingface.co/datasets/me/nights", f"v1.0.0-{digest[:8]}", digest[:40], "dataset", digest)],
         trainings=[Training("mine", True, "best choice in 81.9 %, 95.6 % of the way to the best, check passed")], combined=True, changes={},

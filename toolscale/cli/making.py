@@ -94,8 +94,7 @@ def synthesize(
     for gate, failed in sorted(failures.items(), key=lambda item: -item[1]):
         say(f"  {failed:>6}  {gate}")
     (name,) = manifest.domains
-    environment = load_environment(world_folder(folder, name))
-    if missing := without_task([intent.id for intent in environment.spec.intents.intents], counts):
+    if missing := without_task(load_environment(world_folder(folder, name)), counts):
         say(f"  {len(missing)} intents have no task: {', '.join(missing)}")
     say(f"read some: toolscale show {folder} --random 3; verify all: toolscale verify {folder}; see why: toolscale rejects {folder}")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from toolscale.text_files import visible
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +10,8 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from toolscale.text_files import visible
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 

@@ -45,7 +45,7 @@ class Contents:
     @property
     def without_task(self) -> list[str]:
         """Its intents that have no task, each with the reason."""
-        return without_task([intent.id for intent in self.environment.spec.intents.intents], self.figures.counts)
+        return without_task(self.environment, self.figures.counts)
 
     @property
     def example(self) -> Row | None:

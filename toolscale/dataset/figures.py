@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.dataset.columns import Row
+from toolscale.environment import Environment
 from toolscale.records import GATES, QUIET, is_evolved
 
 SPLITS = ("train", "test")
@@ -101,13 +102,13 @@ def typical_task(rows: DatasetRows) -> Row | None:
     return next((row for row in writing if len(row["golden_calls"]) == usual), None)
 
 
-def without_task(intents: Iterable[str], counts: Mapping[str, Any]) -> list[str]:
-    """Return each of these intents that has no task: no candidate of it was judged, or all were rejected. `counts` are those of its domain."""
+def without_task(environment: Environment, counts: Mapping[str, Any]) -> list[str]:
+    """Return each intent that has no task: no candidate of it was judged, or all were rejected. `counts` are those of the domain alone."""
     found = []
-    for intent in intents:
-        judged = counts["intents"].get(intent, {"accepted": 0, "rejected": 0})
+    for intent in environment.spec.intents.intents:
+        judged = counts["intents"].get(intent.id, {"accepted": 0, "rejected": 0})
         if not judged["accepted"]:
-            found.append(f"{intent} ({judged['rejected']} rejected)" if judged["rejected"] else f"{intent} (no seat)")
+            found.append(f"{intent.id} ({judged['rejected']} rejected)" if judged["rejected"] else f"{intent.id} (no seat)")
     return found
 
 

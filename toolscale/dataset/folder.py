@@ -22,7 +22,6 @@ from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.card import Contents, render_card
 from toolscale.dataset.columns import UNREADABLE, Row, reject_row, task_row, tools_json
 from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, count_figures
-from toolscale.text_files import printable
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
 from toolscale.dataset.outcomes import count_outcomes, write_outcomes
 from toolscale.dataset.parquet import count_rows, read_shard, write_shards
@@ -35,6 +34,7 @@ from toolscale.errors import DatasetError, UsageError
 from toolscale.records import FileEntry, Manifest, Part, Release
 from toolscale.sandbox import state_hash
 from toolscale.tasks.split import held_out_intents
+from toolscale.text_files import printable
 
 CARD = "README.md"
 

@@ -31,7 +31,7 @@ from typing import Any
 
 from toolscale.dataset.places import look_anew, open_place, url_of
 from toolscale.dataset.storage import read_file, storage_errors, write_file
-from toolscale.errors import DatasetError, UsageError
+from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.records import Interaction
 
 RUN = "run.json"
@@ -113,9 +113,12 @@ class Run:
     def order(self) -> Order:
         """Read what was asked. DatasetError if the run was not opened."""
         path = self.products / RUN
-        if not path.exists():
-            raise DatasetError(f"{path} is missing: the run was not opened, or was removed; trigger a new one")
-        content = json.loads(read_file(path))
+        try:
+            content = json.loads(read_file(path))
+        except StorageError:
+            if path.exists():
+                raise
+            raise DatasetError(f"{path} is missing: the run was not opened, or was removed; trigger a new one") from None
         return Order(**content | {"domains": tuple(content["domains"])})
 
     @property

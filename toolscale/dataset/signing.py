@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key, load_pem_public_key
 
 from toolscale.dataset.integrity import Finding
-from toolscale.text_files import printable
 from toolscale.dataset.manifest import MANIFEST, render_manifest
 from toolscale.dataset.storage import read_file
 from toolscale.errors import StorageError, UsageError
 from toolscale.records import Manifest, Signature
+from toolscale.text_files import printable
 
 SIGNING_KEY = "TOOLSCALE_SIGNING_KEY"
 """Environment variable with the private key of whoever publishes: PEM, or the path of a file that holds it."""

@@ -10,8 +10,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
-from toolscale.sandbox.interrupts import uninterrupted
 from toolscale.errors import ToolScaleError
+from toolscale.sandbox.interrupts import uninterrupted
 
 ROWS_PER_WORKER = 600
 

@@ -22,9 +22,9 @@ from uuid import uuid4
 
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.places import files_in, is_local, look_anew, open_place
-from toolscale.dataset.runs import RUN, Run, runs_under
+from toolscale.dataset.runs import RUN, Order, Run, runs_under
 from toolscale.dataset.storage import file_hash, make_folder, read_file, storage_errors, write_file
-from toolscale.errors import UsageError
+from toolscale.errors import StorageError, UsageError
 from toolscale.pipeline.holds import holders_of
 from toolscale.pipeline.published import was_published
 
@@ -76,13 +76,30 @@ def prune_runs(
     runs = sorted(runs_under(root), key=lambda found: (datetime.fromisoformat(found[1].started), found[0].name), reverse=True)
     left, looked_at = keep, list[PrunedRun]()
     for run, order in runs:
-        reason = _unfinished(run) or (NEWEST if left else _needed(run, moment))
-        left -= left > 0 and reason == NEWEST
-        size = 0 if reason else _size(run.products)
-        if reason or dry_run or _remove(run):
-            looked_at.append(PrunedRun(run.name, order.run_id, size, reason))
-            told(looked_at[-1])
+        found = _look_at(run, order, moment, newest=left > 0)
+        if found is None or not (found.kept or dry_run or _remove(run)):
+            continue  # whoever else prunes was faster
+        left -= found.kept == NEWEST
+        looked_at.append(found)
+        told(found)
     return looked_at
+
+
+def _look_at(run: Run, order: Order, now: datetime, *, newest: bool) -> PrunedRun | None:
+    """Return what is to become of a run; None if it is there no more."""
+    try:
+        reason = _unfinished(run) or (NEWEST if newest else _needed(run, now))
+        found = PrunedRun(run.name, order.run_id, 0 if reason else _size(run.products), reason)
+    except StorageError:
+        if _is_there(run):
+            raise
+        return None
+    return found if _is_there(run) else None
+
+
+def _is_there(run: Run) -> bool:
+    with storage_errors("read", look_anew(run.products)):
+        return (run.products / RUN).exists()
 
 
 def _unfinished(run: Run) -> str:
@@ -106,7 +123,7 @@ def _size(folder: Path) -> int:
     for place, _, names in os.walk(folder):
         for name in names:
             with suppress(FileNotFoundError):  # whoever else prunes was faster
-                found += os.lstat(os.path.join(place, name)).st_size  # noqa: PTH118 - a path of a folder that is walked
+                found += Path(place, name).lstat().st_size
     return found
 
 

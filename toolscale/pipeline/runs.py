@@ -165,7 +165,7 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
         _write_late_rejects(run, world, domain, judged)
         inside = Path(shutil.copytree(world, world_folder(staged, domain)))
         manifest = assemble(inside, judged, staged, recipe)
-        if missing := without_task([intent.id for intent in load_environment(inside).spec.intents.intents], manifest.counts):
+        if missing := without_task(load_environment(inside), manifest.counts):
             log.warning("%s: %d intents have no task: %s", domain, len(missing), ", ".join(missing))
         deliver(staged, target, MANIFEST)
     return _summary(target, manifest)
@@ -176,7 +176,7 @@ def check_domain(run_url: str, domain: str, thresholds: Any = None) -> dict[str,
 
     `thresholds`: figure -> what is wanted of it, where that is not the usual.
     """
-    run, wanted = run_at(run_url), Thresholds.of(thresholds or {})
+    run, wanted = run_at(run_url), Thresholds.of({} if thresholds is None else thresholds)
     with local_copy(run.dataset(domain)) as dataset:
         quality = check_quality(dataset, wanted)
     write_file(run.quality(domain), quality.render())

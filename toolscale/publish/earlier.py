@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from toolscale.dataset.folder import CARD
 from toolscale.dataset.manifest import MANIFEST
-from toolscale.text_files import printable
 from toolscale.dataset.storage import remove_folder, storage_errors, write_file
 from toolscale.dataset.versions import content_id, tag_of
 from toolscale.errors import DatasetError, PublishError
@@ -18,6 +17,7 @@ from toolscale.publish.connection import Progress
 from toolscale.publish.hub import Head, Hub, RemoteFile
 from toolscale.publish.pulling import download, local_files, published
 from toolscale.records import Manifest
+from toolscale.text_files import printable
 
 ATTRIBUTES = ".gitattributes"
 """What the Hub itself puts into every repo."""

@@ -18,11 +18,11 @@ from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
 from toolscale.dataset.manifest import MANIFEST, MOST_BYTES
-from toolscale.text_files import printable
 from toolscale.dataset.storage import make_folder, storage_errors
 from toolscale.errors import DatasetError, HubUnavailableError, PublishError
 from toolscale.publish.connection import Connection, lost
 from toolscale.records import FileEntry
+from toolscale.text_files import printable
 
 KIND: Literal["dataset"] = "dataset"
 BLOCK = 1 << 20

@@ -13,8 +13,8 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from toolscale.sandbox.interrupts import uninterrupted
 from toolscale.errors import SandboxError, SandboxLimitError
+from toolscale.sandbox.interrupts import uninterrupted
 
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 CHUNK = 1 << 16

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolscale.sandbox.interrupts import uninterrupted
 from toolscale.canonical import canonical_json, content_hash
 from toolscale.environment import World, load_environment, populate
 from toolscale.errors import SandboxError
 from toolscale.records import GoldenCall
 from toolscale.sandbox import NetChanges
+from toolscale.sandbox.interrupts import uninterrupted
 
 START = "import sys; from toolscale.verify.replica import main; main(*sys.argv[1:4])"
 ZONES = ("Pacific/Kiritimati", "America/Adak")
