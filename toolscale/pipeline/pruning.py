@@ -139,11 +139,20 @@ def _remove(run: Run) -> bool:
                 return False
         _delete(taken)
         return True
-    with storage_errors("remove", run.products):
-        if not (run.products / RUN).exists():
-            return False
-    _clear(run, write_file(trash / run.name, file_hash(run.products / RUN).encode()))
+    if (order := _hash_of_order(run)) is None:
+        return False
+    _clear(run, write_file(trash / run.name, order))
     return True
+
+
+def _hash_of_order(run: Run) -> bytes | None:
+    """Return the hash of the `run.json` of a run; None if it is there no more."""
+    try:
+        return file_hash(run.products / RUN).encode()
+    except StorageError:
+        if _is_there(run):
+            raise
+        return None
 
 
 def _finish(root: Path) -> None:
@@ -154,14 +163,25 @@ def _finish(root: Path) -> None:
     for path in paths:
         if is_local(root):
             _delete(path)
-        elif HASH.fullmatch(note := read_file(path)):
-            run = Run(root, path.name)
-            with storage_errors("remove", run.products):
-                order = run.products / RUN
-                if not order.exists():
-                    _clear(run, path)
-                elif file_hash(order).encode() != note:  # the run was ordered again: it is another one
-                    path.unlink(missing_ok=True)
+            continue
+        try:
+            _finish_run(Run(root, path.name), path)
+        except StorageError:
+            if look_anew(path).exists():
+                raise  # else whoever else prunes was faster
+
+
+def _finish_run(run: Run, note: Path) -> None:
+    """Remove what a note on an object store says to remove."""
+    told = read_file(note)
+    if not HASH.fullmatch(told):
+        return
+    order = _hash_of_order(run)
+    if order is None:
+        _clear(run, note)
+    elif order != told:  # the run was ordered again: it is another one
+        with storage_errors("remove", note):
+            note.unlink(missing_ok=True)
 
 
 def _delete(folder: Path) -> None:
