@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -14,9 +15,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from toolscale.errors import StorageError
 from toolscale_ui.card import rendered_card
 from toolscale_ui.datasets import PAGE_RUNS, Datasets
+from toolscale_ui.diff import Diffs
 from toolscale_ui.folder import DataFolder
 from toolscale_ui.nights import Nights
-from toolscale_ui.pages import render, view_of_case, view_of_nights, view_of_rejects
+from toolscale_ui.pages import render, view_of_case, view_of_diff, view_of_nights, view_of_rejects
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import Rejects
 
@@ -35,8 +37,17 @@ HEADERS = {
 }
 
 
-Opener = Callable[[], tuple[Rejects, Datasets, Nights]]
-"""Gives what is read from the data folder."""
+@dataclass(frozen=True)
+class Contents:
+    """What is read from the data folder."""
+
+    rejects: Rejects
+    datasets: Datasets
+    nights: Nights
+    diffs: Diffs
+
+
+Opener = Callable[[], Contents]
 
 
 def create_app(data: str, authorize: Callable[..., Any]) -> FastAPI:
@@ -79,20 +90,20 @@ def _add_rejects(app: FastAPI, open_folder: Opener) -> None:
     @app.get("/rejects")
     def rejects(request: Request) -> Response:
         query = Query.of(request.query_params)
-        return _page("rejects.jinja", **view_of_rejects(open_folder()[0], query))
+        return _page("rejects.jinja", **view_of_rejects(open_folder().rejects, query))
 
     @app.get("/case")
     def case(request: Request, at_run: str = "", at_domain: str = "", at_number: str = "") -> Response:
         query = Query.of(request.query_params)
         number = int(at_number) if at_number.isdecimal() and len(at_number) < 18 else -1
-        view = view_of_case(open_folder()[0], query, at_run, at_domain, number)
+        view = view_of_case(open_folder().rejects, query, at_run, at_domain, number)
         return _page("case.jinja", **view) if view else _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
 
 
 def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
     @app.get("/datasets")
     def datasets(request: Request) -> Response:
-        found, page = open_folder()[1], Query.of(request.query_params).page
+        found, page = open_folder().datasets, Query.of(request.query_params).page
         runs, total = found.page(page)
         pages = -(-total // PAGE_RUNS)
         return _page("datasets.jinja", runs=runs, total=total, page=page, pages=pages, corrupt=found.corrupt, data=found.folder.shown)
@@ -100,7 +111,7 @@ def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
     @app.get("/card")
     def card(run: str = "", domain: str = "") -> Response:
         try:
-            run_id, text = open_folder()[1].card(run, domain)
+            run_id, text = open_folder().datasets.card(run, domain)
         except KeyError:
             return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
         return _page("card.jinja", run_id=run_id, domain=domain, body=rendered_card(text, run, domain))
@@ -108,7 +119,7 @@ def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
     @app.get("/plot")
     def plot(run: str = "", domain: str = "", name: str = "") -> Response:
         try:
-            image = open_folder()[1].plot(run, domain, name)
+            image = open_folder().datasets.plot(run, domain, name)
         except KeyError:
             return Response(status_code=404)
         return Response(image, media_type="image/png")
@@ -117,14 +128,21 @@ def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
 def _add_nights(app: FastAPI, open_folder: Opener) -> None:
     @app.get("/nights")
     def nights(request: Request) -> Response:
-        return _page("nights.jinja", **view_of_nights(open_folder()[2], Query.of(request.query_params).page))
+        return _page("nights.jinja", **view_of_nights(open_folder().nights, Query.of(request.query_params).page))
+
+    @app.get("/diff")
+    def diff(before: str = "", after: str = "") -> Response:
+        try:
+            return _page("diff.jinja", **view_of_diff(open_folder().diffs, before, after))
+        except KeyError:
+            return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
 
 
 def _opener(data: str) -> Opener:
     @cache
-    def open_folder() -> tuple[Rejects, Datasets, Nights]:
+    def open_folder() -> Contents:
         folder = DataFolder(data)  # a failure is not kept: the next request tries again
-        return Rejects(folder), Datasets(folder), Nights(folder)
+        return Contents(Rejects(folder), Datasets(folder), Nights(folder), Diffs(folder))
 
     return open_folder
 

@@ -13,7 +13,10 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
+from toolscale.dataset.comparison import environment_words
+from toolscale.records import ComparedDomain, ComparedFigure, ComparedTasks
 from toolscale_ui.case import case_of
+from toolscale_ui.diff import MOST_CHOICES, Diffs
 from toolscale_ui.drift import LEAST_NIGHTS
 from toolscale_ui.gates import MEANINGS, STATUSES, place
 from toolscale_ui.nights import Night, Nights
@@ -24,6 +27,9 @@ from toolscale_ui.trend import FIGURES, GATE, of_gate
 
 JUDGING = ("judge", "top_up", "assemble")
 """The tasks of a domain's group that reject candidates; the others have none by nature."""
+
+IDS_SHOWN = 200
+"""Of the tasks that were added, removed or changed, each."""
 
 GATES_SHOWN = 3
 """Of a night; the others are folded."""
@@ -97,6 +103,39 @@ def _row(night: Night) -> dict[str, Any]:
     rows = [(figure, count, figure.text(night.value(figure)), night.changes.get(figure.name)) for figure, count in gates]
     shown = [row for number, row in enumerate(rows) if number < GATES_SHOWN or row[0].label in told]
     return {"night": night, "figures": figures, "gates": shown, "folded": [row for row in rows if row not in shown]}
+
+
+def view_of_diff(diffs: Diffs, before: str, after: str) -> dict[str, Any]:
+    """Return what the comparison of two runs shows. KeyError if one of them has no dataset."""
+    diff = diffs.diff(before, after)
+    compared = diff.comparison.domains if diff and diff.comparison else {}
+    return {
+        "diff": diff, "choices": diffs.choices()[:MOST_CHOICES], "data": diffs.folder.shown, "most": IDS_SHOWN,
+        "domains": [_compared_domain(name, found) for name, found in compared.items()],
+    }  # fmt: skip
+
+
+def _compared_domain(name: str, found: ComparedDomain) -> dict[str, Any]:
+    """Return a domain with its figures in words."""
+    titles = {"Candidates": found.counts, "Failed gate": found.gates, "Quality": found.quality}
+    groups = {"Intent": found.intents, "Outcome": found.outcomes}
+    return {
+        "name": name, "tasks": found.changes, "environment": environment_words(found.changes),
+        "added": found.tasks.added, "removed": found.tasks.removed, "changed": [task.id for task in found.tasks.changed],
+        "figures": [(title, [(label, *_compared_figure(figure)) for label, figure in figures.items()]) for title, figures in titles.items()],
+        "groups": [(title, *_compared_groups(tasks)) for title, tasks in groups.items()],
+    }  # fmt: skip
+
+
+def _compared_figure(figure: ComparedFigure) -> tuple[str, str, str]:
+    before, after = ("–" if value is None else f"{value:,g}" for value in (figure.before, figure.after))
+    return before, after, "" if figure.difference is None else f"{figure.difference:+,g}" if figure.difference else "="
+
+
+def _compared_groups(groups: Mapping[str, ComparedTasks]) -> tuple[list[tuple[str, ComparedTasks]], int]:
+    """Return the groups in which something changed, and how many others there are."""
+    shown = [(name, tasks) for name, tasks in groups.items() if tasks.added or tasks.removed or tasks.changed]
+    return shown, len(groups) - len(shown)
 
 
 def case_link(query: Query, run_id: str, domain: str, number: int) -> str:
