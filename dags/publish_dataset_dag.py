@@ -17,8 +17,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
-from airflow.sdk import Metadata, Param, dag, get_current_context, task
+from airflow.sdk import Metadata, Param, conf, dag, get_current_context, task
 from airflow.sdk.exceptions import AirflowSkipException
+from toolscale_alerts import ApprovalExpired, ApprovalWaits
 from toolscale_house import DEFAULTS, PUBLISHED, VERIFIED, check_conf
 from toolscale_settings import hub, repository
 
@@ -29,7 +30,8 @@ PARAMS = {
 }
 
 
-@dag(schedule=[VERIFIED], catchup=False, max_active_runs=4, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "hub"], doc_md=__doc__)
+@dag(schedule=[VERIFIED], catchup=False, max_active_runs=4, dagrun_timeout=timedelta(days=3), params=PARAMS, default_args=DEFAULTS,
+     tags=["toolscale", "hub"], doc_md=__doc__)  # fmt: skip
 def publish_dataset():
     @task(inlets=[PUBLISHED])
     def inspect() -> dict:
@@ -47,7 +49,8 @@ def publish_dataset():
         repo = context["params"]["repo"] or newest.get("repo") or (None if newest.get("by_hand") else repository())
         if newer := newer_night((event.extra for event in context["inlet_events"][PUBLISHED]), repo, newest.get("night")):
             raise AirflowSkipException(f"the night {newest['night']} is not published: {repo} holds that of {newer}, and nights do not run backwards")
-        return inspect_dataset(newest["dataset"], repo, newest["publish"], newest.get("sha256"), newest.get("night"))
+        pages = f"{conf.get('api', 'base_url').rstrip('/')}/toolscale"
+        return inspect_dataset(newest["dataset"], repo, newest["publish"], newest.get("sha256"), newest.get("night"), pages=pages)
 
     @task.branch
     def choose(inspected: dict) -> str:
@@ -67,7 +70,7 @@ def publish_dataset():
 
     approve = ApprovalOperator(
         task_id="approve", subject="Publish this dataset?", body="{{ ti.xcom_pull('inspect')['body'] }}", defaults="Reject",
-        response_timeout=timedelta(hours=20), params={"repo": PARAMS["repo"]},
+        response_timeout=timedelta(hours=20), params={"repo": PARAMS["repo"]}, notifiers=[ApprovalWaits()], on_success_callback=ApprovalExpired(),
     )  # fmt: skip
     inspected = inspect()
     choose(inspected) >> [approve, push(inspected, approve.output)]

@@ -12,30 +12,19 @@ Without a seed, a scheduled night has a seed of its own, which a backfill of tha
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from airflow.sdk import Metadata, Param, dag, get_current_context, setup, task, teardown
+from airflow.sdk import Metadata, dag, get_current_context, setup, task, teardown
 from airflow.sdk.exceptions import AirflowSkipException
 from synthesize_domain import synthesize_domain
+from synthesize_params import PARAMS
 from toolscale_house import DEFAULTS, VERIFIED, check_conf, domains
 from toolscale_nights import nights
 
-PARAMS = {
-    "domains": Param(["finance"], type="array", items={"type": "string", "enum": domains()}, examples=domains(), minItems=1, uniqueItems=True,
-                     description="Each becomes a config of the dataset."),
-    "tasks": Param(396, type="integer", minimum=1, maximum=1_000_000, description="Tasks wanted of each domain."),
-    "seed": Param(None, type=["null", "integer"], minimum=0, maximum=2**31 - 1, description="Empty: the night's own; 0 in a run by hand."),
-    "generator": Param("plans", type="string", enum=["plans"], description="Who writes tasks: the plans of intents.yaml; no model is called."),
-    "evolved": Param(None, type=["null", "number"], minimum=0, maximum=1, description="Share of tasks that are evolved. Empty: two thirds."),
-    "interaction": Param("single", type="string", enum=["single", "form"], description="How tasks are answered: by a message, or by a form."),
-    "publish": Param(None, type=["null", "string"], enum=[None, "ask", "auto", "never"], description="Empty: ask a person; never in a backfill."),
-    "repo": Param(None, type=["null", "string"],
-                  description="Repository on the Hub, owner/name. Empty: the one of TOOLSCALE_REPO at night, none for a run by hand."),
-}  # fmt: skip
-
 
 # No start date: with one, a new installation would begin with last night's run at once. A run by hand does not wait until a night is done.
-@dag(schedule=nights(), catchup=False, max_active_runs=4, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "dataset"], doc_md=__doc__)
+@dag(schedule=nights(), catchup=False, max_active_runs=4, dagrun_timeout=timedelta(days=2), params=PARAMS, default_args=DEFAULTS,
+     tags=["toolscale", "dataset"], doc_md=__doc__)  # fmt: skip
 def synthesize_dataset():
     @setup
     @task
@@ -44,6 +33,10 @@ def synthesize_dataset():
 
         context = check_conf(get_current_context(), PARAMS)
         return order_run(data_root(os.environ["AIRFLOW_HOME"]), order_of(context["dag_run"], context["params"]))
+
+    @task.branch
+    def choose() -> list[str]:
+        return [f"{domain}.build" for domain in get_current_context()["params"]["domains"]]  # the tasks of the others start no worker
 
     @task(trigger_rule="none_failed_min_one_success", outlets=[VERIFIED])
     def collect(run: str):
@@ -70,10 +63,11 @@ def synthesize_dataset():
         return [run.name for run in prune_runs(data_root(os.environ["AIRFLOW_HOME"]), keep) if not run.kept]
 
     run = order()
+    run >> (chosen := choose())
     # By template: only tasks with the rule all_success may follow a setup directly.
     collected = collect(run="{{ ti.xcom_pull('order') }}")
     for domain in domains():
-        synthesize_domain.override(group_id=domain)(domain, run) >> collected
+        chosen >> synthesize_domain.override(group_id=domain)(domain, run) >> collected
     collected >> close(run).as_teardown(setups=run) >> prune().as_teardown(setups=run)  # a teardown that fails is red; the run is not
 
 

@@ -7,7 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import Asset, BaseNotifier, ExceptionRetryPolicy, RetryAction, RetryRule
+from airflow.sdk import Asset, ExceptionRetryPolicy, RetryAction, RetryRule
+from toolscale_alerts import TaskFailed
 
 VERIFIED = Asset("verified_dataset")
 PUBLISHED = Asset("published_dataset")
@@ -42,25 +43,6 @@ def check_conf(context: Any, params: Mapping[str, Any]) -> Any:
     return context
 
 
-class FailureNotifier(BaseNotifier):
-    """Log a failed task, and post it as JSON with a field `text`, as chat services expect it, to the webhook in TOOLSCALE_FAILURE_WEBHOOK."""
-
-    def notify(self, context: Any) -> None:
-        import requests
-        from toolscale_settings import secret
-
-        instance = context["task_instance"]
-        first_line = (str(context.get("exception") or "killed").splitlines() or [""])[0][:500]
-        text = f"{instance.dag_id}.{instance.task_id} failed in {instance.run_id}: {first_line}"
-        self.log.error(text)
-        if webhook := secret("TOOLSCALE_FAILURE_WEBHOOK"):
-            told = {"text": text, "dag_id": instance.dag_id, "run_id": instance.run_id, "task_id": instance.task_id, "map_index": instance.map_index}
-            try:
-                requests.post(webhook, json=told, timeout=10).raise_for_status()
-            except requests.RequestException as error:  # the address may hold a secret, and so may the words of the error
-                self.log.error("the failure could not be posted to TOOLSCALE_FAILURE_WEBHOOK: %s", type(error).__name__)
-
-
 DEFAULTS: dict[str, Any] = {
     "owner": "toolscale",
     "retries": 5,
@@ -69,5 +51,5 @@ DEFAULTS: dict[str, Any] = {
     "max_retry_delay": timedelta(minutes=10),
     "retry_policy": RETRIES,
     "execution_timeout": timedelta(hours=12),  # of one task; a training says its own
-    "on_failure_callback": FailureNotifier(),
+    "on_failure_callback": TaskFailed(),
 }

@@ -30,6 +30,7 @@ PARAMS = {
 }  # fmt: skip
 
 
+# No dagrun_timeout: it would leave out `stop`, and the training would go on. `train` has a timeout of its own.
 @dag(schedule=PUBLISHED | VERIFIED, catchup=False, max_active_runs=4, params=PARAMS, default_args=DEFAULTS, tags=["toolscale", "gpu"], doc_md=__doc__)
 def train_orchestrator():
     @setup

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import pytest
 from upath import UPath
@@ -264,6 +265,12 @@ def test_whoever_approves_sees_what_changed_since_the_dataset_before(mock_datase
     assert "Since" not in inspect_dataset(str(first.dataset()), "me/x", "ask")["body"]
     told = "\n\n* mock: 0 tasks added, 0 removed, 0 changed, 10 unchanged; environment as before\n\nApproving pushes one commit"
     assert f", made before by the run `{second.name}`:{told}" in inspect_dataset(str(third.dataset()), "me/x", "ask")["body"]
+    pages = "https://airflow.example/toolscale"
+    links = (
+        f"\n\n[Everything that changed]({pages}/diff?before={second.name}&after={third.name})\n\nLook at its [card]({pages}/card?run={third.name}) "
+        f"and its [rejected tasks]({pages}/rejects?run_id={quote_plus(third.order().run_id)}).\n\nApproving"
+    )
+    assert links in inspect_dataset(str(third.dataset()), "me/x", "ask", pages=pages)["body"]
     note_published(first.dataset(), PUSHED)
     assert f", published before by the run `{first.name}`:{told}" in inspect_dataset(str(third.dataset()), "me/x", "ask")["body"]
     (first.dataset() / "manifest.json").write_text("{")

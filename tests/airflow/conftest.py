@@ -27,18 +27,18 @@ def local_hub() -> Iterator[tuple[str, Hub]]:
 
 
 @pytest.fixture(scope="session")
-def failures() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Where the running Airflow reports failed tasks: a URL, and what was posted to it."""
+def alerts() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Whom the running Airflow tells what needs a person: a URL, and what was posted to it."""
     with webhook() as told:
         yield told
 
 
 @pytest.fixture(scope="session")
 def live_airflow(
-    tmp_path_factory: pytest.TempPathFactory, local_hub: tuple[str, Hub], failures: tuple[str, list[dict[str, Any]]]
+    tmp_path_factory: pytest.TempPathFactory, local_hub: tuple[str, Hub], alerts: tuple[str, list[dict[str, Any]]]
 ) -> Iterator[LiveAirflow]:
     """What `make airflow` starts, with the DAGs of the repository and those of trial_dags/; it asks for passwords, and publishes to `local_hub`."""
     connection = json.dumps({"conn_type": "generic", "password": "hf_write", "host": local_hub[0]})
-    settings = {"AIRFLOW_CONN_TOOLSCALE_HUB": connection, "AIRFLOW_VAR_TOOLSCALE_FAILURE_WEBHOOK": failures[0]}
+    settings = {"AIRFLOW_CONN_TOOLSCALE_HUB": connection, "AIRFLOW_VAR_TOOLSCALE_ALERT_WEBHOOK": alerts[0]}
     with standalone(make_home(tmp_path_factory.mktemp("live") / "home", dags=TRIAL_DAGS, settings=settings)) as live:
         yield live

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from approvals import PUBLISH, answer, next_run, question, runs, states
@@ -24,10 +25,20 @@ def synthesize(admin: AirflowClient, publish: str) -> str:
     return next_run(admin, before)
 
 
-def test_what_a_person_approves_is_one_commit_with_a_tag(live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path) -> None:
+def texts(alerts: tuple[str, list[dict[str, Any]]], run_id: str) -> list[str]:
+    """What was posted about a run. A question is asked again where Airflow took the end of the process that asked it for a failure."""
+    return list(dict.fromkeys(post["text"] for post in alerts[1] if post["run_id"] == run_id))
+
+
+def test_what_a_person_approves_is_one_commit_with_a_tag(
+    live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path, alerts: tuple[str, list[dict[str, Any]]]
+) -> None:
     admin, (_, hub) = live_airflow.admin, local_hub
     run_id = synthesize(admin, "ask")
     asked = question(admin, run_id)
+    where = f"{live_airflow.url}/dags/{PUBLISH}/runs/{run_id}/tasks/approve/required_actions?map_index=-1"
+    assert texts(alerts, run_id) == [f"{PUBLISH}.approve waits for an answer in {run_id}: {where}"]
+    assert f"Look at its [card]({live_airflow.url}/toolscale/card?run=" in asked["body"]
     assert asked["subject"] == "Publish this dataset?"
     assert "| mock | 10 of 10 | 31 | 100.0% | 100.00% | 0 | novel 20 | 0 |" in asked["body"] and "no repository: fill one in below" in asked["body"]
     answer(admin, run_id, "Approve", repo="me/approved")
@@ -41,6 +52,19 @@ def test_what_a_person_approves_is_one_commit_with_a_tag(live_airflow: LiveAirfl
     assert event["extra"] == pushed
     logs = "".join(path.read_text(errors="replace") for path in live_airflow.home.folder.rglob("*.log"))
     assert "hf_write" not in logs
+    assert len(texts(alerts, run_id)) == 1
+
+
+def test_who_could_have_answered_is_told_that_nobody_did(live_airflow: LiveAirflow, alerts: tuple[str, list[dict[str, Any]]]) -> None:
+    admin = live_airflow.admin
+    admin.wait_for_dag("questions")
+    run_id = admin.trigger("questions")
+    admin.wait("questions", run_id)
+    where = f"{live_airflow.url}/dags/questions/runs/{run_id}/tasks/approve/required_actions?map_index=-1"
+    assert texts(alerts, run_id) == [
+        f"questions.approve waits for an answer in {run_id}: {where}",
+        f"questions.approve expired in {run_id}: nobody answered, which counts as Reject",
+    ]  # fmt: skip
 
 
 def test_what_a_person_rejects_is_not_pushed(live_airflow: LiveAirflow, local_hub: tuple[str, Hub]) -> None:

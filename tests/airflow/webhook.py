@@ -1,4 +1,4 @@
-"""Somebody who is told of failures: an HTTP server on loopback that keeps what is posted to it."""
+"""Somebody who is told of what needs a person: an HTTP server on loopback that keeps what is posted to it."""
 
 from __future__ import annotations
 

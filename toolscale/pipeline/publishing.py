@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from toolscale.dataset.comparison import compare_datasets, outline
 from toolscale.dataset.folder import Reading, read_dataset
@@ -44,10 +45,11 @@ def newer_night(published: Iterable[Mapping[str, Any]], repo: str | None, night:
 
 
 def inspect_dataset(
-    dataset: str | None, repo: str | None, publish: str, sha256: str | None = None, night: str | None = None
+    dataset: str | None, repo: str | None, publish: str, sha256: str | None = None, night: str | None = None, *, pages: str = ""
 ) -> dict[str, Any]:
     """Return what is published where, the hash of its manifest, its `night`, and `body`: its figures as Markdown.
 
+    `pages`: the URL below which the pages of ToolScale are served; the body has links to them, unless it is empty.
     DatasetError if there is no dataset, or another than the one whose manifest has the hash `sha256`.
     """
     if not dataset:
@@ -59,7 +61,7 @@ def inspect_dataset(
         digest = _manifest_hash(folder, sha256)
         reading = read_dataset(folder)
         tag = tag_of(reading.manifest)
-        body = _body(reading, dataset, repo, tag)
+        body = _body(reading, dataset, repo, tag, pages)
     return {"dataset": dataset, "repo": repo, "publish": publish, "tag": tag, "sha256": digest, "night": night, "body": body}
 
 
@@ -100,7 +102,7 @@ def _manifest_hash(folder: Path, expected: str | None) -> str:
     return found
 
 
-def _body(reading: Reading, dataset: str, repo: str | None, tag: str) -> str:
+def _body(reading: Reading, dataset: str, repo: str | None, tag: str, pages: str) -> str:
     """Return what a person should see before publishing, as Markdown: what, where to, and the figures of every domain."""
     lines = [
         f"**{tag}** to **{repo or 'no repository: fill one in below'}**, from `{dataset}`.",
@@ -114,11 +116,18 @@ def _body(reading: Reading, dataset: str, repo: str | None, tag: str) -> str:
             f"| {domain} | {part.counts['accepted']:,} of {part.tasks:,} | {part.counts['candidates']:,} | {found['accepted_share']:.1%} | "
             f"{found['kill_rate']:.2%} | {found['duplicates']:g} | {_failures(part.gates)} | {part.seed} |"
         )
-    lines += _since(reading, dataset)
+    lines += [*_since(reading, dataset, pages), *_links(dataset, pages)]
     return "\n".join([*lines, "", "Approving pushes one commit and a tag. Rejecting, or no answer within 20 hours, pushes nothing."])
 
 
-def _since(reading: Reading, dataset: str) -> list[str]:
+def _links(dataset: str, pages: str) -> list[str]:
+    if not pages or (run := run_of(open_place(dataset))) is None:
+        return []
+    rejects = urlencode({"run_id": run.order().run_id})
+    return ["", f"Look at its [card]({pages}/card?run={run.name}) and its [rejected tasks]({pages}/rejects?{rejects})."]
+
+
+def _since(reading: Reading, dataset: str, pages: str) -> list[str]:
     """Return what changed since the dataset of the same domains that was published or, if none was, made before in the same place.
 
     Nothing if there is none. That it cannot be compared keeps nobody from publishing: then this says why.
@@ -129,7 +138,8 @@ def _since(reading: Reading, dataset: str) -> list[str]:
         with local_copy(before.dataset()) as folder:
             comparison = compare_datasets(read_dataset(folder), reading)
         act = "published" if was_published(before) else "made"
-        return ["", f"Since `{comparison.before}`, {act} before by the run `{before.name}`:", "", *(f"* {line}" for line in outline(comparison))]
+        lines = ["", f"Since `{comparison.before}`, {act} before by the run `{before.name}`:", "", *(f"* {line}" for line in outline(comparison))]
+        return [*lines, "", f"[Everything that changed]({pages}/diff?before={before.name}&after={run.name})"] if pages else lines
     except ToolScaleError as error:
         return ["", f"It could not be compared with a dataset before it: {printable(str(error))}"]
 
