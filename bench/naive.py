@@ -14,7 +14,7 @@ from toolscale.environment import World
 from toolscale.records import ToolCall
 from toolscale.sandbox import Row, create_indexes, create_tables
 from toolscale.sandbox.base import ConstraintError
-from toolscale.sandbox.interpreter import Interpreter
+from toolscale.sandbox.steps import Interpreter
 from toolscale.sql import Statement
 from toolscale.verify.states import EndState, EndStates
 

@@ -29,7 +29,7 @@ def synthesize_dataset():
     @setup
     @task
     def order() -> str:
-        from toolscale.pipeline.runs import data_root, order_of, order_run
+        from toolscale.pipeline.scheduled import data_root, order_of, order_run
 
         context = check_conf(get_current_context(), PARAMS)
         return order_run(data_root(os.environ["AIRFLOW_HOME"]), order_of(context["dag_run"], context["params"]))
@@ -40,7 +40,7 @@ def synthesize_dataset():
 
     @task(trigger_rule="none_failed_min_one_success", outlets=[VERIFIED])
     def collect(run: str):
-        from toolscale.pipeline.runs import collect_run
+        from toolscale.pipeline.scheduled import collect_run
 
         collected = collect_run(run)
         yield Metadata(VERIFIED, collected)
@@ -49,14 +49,14 @@ def synthesize_dataset():
     @teardown
     @task
     def close(run: str) -> str:
-        from toolscale.pipeline.runs import close_run
+        from toolscale.pipeline.scheduled import close_run
 
         return close_run(run, datetime.now(UTC))
 
     @teardown
     @task
     def prune() -> list[str]:
-        from toolscale.pipeline.runs import data_root, keep_told, prune_runs
+        from toolscale.pipeline.scheduled import data_root, keep_told, prune_runs
 
         if (keep := keep_told()) is None:
             raise AirflowSkipException("TOOLSCALE_KEEP is not set: all runs are kept")

@@ -11,32 +11,32 @@ from toolscale_settings import thresholds
 def synthesize_domain(domain: str, run: str):
     @task
     def build(run: str) -> str:
-        from toolscale.pipeline.runs import build_domain
+        from toolscale.pipeline.scheduled import build_domain
 
         return build_domain(run, domain)
 
     @task
     def plan(run: str, round_: int, judge: str) -> list[str]:
-        from toolscale.pipeline.runs import plan_round
+        from toolscale.pipeline.scheduled import plan_round
 
         return plan_round(run, domain, round_, f"{domain}.{judge}")
 
     @task(map_index_template="{{ shard }}", pool="judging")
     def judge(plan: str) -> dict:
-        from toolscale.pipeline.runs import judge_shard
+        from toolscale.pipeline.scheduled import judge_shard
 
         get_current_context()["shard"] = plan.rsplit("/", 1)[-1].removesuffix(".json")
         return measure_judging(domain, judge_shard, plan)
 
     @task(trigger_rule="none_failed_min_one_success", pool="judging")
     def assemble(run: str) -> dict:
-        from toolscale.pipeline.runs import assemble_domain
+        from toolscale.pipeline.scheduled import assemble_domain
 
         return measure_assembling(domain, assemble_domain, run, domain)
 
     @task
     def quality_gate(run: str) -> dict:
-        from toolscale.pipeline.runs import check_domain
+        from toolscale.pipeline.scheduled import check_domain
 
         return check_domain(run, domain, thresholds())
 

@@ -36,7 +36,7 @@ def train_orchestrator():
     @setup
     @task
     def prepare() -> dict:
-        from toolscale.pipeline.runs import data_root
+        from toolscale.pipeline.scheduled import data_root
         from toolscale.pipeline.training import prepare_training, wanted_datasets
 
         context = check_conf(get_current_context(), PARAMS)

@@ -26,7 +26,7 @@ from toolscale.dataset.units import read_judged
 from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.pipeline import synthesize
 from toolscale.pipeline.publishing import inspect_dataset, latest_night, newer_night, push_dataset
-from toolscale.pipeline.runs import (
+from toolscale.pipeline.scheduled import (
     assemble_domain, build_domain, check_domain, close_run, collect_run, data_root, judge_shard, night_seed, order_of, order_run, plan_round,
 )  # fmt: skip
 
@@ -115,7 +115,7 @@ def test_a_shard_that_was_killed_goes_on_with_its_next_unit(mock_dataset: Path, 
     run = order_run(str(tmp_path), order(tasks=40))
     build_domain(run, "mock")
     plan = plan_round(run, "mock", 0, "mock.judge")[0]
-    judged, code = run_at(run).judged("mock"), f"from toolscale.pipeline.runs import judge_shard; print(judge_shard({plan!r}))"
+    judged, code = run_at(run).judged("mock"), f"from toolscale.pipeline.scheduled import judge_shard; print(judge_shard({plan!r}))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
     while not (judged.is_dir() and list(judged.glob("*.jsonl"))):
         time.sleep(0.02)
@@ -227,7 +227,7 @@ def test_thresholds_that_are_empty_are_not_the_usual_ones(tmp_path: Path, said: 
 
 def test_the_log_says_how_far_a_shard_is_and_which_intents_have_no_task(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = order_run(str(tmp_path), order(tasks=3))
-    with caplog.at_level("INFO", logger="toolscale.pipeline.runs"):
+    with caplog.at_level("INFO", logger="toolscale.pipeline.scheduled"):
         judge_all(run)
         assemble_domain(run, "mock")
     assert "mock-000: 1 of 1 parts judged" in caplog.messages

@@ -40,12 +40,12 @@ from training.codecs import load_codec
 from training.config import Config, read_config
 from training.data import Work, open_work
 from training.engine import Engine, load_model, most, rank, total, world_size, world_size_wanted
-from training.figures import DOMAIN, describe
 from training.loss import Scorer, Tokens, token_losses
 from training.metrics import Metrics, progress, read_metrics
 from training.sampler import local_policy
 from training.scoring import score_groups
 from training.starting import done_of, run_command, take_up, write_done
+from training.step_figures import DOMAIN, describe
 from training.vllm import make_sender, vllm_policy
 
 

@@ -14,9 +14,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from toolscale.errors import StorageError
 from toolscale_ui.card import rendered_card
+from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.datasets import PAGE_RUNS, Datasets
 from toolscale_ui.diff import Diffs
-from toolscale_ui.folder import DataFolder
 from toolscale_ui.nights import Nights
 from toolscale_ui.pages import render, view_of_case, view_of_diff, view_of_nights, view_of_rejects
 from toolscale_ui.query import Query

@@ -11,10 +11,10 @@ import duckdb
 from pydantic import ValidationError
 
 from toolscale.records import Manifest
-from toolscale_ui.folder import DataFile, DataFolder, Listing
+from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.gates import place
 from toolscale_ui.rejects import DAG_ID
-from toolscale_ui.runs import Run, run_of
+from toolscale_ui.run_file import Run, run_of
 
 PAGE_RUNS = 20
 """Runs of one page."""

@@ -11,9 +11,9 @@ from toolscale.dataset.comparison import compare_places
 from toolscale.dataset.places import open_place, url_of
 from toolscale.errors import StorageError, ToolScaleError
 from toolscale.records import Comparison
-from toolscale_ui.folder import DataFile, DataFolder
+from toolscale_ui.data_folder import DataFile, DataFolder
 from toolscale_ui.rejects import DAG_ID
-from toolscale_ui.runs import Run, run_of
+from toolscale_ui.run_file import Run, run_of
 
 MOST_CHOICES = 200
 """So many runs are offered, the newest. An address may name an older one."""

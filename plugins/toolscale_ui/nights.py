@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from toolscale.dataset.runs import FINISHED
 from toolscale_ui.datasets import quality_of
 from toolscale_ui.drift import MOST_NIGHTS, Change
-from toolscale_ui.folder import DataFile, DataFolder, Listing
+from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.lineage import MOST_TEXT, Push, Training, evaluation_of, push_of, pushes_by_run, trained_on_of, trainings_by_dataset
 from toolscale_ui.outcome import Ended, Judged, Made, ended_of, judged_of, made_of, moment_of, together
 from toolscale_ui.rejects import DAG_ID
-from toolscale_ui.runs import Run, run_of
+from toolscale_ui.run_file import Run, run_of
 from toolscale_ui.trend import (
     ACCEPTED, FIGURES, GATE, KILLED, MOST_SERIES, TASKS, Figure, Trend, changes_of, most_failed, nights_before, of_gate, trend_of,
 )  # fmt: skip

@@ -15,10 +15,10 @@ from typing import Any
 import duckdb
 
 from toolscale.errors import StorageError
-from toolscale_ui.folder import DataFile, DataFolder, Listing
+from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.gates import place
 from toolscale_ui.query import PAGE_ROWS, Query
-from toolscale_ui.runs import Run, run_of
+from toolscale_ui.run_file import Run, run_of
 
 Row = dict[str, Any]
 

@@ -29,7 +29,7 @@ print(json.dumps(measure_assembling("mock", lambda run, domain: {{"counts": {{"a
 """
 ONE_SHARD = """
 from toolscale.dataset.runs import Order
-from toolscale.pipeline.runs import build_domain, judge_shard, order_run, plan_round
+from toolscale.pipeline.scheduled import build_domain, judge_shard, order_run, plan_round
 
 order = Order(
     dag_id="d", run_id="r", started="", logical_date=None, domains=("finance",), tasks=8, seed=0, evolved=0.5, publish="never", params={},

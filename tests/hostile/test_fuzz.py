@@ -19,7 +19,7 @@ from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.parquet import encode_rows, read_shard
 from toolscale.dataset.world import read_rows
 from toolscale.environment import load_environment
-from toolscale.environment.folder import FILES, read_folder
+from toolscale.environment.registry import FILES, read_folder
 from toolscale.errors import ToolScaleError
 from toolscale.models.catalogue import load_catalogue
 from toolscale.yaml_files import read_yaml

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.bounded import Bounded
-from toolscale.environment.folder import FILES, POLICY_TEXT
+from toolscale.environment.registry import FILES, POLICY_TEXT
 
 pytestmark = pytest.mark.xdist_group("hostile_yaml")
 

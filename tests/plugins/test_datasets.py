@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from scheduled_runs import DAG_ID, write_run
 from toolscale_ui.card import rendered_card
+from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.datasets import Datasets, Quality
-from toolscale_ui.folder import DataFolder
 
 from toolscale.dataset.figures import count_figures
 from toolscale.dataset.folder import read_dataset

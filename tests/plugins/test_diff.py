@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from scheduled_runs import DAG_ID
 from test_pages import pages
+from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.diff import Diffs
-from toolscale_ui.folder import DataFolder
 
 from toolscale.dataset.comparison import compare_places, outline
 from toolscale.pipeline import synthesize

@@ -14,8 +14,8 @@ import pytest
 from many_nights import FIRST, REPORT, USUAL, write, write_forty_nights, write_night, write_push, write_training
 from scheduled_runs import HOSTILE, write_run
 from test_pages import pages
+from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.drift import Change, Usual, change_of, usual_of
-from toolscale_ui.folder import DataFolder
 from toolscale_ui.lineage import Push, Training, evaluation_of
 from toolscale_ui.nights import Night, Nights, NightsPage
 from toolscale_ui.outcome import Ended, Judged, Made
@@ -25,7 +25,7 @@ from toolscale_ui.trend import ACCEPTED, KILLED, TASKS, of_gate
 from tests.publish.hub_server import serving
 from toolscale.dataset.runs import Order, run_at
 from toolscale.pipeline.publishing import push_dataset
-from toolscale.pipeline.runs import check_domain, close_run, collect_run, order_run
+from toolscale.pipeline.scheduled import check_domain, close_run, collect_run, order_run
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scheduled_runs import DAG_ID, MONDAY, TUESDAY, reject, write_run, write_shard
-from toolscale_ui.folder import DataFolder
+from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import COLUMNS, Rejects
 

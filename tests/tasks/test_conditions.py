@@ -1,7 +1,7 @@
 """Conditions that evolution puts on a plan."""
 
 from toolscale.environment import load_environment
-from toolscale.environment.folder import find_folder
+from toolscale.environment.registry import find_folder
 from toolscale.tasks.catalogue import Catalogue
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from toolscale.cli import main
 from toolscale.environment import load_environment, populate
-from toolscale.environment.folder import find_folder
+from toolscale.environment.registry import find_folder
 from toolscale.errors import UsageError
 from toolscale.records import GATES
 from toolscale.verify.defects import DEFECTS

@@ -21,7 +21,7 @@ from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
-from toolscale.cli.wording import describe, preferences
+from toolscale.cli.model_words import describe, preferences
 from toolscale.config import VERSION
 from toolscale.errors import ToolScaleError
 

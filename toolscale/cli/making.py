@@ -25,7 +25,7 @@ INTERACTION = click.option(
 def domains(json_: bool) -> None:
     """List the domains in environments/."""
     from toolscale.environment import discover
-    from toolscale.environment.folder import read_folder
+    from toolscale.environment.registry import read_folder
     from toolscale.records import WorldSpec
 
     found = {domain: read_folder(folder).part(WorldSpec) for domain, folder in discover().items()}
@@ -42,7 +42,7 @@ def domains(json_: bool) -> None:
 def admit(domain: str, write: bool, json_: bool) -> None:
     """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike. All issues are listed, one a line."""
     from toolscale.environment import write_admission
-    from toolscale.environment.folder import find_folder
+    from toolscale.environment.registry import find_folder
     from toolscale.pipeline import admit_domain
 
     folder = find_folder(domain)

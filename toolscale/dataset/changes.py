@@ -16,7 +16,7 @@ from toolscale.dataset.integrity import Finding
 from toolscale.dataset.manifest import MANIFEST, tag_of, world_folder
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION
-from toolscale.environment.folder import FILES, POLICY_TEXT
+from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.errors import DatasetError
 from toolscale.records import (
     GATES, Admission, ChangedDomain, ChangedTask, Changes, DomainChanges, Manifest, Regraded, RegradedTasks, Release,

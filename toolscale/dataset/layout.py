@@ -19,7 +19,7 @@ from toolscale.dataset.parquet import count_rows
 from toolscale.dataset.picture import picture_problem
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS
-from toolscale.environment.folder import FILES, POLICY_TEXT
+from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.records import FileEntry, Manifest
 
 PICTURES = ("gates.png", "calls.png")

@@ -3,9 +3,9 @@
 from toolscale.environment.admission import admit
 from toolscale.environment.admission_file import ensure_admitted, read_admission, write_admission
 from toolscale.environment.environment import Environment, load_environment, populate
-from toolscale.environment.folder import discover
 from toolscale.environment.population import Rows
 from toolscale.environment.prompt import system_message
+from toolscale.environment.registry import discover
 from toolscale.environment.world import Toolbox, World
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from toolscale.canonical import content_hash
 from toolscale.environment.builtins import CALCULATE, calculate_tool, transfer_tool, with_handovers
-from toolscale.environment.folder import FILES, Folder, dropped_names, find_folder, read_folder
+from toolscale.environment.registry import FILES, Folder, dropped_names, find_folder, read_folder
 from toolscale.environment.population import Rows, make_rows
 from toolscale.environment.population_check import check_population
 from toolscale.environment.references import check_references

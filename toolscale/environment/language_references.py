@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from toolscale.environment.names import SLOT, Names, unknown
-from toolscale.environment.places import suggest
+from toolscale.environment.complaints import suggest
+from toolscale.environment.known_names import SLOT, Names, unknown
 from toolscale.errors import SpecIssue
 from toolscale.language import contains_words, holds_always
 from toolscale.records import Description, LanguageSpec, Private, Quantity

@@ -6,8 +6,8 @@ import random
 import sqlite3
 from collections.abc import Iterator
 
+from toolscale.environment.complaints import suggest
 from toolscale.environment.expressions import FILE, RowExpression, has_subselect
-from toolscale.environment.places import suggest
 from toolscale.environment.possible import Possible, either, possible
 from toolscale.environment.sites import Site, Workshop, by_value
 from toolscale.environment.values import maker

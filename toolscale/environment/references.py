@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER
-from toolscale.environment.folder import Folder
+from toolscale.environment.complaints import suggest
+from toolscale.environment.known_names import SLOT, Names, unknown
 from toolscale.environment.language_references import check_language
 from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
-from toolscale.environment.names import SLOT, Names, unknown
-from toolscale.environment.places import suggest
+from toolscale.environment.registry import Folder
 from toolscale.environment.rows import is_date, is_datetime
 from toolscale.errors import SpecIssue
 from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, ToolSpec

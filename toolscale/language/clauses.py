@@ -12,7 +12,7 @@ from itertools import pairwise
 from toolscale.language.corrections import take_back
 from toolscale.language.dates import MONTH_WORDS, WEEKDAYS
 from toolscale.language.mentions import Mention, lower_keeping_length, mentions
-from toolscale.language.names import is_piece
+from toolscale.language.proper_names import is_piece
 from toolscale.language.tables import cell_at, dividers, numbers_rows
 
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")

@@ -12,7 +12,7 @@ from typing import Any
 from toolscale.language.clauses import Answer, Labels, Scope, bare_label, is_card_ending
 from toolscale.language.counts import is_no_count
 from toolscale.language.mentions import Mention
-from toolscale.language.names import is_piece
+from toolscale.language.proper_names import is_piece
 from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import word_pattern
 from toolscale.language.shown import Shown, quantities_in

@@ -28,7 +28,7 @@ from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
 from toolscale.environment.environment import inspect_environment, sound_part
-from toolscale.environment.folder import find_folder
+from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.records import Admission, Interaction, Manifest
 from toolscale.tasks.binding import streams_of

@@ -10,8 +10,8 @@ from pydantic import Field
 from toolscale.models.pricing import References
 from toolscale.records import Preference
 from toolscale.records.base import Record
-from toolscale.reward.figures import Figures
 from toolscale.reward.group import Scale
+from toolscale.reward.measures import Figures
 
 CAP = 4.0
 """Beyond so many references, more cost or latency is no worse: rewards stay bounded."""

@@ -5,10 +5,10 @@ from toolscale.rollout.bench import Bench, Setting
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.endpoint_policy import EndpointPolicy
 from toolscale.rollout.grading import regrade
+from toolscale.rollout.groups import run_rollouts
 from toolscale.rollout.loop import MOST_TURNS, run_rollout
 from toolscale.rollout.offering import Offering, TaskSource, offer, rollout_tasks
 from toolscale.rollout.policy import Message, Policy, Session, Tool, Turn
-from toolscale.rollout.runs import run_rollouts
 from toolscale.rollout.scripted import ScriptedPolicy, expected_utility
 from toolscale.rollout.storage import read_rollouts, write_rollouts
 

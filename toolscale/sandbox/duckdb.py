@@ -10,8 +10,8 @@ from toolscale.records import SchemaSpec, ToolResult
 from toolscale.sandbox.arguments import ArgumentError
 from toolscale.sandbox.base import DEFAULT_LIMITS, Equality, Key, Limits, NetChanges, Row, Rows, compare_rows
 from toolscale.sandbox.duckdb_engine import DuckdbEngine
-from toolscale.sandbox.interpreter import Interpreter, Occurrences
 from toolscale.sandbox.state import state_hash
+from toolscale.sandbox.steps import Interpreter, Occurrences
 from toolscale.sql.compiled import CompiledTool, Statement
 
 

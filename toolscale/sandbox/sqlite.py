@@ -11,9 +11,9 @@ from toolscale.errors import SandboxError, SandboxLimitError
 from toolscale.records import SchemaSpec, ToolResult
 from toolscale.sandbox.arguments import ArgumentError
 from toolscale.sandbox.base import DEFAULT_LIMITS, Equality, Key, Limits, NetChanges, Row, Rows
-from toolscale.sandbox.interpreter import Interpreter, Occurrences
 from toolscale.sandbox.sqlite_engine import SqliteEngine
 from toolscale.sandbox.state import state_hash
+from toolscale.sandbox.steps import Interpreter, Occurrences
 from toolscale.sandbox.trigger_log import TriggerLog
 from toolscale.sql.compiled import CompiledTool, Statement
 

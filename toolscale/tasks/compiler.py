@@ -10,9 +10,9 @@ from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import CallStep, ColumnType, Description, EachStep, FindStep, IfStep, Intent, PlanStep, Refused, Role, Rule, SchemaSpec, Tell
 from toolscale.tasks.asking import asking
 from toolscale.tasks.lint import lint_plan
+from toolscale.tasks.lookups import Finder, finders, parameter_types, step_columns
 from toolscale.tasks.names import NO_TABLES, Expression, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
 from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan
-from toolscale.tasks.tools import Finder, finders, parameter_types, step_columns
 
 SLOT_TYPES: dict[str, ColumnType] = {
     "money": "cents", "date": "date", "number": "int", "text": "text", "bool": "bool", "digits": "text", "id": "text",

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import sqlglot
 from sqlglot import exp
 
-from toolscale.environment.places import suggest
+from toolscale.environment.complaints import suggest
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType, SchemaSpec
 from toolscale.sql import compile_select

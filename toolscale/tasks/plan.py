@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from toolscale.records import Description, Intent, Role, Rule, Tell
 from toolscale.sql.compiled import CompiledTool, Statement
+from toolscale.tasks.lookups import Finder
 from toolscale.tasks.names import Bind, Expression
-from toolscale.tasks.tools import Finder
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from toolscale.environment import World
 from toolscale.records import Candidate, Fact, GoldenCall, ToolCall
 from toolscale.sql.compiled import Column
 from toolscale.tasks.form import field_names
+from toolscale.tasks.lookups import flatten
 from toolscale.tasks.names import Expression, Scratch, Unbound, relation_key
 from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan, calls_of
-from toolscale.tasks.tools import flatten
 
 Env = dict[str, Any]
 

@@ -15,10 +15,10 @@ from toolscale.environment.search import SUCCESS, reached
 from toolscale.errors import SandboxError, SpecError, SpecIssue
 from toolscale.records import ColumnType, Rule
 from toolscale.tasks.compiler import starting_scope
+from toolscale.tasks.lookups import parameter_types
 from toolscale.tasks.names import Expression, bound_values, compile_expression, conjuncts
 from toolscale.tasks.plan import CallPlan, RulePlan
 from toolscale.tasks.record import Recorder
-from toolscale.tasks.tools import parameter_types
 from toolscale.tasks.word_check import issues_of, usual_form
 
 FILE = "rules.yaml"

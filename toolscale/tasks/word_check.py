@@ -10,8 +10,8 @@ from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType, Private, Quantity, Role
 from toolscale.sql import compile_condition
 from toolscale.tasks.compiler import SLOT_TYPES, starting_scope
+from toolscale.tasks.lookups import parameter_types, step_columns
 from toolscale.tasks.names import Scope, compile_expression, conjuncts
-from toolscale.tasks.tools import parameter_types, step_columns
 
 FILE = "language.yaml"
 _PLACE = re.compile(r"\{(\w+)\}")

@@ -16,7 +16,7 @@ from toolscale.language.shown import Shown
 from toolscale.records import Fact, GoldenCall
 from toolscale.sql import CompiledReturn
 from toolscale.tasks.form import Form
-from toolscale.tasks.tools import output_type
+from toolscale.tasks.lookups import output_type
 from toolscale.verify.filled import STYLES as FORM_STYLES
 from toolscale.verify.filled import fill, form_finding
 from toolscale.verify.shown import Lexicon, deeds_of, shown_by

@@ -19,9 +19,9 @@ from toolscale.language import contains_words
 from toolscale.language.clauses import bare_label
 from toolscale.records import Fact, ToolCall
 from toolscale.sandbox import Rows
+from toolscale.tasks.lookups import root_column
 from toolscale.tasks.names import Expression
 from toolscale.tasks.record import Invisible, Recorder, Rejection, with_defaults
-from toolscale.tasks.tools import root_column
 from toolscale.verify.misreports import misreports
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory, swap_argument

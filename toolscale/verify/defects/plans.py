@@ -9,8 +9,8 @@ from typing import Any
 
 from toolscale.language import contains_words
 from toolscale.records import CallStep, Candidate, EachStep, IfStep, Intent, PlanStep, Role, Slot, Tell
+from toolscale.tasks.lookups import root_column
 from toolscale.tasks.plan import CallPlan, Plan, RolePlan
-from toolscale.tasks.tools import root_column
 from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled, twist
 
 Bent = tuple[Intent, str] | None

@@ -9,8 +9,8 @@ from typing import Any
 
 from toolscale.environment import World
 from toolscale.records import Candidate, GoldenCall
+from toolscale.tasks.lookups import root_column
 from toolscale.tasks.record import RecordedCall, Recording
-from toolscale.tasks.tools import root_column
 from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, shuffled
 
 

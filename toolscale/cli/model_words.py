@@ -10,6 +10,7 @@ import click
 from toolscale.cli.asking import by_model, model_at
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
 
+
 @click.command()
 @click.argument("catalogue", type=click.Path(path_type=Path))
 @by_model("that writes")
@@ -54,7 +55,7 @@ def preferences(
 
     Weights are drawn, the model puts them into words, and reads its words back: only what is read as it was meant is kept.
     """
-    from toolscale.pipeline.wording import word_preferences
+    from toolscale.pipeline.preference_files import word_preferences
 
     writer = model_at(endpoint, model, key_env, deadline)
     with progress_bar() as progress:

@@ -16,8 +16,8 @@ from toolscale.models.expert import Expert
 from toolscale.preferences import WordingCounts, preference, worded_by_model
 from toolscale.preferences.drawing import Split
 from toolscale.preferences.grammar import TOOL_WORDS
-from toolscale.preferences.wording import Ask
 from toolscale.preferences.worded import WordedPreferences, as_lines
+from toolscale.preferences.wording import Ask
 from toolscale.records import WordedPreference
 from toolscale.rollout.offering import ALIASES
 

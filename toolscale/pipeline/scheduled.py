@@ -15,7 +15,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import datetime, UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,12 @@ from toolscale.dataset.units import judge_unit, read_judged, units_of
 from toolscale.dataset.workers import fitting_workers
 from toolscale.dataset.world import ADMISSION
 from toolscale.environment import load_environment
-from toolscale.environment.folder import find_folder
+from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, QualityError, UsageError
 from toolscale.pipeline.holds import ANNOUNCED, hold
 from toolscale.pipeline.pruning import keep_told, prune_runs
 from toolscale.pipeline.stages import assemble, build_environment, judge_enough, place_of, recipe_of
 from toolscale.records import Manifest
-
 
 __all__ = [
     "assemble_domain", "build_domain", "check_domain", "close_run", "collect_run", "data_root", "judge_shard", "keep_told", "night_seed", "order_of",

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
-from toolscale.environment.places import issues_of
+from toolscale.environment.complaints import issues_of
 from toolscale.errors import SpecIssue, UsageError
 from toolscale.records import (
     CasesSpec,

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from toolscale.environment.builtins import calculate_tool, transfer_tool, with_handovers
-from toolscale.environment.folder import Folder
-from toolscale.environment.places import suggest
+from toolscale.environment.complaints import suggest
+from toolscale.environment.registry import Folder
 from toolscale.errors import SpecIssue
 from toolscale.records import CasesSpec, IntentsSpec, LanguageSpec, PolicySpec, SchemaSpec, ToolsetSpec, ToolSpec, WorldSpec
 
