@@ -14,7 +14,7 @@ from toolscale.records import Manifest
 from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.gates import place
 from toolscale_ui.rejects import DAG_ID
-from toolscale_ui.run_file import Run, run_of
+from toolscale_ui.run_file import RunFile, run_of
 
 PAGE_RUNS = 20
 """Runs of one page."""
@@ -35,7 +35,7 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Part:
+class ShownPart:
     """The dataset of one domain, or of the whole run (`domain` is empty)."""
 
     domain: str
@@ -70,9 +70,9 @@ class RunDatasets:
     """A run with what came out of it; a run that still works has parts without a manifest."""
 
     folder: str
-    run: Run
-    parts: Sequence[Part]
-    combined: Part | None
+    run: RunFile
+    parts: Sequence[ShownPart]
+    combined: ShownPart | None
 
     @property
     def finished(self) -> bool:
@@ -94,7 +94,7 @@ class Datasets:
         listing = self.folder.listing()
         found = self.folder.parsed(listing["run"].values(), run_of)
         self.corrupt = {path: run for path, run in found.items() if isinstance(run, str)}
-        ours = [(path.split("/")[1], run) for path, run in found.items() if isinstance(run, Run) and run.dag_id == DAG_ID]
+        ours = [(path.split("/")[1], run) for path, run in found.items() if isinstance(run, RunFile) and run.dag_id == DAG_ID]
         ours.sort(key=lambda item: (item[1].started, item[0]), reverse=True)
         shown = ours[(number - 1) * PAGE_RUNS : number * PAGE_RUNS]
         return [self._of(name, run, listing) for name, run in shown], len(ours)
@@ -110,10 +110,10 @@ class Datasets:
             raise KeyError(name)
         return self.folder.read(f"{self._dataset(run, domain)}/plots/{name}")
 
-    def _known_run(self, folder: str) -> Run:
+    def _known_run(self, folder: str) -> RunFile:
         file = self.folder.listing()["run"][f"runs/{folder}/run.json"]
         run = self.folder.parsed([file], run_of).get(file.path)
-        if not isinstance(run, Run) or run.dag_id != DAG_ID:
+        if not isinstance(run, RunFile) or run.dag_id != DAG_ID:
             raise KeyError(folder)
         return run
 
@@ -123,24 +123,25 @@ class Datasets:
         file = listing["manifest" if domain else "combined"][f"{home}/dataset/manifest.json"]
         return file.path.removesuffix("/manifest.json")
 
-    def _of(self, folder: str, run: Run, listing: Listing) -> RunDatasets:
+    def _of(self, folder: str, run: RunFile, listing: Listing) -> RunDatasets:
         there = {file.parts[2] for file in listing["manifest"].values() if file.parts[1] == folder}
         parts = [self._part(folder, domain, listing) for domain in sorted({*run.domains, *there})]
         combined = listing["combined"].get(f"runs/{folder}/dataset/manifest.json")
         return RunDatasets(folder, run, parts, self._part(folder, "", listing) if combined else None)
 
-    def _part(self, folder: str, domain: str, listing: Listing) -> Part:
+    def _part(self, folder: str, domain: str, listing: Listing) -> ShownPart:
         home = f"runs/{folder}/{domain}" if domain else f"runs/{folder}"
         file = listing["manifest" if domain else "combined"].get(f"{home}/dataset/manifest.json")
         judged = listing["quality"].get(f"{home}/quality.json")
         quality = self.folder.parsed([judged], quality_of).get(judged.path) if judged else None
         if file is None:
-            return Part(domain, None, "", quality)
+            return ShownPart(domain, None, "", quality)
         manifest = self.folder.parsed([file], _manifest).get(file.path, "it vanished while it was read")
         if isinstance(manifest, str):
-            return Part(domain, None, f"{file.path}: {manifest}", quality)
+            return ShownPart(domain, None, f"{file.path}: {manifest}", quality)
         tiers = self._tiers_of(file, manifest)
-        return Part(domain, manifest, "" if tiers else f"{home}/dataset: the tasks cannot be counted, a file is missing or corrupt", quality, tiers)
+        problem = "" if tiers else f"{home}/dataset: the tasks cannot be counted, a file is missing or corrupt"
+        return ShownPart(domain, manifest, problem, quality, tiers)
 
     def _tiers_of(self, file: DataFile, manifest: Manifest) -> dict[str, int]:
         """Count the tiers of a dataset from its Parquet files, once for each version of its manifest; nothing if they cannot be read."""

@@ -13,7 +13,7 @@ from toolscale.errors import StorageError, ToolScaleError
 from toolscale.records import Comparison
 from toolscale_ui.data_folder import DataFile, DataFolder
 from toolscale_ui.rejects import DAG_ID
-from toolscale_ui.run_file import Run, run_of
+from toolscale_ui.run_file import RunFile, run_of
 
 MOST_CHOICES = 200
 """So many runs are offered, the newest. An address may name an older one."""
@@ -27,7 +27,7 @@ class Choice:
     """A run that can be compared: it has a dataset."""
 
     folder: str
-    run: Run
+    run: RunFile
 
     @property
     def when(self) -> str:
@@ -60,7 +60,7 @@ class Diffs:
         choices = [
             Choice(path.split("/")[1], run)
             for path, run in found.items()
-            if isinstance(run, Run) and run.dag_id == DAG_ID and path.replace("run.json", "dataset/manifest.json") in listing["combined"]
+            if isinstance(run, RunFile) and run.dag_id == DAG_ID and path.replace("run.json", "dataset/manifest.json") in listing["combined"]
         ]
         return sorted(choices, key=lambda choice: (choice.when, choice.folder), reverse=True)
 

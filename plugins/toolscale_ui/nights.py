@@ -14,7 +14,7 @@ from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.lineage import MOST_TEXT, Push, Training, evaluation_of, push_of, pushes_by_run, trained_on_of, trainings_by_dataset
 from toolscale_ui.outcome import Ended, Judged, Made, ended_of, judged_of, made_of, moment_of, together
 from toolscale_ui.rejects import DAG_ID
-from toolscale_ui.run_file import Run, run_of
+from toolscale_ui.run_file import RunFile, run_of
 from toolscale_ui.trend import (
     ACCEPTED, FIGURES, GATE, KILLED, MOST_SERIES, TASKS, Figure, Trend, changes_of, most_failed, nights_before, of_gate, trend_of,
 )  # fmt: skip
@@ -38,7 +38,7 @@ class Night:
     """A run with all that is known of it."""
 
     folder: str
-    run: Run
+    run: RunFile
     made: Made | None = None
     judged: Judged | None = None
     ended: Ended | None = None
@@ -154,7 +154,7 @@ class _Reading:
             for path in listing[kind]:
                 if (folder := path.split("/")[1]) not in there:
                     self.problems[f"runs/{folder}/run.json"] = "it is missing, so that nobody knows which run this was"
-        ours = [Night(path.split("/")[1], _cut(run)) for path, run in told.items() if isinstance(run, Run) and run.dag_id == DAG_ID]
+        ours = [Night(path.split("/")[1], _cut(run)) for path, run in told.items() if isinstance(run, RunFile) and run.dag_id == DAG_ID]
         return sorted(ours, key=lambda night: (night.when or datetime.min.replace(tzinfo=UTC), night.run.started, night.folder), reverse=True)
 
     def nights(self, runs: Sequence[Night]) -> list[Night]:
@@ -200,7 +200,7 @@ class _Reading:
         return found
 
 
-def _cut(run: Run) -> Run:
+def _cut(run: RunFile) -> RunFile:
     """Return a run whose texts are no longer than any that Airflow writes."""
     return replace(
         run, run_id=run.run_id[:MOST_TEXT], started=run.started[:MOST_TEXT], night=run.night[:MOST_TEXT],

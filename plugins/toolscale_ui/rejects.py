@@ -18,7 +18,7 @@ from toolscale.errors import StorageError
 from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.gates import place
 from toolscale_ui.query import PAGE_ROWS, Query
-from toolscale_ui.run_file import Run, run_of
+from toolscale_ui.run_file import RunFile, run_of
 
 Row = dict[str, Any]
 
@@ -287,7 +287,7 @@ class Rejects:
 
     def _load_runs(self, listing: Listing) -> None:
         runs = self.folder.parsed(listing["run"].values(), run_of)
-        rows = {path.split("/")[1]: run.started for path, run in runs.items() if isinstance(run, Run)}
+        rows = {path.split("/")[1]: run.started for path, run in runs.items() if isinstance(run, RunFile)}
         self._db.execute("DELETE FROM run")
         if rows:
             self._db.execute("INSERT INTO run SELECT unnest(?), unnest(?)", [list(rows), list(rows.values())])

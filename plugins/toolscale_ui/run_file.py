@@ -9,7 +9,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Run:
+class RunFile:
     """A scheduled run."""
 
     dag_id: str
@@ -22,7 +22,7 @@ class Run:
     """Which night it stands for, ISO 8601; nothing if it was triggered by hand."""
 
 
-def run_of(content: bytes) -> Run | str:
+def run_of(content: bytes) -> RunFile | str:
     """Return what a `run.json` says, or in words why it cannot be read."""
     try:
         about = json.loads(content)
@@ -30,7 +30,7 @@ def run_of(content: bytes) -> Run | str:
     except (ValueError, TypeError, KeyError, RecursionError):
         return "not the JSON of a run"
     params, domains, seed = about.get("params"), about.get("domains"), about.get("seed")
-    return Run(
+    return RunFile(
         dag_id=str(dag_id),
         run_id=_sayable(run_id),
         started=_sayable(about.get("started") or ""),

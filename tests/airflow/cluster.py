@@ -16,7 +16,7 @@ from pathlib import Path
 
 import httpx
 from homes import PASSWORDS, ROOT, AirflowHome, make_home
-from rest import AirflowClient, is_healthy
+from rest import GENEROUS, AirflowClient, is_healthy
 from services import Service, free_ports, listens, running
 
 EXAMPLE = ROOT / "deploy" / "scale.env.example"
@@ -66,7 +66,8 @@ def redis(folder: Path) -> Iterator[str]:
     """A Redis of its own; its URL."""
     [port], password = free_ports(1), secrets.token_hex(16)
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--requirepass", password]
-    with running("redis", command, log=folder / "redis.log") as service:
+    environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # under faketime its allocator would hang
+    with running("redis", command, log=folder / "redis.log", environ=environ) as service:
         service.wait_until(lambda: listens(port))
         yield f"redis://:{password}@127.0.0.1:{port}/0"
 
@@ -166,7 +167,7 @@ def cluster(folder: Path, *, dags: Path) -> Iterator[Cluster]:
         ]
         airflow.callback(begin_to_stop, [*services, *workers])
         url = f"http://127.0.0.1:{api_port}"
-        services[0].wait_until(lambda: is_healthy(url), 120.0)
+        services[0].wait_until(lambda: is_healthy(url), GENEROUS)
         for worker in workers:
             worker.wait_until(lambda worker=worker: " ready." in worker.log.read_text(errors="replace"))  # type: ignore[misc]
         with AirflowClient.of(url, "admin", PASSWORDS["admin"]) as admin:

@@ -16,7 +16,7 @@ from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row, candidate_of, task_row, tools_json
 from toolscale.dataset.folder import read_contents, read_dataset, seal_dataset
 from toolscale.dataset.integrity import Finding
-from toolscale.dataset.judging import Place, bench_at
+from toolscale.dataset.judging import Place, kept_judge_at
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import encode_rows, read_shard, write_shards
 from toolscale.dataset.recheck import verify_dataset
@@ -47,7 +47,7 @@ def seal(folder: Path, **changes: object) -> None:
 
 def rejudged(folder: Path, row: Row, **changes: object) -> Row:
     """The row of the same candidate with other words, accepted by the package's own judge."""
-    bench = bench_at(Place(folder / "environments" / "mock", "forged", "sample"))
+    bench = kept_judge_at(Place(folder / "environments" / "mock", "forged", "sample"))
     candidate = candidate_of(row).model_copy(update=changes)
     (judged,) = apply_novelty([bench.judge.judge(candidate)])
     assert judged.verdict.accepted, judged.verdict.failed
@@ -156,7 +156,7 @@ def test_numbers_that_are_not_listed_are_missed(dataset: Path) -> None:
 
 
 def test_numbers_that_were_never_drawn_are_strange(dataset: Path) -> None:
-    source = bench_at(Place(dataset / "environments" / "mock", "forged", "sample")).source
+    source = kept_judge_at(Place(dataset / "environments" / "mock", "forged", "sample")).source
     more = source.number("renew_due_first", 50)
     outcomes(dataset, lambda rows: [*rows, {"number": more, "outcome": "not_counted"}])
     repair(dataset)

@@ -15,7 +15,7 @@ from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row, task_row, tools_json
 from toolscale.dataset.folder import list_files
 from toolscale.dataset.integrity import Finding
-from toolscale.dataset.judging import Place, bench_at
+from toolscale.dataset.judging import Place, kept_judge_at
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.recheck import verify_dataset
@@ -184,7 +184,7 @@ def test_a_test_row_moved_to_train(dataset: Path) -> None:
 def test_a_row_that_is_composed_with_an_intent_of_the_other_split(dataset: Path) -> None:
     """The row is right in itself; only the folder knows that the partner is held out."""
     world, part = dataset / "environments" / "mock", read_manifest(dataset).domains["mock"]
-    bench = bench_at(Place(world, "across", part.audit))
+    bench = kept_judge_at(Place(world, "across", part.audit))
     environment, source = bench.environment, bench.source
     assert held_out_intents(environment.spec.intents.intents) == {"return_all"}
     drawn = source.draw_evolved(part.seed, source.number("renew_due_first+evolved", 99), ("compose return_all",))

@@ -25,7 +25,7 @@ from toolscale.errors import StorageError, UsageError
 from toolscale.questions import NAMES, TEMPLATES, VOCABULARY, answer_key, corpus, question, questions, write_corpus
 from toolscale.questions.facts import ASCII_MARKS, COUNTRIES, ELEMENTS, GREEK, MORSE, NATO, PREFIXES, RESISTORS, UNITS
 from toolscale.questions.reasoning import MONTHS
-from toolscale.questions.templates import Drawn, Template, words
+from toolscale.questions.templates import Drawn, QuestionTemplate, words
 from toolscale.records import AnswerKey, Question, Script
 
 EVERY = [(category, template) for category, templates in TEMPLATES.items() for template in templates]
@@ -255,7 +255,7 @@ def test_the_library_is_written_as_json_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("category", "template"), EVERY, ids=[f"{category}-{template.name}" for category, template in EVERY])
-def test_every_template(category: str, template: Template) -> None:
+def test_every_template(category: str, template: QuestionTemplate) -> None:
     assert len(template.phrasings) >= 3
     rng = random.Random(1)
     texts: dict[str, set[str]] = {"train": set(), "test": set()}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from toolscale.errors import SpecError
-from toolscale.tasks.names import Scope, Scratch, Unbound, compile_expression, conjuncts
+from toolscale.tasks.names import ExpressionScope, Scratch, Unbound, compile_expression, conjuncts
 
-SCOPE = Scope(
+SCOPE = ExpressionScope(
     rows={"bill": {"bill_id": "text", "amount_cents": "cents", "due_on": "date"}, "say": {"limit": "cents"}},
     relations={"charge": {"merchant": "text", "amount_cents": "cents"}},
 )

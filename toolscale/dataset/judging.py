@@ -42,7 +42,7 @@ class Place:
         return self.folder.name, self.state, self.audit, self.interaction
 
 
-class Bench:
+class KeptJudge:
     """A judge with the world that it judges in, the source of its candidates, and a world of its own for replays."""
 
     def __init__(self, place: Place):
@@ -64,19 +64,19 @@ class Bench:
         self.world.close()
 
 
-_open: list[Bench] = []
+_open: list[KeptJudge] = []
 
 
-def bench_at(place: Place) -> Bench:
-    """Return the bench of this process at `place`, or at a copy of it; the one at another place is closed."""
+def kept_judge_at(place: Place) -> KeptJudge:
+    """Return the judge that this process keeps at `place`, or at a copy of it; the one at another place is closed."""
     if not _open or not _open[0].place.alike(place):
-        close_bench()
-        _open.append(Bench(place))
+        close_kept_judge()
+        _open.append(KeptJudge(place))
     return _open[0]
 
 
 @atexit.register
-def close_bench() -> None:
-    """Close the bench of this process, if there is one."""
+def close_kept_judge() -> None:
+    """Close the judge that this process keeps, if there is one."""
     while _open:
         _open.pop().close()

@@ -9,7 +9,7 @@ from typing import Any
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import UNREADABLE, Row, candidate_of, golden_calls, reject_row, task_of, task_row, tools_json
 from toolscale.dataset.integrity import Finding
-from toolscale.dataset.judging import Bench, Place, bench_at, close_bench
+from toolscale.dataset.judging import KeptJudge, Place, close_kept_judge, kept_judge_at
 from toolscale.dataset.selection import with_gate
 from toolscale.environment import system_message
 from toolscale.errors import DatasetError, SandboxError
@@ -53,9 +53,9 @@ class Numbers:
 
 def judge_numbers(numbers: Numbers) -> list[tuple[int, Judged | None]]:
     """Draw and judge candidates; None for a number that has no case."""
-    bench = bench_at(numbers.at)
-    drawn = [(number, bench.draw(numbers.seed, number)) for number in numbers.numbers]
-    return [(number, None if candidate is None else bench.judge.judge(candidate)) for number, candidate in drawn]
+    kept = kept_judge_at(numbers.at)
+    drawn = [(number, kept.draw(numbers.seed, number)) for number in numbers.numbers]
+    return [(number, None if candidate is None else kept.judge.judge(candidate)) for number, candidate in drawn]
 
 
 def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
@@ -66,16 +66,16 @@ def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
     ignored = OF_ENVIRONMENT if chunk.environment_changed else set()
     findings, judged = dict[tuple[str, str], Finding](), list[Judged]()
     for place, row in chunk.rows:
-        bench = bench_at(chunk.at)
+        kept = kept_judge_at(chunk.at)
         recheck = _recheck_reject if "reproduce" in row else _recheck_task
         try:
-            for gate, finding in recheck(bench, row, chunk.seed, ignored, judged):
+            for gate, finding in recheck(kept, row, chunk.seed, ignored, judged):
                 findings.setdefault((place, gate), Finding(place, gate, finding))
         except DatasetError as error:
             findings.setdefault((place, "schema"), Finding(place, "schema", str(error)))
         except (SandboxError, *UNREADABLE) as error:  # a row that no record refuses, and that is none
             findings.setdefault((place, "schema"), Finding(place, "schema", f"it cannot be judged: {type(error).__name__}: {_short(str(error))}"))
-            close_bench()  # judging stopped halfway: the next row gets a fresh bench
+            close_kept_judge()  # judging stopped halfway: the next row gets a fresh one
     return list(findings.values()), judged
 
 
@@ -84,16 +84,16 @@ def regrade_chunk(chunk: Chunk) -> list[dict[str, str] | str]:
 
     Only what the task is counts: another wording of a finding, or another number of mutants, is no failure.
     """
-    bench = bench_at(chunk.at)
-    return [_regrade(bench, row) for _, row in chunk.rows]
+    kept = kept_judge_at(chunk.at)
+    return [_regrade(kept, row) for _, row in chunk.rows]
 
 
-def _regrade(bench: Bench, row: Row) -> dict[str, str] | str:
+def _regrade(kept: KeptJudge, row: Row) -> dict[str, str] | str:
     gates: dict[str, str] = {}
     try:
         task_of(row)
-        judged = _with_novelty(_judge_again(bench, row), row)
-        for gate, finding in _replay(bench, row):
+        judged = _with_novelty(_judge_again(kept, row), row)
+        for gate, finding in _replay(kept, row):
             gates.setdefault(gate, finding)
     except (DatasetError, SandboxError) as error:
         return str(error)
@@ -110,30 +110,30 @@ def _regrade(bench: Bench, row: Row) -> dict[str, str] | str:
     return gates
 
 
-def _recheck_task(bench: Bench, row: Row, seed: int, ignored: set[str], done: list[Judged]) -> Iterator[tuple[str, str]]:
+def _recheck_task(kept: KeptJudge, row: Row, seed: int, ignored: set[str], done: list[Judged]) -> Iterator[tuple[str, str]]:
     task_of(row)
-    yield from _replay(bench, row)
-    judged = _judge_again(bench, row)
+    yield from _replay(kept, row)
+    judged = _judge_again(kept, row)
     done.append(judged)
     judged = _with_novelty(judged, row)
-    yield from _draw_again(bench, judged.candidate, seed)
+    yield from _draw_again(kept, judged.candidate, seed)
     yield from ((gate.gate, gate.finding) for gate in judged.verdict.failed)
     if judged.task is not None:
-        yield from _differences(row, task_row(judged, system_message(bench.environment), tools_json(bench.environment)), ignored)
+        yield from _differences(row, task_row(judged, system_message(kept.environment), tools_json(kept.environment)), ignored)
 
 
-def _recheck_reject(bench: Bench, row: Row, seed: int, ignored: set[str], done: list[Judged]) -> Iterator[tuple[str, str]]:
+def _recheck_reject(kept: KeptJudge, row: Row, seed: int, ignored: set[str], done: list[Judged]) -> Iterator[tuple[str, str]]:
     if not row["failed"]:
         yield "schema", "it is a reject and names no gate that it failed"
-    judged = _judge_again(bench, row)
+    judged = _judge_again(kept, row)
     done.append(judged)
-    yield from _draw_again(bench, judged.candidate, seed)
-    yield from _differences(row, reject_row(_with_novelty(judged, row), bench.environment.hash), ignored)
+    yield from _draw_again(kept, judged.candidate, seed)
+    yield from _differences(row, reject_row(_with_novelty(judged, row), kept.environment.hash), ignored)
 
 
-def _draw_again(bench: Bench, candidate: Candidate, seed: int) -> Iterator[tuple[str, str]]:
+def _draw_again(kept: KeptJudge, candidate: Candidate, seed: int) -> Iterator[tuple[str, str]]:
     """Draw the candidate again from its number: the judge cannot see a word that somebody added, and the pipeline did not say it."""
-    drawn = bench.draw(seed, candidate.number) if candidate.number >= 0 else None
+    drawn = kept.draw(seed, candidate.number) if candidate.number >= 0 else None
     if drawn is None:
         yield "schema", f"candidate {candidate.number} has no case under the seed {seed}: nothing drew this task"
     elif drawn != candidate:
@@ -142,12 +142,12 @@ def _draw_again(bench: Bench, candidate: Candidate, seed: int) -> Iterator[tuple
         yield GATE_OF.get(name, "schema"), _difference(f"candidate.{name}", stored[name], anew[name], f"drawn again from the seed {seed} it is")
 
 
-def _judge_again(bench: Bench, row: Row) -> Judged:
+def _judge_again(kept: KeptJudge, row: Row) -> Judged:
     candidate = candidate_of(row)
-    if candidate.domain != bench.environment.domain or all(candidate.intent_id != intent.id for intent in bench.environment.spec.intents.intents):
-        raise DatasetError(f"candidate: there is no intent {candidate.intent_id!r} in the environment {bench.environment.domain!r}")
+    if candidate.domain != kept.environment.domain or all(candidate.intent_id != intent.id for intent in kept.environment.spec.intents.intents):
+        raise DatasetError(f"candidate: there is no intent {candidate.intent_id!r} in the environment {kept.environment.domain!r}")
     try:
-        return bench.judge.judge(candidate)
+        return kept.judge.judge(candidate)
     except LookupError as error:
         raise DatasetError(f"candidate: it names something that the environment does not have: {error}") from error
 
@@ -158,22 +158,22 @@ def _with_novelty(judged: Judged, row: Row) -> Judged:
     return with_gate(judged, GateResult.model_validate(stored)) if stored else judged
 
 
-def _replay(bench: Bench, row: Row) -> Iterator[tuple[str, str]]:
+def _replay(kept: KeptJudge, row: Row) -> Iterator[tuple[str, str]]:
     """Replay the stored calls as they stand, from a fresh reset; stop at the first that differs."""
-    bench.world.reset()
+    kept.world.reset()
     for number, call in enumerate(golden_calls(row), 1):
-        result = bench.world.call(call.name, call.arguments)
+        result = kept.world.call(call.name, call.arguments)
         if not result.ok:
             yield "replay", f"golden call {number}, {call.name}, fails: {result.error}"
             return
         if canonical_json(result.value) != canonical_json(call.result):
             yield "replay", f"golden call {number}, {call.name}: " + _difference("result", call.result, result.value)
             return
-    changes = to_row_changes(bench.environment.schema, bench.world.net_changes())
+    changes = to_row_changes(kept.environment.schema, kept.world.net_changes())
     changed = canonical_json([change.model_dump(mode="json") for change in changes])
     if changed != row["row_changes"]:
         yield "replay", _difference("row_changes", row["row_changes"], changed)
-    touched = [{"table": table, "key": canonical_json(key)} for table, key in bench.world.touched()]
+    touched = [{"table": table, "key": canonical_json(key)} for table, key in kept.world.touched()]
     if touched != row["touched"]:
         yield "replay", _difference("touched", row["touched"], touched)
 

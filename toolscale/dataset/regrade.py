@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
 from toolscale.dataset.folder import Reading
-from toolscale.dataset.judging import Place, close_bench
+from toolscale.dataset.judging import Place, close_kept_judge
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.recheck_rows import Chunk, regrade_chunk
 from toolscale.dataset.workers import fitting_workers, map_in_workers
@@ -52,4 +52,4 @@ def _judge(reading: Reading, domain: str, rows: list[Row]) -> list[dict[str, str
     try:
         return [outcome for part in map_in_workers(regrade_chunk, chunks, fitting_workers(len(rows))) for outcome in part]
     finally:
-        close_bench()  # the files of an earlier version may be removed now
+        close_kept_judge()  # the files of an earlier version may be removed now

@@ -11,7 +11,7 @@ from typing import Any
 
 from toolscale.canonical import content_hash
 from toolscale.config import UNIT_NUMBERS
-from toolscale.dataset.judging import Place, bench_at
+from toolscale.dataset.judging import Place, kept_judge_at
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.errors import DatasetError
 from toolscale.records import Judged
@@ -41,9 +41,9 @@ def units_of(at: Place, seed: int, numbers: Sequence[int], out: Path) -> list[Un
 def judge_unit(unit: Unit) -> Path:
     """Judge a unit, unless its file is there and whole, and return its file: a line with the numbers, then one judged candidate a line."""
     if not unit.path.exists() or _content(unit.path) is None:
-        bench = bench_at(unit.at)
-        candidates = {number: bench.draw(unit.seed, number) for number in unit.numbers}
-        body = "".join(f"{bench.judge.judge(candidate).model_dump_json()}\n" for candidate in candidates.values() if candidate is not None)
+        kept = kept_judge_at(unit.at)
+        candidates = {number: kept.draw(unit.seed, number) for number in unit.numbers}
+        body = "".join(f"{kept.judge.judge(candidate).model_dump_json()}\n" for candidate in candidates.values() if candidate is not None)
         without = [number for number, candidate in candidates.items() if candidate is None]
         head = json.dumps({"numbers": len(candidates), "no_case": without, "sha256": sha256(body.encode()).hexdigest()})
         write_file(unit.path, f"{head}\n{body}".encode())

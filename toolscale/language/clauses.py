@@ -164,7 +164,7 @@ def _sentence(lower: str, pieces: list[tuple[int, int]], number: int, question: 
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class LabelScope:
     """The labels to which a value belongs. `near`: said in its own sentence; `loose`: taken over from a sentence that names several."""
 
     labels: frozenset[str]
@@ -176,7 +176,7 @@ class Scope:
 
 _HEADING_WORDS = 6
 
-NOWHERE = Scope(frozenset(), False, False)
+NOWHERE = LabelScope(frozenset(), False, False)
 
 
 class Labels:
@@ -198,19 +198,19 @@ class Labels:
         """Whether a label covers (a part of) the stretch: a figure in a label is no value."""
         return any(start < stop and begin < end for begin, stop, _ in self.spans)
 
-    def scope(self, position: int, values: list[int]) -> Scope:
+    def scope(self, position: int, values: list[int]) -> LabelScope:
         """Return the labels of the value at `position`; `values` are the positions of all values of its kind."""
         index = self.answer.clause_at(position)
         sentence = self.answer.clauses[index].sentence
         if self.answer.dividers and self.spans and (headed := self._headed(position)):
-            return Scope(headed, True, False)
+            return LabelScope(headed, True, False)
         if paired := self._paired(position, sentence, values):
-            return Scope(frozenset((paired,)), True, False)
+            return LabelScope(frozenset((paired,)), True, False)
         own = self._by_clause.get(index)
         if own:
             clause = self.answer.clauses[index]
             several = len({label for _, label in own}) > 1 and sum(clause.start <= at < clause.end for at in values) > 1
-            return Scope(frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False)
+            return LabelScope(frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False)
         return self._inherited(index, sentence, values)
 
     def within(self, index: int) -> frozenset[str]:
@@ -234,28 +234,28 @@ class Labels:
             return frozenset()
         return frozenset(label for start, _, label in self.spans if cell.head[0] <= start < cell.head[1])
 
-    def _inherited(self, index: int, sentence: int, values: list[int]) -> Scope:
+    def _inherited(self, index: int, sentence: int, values: list[int]) -> LabelScope:
         clauses, lower = self.answer.clauses, self.answer.lower
         this = clauses[index]
         if lower[this.end : this.end + 1] == "(" and index + 1 in self._by_clause:
-            return Scope(frozenset(label for _, label in self._by_clause[index + 1]), True, False)  # $5 (savings)
+            return LabelScope(frozenset(label for _, label in self._by_clause[index + 1]), True, False)  # $5 (savings)
         for before in range(index - 1, -1, -1):
             if clauses[before].sentence != sentence:
                 break
             if own := self._by_clause.get(before):
                 labels = own[-1:] if _RELATIVE.match(lower, this.start) else own
                 named = frozenset(label for _, label in labels)
-                return Scope(named, True, len(named) > 1)
+                return LabelScope(named, True, len(named) > 1)
         for after in range(index + 1, len(clauses) if not _POINTS_BACK.search(lower, this.start, this.end) else 0):
             if clauses[after].sentence != sentence or any(clauses[after].start <= at < clauses[after].end for at in values):
                 break
             if after in self._by_clause:
-                return Scope(frozenset(label for _, label in self._by_clause[after]), True, False)
+                return LabelScope(frozenset(label for _, label in self._by_clause[after]), True, False)
         last = max((at for at in self._by_clause if at < index), default=None)
         if last is None:
             return NOWHERE
         named = frozenset(label for at, own in self._by_clause.items() if clauses[at].sentence == clauses[last].sentence for _, label in own)
-        return Scope(named, False, len(named) > 1, self._heads(last, this.start))
+        return LabelScope(named, False, len(named) > 1, self._heads(last, this.start))
 
     def _heads(self, index: int, position: int) -> bool:
         """Whether a sentence is a heading, or leads in a line, above a position: a few words at the beginning of a line."""

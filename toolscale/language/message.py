@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from toolscale.language.clauses import Answer, Labels, Scope, bare_label, is_card_ending
+from toolscale.language.clauses import Answer, Labels, LabelScope, bare_label, is_card_ending
 from toolscale.language.counts import is_no_count
 from toolscale.language.mentions import Mention
 from toolscale.language.proper_names import is_piece
@@ -68,7 +68,7 @@ class Message:
         """Whether two facts of the kind are told apart by their labels alone."""
         return len({label for position, label in self.own.items() if self.facts[position].kind == kind}) > 1
 
-    def _scope(self, kind: str, start: int, starts: list[int]) -> Scope:
+    def _scope(self, kind: str, start: int, starts: list[int]) -> LabelScope:
         """Return what a value belongs to; the ending of a card does not belong to itself."""
         scope = self.labels.scope(start, starts)
         return replace(scope, labels=scope.labels - {self.answer.lower[start : start + 4]}) if kind == "digits" else scope

@@ -23,7 +23,7 @@ from toolscale.canonical import stable_int
 from toolscale.config import EVOLVED_SHARE, SHARD_NUMBERS
 from toolscale.dataset.combined import combine
 from toolscale.dataset.figures import without_task
-from toolscale.dataset.judging import close_bench
+from toolscale.dataset.judging import close_kept_judge
 from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
 from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, local_copy, open_place, url_of
 from toolscale.dataset.quality import Thresholds, check_quality
@@ -140,7 +140,7 @@ def judge_shard(plan_url: str) -> dict[str, Any]:
             done.append(judge_unit(unit))
             log.info("%s: %d of %d parts judged", shard.name, len(done), len(units))
         no_case, judged = read_judged(done)
-        close_bench()
+        close_kept_judge()
         rejects = [(item, shard) for item in judged if not item.verdict.accepted]
         _write_rejects(run, world, shard.name, rejects)
     gates = Counter(item.verdict.failed[0].gate for item, _ in rejects)
@@ -160,7 +160,7 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
             return _summary(target, manifest)
         workers = fitting_workers(recipe.tasks) if is_local(target) else 1
         judged = judge_enough(world, run.judged(domain), recipe=recipe, workers=workers, progress=_log_progress)
-        close_bench()
+        close_kept_judge()
         _write_late_rejects(run, world, domain, judged)
         inside = Path(shutil.copytree(world, world_folder(staged, domain)))
         manifest = assemble(inside, judged, staged, recipe)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.config import EVOLVED_SHARE, POPULATION_SEED
-from toolscale.dataset.judging import Audit, Place, close_bench
+from toolscale.dataset.judging import Audit, Place, close_kept_judge
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
 from toolscale.dataset.rounds import Rounds
 from toolscale.dataset.selection import apply_novelty, select, weights_of
@@ -63,7 +63,7 @@ def synthesize(
         world = build_environment(environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted")
         workers = workers or fitting_workers(tasks)
         judged = judge_enough(world, stage / "judged", recipe=recipe, workers=workers, progress=progress)
-        close_bench()  # writing needs memory of its own
+        close_kept_judge()  # writing needs memory of its own
         progress("writing", 0, 1)
         manifest = assemble(world, judged, staged, recipe)
         replace_folder(staged, out.resolve(), stage / "replaced")

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
-from toolscale.questions.templates import Drawn, Template, integer
+from toolscale.questions.templates import Drawn, QuestionTemplate, integer
 
 _PLAIN = ("What is `{code}`?", "Please calculate `{code}`.", "Work out the value of `{code}`.", "How much is `{code}`?")
 
@@ -78,18 +78,18 @@ _THINGS = ("pens", "screws", "candles", "bottles", "tiles")
 _MAKERS = ("A shop", "A factory", "A school", "A hotel")
 
 TEMPLATES = (
-    Template("product and sum", _PLAIN, _expression(_product_and_sum)),
-    Template("difference", _PLAIN, _expression(_difference)),
-    Template("power", _PLAIN, _expression(_power)),
-    Template("remainder", _PLAIN, _expression(_remainder)),
-    Template("quotient", _PLAIN, _expression(_quotient)),
-    Template("squares", _PLAIN, _expression(_squares)),
-    Template("boxes", (
+    QuestionTemplate("product and sum", _PLAIN, _expression(_product_and_sum)),
+    QuestionTemplate("difference", _PLAIN, _expression(_difference)),
+    QuestionTemplate("power", _PLAIN, _expression(_power)),
+    QuestionTemplate("remainder", _PLAIN, _expression(_remainder)),
+    QuestionTemplate("quotient", _PLAIN, _expression(_quotient)),
+    QuestionTemplate("squares", _PLAIN, _expression(_squares)),
+    QuestionTemplate("boxes", (
         "{name} has {a} boxes of {b} {thing} and uses {c} of the {thing}. How many are left, that is, how much is `{code}`?",
         "There are {a} boxes with {b} {thing} each, and {c} {thing} are broken. Calculate how many are whole: `{code}`.",
         "{name} orders {a} boxes of {b} {thing}, and {c} {thing} never arrive. How many {thing} came? Work out `{code}`.",
     ), _boxes, (*_THINGS, *_MAKERS)),
-    Template("share", (
+    QuestionTemplate("share", (
         "How much is {percent} percent of {total}? It is the value of `{code}`.",
         "Calculate {percent} percent of {total}, that is, `{code}`.",
         "What do I get when I take {percent} percent of {total}? Please work out `{code}`.",

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from toolscale.errors import UsageError
 from toolscale.questions import arithmetic, knowledge, lookup, mathematics, programs, reasoning
-from toolscale.questions.templates import FIRST_NAMES, Split, Template
+from toolscale.questions.templates import FIRST_NAMES, QuestionTemplate, Split
 from toolscale.records import AnswerKey, Question, Script
 
-TEMPLATES: dict[str, tuple[Template, ...]] = {
+TEMPLATES: dict[str, tuple[QuestionTemplate, ...]] = {
     "arithmetic": arithmetic.TEMPLATES,
     "code": programs.TEMPLATES,
     "lookup": lookup.TEMPLATES,

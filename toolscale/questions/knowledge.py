@@ -9,7 +9,7 @@ from dataclasses import replace
 from toolscale.questions.facts import (
     ASCII_MARKS, COUNTRIES, ELEMENTS, GREEK, MORSE, NATO, PREFIXES, RESISTORS, SPELLINGS, UNITS,
 )  # fmt: skip
-from toolscale.questions.templates import Drawn, Template, integer, word
+from toolscale.questions.templates import Drawn, QuestionTemplate, integer, word
 
 
 def _column(rows: tuple[tuple[str, ...], ...], asked: int, told: int, near: bool = False) -> Callable[[random.Random], Drawn]:
@@ -51,62 +51,62 @@ def _prefix(rng: random.Random) -> Drawn:
 
 
 TEMPLATES = (
-    Template("atomic number", (
+    QuestionTemplate("atomic number", (
         "What is the atomic number of {given}?",
         "Which atomic number does the chemical element {given} have?",
         "The chemical element {given} stands at which atomic number of the periodic table?",
     ), _number(ELEMENTS, 1)),
-    Template("symbol", (
+    QuestionTemplate("symbol", (
         "What is the chemical symbol of {given}?",
         "Which chemical symbol does the element {given} have?",
         "By which chemical symbol is the element {given} known?",
     ), _column(ELEMENTS, 0, 1)),
-    Template("element", (
+    QuestionTemplate("element", (
         "Which chemical element has the symbol {given}?",
         "What is the name of the chemical element with the symbol {given}?",
         "For which chemical element does the symbol {given} stand?",
     ), _column(ELEMENTS, 1, 0, near=True)),
-    Template("capital", (
+    QuestionTemplate("capital", (
         "What is the capital of {given}?",
         "Which city is the capital of {given}?",
         "Name the capital city of {given}.",
     ), _column(COUNTRIES, 2, 1)),
-    Template("country code", (
+    QuestionTemplate("country code", (
         "What is the two-letter country code of {given}?",
         "Which ISO country code of two letters does {given} have?",
         "By which two-letter ISO country code is {given} known?",
     ), _column(COUNTRIES, 0, 1)),
-    Template("prefix", (
+    QuestionTemplate("prefix", (
         "Which power of ten does the metric prefix {given} stand for? Give the exponent.",
         "The metric prefix {given} means ten to the power of what?",
         "What is the exponent of ten for the metric prefix {given}?",
     ), _prefix),
-    Template("ascii", (
+    QuestionTemplate("ascii", (
         "What is the decimal ASCII code of the {given}?",
         "Which decimal number is the ASCII code of the {given}?",
         "In ASCII, which decimal code does the {given} have?",
     ), _ascii, tuple(name for _, name in ASCII_MARKS)),
-    Template("unit", (
+    QuestionTemplate("unit", (
         "What does the SI unit {given} measure?",
         "Which quantity is measured in the SI unit {given}?",
         "The SI unit {given} is a unit of which quantity?",
     ), _column(UNITS, 1, 0)),
-    Template("greek", (
+    QuestionTemplate("greek", (
         "At which place of the Greek alphabet does the letter {given} stand, counted from one?",
         "Which number does the letter {given} have in the order of the Greek alphabet?",
         "Counted from one, which letter of the Greek alphabet is {given}? Give its number.",
     ), _number(GREEK, 0)),
-    Template("morse", (
+    QuestionTemplate("morse", (
         "Which letter is {given} in Morse code?",
         "What letter does the Morse code {given} stand for?",
         "Someone sends {given} in Morse code. Which letter is that?",
     ), _column(MORSE, 0, 1)),
-    Template("spelling", (
+    QuestionTemplate("spelling", (
         "Which word stands for the letter {given} in the NATO spelling alphabet?",
         "What is the word for the letter {given} in the NATO alphabet?",
         "How is the letter {given} spoken in the NATO spelling alphabet?",
     ), _column(NATO, 1, 0, near=True)),
-    Template("resistor", (
+    QuestionTemplate("resistor", (
         "Which digit does the color {given} stand for on a resistor?",
         "What digit does a {given} ring mean in the color code of resistors?",
         "In the color code of resistors, which digit is {given}?",

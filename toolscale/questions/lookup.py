@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from toolscale.questions.corpus import entries
-from toolscale.questions.templates import Drawn, Template, integer, word
+from toolscale.questions.templates import Drawn, QuestionTemplate, integer, word
 
 
 def _fact(sort: str, attribute: str) -> Callable[[random.Random], Drawn]:
@@ -25,8 +25,8 @@ def _fact(sort: str, attribute: str) -> Callable[[random.Random], Drawn]:
     return draw
 
 
-def _template(sort: str, attribute: str, *phrasings: str) -> Template:
-    return Template(f"{sort} {attribute}", tuple(phrasing.replace("{term}", '"{term}"') for phrasing in phrasings), _fact(sort, attribute))
+def _template(sort: str, attribute: str, *phrasings: str) -> QuestionTemplate:
+    return QuestionTemplate(f"{sort} {attribute}", tuple(phrasing.replace("{term}", '"{term}"') for phrasing in phrasings), _fact(sort, attribute))
 
 
 TEMPLATES = (

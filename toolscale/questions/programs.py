@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from itertools import accumulate
 
-from toolscale.questions.templates import Drawn, Template, integer
+from toolscale.questions.templates import Drawn, QuestionTemplate, integer
 
 _LINE = (
     "What does this Python line print? `{code}`",
@@ -89,12 +89,12 @@ def _counts(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
 
 
 TEMPLATES = (
-    Template("assignments", _LINE, _running(_assignments)),
-    Template("slice", _LINE, _running(_slice)),
-    Template("length", _LINE, _running(_length)),
-    Template("sorted", _LINE, _running(_sorted)),
-    Template("loop", _PROGRAM, _running(_loop)),
-    Template("while", _PROGRAM, _running(_while)),
-    Template("recursion", _PROGRAM, _running(_recursion)),
-    Template("counts", _PROGRAM, _running(_counts)),
+    QuestionTemplate("assignments", _LINE, _running(_assignments)),
+    QuestionTemplate("slice", _LINE, _running(_slice)),
+    QuestionTemplate("length", _LINE, _running(_length)),
+    QuestionTemplate("sorted", _LINE, _running(_sorted)),
+    QuestionTemplate("loop", _PROGRAM, _running(_loop)),
+    QuestionTemplate("while", _PROGRAM, _running(_while)),
+    QuestionTemplate("recursion", _PROGRAM, _running(_recursion)),
+    QuestionTemplate("counts", _PROGRAM, _running(_counts)),
 )

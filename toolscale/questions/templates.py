@@ -37,7 +37,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class QuestionTemplate:
     """One sort of question. The last phrasing is only in the test split, the others only in the training split."""
 
     name: str

@@ -69,7 +69,7 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ToolPlan:
     """All of a tool; it holds the tool, so that the tool's id() stays its own."""
 
     tool: CompiledTool
@@ -89,7 +89,7 @@ class Interpreter:
     def __init__(self, engine: Engine, now: str):
         self._engine = engine
         self._clock = {"now": now, "today": now[:10]}
-        self._plans: dict[int, Plan] = {}
+        self._plans: dict[int, ToolPlan] = {}
         self._drawn: Occurrences = {}
         self._ids: dict[tuple[tuple[Any, ...], int], str] = {}
         self.occurrences: Occurrences = {}
@@ -128,7 +128,7 @@ class Interpreter:
                 self._drawn = {}
         return ToolResult(value=value) if returns else DONE
 
-    def _run_steps(self, plan: Plan, binds: dict[str, Any], *, is_safe: bool) -> str | None:
+    def _run_steps(self, plan: ToolPlan, binds: dict[str, Any], *, is_safe: bool) -> str | None:
         """Run all steps; return the error of the guard that fails, or None."""
         read = self._engine.read
         for step in plan.steps:
@@ -163,7 +163,7 @@ class Interpreter:
             self._count_drawn()
         return None
 
-    def _draw_id(self, plan: Plan, step: Action, binds: dict[str, Any]) -> None:
+    def _draw_id(self, plan: ToolPlan, step: Action, binds: dict[str, Any]) -> None:
         values = [binds[name] for name in step.columns]
         place = (plan.name, step.prefix, *values)
         drawn = self._drawn.get(place, 0)
@@ -180,7 +180,7 @@ class Interpreter:
         # A new dict, so that a mark may hold on to the old one.
         self.occurrences = {**self.occurrences, **{place: self.occurrences.get(place, 0) + count for place, count in self._drawn.items()}}
 
-    def _read_returns(self, plan: Plan, binds: dict[str, Any]) -> dict[str, Any]:
+    def _read_returns(self, plan: ToolPlan, binds: dict[str, Any]) -> dict[str, Any]:
         value: dict[str, Any] = {}
         read = self._engine.read
         for part in plan.returns:
@@ -195,12 +195,12 @@ class Interpreter:
                 value[part.name] = rows[0][0] if rows else None
         return value
 
-    def _plan(self, tool: CompiledTool) -> Plan:
+    def _plan(self, tool: CompiledTool) -> ToolPlan:
         known = set(self._clock) | set(tool.spec.parameters)
         steps = tuple(_step_action(step, self._engine.prepare, known) for step in tool.steps)
         returns = tuple(_return_action(tool.spec.name, part, self._engine.prepare) for part in tool.returns)
         codes = [step.code for step in steps]
-        plan = Plan(tool, tool.spec.name, steps, returns, is_one_write=EXEC not in codes[:-1])
+        plan = ToolPlan(tool, tool.spec.name, steps, returns, is_one_write=EXEC not in codes[:-1])
         self._plans[id(tool)] = plan
         return plan
 

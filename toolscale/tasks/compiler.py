@@ -11,7 +11,7 @@ from toolscale.records import CallStep, ColumnType, Description, EachStep, FindS
 from toolscale.tasks.asking import asking
 from toolscale.tasks.lint import lint_plan
 from toolscale.tasks.lookups import Finder, finders, parameter_types, step_columns
-from toolscale.tasks.names import NO_TABLES, Expression, Scope, bind_select, binds_of, columns_of, compile_expression, compile_statement
+from toolscale.tasks.names import NO_TABLES, Expression, ExpressionScope, bind_select, binds_of, columns_of, compile_expression, compile_statement
 from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan
 
 SLOT_TYPES: dict[str, ColumnType] = {
@@ -19,10 +19,10 @@ SLOT_TYPES: dict[str, ColumnType] = {
 }  # fmt: skip
 
 
-def starting_scope(environment: Environment, intent: Intent | None = None, schema: SchemaSpec = NO_TABLES) -> Scope:
+def starting_scope(environment: Environment, intent: Intent | None = None, schema: SchemaSpec = NO_TABLES) -> ExpressionScope:
     """The names that have a value before any call: the policy's constants and, for an intent, its slots."""
     policy: dict[str, ColumnType] = {name: "int" if isinstance(value, int) else "text" for name, value in environment.spec.policy.constants.items()}
-    scope = Scope({"policy": policy}, schema=schema)
+    scope = ExpressionScope({"policy": policy}, schema=schema)
     return scope if intent is None else scope.with_row("say", {name: SLOT_TYPES[slot.kind] for name, slot in intent.slots.items()})
 
 
@@ -48,7 +48,7 @@ class PlanCompiler:
                 found[name] = planned
         return found
 
-    def _expression(self, text: str, scope: Scope, *, file: str, place: str) -> Expression:
+    def _expression(self, text: str, scope: ExpressionScope, *, file: str, place: str) -> Expression:
         """Compile an expression; an issue is kept, so that those of the expressions after it are found as well."""
         try:
             return compile_expression(text, scope, file=file, place=place)
@@ -93,7 +93,9 @@ class PlanCompiler:
         self.issues += lint_plan(plan, self.environment)
         return plan if len(self.issues) == before else None
 
-    def _refusal(self, part: Refused, scope: Scope, roles: Mapping[str, RolePlan], rules: Mapping[str, RulePlan], place: str) -> RefusalPlan:
+    def _refusal(
+        self, part: Refused, scope: ExpressionScope, roles: Mapping[str, RolePlan], rules: Mapping[str, RulePlan], place: str
+    ) -> RefusalPlan:
         steps, scope = self._steps(part.do, scope, roles, "intents.yaml", f"{place}.do")
         about = self._expression(part.about, scope, file="intents.yaml", place=f"{place}.about") if part.about else None
         return RefusalPlan(self._known_rule(part.rule, rules, place), steps, about)
@@ -103,7 +105,7 @@ class PlanCompiler:
             raise SpecError([SpecIssue("intents.yaml", place, f"rule {name!r} is not in rules.yaml", f"name one of {', '.join(sorted(rules))}")])
         return rules[name]
 
-    def _roles(self, intent: Intent, scope: Scope, file: str, place: str) -> tuple[dict[str, RolePlan], Scope]:
+    def _roles(self, intent: Intent, scope: ExpressionScope, file: str, place: str) -> tuple[dict[str, RolePlan], ExpressionScope]:
         roles: dict[str, RolePlan] = {}
         for name, role in intent.roles.items():
             planned = self._role(name, role, intent, roles, scope, file, f"{place}.roles.{name}")
@@ -114,7 +116,7 @@ class PlanCompiler:
                 scope = scope.with_row(name, planned.finder.columns)
         return roles, scope
 
-    def _role(self, name: str, role: Role, intent: Intent, roles: Mapping[str, RolePlan], scope: Scope, file: str, place: str) -> RolePlan:
+    def _role(self, name: str, role: Role, intent: Intent, roles: Mapping[str, RolePlan], scope: ExpressionScope, file: str, place: str) -> RolePlan:
         table = self.environment.schema.tables[role.is_]
         ancestors: list[str] = []
         if role.of is not None:
@@ -130,7 +132,7 @@ class PlanCompiler:
             raise SpecError([SpecIssue(file, place, problem, "let a read tool return it, or do not use it")])
         finder = fitting[0]
         first = role.first or (description.first.replace("{r}", name) if description and description.first else None)
-        inner = Scope({**scope.rows, f"say_{name}": {c: finder.columns[c] for c in said}}, {**scope.relations, name: finder.columns})
+        inner = ExpressionScope({**scope.rows, f"say_{name}": {c: finder.columns[c] for c in said}}, {**scope.relations, name: finder.columns})
         conditions = [f"({role.where.replace('{all}', name)})"] if role.where else []
         conditions += [f"{name}.{column} = say_{name}.{column}" for column in said]
         where = " AND ".join(conditions) or "1 = 1"
@@ -174,8 +176,8 @@ class PlanCompiler:
         return needed
 
     def _steps(
-        self, steps: tuple[PlanStep, ...], scope: Scope, roles: Mapping[str, RolePlan], file: str, place: str
-    ) -> tuple[tuple[StepPlan, ...], Scope]:
+        self, steps: tuple[PlanStep, ...], scope: ExpressionScope, roles: Mapping[str, RolePlan], file: str, place: str
+    ) -> tuple[tuple[StepPlan, ...], ExpressionScope]:
         planned: list[StepPlan] = []
         for position, step in enumerate(steps):
             where = f"{place}[{position}]"
@@ -187,7 +189,7 @@ class PlanCompiler:
                 then, then_scope = self._steps(step.then, scope, roles, file, f"{where}.then")
                 otherwise, else_scope = self._steps(step.else_, scope, roles, file, f"{where}.else")
                 planned.append(IfPlan(test, then, otherwise))
-                scope = Scope({**else_scope.rows, **then_scope.rows}, {**else_scope.relations, **then_scope.relations})
+                scope = ExpressionScope({**else_scope.rows, **then_scope.rows}, {**else_scope.relations, **then_scope.relations})
             elif isinstance(step, FindStep):
                 if step.find not in roles:
                     raise SpecError([SpecIssue(file, where, f"find: {step.find!r} is not a role", f"name one of {', '.join(roles)}")])
@@ -197,7 +199,7 @@ class PlanCompiler:
                 planned.append(each)
         return tuple(planned), scope
 
-    def _each(self, step: EachStep, scope: Scope, roles: Mapping[str, RolePlan], file: str, place: str) -> tuple[EachPlan, Scope]:
+    def _each(self, step: EachStep, scope: ExpressionScope, roles: Mapping[str, RolePlan], file: str, place: str) -> tuple[EachPlan, ExpressionScope]:
         if step.each not in roles or roles[step.each].role.take != "all":
             raise SpecError([SpecIssue(file, place, f"each: {step.each!r} is not a role with `take: all`", "name such a role")])
         do, inner = self._steps(step.do, scope.with_row(step.each, roles[step.each].finder.columns), roles, file, f"{place}.do")
@@ -206,7 +208,7 @@ class PlanCompiler:
                 scope = scope.with_relation(name, columns).with_row(name, columns)
         return EachPlan(step.each, do), scope
 
-    def _call(self, step: CallStep, scope: Scope, file: str, place: str) -> tuple[CallPlan, Scope]:
+    def _call(self, step: CallStep, scope: ExpressionScope, file: str, place: str) -> tuple[CallPlan, ExpressionScope]:
         tool = self.environment.tools.get(step.tool)
         if tool is None:
             raise SpecError([SpecIssue(file, place, f"unknown tool {step.tool!r}", f"use one of {', '.join(sorted(self.environment.tools))}")])
@@ -226,7 +228,7 @@ class PlanCompiler:
             scope = scope.with_relation(step.name, listed)
         return CallPlan(step.name, tool, arguments), scope
 
-    def _tell(self, tell: Tell, scope: Scope, file: str, place: str, roles: Mapping[str, RolePlan] | None = None) -> TellPlan:
+    def _tell(self, tell: Tell, scope: ExpressionScope, file: str, place: str, roles: Mapping[str, RolePlan] | None = None) -> TellPlan:
         if tell.each is not None:
             if roles is None or tell.each not in roles:
                 raise SpecError([SpecIssue(file, place, f"each: {tell.each!r} is not a role", "name a role with `take: all`")])

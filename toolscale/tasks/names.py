@@ -39,7 +39,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Scope:
+class ExpressionScope:
     """The names an expression may use: `rows` have one value a column, `relations` are sets of rows."""
 
     rows: Mapping[str, Columns]
@@ -47,13 +47,13 @@ class Scope:
     schema: SchemaSpec = NO_TABLES
     """Tables that may be read besides: none for an agent, all for the judge."""
 
-    def with_row(self, name: str, columns: Columns) -> Scope:
+    def with_row(self, name: str, columns: Columns) -> ExpressionScope:
         """The same scope with one more row."""
-        return Scope({**self.rows, name: columns}, self.relations, self.schema)
+        return ExpressionScope({**self.rows, name: columns}, self.relations, self.schema)
 
-    def with_relation(self, name: str, columns: Columns) -> Scope:
+    def with_relation(self, name: str, columns: Columns) -> ExpressionScope:
         """The same scope with one more relation."""
-        return Scope(self.rows, {**self.relations, name: columns}, self.schema)
+        return ExpressionScope(self.rows, {**self.relations, name: columns}, self.schema)
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def bind_names(node: exp.Expr, names: Collection[str]) -> tuple[exp.Expr, frozen
     return node, frozenset(used)
 
 
-def bind_select(sql: str, scope: Scope, file: str, place: str) -> tuple[str, frozenset[str]]:
+def bind_select(sql: str, scope: ExpressionScope, file: str, place: str) -> tuple[str, frozenset[str]]:
     """Turn `name.column` of the scope's rows into placeholders in a whole SELECT; return it with the names used."""
     try:
         return _bound_select(sql, frozenset(_WORD.findall(sql)).intersection(scope.rows))
@@ -176,7 +176,7 @@ def _introduced(column: exp.Column) -> set[str]:
     return found
 
 
-def compile_expression(text: str, scope: Scope, *, file: str, place: str) -> Expression:
+def compile_expression(text: str, scope: ExpressionScope, *, file: str, place: str) -> Expression:
     """Compile an expression over the names of a scope. Raises SpecError for a name or a column that is not there."""
     node = parse_expression(text, file, place)
     if isinstance(node, exp.Column) and node.table in scope.rows:
@@ -196,13 +196,13 @@ def compile_expression(text: str, scope: Scope, *, file: str, place: str) -> Exp
 
 @lru_cache(maxsize=16384)
 def _expression(text: str, schema: int, rows: tuple[_Named, ...], relations: tuple[_Named, ...]) -> Expression:
-    scope = Scope({name: dict(columns) for name, columns in rows}, {name: dict(columns) for name, columns in relations}, _SCHEMAS[schema])
+    scope = ExpressionScope({name: dict(columns) for name, columns in rows}, {name: dict(columns) for name, columns in relations}, _SCHEMAS[schema])
     bound, used = bind_names(parse_expression(text, "", ""), scope.rows)
     statement = compile_statement(f"SELECT {bound.sql(dialect='sqlite')} AS value", scope, file="", place="", source=text)
     return Expression(text, used | {bind for bind in statement.binds if bind in scope.relations}, statement, binds_of(statement, scope))
 
 
-def _over_signature(compiled: Callable[..., _Made], text: str, scope: Scope) -> _Made:
+def _over_signature(compiled: Callable[..., _Made], text: str, scope: ExpressionScope) -> _Made:
     """Compile a text over what of a scope it can depend on; if that fails, over all columns of its names, so that the remedy says which there are."""
     try:
         return compiled(text, *_signature(text, scope))
@@ -210,7 +210,7 @@ def _over_signature(compiled: Callable[..., _Made], text: str, scope: Scope) -> 
         return compiled(text, *_signature(text, scope, whole=True))
 
 
-def _signature(text: str, scope: Scope, *, whole: bool = False) -> tuple[int, tuple[_Named, ...], tuple[_Named, ...]]:
+def _signature(text: str, scope: ExpressionScope, *, whole: bool = False) -> tuple[int, tuple[_Named, ...], tuple[_Named, ...]]:
     """What of a scope a text can depend on: the names in it, of rows the columns in it (`whole`: all), and the schema."""
     words = set(_WORD.findall(text))
     rows = tuple(
@@ -222,7 +222,7 @@ def _signature(text: str, scope: Scope, *, whole: bool = False) -> tuple[int, tu
     return id(scope.schema), rows, relations
 
 
-def _placed(error: SpecError, sql: str, scope: Scope, file: str, place: str, source: str) -> SpecError:
+def _placed(error: SpecError, sql: str, scope: ExpressionScope, file: str, place: str, source: str) -> SpecError:
     """The issues of a statement where it stands; a name that nothing has is said before all else."""
     unknown = _unknown_name(sql, scope)
     if unknown is not None:
@@ -231,7 +231,7 @@ def _placed(error: SpecError, sql: str, scope: Scope, file: str, place: str, sou
     return SpecError(SpecIssue(file, place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues)
 
 
-def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: str) -> Statement:
+def compile_statement(sql: str, scope: ExpressionScope, *, file: str, place: str, source: str) -> Statement:
     """Compile a SELECT whose placeholders `:name.column` are rows of the scope; issues show the expression as it was written.
 
     A statement is compiled once for all scopes that agree in the names it uses: the plans of evolved intents share most of theirs.
@@ -242,7 +242,7 @@ def compile_statement(sql: str, scope: Scope, *, file: str, place: str, source: 
         raise _placed(error, sql, scope, file, place, source) from error
 
 
-def _unknown_name(sql: str, scope: Scope) -> tuple[str, str, set[str]] | None:
+def _unknown_name(sql: str, scope: ExpressionScope) -> tuple[str, str, set[str]] | None:
     """Return the first name of a statement that is neither in the scope nor introduced by a FROM, its column, and the names that could be meant."""
     known = {name for name in scope.rows if not name.startswith("say_")} | set(scope.relations)
     for column in _parse(sql).find_all(exp.Column):
@@ -258,7 +258,7 @@ def _compiled(sql: str, schema: int, rows: tuple[_Named, ...], relations: tuple[
     return compile_select(sql, _SCHEMAS[schema], lets=lets, relations={name: dict(columns) for name, columns in relations})
 
 
-def binds_of(statement: Statement, scope: Scope) -> tuple[Bind, ...]:
+def binds_of(statement: Statement, scope: ExpressionScope) -> tuple[Bind, ...]:
     """Say where each bound value of a statement comes from."""
     found = []
     for key in statement.binds:

@@ -11,7 +11,7 @@ from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType
 from toolscale.sql.compiled import Statement
-from toolscale.tasks.names import Bind, Expression, Scope, bind_select, binds_of, compile_expression, compile_statement, conjuncts
+from toolscale.tasks.names import Bind, Expression, ExpressionScope, bind_select, binds_of, compile_expression, compile_statement, conjuncts
 from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.plan import Plan
 
@@ -69,7 +69,7 @@ def compile_case(environment: Environment, plan: Plan) -> tuple[RoleQuery, ...]:
     return tuple(queries)
 
 
-def _role_query(environment: Environment, plan: Plan, name: str, scope: Scope, place: str) -> tuple[Statement, tuple[Bind, ...], bool]:
+def _role_query(environment: Environment, plan: Plan, name: str, scope: ExpressionScope, place: str) -> tuple[Statement, tuple[Bind, ...], bool]:
     role, table = plan.intent.roles[name], plan.intent.roles[name].is_
     conditions = []
     if role.of is not None:

@@ -11,7 +11,7 @@ from toolscale.records import ColumnType, Private, Quantity, Role
 from toolscale.sql import compile_condition
 from toolscale.tasks.compiler import SLOT_TYPES, starting_scope
 from toolscale.tasks.lookups import parameter_types, step_columns
-from toolscale.tasks.names import Scope, compile_expression, conjuncts
+from toolscale.tasks.names import ExpressionScope, compile_expression, conjuncts
 
 FILE = "language.yaml"
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -101,12 +101,12 @@ def _private(environment: Environment, private: Private, place: str) -> Iterator
         yield from _expression(private.when, over, f"{place}.when")
 
 
-def _with_role(environment: Environment, scope: Scope, name: str, role: Role) -> Scope:
+def _with_role(environment: Environment, scope: ExpressionScope, name: str, role: Role) -> ExpressionScope:
     found = columns(environment, role.is_)
     return scope.with_relation(name, found) if role.take == "all" else scope.with_row(name, found)
 
 
-def _expression(text: str, scope: Scope, place: str) -> tuple[SpecIssue, ...]:
+def _expression(text: str, scope: ExpressionScope, place: str) -> tuple[SpecIssue, ...]:
     return issues_of(lambda: compile_expression(text, scope, file=FILE, place=place))
 
 
