@@ -41,8 +41,9 @@ test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, te
 bench: install ## Measure throughput: ratios and medians in one run.
 	PYTHONPATH=tests/airflow $(BIN)/python -m bench
 
-lint: $(VENV)/dev.stamp ## Check style, types and generated schemas; changes nothing.
+lint: $(VENV)/dev.stamp ## Check style, formatting, types and generated schemas; changes nothing.
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/toolscale schemas --check
 

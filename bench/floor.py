@@ -156,4 +156,3 @@ def _execute(run: list[tuple[sqlite3.Cursor, str, Any]]) -> None:
             cursor.execute(text, values).fetchall()
         except sqlite3.IntegrityError:  # a call that a constraint refused, there and here
             continue
-

@@ -55,5 +55,5 @@ def thresholds() -> Any:
     try:
         wanted = json.loads(text) if text else {}
     except ValueError as error:
-        raise UsageError(f"TOOLSCALE_THRESHOLDS is {text!r}, which is no JSON; say e.g. {{\"accepted_share\": 0.5}}") from error
+        raise UsageError(f'TOOLSCALE_THRESHOLDS is {text!r}, which is no JSON; say e.g. {{"accepted_share": 0.5}}') from error
     return wanted

@@ -21,9 +21,7 @@ from toolscale.pipeline import build_environment, judge_enough, judge_range, syn
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*")) if path.is_file()
-    }
+    return {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def test_the_folder_is_complete_and_its_manifest_knows_every_file(mock_dataset: Path) -> None:

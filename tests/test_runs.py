@@ -95,9 +95,7 @@ def test_each_shard_has_its_rejects_and_novelty_adds_its_own(tmp_path: Path) -> 
     run = order_run(str(tmp_path), order(tasks=60))
     shards = judge_all(run)
     assemble_domain(run, "mock")
-    rows = {
-        path.stem: pq.read_table(path).to_pylist() for path in sorted((run_at(run).products / "mock" / "rejects").iterdir())
-    }
+    rows = {path.stem: pq.read_table(path).to_pylist() for path in sorted((run_at(run).products / "mock" / "rejects").iterdir())}
     assert {shard["shard"]: shard["rejected"] for shard in shards} == {name: len(found) for name, found in rows.items() if name[-3:].isdigit()}
     planned = {name: read_shard_plan(run_at(run).scratch / "plan" / f"{name}.json") for name in rows if name[-3:].isdigit()}
     judged_by = {number: shard for shard in planned.values() for number in shard.numbers}
@@ -202,7 +200,10 @@ def test_no_file_of_a_bucket_leads_out_of_the_folder_that_it_is_copied_to(s3: st
 
     boto3.client("s3").put_object(Bucket="data", Key="dataset/../../outside.txt", Body=b"not here")
     boto3.client("s3").put_object(Bucket="data", Key="dataset/manifest.json", Body=b"{}")
-    with pytest.raises(DatasetError, match=r"holds '\.\./\.\./outside.txt', which is not a path inside the folder"), local_copy(open_place("s3://data/dataset")):
+    with (
+        pytest.raises(DatasetError, match=r"holds '\.\./\.\./outside.txt', which is not a path inside the folder"),
+        local_copy(open_place("s3://data/dataset")),
+    ):
         pass
 
 

@@ -35,7 +35,7 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
         except ValueError as error:
             raise UsageError(f"{path}:{number}: is not JSON ({error}); write one object a line") from error
         if not isinstance(found, dict) or not isinstance(found.get("messages"), list):
-            raise UsageError(f"{path}:{number}: has no list of messages; write {{\"messages\": […], \"tools\": […]}}")
+            raise UsageError(f'{path}:{number}: has no list of messages; write {{"messages": […], "tools": […]}}')
         yield found
 
 

@@ -76,9 +76,10 @@ class Memory:
         """Keep the prefix of a row that has just been through the model whole, as long as there is room. A copy: a view keeps the whole batch."""
         if len(prefix) <= self._room and group not in self._known:
             self._room -= len(prefix)
-            self._known[group] = prefix, [
-                (layer.keys[row, :, : len(prefix)].clone(), layer.values[row, :, : len(prefix)].clone()) for layer in cache.layers
-            ]
+            self._known[group] = (
+                prefix,
+                [(layer.keys[row, :, : len(prefix)].clone(), layer.values[row, :, : len(prefix)].clone()) for layer in cache.layers],
+            )
 
     def load(self, groups: Sequence[Hashable], known: Sequence[int], cache: DynamicCache) -> None:
         """Begin a cache with what is known of each row, padded on the right to the longest."""

@@ -103,9 +103,7 @@ def write_results(out: Path, measured: Measured, steps: int, compared: int) -> l
     write_json(out / "figures.json", {**found, "tables": tables, "rewards": rewards, "runs": measured})
     templates = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True)
     frontiers = [run["c"] for _, run in sorted(measured.items()) if "c" in run]
-    page = templates.get_template("results.md.jinja").render(
-        **found, findings=findings, tables=tables, rewards=rewards, wishes=wishes_of(frontiers)
-    )
+    page = templates.get_template("results.md.jinja").render(**found, findings=findings, tables=tables, rewards=rewards, wishes=wishes_of(frontiers))
     (out / "README.md").write_text(page, encoding="utf-8")
     draw_policies(out / "policies.png", tables["a"])
     draw_frontier(out / "frontier.png", frontiers)
@@ -119,9 +117,7 @@ def draw_policies(path: Path, table: Mapping[str, Mapping[str, tuple[float, floa
     for policy, row in table.items():
         x, y = 100 * row["cost_usd"][0], 100 * row["right"][0]
         label = f"{policy} (U {row['utility'][0]:.2f})"
-        panel.errorbar(
-            x, y, xerr=100 * row["cost_usd"][1], yerr=100 * row["right"][1], marker="o", markersize=9, linestyle="none", label=label
-        )
+        panel.errorbar(x, y, xerr=100 * row["cost_usd"][1], yerr=100 * row["right"][1], marker="o", markersize=9, linestyle="none", label=label)
     figure.legend(loc="outside right upper")
     panel.set_xscale("log")
     panel.set_xlabel("cents per task (logarithmic)")

@@ -52,9 +52,7 @@ class Batcher:
     then is the next batch.
     """
 
-    def __init__(
-        self, run: Callable[[Sequence[Request]], list[Completion]], in_step: bool = True, forget: Callable[[], None] = lambda: None
-    ):
+    def __init__(self, run: Callable[[Sequence[Request]], list[Completion]], in_step: bool = True, forget: Callable[[], None] = lambda: None):
         self._run = run
         self._forget = forget  # called when no conversation is open: weights change only then
         self._in_step = in_step
@@ -219,5 +217,3 @@ def local_policy(model: Any, codec: Codec, settings: RolloutSettings, name: str 
 
     on_cpu = next(model.parameters()).device.type == "cpu"
     return ModelPolicy(name, codec, Batcher(run, on_cpu, memory.forget), settings)
-
-

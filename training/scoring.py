@@ -27,9 +27,7 @@ def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> Ref
 
 def penalized(group: Sequence[Rollout], rewards: Sequence[float], penalty: float) -> list[float]:
     """Take the penalty from rollouts with a turn that could not be read, or without an answer."""
-    return [
-        reward - penalty * (rollout.malformed > 0 or rollout.stop != "answered") for rollout, reward in zip(group, rewards, strict=True)
-    ]
+    return [reward - penalty * (rollout.malformed > 0 or rollout.stop != "answered") for rollout, reward in zip(group, rewards, strict=True)]
 
 
 def score_groups(

@@ -105,9 +105,7 @@ class VllmWriter:
             self._client = httpx2.AsyncClient(timeout=self._settings.timeout_s, headers=self._headers, limits=limits)
         wait = wait_exponential(multiplier=self._settings.first_wait_s, max=30)
         try:
-            async for attempt in AsyncRetrying(
-                retry=retry_if_exception_type(_BusyError), stop=stop_after_attempt(ATTEMPTS), wait=wait, reraise=True
-            ):
+            async for attempt in AsyncRetrying(retry=retry_if_exception_type(_BusyError), stop=stop_after_attempt(ATTEMPTS), wait=wait, reraise=True):
                 with attempt:
                     return await self._once(method, path, body)
         except _BusyError as error:

@@ -38,9 +38,7 @@ class AirflowHome:
         return AirflowHome(self.folder, {**self.environ, **settings})
 
 
-def make_home(
-    folder: Path, *, dags: Path | None = None, training: Path = TRIAL_TRAINING, settings: Mapping[str, str] | None = None
-) -> AirflowHome:
+def make_home(folder: Path, *, dags: Path | None = None, training: Path = TRIAL_TRAINING, settings: Mapping[str, str] | None = None) -> AirflowHome:
     """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked for: see PASSWORDS.
 
     No run is scheduled.

@@ -54,9 +54,7 @@ def test_old_runs_go_when_told_and_a_number_that_is_none_fails_no_run(ready_home
 
 
 def test_airflow_dags_test_of_a_domain_that_does_not_exist_fails(ready_home: AirflowHome) -> None:
-    done = subprocess.run(
-        ["airflow", "dags", "test", DAG, "--conf", '{"domains": ["mok"]}'], env=ready_home.environ, capture_output=True, text=True
-    )
+    done = subprocess.run(["airflow", "dags", "test", DAG, "--conf", '{"domains": ["mok"]}'], env=ready_home.environ, capture_output=True, text=True)
     assert done.returncode == 1
     assert "Invalid input for param domains: 'mok' is not one of ['finance', 'mock']" in done.stdout + done.stderr
 

@@ -106,7 +106,8 @@ for command, value in ((fcntl.F_SETOWN, os.getppid()), (10, 9), (fcntl.F_SETLEAS
     try: fcntl.fcntl(1, command, value); print('ESCAPED', command)
     except OSError: pass
 """,
-    "system calls": SYSCALL + """
+    "system calls": SYSCALL
+    + """
 path = ctypes.c_char_p(b'/etc/passwd'); here = ctypes.c_char_p(b'.'); room = ctypes.create_string_buffer(4096)
 syscall(101, 117, 16, 1, 0, 0)          # ptrace attach
 syscall(310, 270, 1, room, 1, room, 1, 0)   # process_vm_readv

@@ -51,9 +51,7 @@ def test_the_manifest_keeps_what_each_part_said(mock_dataset: Path, kiosk_datase
     assert {entry.path for entry in manifest.files} == fingerprints(combined_dataset).keys() - {MANIFEST}
 
 
-def test_neither_the_order_nor_what_was_there_before_shows(
-    mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path
-) -> None:
+def test_neither_the_order_nor_what_was_there_before_shows(mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path) -> None:
     combine([kiosk_dataset], tmp_path / "out")
     combine([kiosk_dataset, mock_dataset], tmp_path / "out")
     assert fingerprints(tmp_path / "out") == fingerprints(combined_dataset)

@@ -81,9 +81,7 @@ def test_a_dataset_does_not_differ_from_itself(mock_dataset: Path, capsys: pytes
     found = compare_places(mock_dataset, mock_dataset).domains["mock"]
     assert set(found.intents.values()) == {ComparedTasks(unchanged=group.unchanged) for group in found.intents.values()}
     assert {figure.difference for figures in (found.counts, found.gates, found.quality) for figure in figures.values()} == {0}
-    assert outline(compare_places(mock_dataset, mock_dataset)) == [
-        "mock: 0 tasks added, 0 removed, 0 changed, 10 unchanged; environment as before"
-    ]
+    assert outline(compare_places(mock_dataset, mock_dataset)) == ["mock: 0 tasks added, 0 removed, 0 changed, 10 unchanged; environment as before"]
     assert main(["diff", str(mock_dataset), str(mock_dataset)]) == 0
     shown = capsys.readouterr().out
     assert "tasks: 0 added, 0 removed, 0 changed, 10 unchanged" in shown and "environment as before" in shown and "outcomes as before" in shown

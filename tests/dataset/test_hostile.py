@@ -235,7 +235,8 @@ def in_candidate(**changes: Any) -> Callable[[Row], None]:
 
 
 CORRUPTIONS: dict[str, Callable[[Row], None]] = {
-    "id is null": cell("id", None), "golden_calls is null": cell("golden_calls", None),
+    "id is null": cell("id", None),
+    "golden_calls is null": cell("golden_calls", None),
     "verdict is null": cell("verdict", None),
     "evolutions is null": cell("evolutions", None),
     "an evolution is null": cell("evolutions", [None]),

@@ -223,9 +223,7 @@ def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(moc
         (lambda changes: changes.update(more=1), f"{CHANGES} does not say what changed"),
     ],
 )
-def test_forged_changes_are_named(
-    first: Path, other_seed: Path, tmp_path: Path, change: Callable[[dict[str, object]], None], finding: str
-) -> None:
+def test_forged_changes_are_named(first: Path, other_seed: Path, tmp_path: Path, change: Callable[[dict[str, object]], None], finding: str) -> None:
     release(other_seed, first, tmp_path / "second")
     path = tmp_path / "second" / CHANGES
     changes = json.loads(path.read_text())

@@ -49,7 +49,8 @@ CTES = "WITH a0 AS (SELECT title AS v FROM loans), " + ", ".join(
 STATEMENTS = {
     "doubling WITH parts": f"{CTES} SELECT v FROM a25",
     "doubling columns": "WITH a0 AS (SELECT title AS v FROM loans), "
-    + ", ".join(f"a{number} AS (SELECT v || v AS v FROM a{number - 1})" for number in range(1, 26)) + " SELECT v FROM a25",
+    + ", ".join(f"a{number} AS (SELECT v || v AS v FROM a{number - 1})" for number in range(1, 26))
+    + " SELECT v FROM a25",
     "a long sum": "SELECT " + "+".join(["1"] * 6_000) + " AS n FROM loans",
     "a long concatenation": "SELECT " + "||".join(["title"] * 2_800) + " AS n FROM loans",
     "macros in macros": "SELECT " + "least_of(" * 12 + "1" + ", 2)" * 12 + " AS n FROM loans",
@@ -80,7 +81,15 @@ def test_a_statement_that_explodes_is_refused_before_it_does(bounded: Bounded, d
 
 
 PATTERNS = [
-    r"^(([a-z_0-9])+)+$", r"^(a|a)*$", r"^(a+)+$", r"(x+x+)+y", r"^((ab)*)*$", r"^(a|ab)*c$", r"^(.*a){20}$", r"([a-zA-Z]+)*$", r"^(\d+)*[^\d]$",
+    r"^(([a-z_0-9])+)+$",
+    r"^(a|a)*$",
+    r"^(a+)+$",
+    r"(x+x+)+y",
+    r"^((ab)*)*$",
+    r"^(a|ab)*c$",
+    r"^(.*a){20}$",
+    r"([a-zA-Z]+)*$",
+    r"^(\d+)*[^\d]$",
 ]
 
 
@@ -103,7 +112,9 @@ def test_a_pattern_that_cannot_be_run_is_refused(bounded: Bounded, domain: Path,
 
 
 COUNTS = {
-    "two billion rows": {"count": 2_000_000_000}, "from none to two billion": {"count": [0, 2_000_000_000]}, "fewer than none": {"count": -5},
+    "two billion rows": {"count": 2_000_000_000},
+    "from none to two billion": {"count": [0, 2_000_000_000]},
+    "fewer than none": {"count": -5},
     "a range that goes backwards": {"count": [10, 1]},
 }
 

@@ -41,7 +41,7 @@ experts:
 def describing(body: dict[str, Any]) -> Answer:
     """A model that says how often the expert was right."""
     runs = [json.loads(line) for line in body["messages"][0]["content"].splitlines() if line.startswith("{")]
-    return said(f"Right in {sum(run['right'] for run in runs)} of {len(runs)}: \"sums\", it's #1.\nWeak: none.")
+    return said(f'Right in {sum(run["right"] for run in runs)} of {len(runs)}: "sums", it\'s #1.\nWeak: none.')
 
 
 def test_a_catalogue_that_is_described_keeps_all_else_and_its_cards_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

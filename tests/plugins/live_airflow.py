@@ -15,7 +15,7 @@ from homes import LOCAL_BUNDLE, PASSWORDS, ROOT, make_home
 from scheduled_runs import write_two_runs
 from services import free_ports, running
 
-DAG = '''
+DAG = """
 from airflow.sdk import dag, get_current_context, task, task_group
 
 
@@ -37,7 +37,7 @@ def synthesize_dataset():
 
 
 synthesize_dataset()
-'''
+"""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from toolscale.records import Question
 
 
 def asked(text: str, answer: str, kind: str, *wrong: str, accepted: tuple[str, ...] = ()) -> Question:
-    return Question(
-        id="q", category="arithmetic", text=text, answer=answer, answer_kind=kind, accepted=accepted, wrong=wrong, source="test"
-    )  # type: ignore[arg-type]
+    return Question(id="q", category="arithmetic", text=text, answer=answer, answer_kind=kind, accepted=accepted, wrong=wrong, source="test")  # type: ignore[arg-type]
 
 
 SUM = asked("What is `37 * 41 + 5`?", "1522", "integer", "1517", "1523", accepted=("1,522",))

@@ -148,9 +148,8 @@ def test_a_large_result_is_stopped() -> None:
 def test_a_full_database_is_a_limit() -> None:
     sandbox = SqliteSandbox(SCHEMA, ROWS, now=NOW, limits=Limits(database_pages=30))
     sandbox.begin()
-    many = (
-        "INSERT INTO counters (shelf, slot, stock) SELECT 100, ROW_NUMBER() OVER (ORDER BY a.shelf), 1 FROM counters AS a, "
-        + ", ".join(f"counters AS c{n}" for n in range(9))
+    many = "INSERT INTO counters (shelf, slot, stock) SELECT 100, ROW_NUMBER() OVER (ORDER BY a.shelf), 1 FROM counters AS a, " + ", ".join(
+        f"counters AS c{n}" for n in range(9)
     )
     with pytest.raises(SandboxLimitError, match="full"):
         sandbox.call(tool("fill", "", write("counters", many)), {})

@@ -129,8 +129,7 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
         ),
         pytest.param(
             (INTENTS, "I am bringing back {loan}.", "I am bringing back my open loans."),
-            "intents.yaml: intents[return_all].requests[0]: the cue 'all' of loan is not in it; say {loan}, or the cue itself, "
-            "in every alternative",
+            "intents.yaml: intents[return_all].requests[0]: the cue 'all' of loan is not in it; say {loan}, or the cue itself, in every alternative",
             id="phrase lacks all",
         ),
         pytest.param(

@@ -148,9 +148,7 @@ def _run(connection: socket.socket, code: str, limits: dict[str, Any], layers: l
     }  # fmt: skip
 
 
-def _watch(
-    connection: socket.socket, pid: int, pipes: dict[int, Heard], limits: dict[str, Any], started: float, scratch: str | None
-) -> str | None:
+def _watch(connection: socket.socket, pid: int, pipes: dict[int, Heard], limits: dict[str, Any], started: float, scratch: str | None) -> str | None:
     """Read until the child ends; return the limit that it hit, if it must be stopped.
 
     `scratch` is a folder on disk, whose size nothing else bounds; none where it is in memory, with a size of its own.

@@ -24,9 +24,7 @@ LOCKED = b"locked"
 NAME = "<code>"
 
 
-def run_locked(
-    code: str, limits: dict[str, Any], layers: list[str], libraries: list[str], scratch: str, out: int, err: int, locked: int
-) -> NoReturn:
+def run_locked(code: str, limits: dict[str, Any], layers: list[str], libraries: list[str], scratch: str, out: int, err: int, locked: int) -> NoReturn:
     """Lock this process up, tell so on `locked`, run the code, end. Prints go to `out`, tracebacks to `err`."""
     try:
         locked = _only_three_files(out, err, locked)

@@ -82,9 +82,7 @@ class WebSearch:
 
     async def _asked(self, query: str) -> list[Any]:
         """Return the results, asking again while the engine is busy."""
-        attempts = AsyncRetrying(
-            retry=retry_if_exception_type(BusyError), stop=stop_after_attempt(self._settings.attempts), wait=_wait, reraise=True
-        )
+        attempts = AsyncRetrying(retry=retry_if_exception_type(BusyError), stop=stop_after_attempt(self._settings.attempts), wait=_wait, reraise=True)
         body: bytes = await attempts(self._ask_once, query)
         try:
             results = json.loads(body)["results"]

@@ -68,8 +68,15 @@ def admit(domain: str, write: bool, json_: bool) -> None:
 @INTERACTION
 @as_json
 def synthesize(
-    domain: str, tasks: int, seed: int, out: Path | None, evolved: float, workers: int | None, audit: Literal["sample", "all"],
-    interaction: Interaction, json_: bool,
+    domain: str,
+    tasks: int,
+    seed: int,
+    out: Path | None,
+    evolved: float,
+    workers: int | None,
+    audit: Literal["sample", "all"],
+    interaction: Interaction,
+    json_: bool,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder)."""
     from toolscale.dataset.figures import without_task

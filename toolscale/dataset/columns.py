@@ -141,9 +141,7 @@ def candidate_of(row: Row) -> Candidate:
 
 def golden_calls(row: Row) -> list[GoldenCall]:
     """Return the golden calls of a row of either schema."""
-    return [
-        GoldenCall(name=call["name"], arguments=load_cell(call["arguments"]), result=load_cell(call["result"])) for call in row["golden_calls"]
-    ]
+    return [GoldenCall(name=call["name"], arguments=load_cell(call["arguments"]), result=load_cell(call["result"])) for call in row["golden_calls"]]
 
 
 def verdict_of(row: Row) -> Verdict:
@@ -152,9 +150,7 @@ def verdict_of(row: Row) -> Verdict:
 
 
 def _calls(task: Task) -> list[Row]:
-    return [
-        {"name": call.name, "arguments": canonical_json(call.arguments), "result": canonical_json(call.result)} for call in task.golden_calls
-    ]
+    return [{"name": call.name, "arguments": canonical_json(call.arguments), "result": canonical_json(call.result)} for call in task.golden_calls]
 
 
 def _verdict(verdict: Verdict) -> list[Row]:

@@ -42,5 +42,3 @@ def combine(datasets: Sequence[Path], out: Path) -> Manifest:
             copy_files(folder, [entry for entry in manifest.files if entry.path not in (CARD, CHANGES)], stage)
         rows = {domain: read_dataset(homes[domain], domain) for domain in sorted(homes)}
         return seal_dataset(stage, [contents for reading in rows.values() for contents in read_contents(reading)])
-
-

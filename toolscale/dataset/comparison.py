@@ -128,6 +128,4 @@ def _groups(column: str, change: ChangedDomain, before: Sequence[Row], after: Se
     kinds = [(row[column], "added" if row["id"] in added else "changed" if row["id"] in changed else "unchanged") for row in after]
     kinds += [(row[column], "removed") for row in before if row["id"] in removed]
     counts = Counter(kinds)
-    return {
-        name: ComparedTasks(**{kind: counts[name, kind] for kind in ComparedTasks.model_fields}) for name in sorted({name for name, _ in kinds})
-    }
+    return {name: ComparedTasks(**{kind: counts[name, kind] for kind in ComparedTasks.model_fields}) for name in sorted({name for name, _ in kinds})}

@@ -7,6 +7,8 @@
     README.md                                           the card, of all domains
     changes.json                                        in a published version: what changed since the one before
     manifest.json                                       every file with its hash, and what each domain is
+
+A folder without its manifest is no dataset.
 """
 
 from __future__ import annotations

@@ -44,9 +44,7 @@ class Rounds:
             for name in self._places
             if name not in self._dry and self._counts[name] < shares[name] and self.number < MAX_ROUNDS
         }
-        self._draws = {
-            name: ceil(missing * OVERSAMPLE) if self.number == 0 else max(MIN_ROUND, 2 * missing) for name, missing in short.items()
-        }
+        self._draws = {name: ceil(missing * OVERSAMPLE) if self.number == 0 else max(MIN_ROUND, 2 * missing) for name, missing in short.items()}
         return sorted(
             turn * self._streams + self._places[name]
             for name, more in self._draws.items()

@@ -18,6 +18,7 @@ from toolscale.language.numerals import NUMBER_WORDS, ORDINALS
 from toolscale.language.qualifiers import Qualifier, qualifier_at
 from toolscale.language.quantities import Clock, clock_time_at, half_at, hour_in_words_at, indefinite_at, money_at, quantity_at
 
+
 class Mention(NamedTuple):
     """A value that stands in a text from `start` to `end`. A hedge (`about`) never states a value, a bound (`under`) states a threshold at most,
     and a value that is `denied` (`not $5`) is not said to hold."""

@@ -121,7 +121,9 @@ class Shown:
         """Whether a call has put a value in the place of another that was seen."""
         return any(
             row.written and held == value and column in seen.values and seen.values[column] != value and seen.names & row.names
-            for place, row in enumerate(self.rows) for column, held in row.values.items() for seen in self.rows[:place]
+            for place, row in enumerate(self.rows)
+            for column, held in row.values.items()
+            for seen in self.rows[:place]
         )
 
     def is_stale(self, value: Value) -> bool:

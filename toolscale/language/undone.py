@@ -70,4 +70,3 @@ def standing_state(text: str, verbs: frozenset[str]) -> str | None:
         return None
     state = " ".join(found["state"].split())
     return state if any(state in _UNDOES.get(verb, ()) for verb in verbs) else None
-

@@ -112,9 +112,7 @@ def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, aud
     return judge_unit(Unit(Place(world, file_hash(world / ADMISSION), audit, interaction), seed, tuple(range(start, stop)), out))
 
 
-def judge_enough(
-    world: Path, out: Path, *, recipe: Recipe, workers: int, progress: Progress = lambda act, done, total: None
-) -> list[Path]:
+def judge_enough(world: Path, out: Path, *, recipe: Recipe, workers: int, progress: Progress = lambda act, done, total: None) -> list[Path]:
     """Judge candidates, round after round (`Rounds`), until there are enough or no more to be had; return the files.
 
     Files that are there already are not made again: of a run that was killed, or of shards that were judged elsewhere.

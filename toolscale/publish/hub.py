@@ -31,7 +31,6 @@ REFUSED_HERE = ("Invalid metadata in README.md", "Invalid `path_in_repo`", "Path
 """How the library (2.4) begins when it refuses files before it sends them."""
 
 
-
 @dataclass(frozen=True)
 class RemoteFile:
     """A file as the Hub lists it: its git hash, and its SHA-256 if it is stored as LFS."""

@@ -118,9 +118,7 @@ def publish_dataset(
         return _after(hub, head, folder, manifest, key, push, progress)
 
 
-def _after(
-    hub: Hub, head: Head, folder: Path, manifest: Manifest, key: Ed25519PrivateKey | None, push: bool, progress: Progress
-) -> Publication:
+def _after(hub: Hub, head: Head, folder: Path, manifest: Manifest, key: Ed25519PrivateKey | None, push: bool, progress: Progress) -> Publication:
     """Publish after what main holds: nothing if it is this version, its tagged files if this version was published before, else a new release."""
     before, unread = on_main(hub, head)
     tagged = tagged_as(hub, head.tags, manifest)

@@ -154,13 +154,15 @@ def _call_step(value: Any) -> Any:
     if isinstance(value, dict) and len(value) == 1:
         ((name, call),) = value.items()
         if isinstance(call, dict) and len(call) == 1:
-            (tool, arguments), = call.items()
+            ((tool, arguments),) = call.items()
             return {"name": name, "tool": tool, "arguments": {key: str(item) for key, item in (arguments or {}).items()}}
     return value
 
 
 PlanStep = Annotated[
-    Annotated[CallStep, BeforeValidator(_call_step), Tag("call")] | Annotated[IfStep, Tag("if")] | Annotated[EachStep, Tag("each")]
+    Annotated[CallStep, BeforeValidator(_call_step), Tag("call")]
+    | Annotated[IfStep, Tag("if")]
+    | Annotated[EachStep, Tag("each")]
     | Annotated[FindStep, Tag("find")],
     Discriminator(_plan_step_kind),
 ]

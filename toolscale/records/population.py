@@ -173,6 +173,7 @@ Value = Annotated[
     Discriminator(_kind, custom_error_type="value_kind", custom_error_message=f"not a kind of value; use one of {', '.join(KINDS)}"),
 ]
 
+
 def _ascending(count: tuple[int, int]) -> tuple[int, int]:
     if count[0] > count[1]:
         raise ValueError(f"the least, {count[0]}, is above the most, {count[1]}")

@@ -72,9 +72,7 @@ def offered_tools(task: RolloutTask, basic: Mapping[str, Tool], domain: Sequence
 
 def expert_tool(task: RolloutTask) -> Tool:
     """Return `call_expert`; its description lists the cards, one a line."""
-    cards = "\n".join(
-        offered.card if offered.card.startswith(offered.alias) else f"{offered.alias}: {offered.card}" for offered in task.experts
-    )
+    cards = "\n".join(offered.card if offered.card.startswith(offered.alias) else f"{offered.alias}: {offered.card}" for offered in task.experts)
     properties: dict[str, Any] = {"expert": {"type": "string", "enum": [offered.alias for offered in task.experts]}}
     required = ["expert"]
     if task.question is not None:

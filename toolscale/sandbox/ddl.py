@@ -96,4 +96,3 @@ def _check(text: str) -> CheckConstraint:
 
 def _literal(value: str, column: ColumnSpec) -> str:
     return "'" + value.replace("'", "''") + "'" if column.type in TEXT_TYPES else str(int(value))
-

@@ -28,6 +28,7 @@ def create_log(schema: SchemaSpec) -> list[str]:
             )
     return texts
 
+
 Folded = tuple[dict[tuple[str, Key], Row | None], dict[tuple[str, Key], Row | None]]
 
 

@@ -4,6 +4,8 @@
     calls.jsonl      the calls made so far with their results, a line each
     solution.json    written with the final answer: one line, as `toolscale grade` reads it
     grade.json       written last: the session is over
+
+A line or a file is there whole, or not at all.
 """
 
 from __future__ import annotations

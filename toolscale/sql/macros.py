@@ -179,4 +179,3 @@ REMEDIES: dict[str, str] = {
     "greatest": "use greatest_of(a, b)",
 }
 """What to write instead of a function that the subset does not have."""
-

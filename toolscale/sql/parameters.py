@@ -33,9 +33,7 @@ def check_name(name: str, what: str, report: Report, place: str, reserved: froze
         report.add(f"{name!r} cannot name a {what}: it has a meaning of its own", "choose another name", place=place)
 
 
-def read_parameters(
-    parameters: Mapping[str, Mapping[str, Any]], report: Report
-) -> tuple[dict[str, Info], dict[str, dict[str, Info]]]:
+def read_parameters(parameters: Mapping[str, Mapping[str, Any]], report: Report) -> tuple[dict[str, Info], dict[str, dict[str, Info]]]:
     """Return the scalar parameters and those that are relations, with their types; report what has no meaning."""
     values: dict[str, Info] = {}
     relations: dict[str, dict[str, Info]] = {}

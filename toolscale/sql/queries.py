@@ -254,9 +254,7 @@ class QueryReader(ExpressionReader):
             keys.append(frozenset(name for name in names if name))
         return tuple(keys)
 
-    def _check_grouped(
-        self, node: exp.Expr, scope: Scope, groups: list[exp.Expr], outputs: list[exp.Expr], ordered: list[exp.Expr]
-    ) -> None:
+    def _check_grouped(self, node: exp.Expr, scope: Scope, groups: list[exp.Expr], outputs: list[exp.Expr], ordered: list[exp.Expr]) -> None:
         texts = {self.key(item) for item in groups}
         having = node.args.get("having")
         for item in [*outputs, *ordered, *([having.this] if having is not None else [])]:
@@ -315,9 +313,7 @@ class QueryReader(ExpressionReader):
             for columns in (first, first + rest):
                 self._add_equality(source.table, tuple(columns))
 
-    def _note_one(
-        self, node: exp.Expr, others: set[Place], scope: Scope, constant: dict[str, set[str]], joined: dict[str, set[str]]
-    ) -> None:
+    def _note_one(self, node: exp.Expr, others: set[Place], scope: Scope, constant: dict[str, set[str]], joined: dict[str, set[str]]) -> None:
         here = self._place(node, scope)
         if here is None or any(alias == here[0] for alias, _ in others):
             return

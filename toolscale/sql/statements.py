@@ -74,9 +74,7 @@ def compile_write(
     return _finish(compiled, report)
 
 
-def make_names(
-    params: NamesAndTypes, lets: Mapping[str, NamesAndTypes], relations: Mapping[str, Mapping[str, ColumnType]]
-) -> Names:
+def make_names(params: NamesAndTypes, lets: Mapping[str, NamesAndTypes], relations: Mapping[str, Mapping[str, ColumnType]]) -> Names:
     """Return the names of a statement, the clock included."""
     values = {**CLOCK, **{name: Info(kind, None, name) for name, kind in _typed(params).items()}}
     for let, columns in lets.items():
@@ -192,4 +190,3 @@ def _finish(compiled: Compiled | None, report: Report) -> Statement:
     if compiled is None or report.issues:
         raise SpecError(report.issues)
     return compiled.statement
-

@@ -265,4 +265,3 @@ def compile_plans(environment: Environment) -> tuple[dict[str, Plan], dict[str, 
     if compiler.issues:
         raise SpecError(compiler.issues)
     return plans, rules
-

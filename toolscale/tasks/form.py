@@ -23,9 +23,7 @@ _TEXT = (
     "Give your answer, once, when everything is done. Fill in what the person asked for; leave a field null where it does not apply. "
     "Nobody reads anything else."
 )
-_DONE = (
-    "Whether you did what the request wants done: all of it, a part of it (the rest was refused, or its condition did not hold), or none of it."
-)
+_DONE = "Whether you did what the request wants done: all of it, a part of it (the rest was refused, or its condition did not hold), or none of it."
 _REASONS = (
     "Where you refused something: each limit, date or status that decided it, and that the policy wants told. Amounts as whole cents, dates as "
     "YYYY-MM-DD. Otherwise empty."
@@ -151,4 +149,3 @@ def _derived(tell: Tell) -> str:
         kind, column, rows = fold[1].lower(), fold[2], fold[3].replace("_", " ")
         return f"number of {rows}" if kind == "count" else f"{_FOLDED[kind]} {_UNITS.sub('', column or '').replace('_', ' ')} of {rows}"
     return {"money": "amount", "date": "date", "number": "number"}.get(tell.kind, tell.kind)
-

@@ -21,9 +21,7 @@ def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> I
     for calls in other_orders:
         if not any(subject.states.of(calls).errors):  # a tool that refuses the other order says that they do not commute
             yield Trajectory("order", "right", calls)
-    doubled = tuple(
-        r.as_made for r in subject.recording.calls for _ in range(1 if r.mutates else 2)
-    )
+    doubled = tuple(r.as_made for r in subject.recording.calls for _ in range(1 if r.mutates else 2))
     yield Trajectory("reads", "right", doubled, with_reads=True)
     if any(isinstance(value, int) and not isinstance(value, bool) for call in writes for value in call.arguments.values()):
         yield Trajectory("float", "right", tuple(_as_float(call) for call in writes))

@@ -174,10 +174,7 @@ class EndStates:
             state = state if refused is not None else state.edges[next(numbers)][0]
             states.append(state)
         nets = [state.net or {} for state in states]
-        return [
-            frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)])
-            for before, after in pairwise(nets)
-        ]
+        return [frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]) for before, after in pairwise(nets)]
 
     def _reach(self, calls: Sequence[ToolCall]) -> tuple[_State, _List]:
         listed = self._numbered(calls)

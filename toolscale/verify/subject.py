@@ -17,7 +17,6 @@ from toolscale.verify.states import Changes, EndState, EndStates
 from toolscale.verify.trajectories import Trajectory
 
 
-
 @dataclass
 class Subject:
     """One recorded candidate. `accepted` are the end states that count as right."""
@@ -95,4 +94,3 @@ class Subject:
 
     def _graded(self, trajectory: Trajectory) -> tuple[ToolCall, ...]:
         return trajectory.calls if trajectory.with_reads else self.states.writes(trajectory.calls)
-

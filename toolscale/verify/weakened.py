@@ -215,7 +215,8 @@ VERIFIERS = tuple(
         ("golden calls contained", "whether every golden write was made; nothing else", _golden_contained),
         ("money volatile", "end state without columns of money; facts", lambda t: t.ends_alike(_without_money) and t.tells),
         (
-            "no idle gate", "as the full one, but nothing at all where a task wants no change and none was made",
+            "no idle gate",
+            "as the full one, but nothing at all where a task wants no change and none was made",
             lambda t: _nothing_to_do(t) or _full(t),
         ),
     )

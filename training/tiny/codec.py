@@ -27,9 +27,18 @@ _WORD = re.compile(r"[^\W_]+")
 _CLAUSES = re.compile(r"(?<=[.!?])\s+|,\s+(?:and\s+)?|\s+and\s+")
 _COUNTED = re.compile(r"\b(?:how many|how high|how long|how old|which year|what year|in what year|year of|when)\b", re.IGNORECASE)
 _KIN = (
-    ("taug", "teac", "pupi"), ("live", "spen", "resi"), ("inve", "draw", "desi"), ("make", "made", "prod", "manu"), ("foun", "set"),
-    ("born", "birt", "worl"), ("inha", "peop", "popu"), ("empl", "peop", "work", "staf"), ("weig", "gram", "heav"), ("heig", "metr", "high"),
-    ("seat", "base"), ("mayo", "head"),
+    ("taug", "teac", "pupi"),
+    ("live", "spen", "resi"),
+    ("inve", "draw", "desi"),
+    ("make", "made", "prod", "manu"),
+    ("foun", "set"),
+    ("born", "birt", "worl"),
+    ("inha", "peop", "popu"),
+    ("empl", "peop", "work", "staf"),
+    ("weig", "gram", "heav"),
+    ("heig", "metr", "high"),
+    ("seat", "base"),
+    ("mayo", "head"),
 )
 """First letters of words that ask for the same."""
 _EMPTY = frozenset(
@@ -75,9 +84,7 @@ class TinyCodec:
         """What follows a written turn: whether the last thing that came was an error."""
         return self._next[ERROR if '"error":' in str(observations[-1].get("content")) else RESULT]
 
-    def read(
-        self, ids: Sequence[int], conversation: Sequence[Message] = (), tools: Sequence[Message] = ()
-    ) -> tuple[dict[str, Any], str | None]:
+    def read(self, ids: Sequence[int], conversation: Sequence[Message] = (), tools: Sequence[Message] = ()) -> tuple[dict[str, Any], str | None]:
         """Read a turn of one word. What it copies is taken from the conversation."""
         words = self._tokenizer.convert_ids_to_tokens(list(ids))
         raw = {"role": "assistant", "content": " ".join(words)}

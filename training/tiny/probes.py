@@ -51,9 +51,7 @@ class Texts:
     """Questions and wishes in words, made once. `read` makes the words of a text."""
 
     def __init__(self, read: Callable[[str], Words], split: Any, count: int, seed: int) -> None:
-        self.questions = {
-            name: [read(question(number, seed, split, (name,)).text) for number in range(count)] for name in QUESTION_CATEGORIES
-        }
+        self.questions = {name: [read(question(number, seed, split, (name,)).text) for number in range(count)] for name in QUESTION_CATEGORIES}
         wishes = (preference(number, seed, split, wish_share=0.0) for number in range(count))
         self.wishes = [(read(wish.instruction), {"outcome": wish.outcome, "cost": wish.cost, "latency": wish.latency}) for wish in wishes]
 

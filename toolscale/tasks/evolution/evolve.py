@@ -14,6 +14,7 @@ from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.refusals import pry, pry_options, refuse, refuse_options
 from toolscale.tasks.evolution.sets import batch, batch_options
 
+
 def _quiet(environment: Environment, intent: Intent) -> Intent:
     """Leave the question away. Only what asks apart from the deed can do without it."""
     if not intent.asks:

@@ -96,9 +96,7 @@ def rename_intent(intent: Intent, suffix: str, shared: frozenset[str]) -> Intent
             "do": rename_steps(intent.do, names, slots),
             "tell": tuple(rename_tell(tell, names, slots) for tell in intent.tell),
             "refused": tuple(_rename_refused(part, names, slots) for part in intent.refused),
-            "requests": tuple(
-                request.model_copy(update={"say": rename_places(request.say, places)}) for request in intent.requests
-            ),
+            "requests": tuple(request.model_copy(update={"say": rename_places(request.say, places)}) for request in intent.requests),
         }
     )
 
@@ -106,4 +104,3 @@ def rename_intent(intent: Intent, suffix: str, shared: frozenset[str]) -> Intent
 def _rename_refused(part: Refused, names: Mapping[str, str], slots: Mapping[str, str]) -> Refused:
     about = part.about and rename_expression(part.about, names, slots)
     return part.model_copy(update={"do": rename_steps(part.do, names, slots), "about": about})
-
