@@ -49,6 +49,19 @@ def test_imports_point_down(path: str, importer: str, imported: str) -> None:
     assert importer == imported or RANKS[imported] < RANKS[importer], f"{path} imports {imported}, which stands above it"
 
 
+ROOMS = {"": 0, "describing": 1, "making": 2, "checking": 3, "comparing": 4}
+"""Inside `dataset`: what reads and writes its files lies in the folder itself, under all others."""
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if path.parts[len(PACKAGE.parts)] == "dataset"], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_rooms_of_the_dataset_import_down(path: Path) -> None:
+    room = path.parent.name if path.parent != PACKAGE / "dataset" else ""
+    named = [name.removeprefix("toolscale.dataset.").partition(".")[0] for node in ast.walk(ast.parse(path.read_text())) for name in _modules(node)]
+    assert not [name for name in named if ROOMS.get(name, 0) > ROOMS[room]]
+
+
 def _modules(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]

@@ -11,7 +11,7 @@ import pytest
 
 from toolscale.cli import main
 from toolscale.cli.screen import print_task
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.making.folder import read_dataset
 
 
 def test_domains_lists_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from toolscale.config import EVOLVED_SHARE, UNIT_NUMBERS
 from toolscale.dataset.places import files_in, local_copy, open_place
 from toolscale.dataset.runs import Order, Run, run_at, run_name
-from toolscale.dataset.shards import cut_shards, read_shard_plan
-from toolscale.dataset.units import read_judged
+from toolscale.dataset.making.shards import cut_shards, read_shard_plan
+from toolscale.dataset.making.units import read_judged
 from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.pipeline import synthesize
 from toolscale.pipeline.publishing import inspect_dataset, latest_night, newer_night, push_dataset

@@ -27,7 +27,7 @@ _HOMES = {
     "publish_dataset": "toolscale.publish",
     "pull_dataset": "toolscale.publish",
     "synthesize": "toolscale.pipeline",
-    "verify_dataset": "toolscale.dataset.recheck",
+    "verify_dataset": "toolscale.dataset.checking.recheck",
 }
 
 __all__ = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 VERSION = "0.1.0"
 """The version of ToolScale, stored in every dataset."""
 
@@ -17,8 +19,11 @@ SHARED_RUN_WORDS = 12
 BENCHMARK_GRAM_WORDS = 8
 """A request that shares so many words in a row with a text of a benchmark is not trained on."""
 
-AUDIT_SHARE = {"sample": 0.05, "all": 1.0}
-"""The share of candidates that the second engine replays."""
+Audit = Literal["sample", "all"]
+"""Which candidates the second engine replays."""
+
+AUDIT_SHARE: dict[Audit, float] = {"sample": 0.05, "all": 1.0}
+"""The share that it replays."""
 
 EVOLVED_SHARE = 2 / 3
 """The share of tasks that are evolved: plain ones teach the single tools, evolved ones teach to keep several matters apart."""

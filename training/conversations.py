@@ -9,7 +9,7 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.world import read_rows
 from toolscale.environment import load_environment

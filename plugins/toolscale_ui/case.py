@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from toolscale.dataset.cells import Plain, Shown, cell_text, change_kind, laid_out
+from toolscale.dataset.describing.cells import Plain, Shown, cell_text, change_kind, laid_out
 from toolscale.records import RowChange
 
 Row = dict[str, Any]

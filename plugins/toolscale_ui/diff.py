@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolscale.dataset.comparison import compare_places
+from toolscale.dataset.comparing.comparison import compare_places
 from toolscale.dataset.places import open_place, url_of
 from toolscale.errors import StorageError, ToolScaleError
 from toolscale.records import Comparison

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
-from toolscale.dataset.comparison import environment_words
+from toolscale.dataset.comparing.comparison import environment_words
 from toolscale.records import ComparedDomain, ComparedFigure, ComparedTasks
 from toolscale_ui.case import case_of
 from toolscale_ui.diff import MOST_CHOICES, Diffs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.dataset.combined import combine
+from toolscale.dataset.comparing.combined import combine
 from toolscale.environment import discover
 from toolscale.pipeline import synthesize
 

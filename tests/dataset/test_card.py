@@ -16,7 +16,7 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.environment.licenses import HUB_LICENSES
 
 # The Hub's own lists: https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/pipelines.ts (text tasks) and

@@ -15,12 +15,12 @@ import pytest
 from toolscale.config import GRADING_VERSION
 from toolscale.cli import main
 from toolscale.dataset.arrow import TASK_SCHEMA
-from toolscale.dataset.combined import combine
-from toolscale.dataset.folder import list_files, read_dataset
-from toolscale.dataset.outcomes import read_outcomes
+from toolscale.dataset.comparing.combined import combine
+from toolscale.dataset.making.folder import list_files, read_dataset
+from toolscale.dataset.making.outcomes import read_outcomes
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
-from toolscale.dataset.recheck import Verification, verify_dataset
+from toolscale.dataset.checking.recheck import Verification, verify_dataset
 from toolscale.errors import DatasetError, ToolScaleError, UsageError
 
 
@@ -59,7 +59,7 @@ def test_neither_the_order_nor_what_was_there_before_shows(mock_dataset: Path, k
 
 def test_a_killed_run_leaves_nothing_half_true(mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path) -> None:
     out, marker = tmp_path / "out", tmp_path / ".out.work" / "dataset" / "README.md"
-    imports = "import sys; from pathlib import Path; from toolscale.dataset.combined import combine"
+    imports = "import sys; from pathlib import Path; from toolscale.dataset.comparing.combined import combine"
     code = f"{imports}; *parts, out = map(Path, sys.argv[1:]); combine(parts, out)"
     for wanted in (marker.parent, marker):
         process = subprocess.Popen([sys.executable, "-c", code, str(mock_dataset), str(kiosk_dataset), str(out)])

@@ -14,7 +14,7 @@ from tests.dataset.test_recheck import TRAIN, repair
 from toolscale.cli import main
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
-from toolscale.dataset.comparison import compare_places, outline
+from toolscale.dataset.comparing.comparison import compare_places, outline
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest, tag_of
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.places import files_in

@@ -13,14 +13,14 @@ from tests.dataset.test_recheck import TRAIN, forge, repair
 from toolscale.canonical import canonical_json
 from toolscale.cli import main
 from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
+from toolscale.dataset.checking.integrity import Finding
+from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row, candidate_of, task_row, tools_json
-from toolscale.dataset.folder import read_contents, read_dataset, seal_dataset
-from toolscale.dataset.integrity import Finding
-from toolscale.dataset.judging import Place, kept_judge_at
+from toolscale.dataset.making.folder import read_contents, read_dataset, seal_dataset
+from toolscale.dataset.making.judging import Place, kept_judge_at
+from toolscale.dataset.making.selection import apply_novelty
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import encode_rows, read_shard, write_shards
-from toolscale.dataset.recheck import verify_dataset
-from toolscale.dataset.selection import apply_novelty
 from toolscale.environment import system_message
 from toolscale.records import Part
 

@@ -17,14 +17,14 @@ from tests.dataset.test_recheck import TRAIN, repair
 from toolscale.cli import main
 from toolscale.config import GRADING_VERSION
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
-from toolscale.dataset.changes import CHANGES
+from toolscale.dataset.checking.changes import CHANGES
+from toolscale.dataset.checking.integrity import Finding
+from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row
-from toolscale.dataset.folder import CARD, list_files, read_contents, read_dataset, seal_dataset
-from toolscale.dataset.integrity import Finding
+from toolscale.dataset.comparing.versions import release
+from toolscale.dataset.making.folder import CARD, list_files, read_contents, read_dataset, seal_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
-from toolscale.dataset.recheck import verify_dataset
-from toolscale.dataset.versions import release
 
 REJECTED = "rejects/mock/rejected-00000-of-00001.parquet"
 DATABASE = "environments/mock/database.sqlite"

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
+from toolscale.dataset.checking.quality import Quality, Thresholds, check_quality
 from toolscale.dataset.columns import Row
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
-from toolscale.dataset.quality import Quality, Thresholds, check_quality
 from toolscale.errors import UsageError
 
 WANTED = {"accepted_share": 0.5, "found_share": 0.95, "kill_rate": 0.99, "duplicates": 0, "fewest_killed": 5}

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
+from toolscale.dataset.checking.integrity import Finding
+from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row, task_row, tools_json
-from toolscale.dataset.folder import list_files
-from toolscale.dataset.integrity import Finding
-from toolscale.dataset.judging import Place, kept_judge_at
+from toolscale.dataset.making.folder import list_files
+from toolscale.dataset.making.judging import Place, kept_judge_at
+from toolscale.dataset.making.selection import apply_novelty
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
-from toolscale.dataset.recheck import verify_dataset
-from toolscale.dataset.selection import apply_novelty
 from toolscale.environment import system_message
 from toolscale.tasks.split import held_out_intents
 

@@ -13,14 +13,14 @@ import pytest
 from tests.dataset.test_combined import fingerprints, repair
 from toolscale.config import GRADING_VERSION
 from toolscale.dataset.arrow import TASK_SCHEMA
-from toolscale.dataset.changes import CHANGES, read_changes
+from toolscale.dataset.checking.changes import CHANGES, read_changes
+from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row
-from toolscale.dataset.combined import combine
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.comparing.combined import combine
+from toolscale.dataset.comparing.versions import content_id, release, tag_of
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
-from toolscale.dataset.recheck import verify_dataset
-from toolscale.dataset.versions import content_id, release, tag_of
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
 from toolscale.records import ChangedTask, DomainChanges, Regraded, Release

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.bounded import Bounded
-from toolscale.dataset.units import read_judged
+from toolscale.dataset.making.units import read_judged
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
 from toolscale.pipeline.stages import build_environment, judge_range

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.dataset.test_recheck import TRAIN
 from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import check_reject, check_task
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.parquet import encode_rows, read_shard
 from toolscale.dataset.world import read_rows

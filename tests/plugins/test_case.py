@@ -6,7 +6,7 @@ from scheduled_runs import ACCOUNT, ACTUAL, EXPECTED, HOSTILE, mutant, reject
 from toolscale_ui.case import Call, Cell, RowComparison, Survivor, case_of, compare
 from toolscale_ui.gates import MEANINGS
 
-from toolscale.dataset.cells import Pairs, Parts, Plain, Rows, laid_out
+from toolscale.dataset.describing.cells import Pairs, Parts, Plain, Rows, laid_out
 from toolscale.records import GATES, RowChange
 
 

@@ -12,8 +12,8 @@ from toolscale_ui.card import rendered_card
 from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.datasets import Datasets, Quality
 
-from toolscale.dataset.figures import count_figures
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.describing.figures import count_figures
+from toolscale.dataset.making.folder import read_dataset
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from test_pages import pages
 from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.diff import Diffs
 
-from toolscale.dataset.comparison import compare_places, outline
+from toolscale.dataset.comparing.comparison import compare_places, outline
 from toolscale.pipeline import synthesize
 
 

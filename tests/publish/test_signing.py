@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.publish.command import Command
 from tests.publish.hub_server import Hub
 from toolscale.cli import main
+from toolscale.dataset.checking.signing import SIGNING_KEY, VERIFY_KEY, sign
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
-from toolscale.dataset.signing import SIGNING_KEY, VERIFY_KEY, sign
 
 
 def make_keys(folder: Path, name: str) -> tuple[Path, Path]:

@@ -11,7 +11,7 @@ import pytest
 
 from toolscale.cli import main
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.pipeline import synthesize
 from toolscale.records import Fact, Tell

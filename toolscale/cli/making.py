@@ -79,7 +79,7 @@ def synthesize(
     json_: bool,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder)."""
-    from toolscale.dataset.figures import without_task
+    from toolscale.dataset.describing.figures import without_task
     from toolscale.dataset.manifest import world_folder
     from toolscale.environment import load_environment
     from toolscale.pipeline import synthesize as make_dataset

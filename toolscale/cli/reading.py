@@ -15,7 +15,7 @@ from toolscale.records import GATES
 
 if TYPE_CHECKING:
     from toolscale.dataset.columns import Row
-    from toolscale.dataset.folder import Reading
+    from toolscale.dataset.making.folder import Reading
 
 dataset_argument = click.argument("dataset", type=click.Path(path_type=Path))
 MOST_SHOWN = 20
@@ -32,8 +32,8 @@ of_domain = click.option("--domain", metavar="DOMAIN", help="Only this domain of
 @click.pass_context
 def verify(context: click.Context, dataset: Path, workers: int | None, key: str | None, json_: bool) -> None:
     """Draw and judge all of DATASET again, from its folder alone. Exits 1 and names each row or file that does not hold, or is missing."""
-    from toolscale.dataset.recheck import verify_dataset
-    from toolscale.dataset.signing import public_key
+    from toolscale.dataset.checking.recheck import verify_dataset
+    from toolscale.dataset.checking.signing import public_key
 
     trusted = public_key(key) if key else None
     with progress_bar() as progress:
@@ -60,8 +60,8 @@ def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, sear
     """Print the task ID (or the first letters of its id) of DATASET for a person to read: request, calls with results, row changes as a diff."""
     from toolscale.cli.screen import print_task
     from toolscale.dataset.columns import check_task
-    from toolscale.dataset.folder import read_dataset
-    from toolscale.dataset.search import holds_all, words_of
+    from toolscale.dataset.describing.search import holds_all, words_of
+    from toolscale.dataset.making.folder import read_dataset
 
     words = () if search is None else words_of(search)
     reading = read_dataset(dataset, domain)
@@ -91,9 +91,9 @@ def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, sear
 @as_json
 def rejects(dataset: Path, gate: str | None, search: str | None, limit: int, export: Path | None, domain: str | None, json_: bool) -> None:
     """List the rejected candidates of DATASET with the gates that they failed and the command that reproduces each."""
-    from toolscale.dataset.export import check_export
-    from toolscale.dataset.folder import read_dataset
-    from toolscale.dataset.search import holds_all, words_of
+    from toolscale.dataset.describing.export import check_export
+    from toolscale.dataset.describing.search import holds_all, words_of
+    from toolscale.dataset.making.folder import read_dataset
 
     words = () if search is None else words_of(search)
     if export is not None:
@@ -114,14 +114,14 @@ def rejects(dataset: Path, gate: str | None, search: str | None, limit: int, exp
 def stats(dataset: Path, domain: str | None, json_: bool) -> None:
     """Count what is in DATASET: candidates and gates, calls, tools, tiers, mutants."""
     from toolscale.cli.screen import print_figures
-    from toolscale.dataset.folder import read_dataset
+    from toolscale.dataset.making.folder import read_dataset
 
     figures = read_dataset(dataset, domain).figures
     echo_json(asdict(figures)) if json_ else print_figures(figures)
 
 
 def _exported(rows: list[Row], file: Path, of_which: str, json_: bool) -> None:
-    from toolscale.dataset.export import export_rejects
+    from toolscale.dataset.describing.export import export_rejects
 
     export_rejects(rows, file)
     if json_:

@@ -15,10 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from toolscale.cli.output import say
-from toolscale.dataset.cells import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
 from toolscale.dataset.columns import Row, reject_row, task_row
-from toolscale.dataset.comparison import environment_words
-from toolscale.dataset.figures import Figures
+from toolscale.dataset.comparing.comparison import environment_words
+from toolscale.dataset.describing.cells import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
+from toolscale.dataset.describing.figures import Figures
 from toolscale.environment import Environment
 from toolscale.records import ComparedFigure, ComparedTasks, Comparison, Judged
 from toolscale.text_files import visible

@@ -51,7 +51,7 @@ def publish(dataset: Path, repo: str, push: bool, endpoint: str | None, private:
 @as_json
 def pull(repo: str, out: Path, revision: str, endpoint: str | None, key: str | None, json_: bool) -> None:
     """Download a version of the dataset repo REPO into a folder, and check every file of it. A private repo needs HF_TOKEN."""
-    from toolscale.dataset.signing import public_key
+    from toolscale.dataset.checking.signing import public_key
     from toolscale.publish import pull_dataset
 
     trusted = public_key(key) if key else None

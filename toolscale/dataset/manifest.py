@@ -10,8 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from toolscale.canonical import CANONICAL_VERSION, content_hash
-from toolscale.config import EVOLVED_SHARE, GRADING_VERSION, VERSION
-from toolscale.dataset.judging import Audit
+from toolscale.config import EVOLVED_SHARE, GRADING_VERSION, VERSION, Audit
 from toolscale.dataset.storage import read_file
 from toolscale.errors import DatasetError
 from toolscale.records import Interaction, Manifest

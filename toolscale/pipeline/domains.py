@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.world import read_rows
 from toolscale.environment import load_environment

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from toolscale.dataset.comparison import compare_datasets, outline
-from toolscale.dataset.folder import Reading, read_dataset
+from toolscale.dataset.checking.quality import count_quality
+from toolscale.dataset.comparing.comparison import compare_datasets, outline
+from toolscale.dataset.comparing.versions import tag_of
+from toolscale.dataset.making.folder import Reading, read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.places import local_copy, open_place
-from toolscale.dataset.quality import count_quality
 from toolscale.dataset.runs import Run, run_of, runs_under
 from toolscale.dataset.storage import file_hash
-from toolscale.dataset.versions import tag_of
 from toolscale.errors import DatasetError, ToolScaleError, UsageError
 from toolscale.pipeline.holds import PUBLISHING, hold, release
 from toolscale.pipeline.published import note_published, was_published

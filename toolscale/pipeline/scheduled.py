@@ -21,19 +21,19 @@ from typing import Any
 
 from toolscale.canonical import stable_int
 from toolscale.config import EVOLVED_SHARE, SHARD_NUMBERS
-from toolscale.dataset.combined import combine
-from toolscale.dataset.figures import without_task
-from toolscale.dataset.judging import close_kept_judge
+from toolscale.dataset.checking.quality import Thresholds, check_quality
+from toolscale.dataset.comparing.combined import combine
+from toolscale.dataset.describing.figures import without_task
+from toolscale.dataset.making.judging import close_kept_judge
+from toolscale.dataset.making.rounds import Rounds
+from toolscale.dataset.making.selection import apply_novelty
+from toolscale.dataset.making.shards import Shard, cut_shards, read_shard_plan, write_rejects
+from toolscale.dataset.making.units import judge_unit, read_judged, units_of
+from toolscale.dataset.making.workers import fitting_workers
 from toolscale.dataset.manifest import MANIFEST, Recipe, read_manifest, world_folder
 from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, local_copy, open_place, url_of
-from toolscale.dataset.quality import Thresholds, check_quality
-from toolscale.dataset.rounds import Rounds
 from toolscale.dataset.runs import Order, Run, data_root, open_run, run_at
-from toolscale.dataset.selection import apply_novelty
-from toolscale.dataset.shards import Shard, cut_shards, read_shard_plan, write_rejects
 from toolscale.dataset.storage import file_hash, read_file, remove_folder, write_file
-from toolscale.dataset.units import judge_unit, read_judged, units_of
-from toolscale.dataset.workers import fitting_workers
 from toolscale.dataset.world import ADMISSION
 from toolscale.environment import load_environment
 from toolscale.environment.registry import find_folder

@@ -17,14 +17,14 @@ from hashlib import sha256
 from pathlib import Path
 
 from toolscale.canonical import content_hash
-from toolscale.config import EVOLVED_SHARE, POPULATION_SEED
-from toolscale.dataset.judging import Audit, Place, close_kept_judge
+from toolscale.config import EVOLVED_SHARE, POPULATION_SEED, Audit
+from toolscale.dataset.making.judging import Place, close_kept_judge
+from toolscale.dataset.making.rounds import Rounds
+from toolscale.dataset.making.selection import apply_novelty, select, weights_of
+from toolscale.dataset.making.units import Unit, judge_unit, read_judged, units_of
+from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
-from toolscale.dataset.rounds import Rounds
-from toolscale.dataset.selection import apply_novelty, select, weights_of
 from toolscale.dataset.storage import file_hash, make_work_folder, only_writer, remove_folder, replace_folder
-from toolscale.dataset.units import Unit, judge_unit, read_judged, units_of
-from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, write_world
 from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
 from toolscale.environment.environment import inspect_environment, sound_part
@@ -149,7 +149,7 @@ def recipe_of(
 
 def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:
     """Apply novelty and quotas to the candidates in the files `judged` and write the dataset `out`, whose environment is `world`, manifest last."""
-    from toolscale.dataset.folder import write_dataset  # loads Arrow: only now that the workers are done
+    from toolscale.dataset.making.folder import write_dataset  # loads Arrow: only now that the workers are done
 
     environment = load_environment(world)
     no_case, candidates = read_judged(judged)

@@ -12,8 +12,8 @@ import yaml
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
-from toolscale.dataset.folder import CARD
-from toolscale.dataset.integrity import check_files
+from toolscale.dataset.checking.integrity import check_files
+from toolscale.dataset.making.folder import CARD
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.connection import endpoint_of

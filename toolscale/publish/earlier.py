@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from toolscale.dataset.folder import CARD
+from toolscale.dataset.comparing.versions import content_id, tag_of
+from toolscale.dataset.making.folder import CARD
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import remove_folder, storage_errors, write_file
-from toolscale.dataset.versions import content_id, tag_of
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.connection import Progress
 from toolscale.publish.hub import Head, Hub, RemoteFile

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from toolscale.dataset.integrity import check_files
+from toolscale.dataset.checking.integrity import check_files
 from toolscale.dataset.manifest import MANIFEST, parse_manifest, read_manifest
 from toolscale.text_files import printable
-from toolscale.dataset.signing import check_signature
+from toolscale.dataset.checking.signing import check_signature
 from toolscale.dataset.storage import (
     file_hash, make_folder, make_work_folder, only_writer, read_file, remove_folder,
     replace_folder, storage_errors, write_file,

@@ -19,10 +19,10 @@ from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from toolscale.dataset.checking.signing import sign, signing_key
+from toolscale.dataset.comparing.versions import content_id, release, tag_of
 from toolscale.dataset.manifest import MANIFEST, render_manifest
-from toolscale.dataset.signing import sign, signing_key
 from toolscale.dataset.storage import make_folder, storage_errors, write_file
-from toolscale.dataset.versions import content_id, release, tag_of
 from toolscale.errors import HubUnavailableError, PublishError
 from toolscale.publish.checks import check_publishable
 from toolscale.publish.connection import PATIENCE, TOKENS, Progress, connected, token_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolscale.dataset.columns import Row, task_of
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import MANIFEST, world_folder
 from toolscale.dataset.storage import file_hash
 from toolscale.dataset.world import read_rows

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
+from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.columns import Row
-from toolscale.dataset.integrity import Finding
 from toolscale.dataset.manifest import MANIFEST, current_versions, render_manifest
 from toolscale.dataset.parquet import encode_rows
 from toolscale.dataset.storage import read_file

@@ -12,8 +12,8 @@ from typing import Any
 from toolscale.canonical import canonical_json
 from toolscale.config import LEAST_ACCEPTED, LEAST_FOUND, LEAST_KILL_RATE, LEAST_KILLED, MOST_DUPLICATES
 from toolscale.dataset.columns import Row
-from toolscale.dataset.figures import DatasetRows
-from toolscale.dataset.folder import read_dataset
+from toolscale.dataset.describing.figures import DatasetRows
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.errors import UsageError
 
 

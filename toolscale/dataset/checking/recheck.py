@@ -18,24 +18,24 @@ from pydantic import ValidationError
 
 from toolscale.config import GRADING_VERSION, POPULATION_SEED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
-from toolscale.dataset.card import Contents, render_card
-from toolscale.dataset.changes import check_changes
+from toolscale.dataset.checking.changes import check_changes
+from toolscale.dataset.checking.integrity import Finding, check_files
+from toolscale.dataset.checking.layout import check_layout
+from toolscale.dataset.checking.recheck_rows import Chunk, Numbers, judge_numbers, recheck_chunk
+from toolscale.dataset.checking.recheck_whole import check_whole
+from toolscale.dataset.checking.rewriting import check_environment_bytes, check_manifest, check_parquet_bytes
+from toolscale.dataset.checking.signing import check_signature
 from toolscale.dataset.columns import UNREADABLE, Row
-from toolscale.dataset.figures import SPLITS, DatasetRows
-from toolscale.dataset.folder import CARD, describe, draw_plots, figures_of
-from toolscale.dataset.integrity import Finding, check_files
-from toolscale.dataset.judging import Place
-from toolscale.dataset.layout import check_layout
+from toolscale.dataset.describing.card import Contents, render_card
+from toolscale.dataset.describing.figures import SPLITS, DatasetRows
+from toolscale.dataset.making.folder import CARD, describe, draw_plots, figures_of
+from toolscale.dataset.making.judging import Place
+from toolscale.dataset.making.outcomes import numbers_of, outcome_rows, outcomes_file, read_outcomes
+from toolscale.dataset.making.selection import Outcome
+from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
-from toolscale.dataset.outcomes import numbers_of, outcome_rows, outcomes_file, read_outcomes
 from toolscale.dataset.parquet import read_shard
-from toolscale.dataset.recheck_rows import Chunk, Numbers, judge_numbers, recheck_chunk
-from toolscale.dataset.recheck_whole import check_whole
-from toolscale.dataset.rewriting import check_environment_bytes, check_manifest, check_parquet_bytes
-from toolscale.dataset.selection import Outcome
-from toolscale.dataset.signing import check_signature
 from toolscale.dataset.storage import read_file
-from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
 from toolscale.environment import Environment, load_environment, populate
 from toolscale.errors import DatasetError, SandboxError, SpecError, StorageError, UsageError

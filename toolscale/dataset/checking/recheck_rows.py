@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.canonical import canonical_json
+from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.columns import UNREADABLE, Row, candidate_of, golden_calls, reject_row, task_of, task_row, tools_json
-from toolscale.dataset.integrity import Finding
-from toolscale.dataset.judging import KeptJudge, Place, close_kept_judge, kept_judge_at
-from toolscale.dataset.selection import with_gate
+from toolscale.dataset.making.judging import KeptJudge, Place, close_kept_judge, kept_judge_at
+from toolscale.dataset.making.selection import with_gate
 from toolscale.environment import system_message
 from toolscale.errors import DatasetError, SandboxError
 from toolscale.records import Candidate, GateResult, Judged

@@ -9,14 +9,14 @@ from pathlib import Path, PurePosixPath
 
 import pyarrow as pa
 
-from toolscale.dataset.changes import CHANGES
-from toolscale.dataset.figures import SPLITS
-from toolscale.dataset.folder import CARD
-from toolscale.dataset.integrity import Finding
+from toolscale.dataset.checking.changes import CHANGES
+from toolscale.dataset.checking.integrity import Finding
+from toolscale.dataset.checking.picture import picture_problem
+from toolscale.dataset.describing.figures import SPLITS
+from toolscale.dataset.making.folder import CARD
+from toolscale.dataset.making.outcomes import outcomes_file
 from toolscale.dataset.manifest import MANIFEST
-from toolscale.dataset.outcomes import outcomes_file
 from toolscale.dataset.parquet import count_rows
-from toolscale.dataset.picture import picture_problem
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS
 from toolscale.environment.registry import FILES, POLICY_TEXT

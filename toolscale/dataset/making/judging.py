@@ -5,18 +5,15 @@ from __future__ import annotations
 import atexit
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from toolscale.canonical import content_hash
-from toolscale.config import AUDIT_SHARE
+from toolscale.config import AUDIT_SHARE, Audit
 from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment import Environment, World, load_environment
 from toolscale.records import Candidate, Interaction
 from toolscale.sandbox import Rows
 from toolscale.tasks import CandidateSource
 from toolscale.verify import Judge
-
-Audit = Literal["sample", "all"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from toolscale.dataset.changes import CHANGES
-from toolscale.dataset.folder import CARD, complete_manifest, read_contents, read_dataset, seal_dataset
-from toolscale.dataset.staging import copy_dataset, copy_files, staged
+from toolscale.dataset.checking.changes import CHANGES
+from toolscale.dataset.making.folder import CARD, complete_manifest, read_contents, read_dataset, seal_dataset
+from toolscale.dataset.making.staging import copy_dataset, copy_files, staged
 from toolscale.errors import UsageError
 from toolscale.records import Manifest
 

@@ -10,16 +10,25 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from toolscale.dataset.arrow import TASK_SCHEMA
+from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.columns import Row
-from toolscale.dataset.folder import Reading
-from toolscale.dataset.integrity import Finding
+from toolscale.dataset.making.folder import Reading
 from toolscale.dataset.manifest import MANIFEST, tag_of, world_folder
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION
 from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.errors import DatasetError
 from toolscale.records import (
-    GATES, Admission, ChangedDomain, ChangedTask, Changes, DomainChanges, Manifest, Regraded, RegradedTasks, Release,
+    GATES,
+    Admission,
+    ChangedDomain,
+    ChangedTask,
+    Changes,
+    DomainChanges,
+    Manifest,
+    Regraded,
+    RegradedTasks,
+    Release,
 )  # fmt: skip
 
 CHANGES = "changes.json"

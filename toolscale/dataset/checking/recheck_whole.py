@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.columns import Row
-from toolscale.dataset.integrity import Finding
+from toolscale.dataset.making.outcomes import count_outcomes, outcomes_file
+from toolscale.dataset.making.rounds import Rounds
+from toolscale.dataset.making.selection import Outcome, apply_novelty, select, weights_of
 from toolscale.dataset.manifest import MANIFEST, Recipe
-from toolscale.dataset.outcomes import count_outcomes, outcomes_file
-from toolscale.dataset.rounds import Rounds
-from toolscale.dataset.selection import Outcome, apply_novelty, select, weights_of
 from toolscale.environment import Environment
 from toolscale.records import Judged, Part
 from toolscale.tasks.binding import streams_of

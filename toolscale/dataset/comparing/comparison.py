@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from toolscale.dataset.changes import compare_domains, count_changes
+from toolscale.dataset.checking.changes import compare_domains, count_changes
+from toolscale.dataset.checking.quality import count_quality
 from toolscale.dataset.columns import UNREADABLE, Row
-from toolscale.dataset.figures import DatasetRows
-from toolscale.dataset.folder import Reading, figures_of, read_dataset
+from toolscale.dataset.describing.figures import DatasetRows
+from toolscale.dataset.making.folder import Reading, figures_of, read_dataset
 from toolscale.dataset.manifest import MANIFEST, tag_of
 from toolscale.dataset.places import is_local, local_copy, open_place
-from toolscale.dataset.quality import count_quality
 from toolscale.dataset.storage import storage_errors
 from toolscale.errors import DatasetError
 from toolscale.records import ChangedDomain, ComparedDomain, ComparedFigure, ComparedTasks, Comparison, DomainChanges, Manifest, Part

@@ -21,14 +21,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
-from toolscale.dataset.card import Contents, render_card
 from toolscale.dataset.columns import UNREADABLE, Row, reject_row, task_row, tools_json
-from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, count_figures
+from toolscale.dataset.describing.card import Contents, render_card
+from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, count_figures
+from toolscale.dataset.describing.plots import plot_calls, plot_gates
+from toolscale.dataset.making.outcomes import count_outcomes, write_outcomes
+from toolscale.dataset.making.selection import Selection
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
-from toolscale.dataset.outcomes import count_outcomes, write_outcomes
 from toolscale.dataset.parquet import count_rows, read_shard, write_shards
-from toolscale.dataset.plots import plot_calls, plot_gates
-from toolscale.dataset.selection import Selection
 from toolscale.dataset.storage import file_hash, remove_leftovers, write_file
 from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment import Environment, load_environment, system_message

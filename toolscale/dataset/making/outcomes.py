@@ -8,8 +8,8 @@ from pathlib import Path
 
 from toolscale.dataset.arrow import OUTCOME_SCHEMA
 from toolscale.dataset.columns import Row
+from toolscale.dataset.making.selection import OUTCOMES, Outcome, Selection
 from toolscale.dataset.parquet import encode_rows, read_shard
-from toolscale.dataset.selection import OUTCOMES, Outcome, Selection
 from toolscale.dataset.storage import write_file
 from toolscale.errors import DatasetError
 

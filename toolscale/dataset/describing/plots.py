@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from toolscale.dataset.figures import Figures
+from toolscale.dataset.describing.figures import Figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

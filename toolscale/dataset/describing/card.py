@@ -13,7 +13,7 @@ import yaml
 
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
-from toolscale.dataset.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
+from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
 from toolscale.dataset.manifest import tag_of
 from toolscale.environment import Environment
 from toolscale.records import Manifest, Part
@@ -59,7 +59,10 @@ def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
     Of the manifest it takes what changed since the version before, and the tag; what else it says is counted anew.
     """
     template = jinja2.Environment(
-        loader=jinja2.PackageLoader("toolscale.dataset", "."), undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False
+        loader=jinja2.PackageLoader("toolscale.dataset.describing", "."),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
     )
     template.filters |= {"cell": _cell, "effect": _effect, "from_json": json.loads}
     header = yaml.safe_dump(_header(contents), sort_keys=False, allow_unicode=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from toolscale.dataset.checking.recheck_rows import Chunk, regrade_chunk
 from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
-from toolscale.dataset.folder import Reading
-from toolscale.dataset.judging import Place, close_kept_judge
+from toolscale.dataset.making.folder import Reading
+from toolscale.dataset.making.judging import Place, close_kept_judge
+from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.manifest import world_folder
-from toolscale.dataset.recheck_rows import Chunk, regrade_chunk
-from toolscale.dataset.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import read_rows
 from toolscale.environment import load_environment
 from toolscale.errors import DatasetError, SandboxError, SpecError, UsageError

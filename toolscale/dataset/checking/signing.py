@@ -12,7 +12,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key, load_pem_public_key
 
-from toolscale.dataset.integrity import Finding
+from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.manifest import MANIFEST, render_manifest
 from toolscale.dataset.storage import read_file
 from toolscale.errors import StorageError, UsageError

@@ -11,7 +11,7 @@ from typing import Any
 
 from toolscale.canonical import content_hash
 from toolscale.config import UNIT_NUMBERS
-from toolscale.dataset.judging import Place, kept_judge_at
+from toolscale.dataset.making.judging import Place, kept_judge_at
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.errors import DatasetError
 from toolscale.records import Judged
