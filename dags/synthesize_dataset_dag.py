@@ -18,13 +18,12 @@ from airflow.sdk import Metadata, dag, get_current_context, setup, task, teardow
 from airflow.sdk.exceptions import AirflowSkipException
 from synthesize_domain import synthesize_domain
 from synthesize_params import PARAMS
-from toolscale_alerts import LATE
 from toolscale_house import DEFAULTS, VERIFIED, check_conf, domains
 from toolscale_nights import nights
 
 
 # No start date: with one, a new installation would begin with last night's run at once. A run by hand does not wait until a night is done.
-@dag(schedule=nights(), catchup=False, max_active_runs=4, dagrun_timeout=timedelta(days=2), deadline=LATE, params=PARAMS, default_args=DEFAULTS,
+@dag(schedule=nights(), catchup=False, max_active_runs=4, dagrun_timeout=timedelta(days=2), params=PARAMS, default_args=DEFAULTS,
      tags=["toolscale", "dataset"], doc_md=__doc__)  # fmt: skip
 def synthesize_dataset():
     @setup

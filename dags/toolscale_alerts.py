@@ -1,31 +1,35 @@
-"""What a person is told of: each alert is a line of the log, and is posted to the webhook in TOOLSCALE_ALERT_WEBHOOK, if that is set."""
+"""Who is told of what needs a person: each alert is a line of the log, and is posted to the webhook in TOOLSCALE_ALERT_WEBHOOK, if that is set."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import AsyncCallback, BaseNotifier, DeadlineAlert, DeadlineReference
+from airflow.sdk import BaseNotifier
 
-LATE = DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, timedelta(hours=6), AsyncCallback("toolscale_webhook.tell_late"), name="late")
-"""A run is not done six hours after it could begin."""
+WEBHOOK = "TOOLSCALE_ALERT_WEBHOOK"
 
 
 class Alert(BaseNotifier):
-    """Says `text`, unless it is empty."""
+    """Posts what `text` says, unless it is empty, as JSON with a field `text`, as chat services expect it."""
 
     def text(self, context: Any) -> str:
         """Say in one line what happened."""
         raise NotImplementedError
 
     def notify(self, context: Any) -> None:
-        from toolscale_webhook import post
+        import requests
+        from toolscale_settings import secret
 
         instance = context["task_instance"]
         if not (text := self.text(context)):
             return
         self.log.error(text)
-        post(text, dag_id=instance.dag_id, run_id=instance.run_id, task_id=instance.task_id, map_index=instance.map_index)
+        if webhook := secret(WEBHOOK):
+            told = {"text": text, "dag_id": instance.dag_id, "run_id": instance.run_id, "task_id": instance.task_id, "map_index": instance.map_index}
+            try:
+                requests.post(webhook, json=told, timeout=10).raise_for_status()
+            except requests.RequestException as error:  # the address may hold a secret, and so may the words of the error
+                self.log.error("the alert could not be posted to %s: %s", WEBHOOK, type(error).__name__)
 
 
 class TaskFailed(Alert):
