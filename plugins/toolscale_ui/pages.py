@@ -13,8 +13,8 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup, escape
 
-from toolscale.dataset.comparing.comparison import environment_words
-from toolscale.records import ComparedDomain, ComparedFigure, ComparedTasks
+from toolscale.dataset.comparing.comparison import changed_groups, environment_words
+from toolscale.records import ComparedDomain, ComparedFigure
 from toolscale_ui.case import case_of
 from toolscale_ui.diff import MOST_CHOICES, Diffs
 from toolscale_ui.drift import LEAST_NIGHTS
@@ -123,19 +123,13 @@ def _compared_domain(name: str, found: ComparedDomain) -> dict[str, Any]:
         "name": name, "tasks": found.changes, "environment": environment_words(found.changes),
         "added": found.tasks.added, "removed": found.tasks.removed, "changed": [task.id for task in found.tasks.changed],
         "figures": [(title, [(label, *_compared_figure(figure)) for label, figure in figures.items()]) for title, figures in titles.items()],
-        "groups": [(title, *_compared_groups(tasks)) for title, tasks in groups.items()],
+        "groups": [(title, *changed_groups(tasks)) for title, tasks in groups.items()],
     }  # fmt: skip
 
 
 def _compared_figure(figure: ComparedFigure) -> tuple[str, str, str]:
     before, after = ("–" if value is None else f"{value:,g}" for value in (figure.before, figure.after))
     return before, after, "" if figure.difference is None else f"{figure.difference:+,g}" if figure.difference else "="
-
-
-def _compared_groups(groups: Mapping[str, ComparedTasks]) -> tuple[list[tuple[str, ComparedTasks]], int]:
-    """Return the groups in which something changed, and how many others there are."""
-    shown = [(name, tasks) for name, tasks in groups.items() if tasks.added or tasks.removed or tasks.changed]
-    return shown, len(groups) - len(shown)
 
 
 def case_link(query: Query, run_id: str, domain: str, number: int) -> str:

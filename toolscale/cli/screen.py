@@ -16,7 +16,7 @@ from rich.text import Text
 
 from toolscale.cli.output import say
 from toolscale.dataset.columns import Row, reject_row, task_row
-from toolscale.dataset.comparing.comparison import environment_words
+from toolscale.dataset.comparing.comparison import changed_groups, environment_words
 from toolscale.dataset.describing.cells import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
 from toolscale.dataset.describing.figures import Figures
 from toolscale.environment import Environment
@@ -242,14 +242,10 @@ def _fact(fact: Row) -> RenderableType:
 
 def _groups(title: str, groups: Mapping[str, ComparedTasks]) -> RenderableType:
     """Show the groups in which something changed, and how many others there are."""
-    shown = [(name, tasks.added, tasks.removed, tasks.changed, tasks.unchanged) for name, tasks in groups.items() if _differs(tasks)]
-    others = len(groups) - len(shown)
+    changed, others = changed_groups(groups)
+    shown = [(name, tasks.added, tasks.removed, tasks.changed, tasks.unchanged) for name, tasks in changed.items()]
     rest = [Text(f"tasks of {others} {'other ' if shown else ''}{title}{'s' * (others != 1)} as before", style="dim")] if others else []
     return Group(*([_table((title, "added", "removed", "changed", "unchanged"), shown)] if shown else []), *rest)
-
-
-def _differs(tasks: ComparedTasks) -> bool:
-    return bool(tasks.added or tasks.removed or tasks.changed)
 
 
 def _compared(name: str, figure: ComparedFigure) -> tuple[str, str, str, str]:

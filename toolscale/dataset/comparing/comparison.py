@@ -59,6 +59,12 @@ def environment_words(changes: DomainChanges) -> str:
     return f"environment changed: {', '.join(parts) or 'neither tools, policy nor database'}{files}"
 
 
+def changed_groups(groups: Mapping[str, ComparedTasks]) -> tuple[dict[str, ComparedTasks], int]:
+    """Return the groups in which something changed, and how many others there are."""
+    changed = {name: tasks for name, tasks in groups.items() if tasks.added or tasks.removed or tasks.changed}
+    return changed, len(groups) - len(changed)
+
+
 def _said(found: ComparedDomain) -> Iterator[str]:
     changes = found.changes
     yield f"{changes.added:,} tasks added, {changes.removed:,} removed, {changes.changed:,} changed, {changes.unchanged:,} unchanged"
