@@ -1,4 +1,5 @@
-"""`make bench`: what the promises of the README are measured with. Ratios and medians within one run; exit status 1 if one is missed.
+"""`make bench`: what the promises of the README are measured with. Ratios and medians within one run; exit status 1 if
+one is missed.
 
 python -m bench [--domain finance] [--candidates 240] [--naive 6]
 """
@@ -38,7 +39,9 @@ Line = tuple[str, float, str, float]
 """What was measured, the figure, and what is promised: `>=` or `<=` a bound."""
 
 
-def draw(environment: Environment, scale: int, seed: int, count: int, kind: str = "plain") -> tuple[list[Candidate], float]:
+def draw(
+    environment: Environment, scale: int, seed: int, count: int, kind: str = "plain"
+) -> tuple[list[Candidate], float]:
     """Return so many candidates of the streams of a kind, and the seconds that drawing one took."""
     source = CandidateSource(environment, World(environment, populate(environment, 0, scale)))
     streams = [stream.name for stream in source.streams if stream.kind == kind]
@@ -55,7 +58,8 @@ def draw(environment: Environment, scale: int, seed: int, count: int, kind: str 
 
 
 def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float, float]:
-    """Judge candidates in blocks; return the verdicts, and the median seconds and seconds of the processor for one candidate."""
+    """Judge candidates in blocks; return the verdicts, and the median seconds and seconds of the processor for one
+    candidate."""
     judged, times, busy = [], [], []
     size = max(len(candidates) // BLOCKS, 1)
     for begin in range(0, len(candidates), size):
@@ -75,7 +79,8 @@ class Timed:
     judged: list[Judged]
     drawing: float
     judging: float
-    """The median of blocks, each candidate judged for the first time: the caches of the language know none of its texts."""
+    """The median of blocks, each candidate judged for the first time: the caches of the language know none of its
+    texts."""
     busy: float
     """The same in time of the processor, which others on the machine do not lengthen."""
 
@@ -102,7 +107,8 @@ def time_judge(environment: Environment, scale: int, count: int, kind: str = "pl
 
 
 def floor_lines(name: str, environment: Environment, timed: Timed) -> list[Line]:
-    """Measure how many times the floor judging takes: of the statements that are executed, and of those that would be if no list shared any."""
+    """Measure how many times the floor judging takes: of the statements that are executed, and of those that would be
+    if no list shared any."""
     lines = []
     for which, states, most in (("executed", EndStates, 12.0), ("unshared", UnsharedStates, 9.0)):
         floor = measure_floor(environment, 1, timed.candidates, states)
@@ -112,22 +118,40 @@ def floor_lines(name: str, environment: Environment, timed: Timed) -> list[Line]
 
 
 def selftest_lines(environment: Environment) -> list[Line]:
-    """Plant defects of every kind and measure which share the judge finds, and how visibly weaker verifiers are that look at less."""
+    """Plant defects of every kind and measure which share the judge finds, and how visibly weaker verifiers are that
+    look at less."""
     rows = populate(environment)
     found = run_selftest(environment, rows, per_kind=PER_KIND, seed=1)
     full, *weakened = measure(environment, rows, tasks=100, seed=1)
     return [
         (f"share of {found.planted} seeded defects rejected", found.rejected / found.planted, ">=", SELFTEST_REJECTED),
-        ("share rejected of the kind that is found least", min(row.share or 0.0 for row in found.kinds if not row.open), ">=", SELFTEST_KIND),
-        (f"share of {found.good} good candidates rejected for a wrong reason", len(found.wrongly) / found.good, "<=", SELFTEST_GOOD),
+        (
+            "share rejected of the kind that is found least",
+            min(row.share or 0.0 for row in found.kinds if not row.open),
+            ">=",
+            SELFTEST_KIND,
+        ),
+        (
+            f"share of {found.good} good candidates rejected for a wrong reason",
+            len(found.wrongly) / found.good,
+            "<=",
+            SELFTEST_GOOD,
+        ),
         ("share of wrong trajectories that the verifier kills", full.wrong_killed, ">=", 1.0),
-        ("the same for the strongest of the weakened verifiers", max(each.wrong_killed for each in weakened), "<=", 0.99),
+        (
+            "the same for the strongest of the weakened verifiers",
+            max(each.wrong_killed for each in weakened),
+            "<=",
+            0.99,
+        ),
     ]
 
 
 def rollout_lines(environment: Environment, judged: list[Judged]) -> list[Line]:
     """Measure what a turn of a rollout takes beside model and tools, and what the reward of a batch takes."""
-    turn, reward = measure_rollouts(environment, [one.task for one in judged if one.verdict.accepted and one.task is not None])
+    turn, reward = measure_rollouts(
+        environment, [one.task for one in judged if one.verdict.accepted and one.task is not None]
+    )
     return [
         ("ms of our code for a turn of a rollout, beside model and tools", turn, "<=", TURN),
         (f"ms for the reward of {GROUPS} x {SAMPLES} rollouts", reward, "<=", REWARD),
@@ -149,7 +173,9 @@ def time_naive(environment: Environment, count: int) -> float:
 def time_dataset(domain: str) -> tuple[float, float]:
     """Return wall seconds of a whole `toolscale synthesize`, and the MB of all its processes together at the peak."""
     with tempfile.TemporaryDirectory(prefix="toolscale-bench-") as folder:
-        return run_measured([sys.executable, "-m", "toolscale", "synthesize", domain, "--out", f"{folder}/{domain}", "--json"])
+        return run_measured(
+            [sys.executable, "-m", "toolscale", "synthesize", domain, "--out", f"{folder}/{domain}", "--json"]
+        )
 
 
 def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
@@ -161,15 +187,30 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     base = time_judge(environment, 1, candidates)
     accepted = [one for one in base.judged if one.verdict.accepted]
     killed = sorted(one.verdict.mutants_killed for one in accepted)
-    yield f"plain candidates a second on one core, {len(accepted)} accepted of {len(base.judged)}", base.rate, ">=", 150.0
+    yield (
+        f"plain candidates a second on one core, {len(accepted)} accepted of {len(base.judged)}",
+        base.rate,
+        ">=",
+        150.0,
+    )
     yield "live mutants an accepted task, least", float(killed[0]), ">=", 5.0
     yield "live mutants an accepted task, median", float(statistics.median(killed)), ">=", 12.0
     evolved = time_judge(environment, 1, candidates, "evolved")
     yield "evolved candidates through all gates a second on one core", 1 / evolved.judging, ">=", 80.0
     yield "the same, drawn and put into words too", evolved.rate, ">=", 45.0
-    yield "share of evolved candidates accepted", sum(one.verdict.accepted for one in evolved.judged) / len(evolved.judged), ">=", 0.7
+    yield (
+        "share of evolved candidates accepted",
+        sum(one.verdict.accepted for one in evolved.judged) / len(evolved.judged),
+        ">=",
+        0.7,
+    )
     yield "time a candidate with 10 times the rows", base.rate / time_judge(environment, 10, candidates).rate, "<=", 1.2
-    yield "times faster than copying the file and hashing all tables", time_naive(environment, naive) * base.rate, ">=", 40.0
+    yield (
+        "times faster than copying the file and hashing all tables",
+        time_naive(environment, naive) * base.rate,
+        ">=",
+        40.0,
+    )
     yield from floor_lines("plain", environment, base)
     yield from floor_lines("evolved", environment, evolved)
     yield from selftest_lines(environment)
@@ -186,7 +227,8 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
 @click.option("--candidates", default=240, show_default=True, help="Candidates judged for the throughput.")
 @click.option("--naive", default=6, show_default=True, help="Candidates judged the obvious way.")
 def main(domain: str, candidates: int, naive: int) -> None:
-    """Measure the promises, each printed as soon as it is measured, and exit 1 if one is missed. Ten to fifteen minutes on quiet cores."""
+    """Measure the promises, each printed as soon as it is measured, and exit 1 if one is missed. Ten to fifteen minutes
+    on quiet cores."""
     print(f"{domain}; {platform.machine()}, Python {platform.python_version()}", flush=True)
     missed = 0
     for what, value, sign, bound in lines_of(domain, candidates, naive):

@@ -1,8 +1,9 @@
 """How the judge grades what strangers wrote: `python -m bench.answers`.
 
-`tests/answers` holds final messages to finance tasks by writers who saw only the policy, the tools and the request, each labelled `right` or `wrong`
-by a reader who saw the golden side. A task belongs to the half by which the grader may be mended (`seen`), or to the one that nobody reads
-(`held out`), by the hash of its id, before anybody looked. `--cases` prints what is misgraded in the seen half; of the other, figures alone.
+`tests/answers` holds final messages to finance tasks by writers who saw only the policy, the tools and the request,
+each labelled `right` or `wrong` by a reader who saw the golden side. A task belongs to the half by which the grader may
+be mended (`seen`), or to the one that nobody reads (`held out`), by the hash of its id, before anybody looked.
+`--cases` prints what is misgraded in the seen half; of the other, figures alone.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def read_answers() -> list[Answer]:
 
 
 def grade_corpus() -> Iterator[Graded]:
-    """Grade every message after the calls that its writer made. All of them left the right rows, so only the words count."""
+    """Grade every message after the calls that its writer made. All of them left the right rows, so only the words
+    count."""
     environment = load_environment("finance")
     lexicon = lexicon_of(environment, populate(environment, seed=POPULATION_SEED))
     rows = {row["id"]: row for row in pq.read_table(CORPUS / "tasks.parquet").to_pylist()}
@@ -86,10 +88,15 @@ def grade_corpus() -> Iterator[Graded]:
     for answer in read_answers():
         if answer.task not in briefs:
             row = rows[answer.task]
-            golden, made = ([GoldenCall.model_validate(call) for call in json.loads(row[name])] for name in ("golden", "calls"))
+            golden, made = (
+                [GoldenCall.model_validate(call) for call in json.loads(row[name])] for name in ("golden", "calls")
+            )
             facts = tuple(Fact.model_validate(fact) for fact in json.loads(row["facts"]))
             asked = frozenset((kind, value) for kind, value in json.loads(row["asked"]))
-            briefs[answer.task] = Brief(environment, lexicon, row["request"], facts, golden, frozenset(row["declined"]), asked), made
+            briefs[answer.task] = (
+                Brief(environment, lexicon, row["request"], facts, golden, frozenset(row["declined"]), asked),
+                made,
+            )
         brief, made = briefs[answer.task]
         finding = brief.finding_after(answer.answer, made)
         truth = Truth(brief.request, brief.facts, made)
@@ -97,7 +104,8 @@ def grade_corpus() -> Iterator[Graded]:
 
 
 def read_again(graded: list[Graded], model: Expert, most: int, scope: Scope) -> list[Graded]:
-    """Let a model decide what is undecided in the held-out half (`all`: or accepted): the first `most` by the hash of task and message."""
+    """Let a model decide what is undecided in the held-out half (`all`: or accepted): the first `most` by the hash of
+    task and message."""
     reader = SecondReader(model)
     left = [one for one in graded if one.undecided or (scope == "all" and one.finding is None)]
     open_ = [one for one in left if one.answer.half == HELD_OUT]
@@ -116,7 +124,10 @@ def table(graded: list[Graded]) -> str:
             if part:
                 bad = sum(one.misgraded for one in part)
                 low, high = binomtest(bad, len(part)).proportion_ci(method="wilson")
-                lines.append(f"| {half} | {label} | {len(part)} | {bad} {word} | {bad / len(part):.1%} | {low:.1%} to {high:.1%} |")
+                lines.append(
+                    f"| {half} | {label} | {len(part)} | {bad} {word} | "
+                    f"{bad / len(part):.1%} | {low:.1%} to {high:.1%} |"
+                )
     return "\n".join(lines)
 
 
@@ -124,14 +135,33 @@ def table(graded: list[Graded]) -> str:
 @click.option("--cases", is_flag=True, help="Print what is misgraded in the seen half.")
 @click.option("--write", is_flag=True, help="Write the figures into docs/grading.md.")
 @by_model("that reads what is undecided", required=False)
-@click.option("--read", "scope", default="undecided", show_default=True, type=click.Choice(["undecided", "all"]), help="all: also what is accepted.")
+@click.option(
+    "--read",
+    "scope",
+    default="undecided",
+    show_default=True,
+    type=click.Choice(["undecided", "all"]),
+    help="all: also what is accepted.",
+)
 @click.option("--most", default=100, show_default=True, help="Messages that the model reads.")
-def main(cases: bool, write: bool, endpoint: str | None, model: str | None, key_env: str | None, deadline: float, scope: Scope, most: int) -> None:
+def main(
+    cases: bool,
+    write: bool,
+    endpoint: str | None,
+    model: str | None,
+    key_env: str | None,
+    deadline: float,
+    scope: Scope,
+    most: int,
+) -> None:
     """Grade the corpus and print how often the judge and the reader disagree."""
     graded = list(grade_corpus())
     for one in graded if cases else ():
         if one.misgraded and one.answer.half != HELD_OUT:
-            click.echo(f"--- {one.answer.task[:8]} {one.answer.label} {one.answer.kind} ({one.answer.why}): {one.finding}\n{one.answer.answer}\n")
+            click.echo(
+                f"--- {one.answer.task[:8]} {one.answer.label} {one.answer.kind} ({one.answer.why}): {one.finding}\n"
+                f"{one.answer.answer}\n"
+            )
     click.echo(table(graded))
     if write:
         text = GUIDE.read_text()
@@ -145,12 +175,17 @@ def main(cases: bool, write: bool, endpoint: str | None, model: str | None, key_
         again = read_again(graded, model_at(endpoint, model, key_env, deadline, "reader"), most, scope)
         for label in ("right", "wrong"):
             part = [one for one in again if one.answer.label == label]
-            click.echo(f"held out, {label}, {scope}, read by {model}: it agrees on {sum(not one.misgraded for one in part)} of {len(part)}")
+            click.echo(
+                f"held out, {label}, {scope}, read by {model}: "
+                f"it agrees on {sum(not one.misgraded for one in part)} of {len(part)}"
+            )
     for half in (SEEN, ANEW, HELD_OUT):
         wrong = [one for one in graded if (one.answer.half, one.answer.label) == (half, "wrong")]
         kinds = Counter(one.answer.kind for one in wrong)
         let = Counter(one.answer.kind for one in wrong if one.misgraded)
-        click.echo(f"{half}, wrong and accepted: " + ", ".join(f"{kind} {let[kind]}/{kinds[kind]}" for kind in sorted(kinds)))
+        click.echo(
+            f"{half}, wrong and accepted: " + ", ".join(f"{kind} {let[kind]}/{kinds[kind]}" for kind in sorted(kinds))
+        )
 
 
 if __name__ == "__main__":

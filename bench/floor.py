@@ -1,8 +1,9 @@
 """The floor of judging: the SQLite statements that it executes, and nothing else.
 
-Candidates are judged once on connections that write down every statement with its bound values, begin, rollback and savepoints included. Then exactly
-these run again on bare connections to the same rows: no authorizer, no limits, no Python in between but a loop. What an expression of a plan computes
-on a connection without tables is no statement of the sandbox, and not in the floor.
+Candidates are judged once on connections that write down every statement with its bound values, begin, rollback and
+savepoints included. Then exactly these run again on bare connections to the same rows: no authorizer, no limits, no
+Python in between but a loop. What an expression of a plan computes on a connection without tables is no statement of
+the sandbox, and not in the floor.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class WatchedCursor(sqlite3.Cursor):
 
 
 class WatchedConnection(sqlite3.Connection):
-    """A connection all of whose statements are written down; those of all connections in one list, so that their order is kept."""
+    """A connection all of whose statements are written down; those of all connections in one list, so that their order
+    is kept."""
 
     opened: ClassVar[list[WatchedConnection]] = []
     executed: ClassVar[list[Executed]] = []
@@ -93,8 +95,11 @@ class WatchedConnection(sqlite3.Connection):
         return cursor
 
 
-def measure_floor(environment: Environment, scale: int, candidates: list[Candidate], states: type[EndStates] = EndStates) -> Floor:
-    """Judge the candidates, without the sampled auditor, and time their statements alone. Raises RuntimeError if the two write different rows."""
+def measure_floor(
+    environment: Environment, scale: int, candidates: list[Candidate], states: type[EndStates] = EndStates
+) -> Floor:
+    """Judge the candidates, without the sampled auditor, and time their statements alone. Raises RuntimeError if the
+    two write different rows."""
     rows = populate(environment, 0, scale)
     executed, written = _watch(environment, rows, scale, candidates, states)
     bare = [_open_bare(environment, rows) for _ in written]
@@ -104,7 +109,9 @@ def measure_floor(environment: Environment, scale: int, candidates: list[Candida
     _execute(run)  # prepares them all
     found = [connection.total_changes - start for connection, start in zip(bare, before, strict=True)]
     if found != written:
-        raise RuntimeError(f"the bare connections wrote {found} rows, the judge's {written}: these are not its statements")
+        raise RuntimeError(
+            f"the bare connections wrote {found} rows, the judge's {written}: these are not its statements"
+        )
     times = []
     for _ in range(ROUNDS):
         start = time.process_time()
@@ -118,9 +125,12 @@ def measure_floor(environment: Environment, scale: int, candidates: list[Candida
 def _watch(
     environment: Environment, rows: Rows, scale: int, candidates: list[Candidate], states: type[EndStates]
 ) -> tuple[list[Executed], list[int]]:
-    """Return what judging the candidates executes once all is prepared, and how many rows it writes on each connection."""
+    """Return what judging the candidates executes once all is prepared, and how many rows it writes on each
+    connection."""
     WatchedConnection.opened.clear()
-    judge = Judge(environment, rows, scale=scale, audit_share=0, replica=False, states=states, connection=WatchedConnection)
+    judge = Judge(
+        environment, rows, scale=scale, audit_share=0, replica=False, states=states, connection=WatchedConnection
+    )
     for candidate in candidates:  # tools are prepared when they are first called
         judge.judge(candidate)
     for world in (judge.world, judge.reader):
@@ -130,7 +140,9 @@ def _watch(
     for candidate in candidates:
         judge.judge(candidate)
     executed = list(WatchedConnection.executed)
-    written = [connection.total_changes - start for connection, start in zip(WatchedConnection.opened, before, strict=True)]
+    written = [
+        connection.total_changes - start for connection, start in zip(WatchedConnection.opened, before, strict=True)
+    ]
     judge.close()
     return executed, written
 
@@ -139,11 +151,17 @@ def _open_bare(environment: Environment, rows: Rows) -> sqlite3.Connection:
     """Open the same rows, indexes and triggers, inside a transaction as the sandbox is between two candidates."""
     connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=1000)
     schema = environment.schema
-    for text in ("PRAGMA temp_store = MEMORY", *create_tables(schema, "sqlite"), *create_indexes(schema, sorted(environment.equalities))):
+    for text in (
+        "PRAGMA temp_store = MEMORY",
+        *create_tables(schema, "sqlite"),
+        *create_indexes(schema, sorted(environment.equalities)),
+    ):
         connection.execute(text)
     connection.execute("BEGIN")
     for table, spec in schema.tables.items():
-        connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(spec.columns))})", rows.get(table, ()))
+        connection.executemany(
+            f"INSERT INTO {table} VALUES ({', '.join('?' * len(spec.columns))})", rows.get(table, ())
+        )
     connection.execute("COMMIT")
     for text in ("PRAGMA foreign_keys = ON", *create_log(schema), "BEGIN"):
         connection.execute(text)

@@ -57,14 +57,20 @@ class NaiveStates(EndStates):
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self._folder = Path(tempfile.mkdtemp(prefix="toolscale-bench-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+        self._folder = Path(
+            tempfile.mkdtemp(prefix="toolscale-bench-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+        )
         self._base = self._folder / "base.sqlite"
         environment = world.environment
         connection = sqlite3.connect(self._base)
-        for text in create_tables(environment.schema, "sqlite") + create_indexes(environment.schema, sorted(environment.equalities)):
+        for text in create_tables(environment.schema, "sqlite") + create_indexes(
+            environment.schema, sorted(environment.equalities)
+        ):
             connection.execute(text)
         for table, spec in environment.schema.tables.items():
-            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(spec.columns))})", world.sandbox.dump(table))
+            connection.executemany(
+                f"INSERT INTO {table} VALUES ({', '.join('?' * len(spec.columns))})", world.sandbox.dump(table)
+            )
         connection.commit()
         connection.close()
         self._engine = FileEngine()
@@ -90,7 +96,9 @@ class NaiveStates(EndStates):
         tables = {}
         for table, spec in self.world.environment.schema.tables.items():
             shown = ", ".join(name for name, column in spec.columns.items() if not column.volatile)
-            tables[table] = self._engine.connection.execute(f"SELECT {shown} FROM {table} ORDER BY {', '.join(spec.key)}").fetchall()
+            tables[table] = self._engine.connection.execute(
+                f"SELECT {shown} FROM {table} ORDER BY {', '.join(spec.key)}"
+            ).fetchall()
         self._engine.connection.close()
         return EndState(frozenset([content_hash(tables)]), tuple(errors), frozenset())
 

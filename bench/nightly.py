@@ -1,6 +1,8 @@
-"""The nightly run on this machine: how long Airflow takes to be healthy, how long a run takes, and whether it gives the bytes of `make dataset`.
+"""The nightly run on this machine: how long Airflow takes to be healthy, how long a run takes, and whether it gives the
+bytes of `make dataset`.
 
-Started as the tests start it (tests/airflow), in a folder of its own: `PYTHONPATH=tests/airflow python -m bench.nightly`.
+Started as the tests start it (tests/airflow), in a folder of its own: `PYTHONPATH=tests/airflow python -m
+bench.nightly`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ DAG_ID = "synthesize_dataset"
 
 
 def time_nightly(domain: str, tasks: int) -> tuple[float, float, float]:
-    """Return seconds until Airflow is healthy, seconds from trigger to end of a run, and the share of its files that `synthesize` makes too."""
+    """Return seconds until Airflow is healthy, seconds from trigger to end of a run, and the share of its files that
+    `synthesize` makes too."""
     from homes import make_home, standalone
 
     with tempfile.TemporaryDirectory(prefix="toolscale-bench-") as folder:
@@ -35,7 +38,10 @@ def time_nightly(domain: str, tasks: int) -> tuple[float, float, float]:
         synthesize(domain, Path(folder) / domain, tasks=tasks)
         made, expected = Path(home.data) / "runs" / run_name(run_id) / "dataset", Path(folder) / domain
         files = sorted({*files_in(made), *files_in(expected)})
-        same = sum((made / path).is_file() and (expected / path).is_file() and _alike(made / path, expected / path) for path in files)
+        same = sum(
+            (made / path).is_file() and (expected / path).is_file() and _alike(made / path, expected / path)
+            for path in files
+        )
         return live.seconds_to_healthy, took, same / len(files)
 
 
@@ -50,7 +56,10 @@ def main(domain: str, tasks: int) -> None:
     """Measure a run and exit 1 if it is too slow or gives other bytes."""
     healthy, took, same = time_nightly(domain, tasks)
     click.echo(f"healthy after {healthy:.0f} s (at most {HEALTHY:g})")
-    click.echo(f"{tasks} tasks of {domain} after {took:.0f} s (at most {RUN:g}); {same:.0%} of the files are those of make dataset")
+    click.echo(
+        f"{tasks} tasks of {domain} after {took:.0f} s (at most {RUN:g}); "
+        f"{same:.0%} of the files are those of make dataset"
+    )
     sys.exit(0 if healthy <= HEALTHY and took <= RUN and same == 1 else 1)
 
 

@@ -1,7 +1,9 @@
-"""What rollouts take beside models and tools: the loop for a turn of the orchestrator, and the reward for a whole batch.
+"""What rollouts take beside models and tools: the loop for a turn of the orchestrator, and the reward for a whole
+batch.
 
-The loop is the real one. What it talks to takes no time of its own: a script that chooses at random, experts that play their answer keys, basic tools
-that answer at once. The little that these take, and the calls of a domain's tools, are counted as the loop's.
+The loop is the real one. What it talks to takes no time of its own: a script that chooses at random, experts that play
+their answer keys, basic tools that answer at once. The little that these take, and the calls of a domain's tools, are
+counted as the loop's.
 """
 
 from __future__ import annotations
@@ -54,7 +56,8 @@ BASIC = {tool.name: tool for tool in (Instant("python", "code"), Instant("local_
 
 
 def measure_rollouts(environment: Environment, tasks: Sequence[Task]) -> tuple[float, float]:
-    """Return median milliseconds of a turn, and of the reward of one batch. `tasks`: accepted ones of the environment, as it is at first."""
+    """Return median milliseconds of a turn, and of the reward of one batch. `tasks`: accepted ones of the environment,
+    as it is at first."""
     catalogue = load_catalogue(CATALOGUE)
     source = rollout_tasks("train", 0, MIXTURE, Offering(catalogue, basic_tools=tuple(BASIC)), tasks)
     domain = Domain(environment, populate(environment))
@@ -68,11 +71,13 @@ def measure_rollouts(environment: Environment, tasks: Sequence[Task]) -> tuple[f
             rewards.append(time_reward(drawn, groups, catalogue))
     finally:
         domain.close()
-    return 1e3 * statistics.median(turns[1:]), 1e3 * statistics.median(rewards[1:])  # the first opens worlds and fills caches
+    # The first opens worlds and fills caches.
+    return 1e3 * statistics.median(turns[1:]), 1e3 * statistics.median(rewards[1:])
 
 
 def time_turns(tasks: Sequence[RolloutTask], bench: Bench) -> tuple[list[list[Rollout]], float]:
-    """Run a batch; return its rollouts, and the seconds of all of it, from what samples share to grading, for each turn of the orchestrator."""
+    """Run a batch; return its rollouts, and the seconds of all of it, from what samples share to grading, for each turn
+    of the orchestrator."""
     start = time.perf_counter()
     groups = asyncio.run(run_rollouts(tasks, ScriptedPolicy("random", at_random(0)), bench, SAMPLES))
     took = time.perf_counter() - start
@@ -81,7 +86,8 @@ def time_turns(tasks: Sequence[RolloutTask], bench: Bench) -> tuple[list[list[Ro
 
 
 def time_reward(tasks: Sequence[RolloutTask], groups: Sequence[Sequence[Rollout]], catalogue: Catalogue) -> float:
-    """Return the seconds of the processor from rollouts to selected samples, references included, for the kind of reward that takes longest."""
+    """Return the seconds of the processor from rollouts to selected samples, references included, for the kind of
+    reward that takes longest."""
     experts, seconds = {spec.name: spec for spec in catalogue.experts}, []
     for kind in get_args(RewardConfig.model_fields["kind"].annotation):
         start = time.process_time()  # it waits for nothing; others on the machine shall not lengthen it

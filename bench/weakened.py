@@ -1,4 +1,5 @@
-"""`python -m bench.weakened`: how much weaker the verifier is without each of its checks; exit status 1 if a check is not missed.
+"""`python -m bench.weakened`: how much weaker the verifier is without each of its checks; exit status 1 if a check is
+not missed.
 
 python -m bench.weakened [--domain finance] [--tasks 300] [--seed 1] [--write]
 """
@@ -22,9 +23,14 @@ END = "<!-- weakened verifiers: end -->"
 
 def table(results: Sequence[WeakenedResult]) -> str:
     """Return the results as a markdown table, one line a verifier."""
-    lines = ["| verifier | what it compares | wrong killed | idle agents killed | right accepted |", "|---|---|---:|---:|---:|"]
+    lines = [
+        "| verifier | what it compares | wrong killed | idle agents killed | right accepted |",
+        "|---|---|---:|---:|---:|",
+    ]
     for result in results:
-        shares = " | ".join(percent(share) for share in (result.wrong_killed, result.idle_killed, result.right_accepted))
+        shares = " | ".join(
+            percent(share) for share in (result.wrong_killed, result.idle_killed, result.right_accepted)
+        )
         lines.append(f"| {result.name} | {result.what} | {shares} |")
     return "\n".join(lines)
 
@@ -42,7 +48,8 @@ def section(domain: str, tasks: int, seed: int, results: Sequence[WeakenedResult
 
 
 def replace_section(page: str, made: str) -> str:
-    """Return the page with what stands between its markers replaced. Raises ValueError if it has not each of them once, in order."""
+    """Return the page with what stands between its markers replaced. Raises ValueError if it has not each of them once,
+    in order."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end or BEGIN in after or END in after:
@@ -53,10 +60,13 @@ def replace_section(page: str, made: str) -> str:
 @click.command()
 @click.option("--domain", default="finance", show_default=True)
 @click.option("--tasks", default=300, show_default=True, help="Accepted tasks whose trajectories are graded.")
-@click.option("--seed", default=1, show_default=True, help="Seed of the candidates, and of the mutants; datasets are made with 0.")
+@click.option(
+    "--seed", default=1, show_default=True, help="Seed of the candidates, and of the mutants; datasets are made with 0."
+)
 @click.option("--write", is_flag=True, help="Put the table into docs/grading.md.")
 def main(domain: str, tasks: int, seed: int, write: bool) -> None:
-    """Print the table and exit 1 if the verifier is wrong about a trajectory, or a weakened one is not visibly weaker."""
+    """Print the table and exit 1 if the verifier is wrong about a trajectory, or a weakened one is not visibly
+    weaker."""
     environment = load_environment(domain)
     full, *weakened = measure(environment, populate(environment), tasks=tasks, seed=seed)
     made = section(domain, tasks, seed, (full, *weakened))

@@ -1,7 +1,8 @@
-"""ToolScale in the UI of Airflow: "Rejected tasks" in the navigation, on DAG runs and on task instances, "Datasets" and "Nights".
+"""ToolScale in the UI of Airflow: "Rejected tasks" in the navigation, on DAG runs and on task instances, "Datasets" and
+"Nights".
 
-Every component of Airflow loads this file, and only the API server ever answers a request. So the pages, DuckDB and the templates are imported by the
-first request, in a thread of their own, and not here.
+Every component of Airflow loads this file, and only the API server ever answers a request. So the pages, DuckDB and the
+templates are imported by the first request, in a thread of their own, and not here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
-Asgi = Callable[[MutableMapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
+Asgi = Callable[
+    [MutableMapping[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]
+]
 
 PREFIX = "/toolscale"
 OF_RUN = "dag_id={DAG_ID}&run_id={RUN_ID}"
@@ -29,7 +32,12 @@ def _app() -> Asgi:
 class PagesOnFirstRequest:
     """The app, made when it is first asked for something."""
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
+    async def __call__(
+        self,
+        scope: MutableMapping[str, Any],
+        receive: Callable[[], Awaitable[Any]],
+        send: Callable[[Any], Awaitable[None]],
+    ) -> None:
         """Hand a request on."""
         app = await asyncio.to_thread(_app)
         await app(scope, receive, send)
@@ -41,11 +49,23 @@ def _view(name: str, href: str, url_route: str, destination: str, **more: Any) -
 
 APPS = [{"app": PagesOnFirstRequest(), "url_prefix": PREFIX, "name": "ToolScale"}]
 VIEWS = [
-    _view("Rejected tasks", "rejects", "rejected-tasks", "nav", category="browse", icon="toolscale/static/rejected-tasks.svg"),
+    _view(
+        "Rejected tasks",
+        "rejects",
+        "rejected-tasks",
+        "nav",
+        category="browse",
+        icon="toolscale/static/rejected-tasks.svg",
+    ),
     _view("Datasets", "datasets", "datasets", "nav", category="browse", icon="toolscale/static/datasets.svg"),
     _view("Nights", "nights", "nights", "nav", category="browse", icon="toolscale/static/nights.svg"),
     _view("Rejected tasks", f"rejects?{OF_RUN}", "rejected-tasks-of-run", "dag_run"),
-    _view("Rejected tasks", f"rejects?{OF_RUN}&task_id={{TASK_ID}}&map_index={{MAP_INDEX}}", "rejected-tasks-of-task", "task_instance"),
+    _view(
+        "Rejected tasks",
+        f"rejects?{OF_RUN}&task_id={{TASK_ID}}&map_index={{MAP_INDEX}}",
+        "rejected-tasks-of-task",
+        "task_instance",
+    ),
 ]
 
 

@@ -1,4 +1,5 @@
-"""One small dataset of the mock domain, made once a test process, for all tests that read one; and which tests go to one process together."""
+"""One small dataset of the mock domain, made once a test process, for all tests that read one; and which tests go to
+one process together."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ TASKS, SEED = 10, 0
 
 
 class ByServer(LoadGroupScheduling):  # type: ignore[misc]
-    """Tests that share running servers, or something else that takes long to make, go to one process; every other test to whichever is free."""
+    """Tests that share running servers, or something else that takes long to make, go to one process; every other test
+    to whichever is free."""
 
     def _split_scope(self, nodeid: str) -> str:
         return servers_of(nodeid.partition("::")[0]) or nodeid
@@ -29,7 +31,8 @@ class ByServer(LoadGroupScheduling):  # type: ignore[misc]
 
 @cache
 def servers_of(path: str) -> str | None:
-    """The servers that all tests of a file share: told by the mark `xdist_group("…")`, or by the fixture `live_airflow`."""
+    """The servers that all tests of a file share: told by the mark `xdist_group("…")`, or by the fixture
+    `live_airflow`."""
     text = (ROOT / path).read_text()
     if told := re.search(r'xdist_group\("(\w+)"\)', text):
         return told[1]
@@ -37,7 +40,8 @@ def servers_of(path: str) -> str | None:
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer | None:
-    """For --dist=loadgroup: xdist 3.8 writes a group into an attribute that pytest 9.2 no longer reads, and would scatter its tests in silence."""
+    """For --dist=loadgroup: xdist 3.8 writes a group into an attribute that pytest 9.2 no longer reads, and would
+    scatter its tests in silence."""
     return ByServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
@@ -64,12 +68,16 @@ def s3() -> Iterator[str]:
     host, port = server.get_host_and_port()
     with pytest.MonkeyPatch.context() as environment:
         for name, value in {
-            "AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
             "AWS_DEFAULT_REGION": "us-east-1",
-        }.items():  # fmt: skip
+        }.items():
             environment.setenv(name, value)
-        httpx.post(f"http://{host}:{port}/moto-api/reset").raise_for_status()  # servers of one process share their buckets
-        s3fs.S3FileSystem.clear_instance_cache()  # and a client keeps the address of the server that was there when it was made
+        # Servers of one process share their buckets, and a client keeps the address of the server that was there when
+        # it was made.
+        httpx.post(f"http://{host}:{port}/moto-api/reset").raise_for_status()
+        s3fs.S3FileSystem.clear_instance_cache()
         boto3.client("s3").create_bucket(Bucket="data")
         yield "s3://data/toolscale"
     s3fs.S3FileSystem.clear_instance_cache()

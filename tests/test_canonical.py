@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from toolscale.canonical import canonical_json, short_id
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text() | st.sampled_from([25.0, "5.0"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+    | st.sampled_from([25.0, "5.0"]),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 

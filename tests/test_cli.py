@@ -21,14 +21,18 @@ def test_domains_lists_what_is_there(capsys: pytest.CaptureFixture[str]) -> None
     assert "mock" in {row["domain"] for row in json.loads(capsys.readouterr().out)}
 
 
-def test_synthesize_says_where_the_dataset_is_and_why_others_are_not_in_it(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_synthesize_says_where_the_dataset_is_and_why_others_are_not_in_it(
+    mock_dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["synthesize", "mock", "--tasks", "10", "--workers", "1", "--out", str(mock_dataset)]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{mock_dataset}: 10 verified tasks (")
     assert "candidates judged" in second and "rejected" in second
 
 
-def test_verify_holds_or_names_what_does_not(mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_holds_or_names_what_does_not(
+    mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["verify", str(mock_dataset), "--workers", "1"]) == 0
     assert "everything holds" in capsys.readouterr().out
     assert main(["verify", str(tmp_path)]) == 2
@@ -40,7 +44,14 @@ def test_show_prints_a_task_for_people(mock_dataset: Path, capsys: pytest.Captur
     rows = json.loads(capsys.readouterr().out)
     assert main(["show", str(mock_dataset), rows[1]["id"][:12]]) == 0
     shown = capsys.readouterr().out
-    for expected in (rows[1]["id"], rows[1]["golden_calls"][0]["name"], "changes", "to tell", "verdict", "mutants_killed"):
+    for expected in (
+        rows[1]["id"],
+        rows[1]["golden_calls"][0]["name"],
+        "changes",
+        "to tell",
+        "verdict",
+        "mutants_killed",
+    ):
         assert expected in shown
     assert main(["show", str(mock_dataset), "zzz"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
@@ -48,15 +59,24 @@ def test_show_prints_a_task_for_people(mock_dataset: Path, capsys: pytest.Captur
 
 def test_what_may_not_be_told_stands_apart(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fact = {"kind": "money", "value": "11009", "about": "checking account", "others": [], "withheld": False}
-    row = read_dataset(mock_dataset).rows.tasks[0] | {"communicate": [fact, fact | {"value": "77056", "about": None, "withheld": True}]}
+    row = read_dataset(mock_dataset).rows.tasks[0] | {
+        "communicate": [fact, fact | {"value": "77056", "about": None, "withheld": True}]
+    }
     print_task(row, "train")
     shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert shown[shown.index("to tell") :][:4] == ["to tell", "money of checking account: $110.09", "not to tell", "money: $770.56"]
+    assert shown[shown.index("to tell") :][:4] == [
+        "to tell",
+        "money of checking account: $110.09",
+        "not to tell",
+        "money: $770.56",
+    ]
 
 
 def test_intents_without_a_task_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["synthesize", "mock", "--tasks", "3", "--workers", "1", "--out", str(tmp_path / "mock")]) == 0
-    assert "\n  2 intents have no task: return_all (no seat), pay_over_desk_limit (no seat)\n" in capsys.readouterr().out
+    assert (
+        "\n  2 intents have no task: return_all (no seat), pay_over_desk_limit (no seat)\n" in capsys.readouterr().out
+    )
     card = (tmp_path / "mock" / "README.md").read_text()
     assert "| intents | 2 of 4; without a task: return_all (no seat), pay_over_desk_limit (no seat) |" in card
 
@@ -65,7 +85,9 @@ def test_rejects_and_stats(mock_dataset: Path, capsys: pytest.CaptureFixture[str
     assert main(["rejects", str(mock_dataset), "--limit", "1"]) == 0
     assert "rejects" in capsys.readouterr().out
     assert main(["rejects", str(mock_dataset), "--gate", "grounded", "--json"]) == 0
-    assert all(any(failed["gate"] == "grounded" for failed in row["failed"]) for row in json.loads(capsys.readouterr().out))
+    assert all(
+        any(failed["gate"] == "grounded" for failed in row["failed"]) for row in json.loads(capsys.readouterr().out)
+    )
     assert main(["stats", str(mock_dataset)]) == 0
     assert "10 tasks" in capsys.readouterr().out
     assert main(["stats", str(mock_dataset), "--json"]) == 0
@@ -100,7 +122,9 @@ def test_schemas_can_be_checked(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["prune", "nowhere", "--keep", "1"], "toolscale: nowhere holds no folder `runs`"),
     ],
 )
-def test_bad_usage_is_one_line_and_exits_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_usage_is_one_line_and_exits_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -1,4 +1,5 @@
-"""The Containerfile: a linter finds nothing, what it copies exists and reaches the builder, and its versions are those of the repository."""
+"""The Containerfile: a linter finds nothing, what it copies exists and reaches the builder, and its versions are those
+of the repository."""
 
 from __future__ import annotations
 
@@ -14,7 +15,11 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "Containerfile").read_text()
-STEPS = [tuple(line.split(maxsplit=1)) for line in re.sub(r"\\\n\s*", "", TEXT).splitlines() if line and not line.startswith("#")]
+STEPS = [
+    tuple(line.split(maxsplit=1))
+    for line in re.sub(r"\\\n\s*", "", TEXT).splitlines()
+    if line and not line.startswith("#")
+]
 """Instruction and arguments of each step, continued lines joined."""
 COPIED = [word for name, words in STEPS if name == "COPY" for word in words.split()[:-1]]
 SECRET = re.compile(r"secret|token|passw|_key|credential", re.IGNORECASE)
@@ -39,7 +44,10 @@ def test_the_linter_finds_nothing() -> None:
 
 
 def test_there_are_two_images_and_the_second_is_the_first_with_more() -> None:
-    assert [words for name, words in STEPS if name == "FROM"] == ["python:3.11.14-slim-bookworm AS pipeline", "pipeline AS training"]
+    assert [words for name, words in STEPS if name == "FROM"] == [
+        "python:3.11.14-slim-bookworm AS pipeline",
+        "pipeline AS training",
+    ]
 
 
 def test_the_python_is_the_one_that_the_repository_is_checked_with() -> None:
@@ -53,7 +61,11 @@ def test_everything_is_installed_with_the_constraints_of_the_repository_and_as_t
     assert train == "--use-pep517 --constraint constraints.txt --requirement requirements-train.txt"
     recipe = " ".join((ROOT / "Makefile").read_text().replace("\\\n", " ").split())
     assert f"--no-deps {installs()[1].split(maxsplit=1)[1]}" in recipe
-    assert " ".join(train.split()[1:]) in recipe and re.search(r"DS_BUILD_OPS=0 \S+python -m pip", recipe) and "DS_BUILD_OPS=0 pip install" in TEXT
+    assert (
+        " ".join(train.split()[1:]) in recipe
+        and re.search(r"DS_BUILD_OPS=0 \S+python -m pip", recipe)
+        and "DS_BUILD_OPS=0 pip install" in TEXT
+    )
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in ROOT.glob("requirements*.txt")))
@@ -61,9 +73,14 @@ def test_every_requirement_is_pinned_to_the_version_of_the_constraints(name: str
     def normal(package: str) -> str:
         return re.sub(r"\[.*?\]", "", package).lower().replace("_", "-")
 
-    pins = {normal(package): version for package, version in re.findall(r"^(\S+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)}
+    pins = {
+        normal(package): version
+        for package, version in re.findall(r"^(\S+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    }
     lines = [line for line in (ROOT / name).read_text().splitlines() if not line.startswith("-r ")]
-    assert {line: pins.get(normal(line.partition("==")[0])) for line in lines} == {line: line.partition("==")[2] for line in lines}
+    assert {line: pins.get(normal(line.partition("==")[0])) for line in lines} == {
+        line: line.partition("==")[2] for line in lines
+    }
 
 
 @pytest.mark.parametrize("path", COPIED)
@@ -78,7 +95,9 @@ def test_nothing_else_reaches_the_builder_whichever_it_is() -> None:
 
 
 def test_all_parts_of_the_checkout_that_airflow_reads_are_inside() -> None:
-    assert {"airflow.cfg", "dags", "environments", "plugins", "pools.json", "scripts", "toolscale", "training"} <= set(COPIED)
+    assert {"airflow.cfg", "dags", "environments", "plugins", "pools.json", "scripts", "toolscale", "training"} <= set(
+        COPIED
+    )
     assert os.access(ROOT / "deploy" / "entrypoint", os.X_OK)
 
 
@@ -90,4 +109,7 @@ def test_no_image_runs_as_root_or_holds_a_secret() -> None:
 def test_user_and_home_are_those_of_the_helm_values() -> None:
     values = yaml.safe_load((ROOT / "deploy" / "helm" / "values.yaml").read_text())
     assert f"useradd --uid {values['uid']} --gid {values['gid']} " in TEXT
-    assert f"AIRFLOW_HOME={values['airflowHome']} " in dict(STEPS)["ENV"] and dict(STEPS)["WORKDIR"] == values["airflowHome"]
+    assert (
+        f"AIRFLOW_HOME={values['airflowHome']} " in dict(STEPS)["ENV"]
+        and dict(STEPS)["WORKDIR"] == values["airflowHome"]
+    )

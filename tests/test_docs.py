@@ -41,7 +41,9 @@ def test_every_gate_is_explained_in_order() -> None:
     assert tuple(re.findall(r"^\| `([a-z_]+)` \|", table, re.MULTILINE)) == GATES
 
 
-@pytest.mark.parametrize("path", sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"))))
+@pytest.mark.parametrize(
+    "path", sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
+)
 def test_links_lead_somewhere(path: str) -> None:
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", (ROOT / path).read_text())
     assert not [link for link in links if not ((ROOT / path).parent / link).exists()]
@@ -49,7 +51,9 @@ def test_links_lead_somewhere(path: str) -> None:
 
 def test_every_setting_of_a_cluster_is_explained_and_the_other_way_round() -> None:
     example = re.findall(r"^([A-Z_0-9]+)=", (ROOT / "deploy" / "scale.env.example").read_text(), re.MULTILINE)
-    explained = re.findall(r"`([A-Z_0-9]+)`", "".join(re.findall(r"^\| (.*?) \|", (ROOT / "docs" / "scale.md").read_text(), re.MULTILINE)))
+    explained = re.findall(
+        r"`([A-Z_0-9]+)`", "".join(re.findall(r"^\| (.*?) \|", (ROOT / "docs" / "scale.md").read_text(), re.MULTILINE))
+    )
     assert sorted(set(explained) - {"HF_TOKEN"}) == sorted(example)
 
 

@@ -1,6 +1,8 @@
-"""The files of deploy/helm: plain manifests hold against the schemas of Kubernetes, the values name keys that the chart has, and both fit each other.
+"""The files of deploy/helm: plain manifests hold against the schemas of Kubernetes, the values name keys that the chart
+has, and both fit each other.
 
-The chart is on no package index. Its keys that we use are written down here, as version 1.22.0 has them; `helm` checks them all (docs/scale.md).
+The chart is on no package index. Its keys that we use are written down here, as version 1.22.0 has them; `helm` checks
+them all (docs/scale.md).
 """
 
 from __future__ import annotations
@@ -25,23 +27,33 @@ SCALE = (ROOT / "docs" / "scale.md").read_text()
 
 CHART = "1.22.0"
 KEYS = set(
-    re.findall(r"\S+", """
+    re.findall(
+        r"\S+",
+        """
     executor airflowVersion airflowHome uid gid airflowLocalSettings env secret extraConfigMaps
     fernetKeySecretName jwtSecretName apiSecretKeySecretName
     images.airflow.repository images.airflow.tag images.airflow.pullPolicy data.metadataSecretName
-    config.core config.api config.logging config.scheduler config.workers config.dag_processor config.kubernetes_executor
-    scheduler.logGroomerSidecar.enabled scheduler.extraVolumes scheduler.extraVolumeMounts triggerer.logGroomerSidecar.enabled
+    config.core config.api config.logging config.scheduler config.workers config.dag_processor\
+ config.kubernetes_executor
+    scheduler.logGroomerSidecar.enabled scheduler.extraVolumes scheduler.extraVolumeMounts\
+ triggerer.logGroomerSidecar.enabled
     dagProcessor.logGroomerSidecar.args workers.kubernetes.resources workers.kubernetes.env
-    migrateDatabaseJob.args migrateDatabaseJob.env migrateDatabaseJob.extraVolumes migrateDatabaseJob.extraVolumeMounts createUserJob.enabled
+    migrateDatabaseJob.args migrateDatabaseJob.env migrateDatabaseJob.extraVolumes\
+ migrateDatabaseJob.extraVolumeMounts createUserJob.enabled
     databaseCleanup.enabled databaseCleanup.schedule databaseCleanup.retentionDays databaseCleanup.skipArchive
     statsd.enabled statsd.extraMappings postgresql.enabled redis.enabled
-    """)
-)  # fmt: skip
+    """,
+    )
+)
 """What the chart knows, and we set. Below these keys the chart takes what Kubernetes or Airflow takes."""
 SECRETS = {
-    "toolscale-database": {"connection"}, "toolscale-fernet": {"fernet-key"}, "toolscale-jwt": {"jwt-secret"}, "toolscale-api": {"api-secret-key"},
-    "toolscale-storage": {"access-key-id", "secret-access-key"}, "toolscale-hub": {"token"},
-}  # fmt: skip
+    "toolscale-database": {"connection"},
+    "toolscale-fernet": {"fernet-key"},
+    "toolscale-jwt": {"jwt-secret"},
+    "toolscale-api": {"api-secret-key"},
+    "toolscale-storage": {"access-key-id", "secret-access-key"},
+    "toolscale-hub": {"token"},
+}
 """The Secrets that have to be there, with the keys that are read: of the first four the chart says which."""
 
 
@@ -88,30 +100,44 @@ def test_airflow_is_the_one_of_the_constraints() -> None:
 
 
 def test_the_settings_of_airflow_cfg_are_said_again() -> None:
-    """The chart's airflow.cfg takes the place of ours. What is left out there is about one machine, or is the chart's own affair."""
+    """The chart's airflow.cfg takes the place of ours. What is left out there is about one machine, or is the chart's
+    own affair."""
     text = (ROOT / "airflow.cfg").read_text()
     sections = re.findall(r"^\[(\w+)\]\n(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
     ours = {section: dict(re.findall(r"^(\w+) = (.*)$", lines, re.MULTILINE)) for section, lines in sections}
     said = {
-        section: {name: str(VALUES["config"][section][name]) for name in settings if name in VALUES["config"].get(section, {})}
+        section: {
+            name: str(VALUES["config"][section][name]) for name in settings if name in VALUES["config"].get(section, {})
+        }
         for section, settings in ours.items()
     }
     same = {
-        "load_examples": "False", "plugins_folder": "/opt/airflow/plugins", "dags_are_paused_at_creation": "False", "parallelism": "32",
+        "load_examples": "False",
+        "plugins_folder": "/opt/airflow/plugins",
+        "dags_are_paused_at_creation": "False",
+        "parallelism": "32",
         "dagbag_import_timeout": "120",
-    }  # fmt: skip
+    }
     assert said == {
-        **{name: {} for name in ("database", "logging", "api_auth")}, "core": same, "api": {"base_url": "https://airflow.example.com"},
+        **{name: {} for name in ("database", "logging", "api_auth")},
+        "core": same,
+        "api": {"base_url": "https://airflow.example.com"},
         **{name: ours[name] for name in ("scheduler", "workers", "dag_processor")},
-    }  # fmt: skip
+    }
 
 
 def test_every_secret_is_named_and_none_is_told() -> None:
     read: dict[str, set[str]] = {
-        VALUES["data"]["metadataSecretName"]: {"connection"}, VALUES["fernetKeySecretName"]: {"fernet-key"},
-        VALUES["jwtSecretName"]: {"jwt-secret"}, VALUES["apiSecretKeySecretName"]: {"api-secret-key"},
-    }  # fmt: skip
-    for name, key in [*secrets_of(VALUES), *secrets_of(POD), *((entry["secretName"], entry["secretKey"]) for entry in VALUES["secret"])]:
+        VALUES["data"]["metadataSecretName"]: {"connection"},
+        VALUES["fernetKeySecretName"]: {"fernet-key"},
+        VALUES["jwtSecretName"]: {"jwt-secret"},
+        VALUES["apiSecretKeySecretName"]: {"api-secret-key"},
+    }
+    for name, key in [
+        *secrets_of(VALUES),
+        *secrets_of(POD),
+        *((entry["secretName"], entry["secretKey"]) for entry in VALUES["secret"]),
+    ]:
         read.setdefault(name, set()).add(key)
     assert read == SECRETS
     told = [entry["name"] for entry in [*VALUES["env"], *POD["spec"]["containers"][0]["env"]] if "value" in entry]
@@ -126,7 +152,9 @@ def test_the_guide_makes_every_secret_with_its_keys() -> None:
 def test_pools_are_those_of_the_repository_with_more_slots() -> None:
     ours = json.loads((ROOT / "pools.json").read_text())
     theirs = json.loads(VALUES["extraConfigMaps"]["toolscale-pools"]["data"].partition("|\n")[2])
-    assert {name: {**pool, "slots": 0} for name, pool in theirs.items()} == {name: {**pool, "slots": 0} for name, pool in ours.items()}
+    assert {name: {**pool, "slots": 0} for name, pool in theirs.items()} == {
+        name: {**pool, "slots": 0} for name, pool in ours.items()
+    }
     assert all(theirs[name]["slots"] >= ours[name]["slots"] for name in ours)
 
 
@@ -145,7 +173,10 @@ def test_a_pod_with_a_gpu_works_as_the_others_do() -> None:
     assert {name: environ[name] for name in shared} == shared
     assert {entry["envName"] for entry in VALUES["secret"]} <= environ.keys()
     assert POD["spec"]["securityContext"]["runAsUser"] == VALUES["uid"]
-    assert container["image"] == f"{VALUES['images']['airflow']['repository']}-training:{VALUES['images']['airflow']['tag']}"
+    assert (
+        container["image"]
+        == f"{VALUES['images']['airflow']['repository']}-training:{VALUES['images']['airflow']['tag']}"
+    )
     # Whatever stood here would take the place of the image of the pod.
     assert VALUES["config"]["kubernetes_executor"] == {"worker_container_repository": "", "worker_container_tag": ""}
 

@@ -27,13 +27,20 @@ os._exit(0)  # pyarrow's threads now and then abort an interpreter that is endin
 
 def test_both_splits_load_with_the_columns_of_the_format(mock_dataset: Path, tmp_path: Path) -> None:
     offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
-    done = subprocess.run([sys.executable, "-c", LOAD, str(mock_dataset)], env=offline, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, str(mock_dataset)],
+        env=offline,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     reading = read_dataset(mock_dataset)
     assert json.loads(done.stdout) == {
         "columns": [
-            "id", "domain", "intent_id", "evolutions", "outcome", "request", "interaction", "scenario", "prompt", "tools", "golden_calls",
-            "communicate", "row_changes", "touched", "difficulty", "environment_hash", "initial_state_hash", "verdict", "mutants_killed",
-            "provenance", "candidate",
+            "id", "domain", "intent_id", "evolutions", "outcome", "request", "interaction", "scenario", "prompt",
+            "tools", "golden_calls", "communicate", "row_changes", "touched", "difficulty", "environment_hash",
+            "initial_state_hash", "verdict", "mutants_killed", "provenance", "candidate",
         ],
         "ids": {split: [row["id"] for row in rows] for split, rows in reading.rows.splits.items()},
         "rejects": len(reading.rows.rejects),

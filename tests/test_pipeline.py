@@ -21,7 +21,11 @@ from toolscale.pipeline import build_environment, judge_enough, judge_range, syn
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def test_the_folder_is_complete_and_its_manifest_knows_every_file(mock_dataset: Path) -> None:
@@ -29,9 +33,19 @@ def test_the_folder_is_complete_and_its_manifest_knows_every_file(mock_dataset: 
     found = fingerprints(mock_dataset)
     del found["manifest.json"]
     assert {entry.path: entry.sha256 for entry in manifest.files} == found
-    assert {"README.md", "mock/train-00000-of-00001.parquet", "mock/test-00000-of-00001.parquet", "plots/mock/gates.png", "plots/mock/calls.png",
-            "rejects/mock/rejected-00000-of-00001.parquet", "environments/mock/database.sqlite", "environments/mock/tools.json",
-            "environments/mock/toolset.yaml", "environments/mock/policy.md", "environments/mock/admission.json"} <= found.keys()  # fmt: skip
+    assert {
+        "README.md",
+        "mock/train-00000-of-00001.parquet",
+        "mock/test-00000-of-00001.parquet",
+        "plots/mock/gates.png",
+        "plots/mock/calls.png",
+        "rejects/mock/rejected-00000-of-00001.parquet",
+        "environments/mock/database.sqlite",
+        "environments/mock/tools.json",
+        "environments/mock/toolset.yaml",
+        "environments/mock/policy.md",
+        "environments/mock/admission.json",
+    } <= found.keys()
     assert [path.name for path in mock_dataset.parent.iterdir() if path.name.startswith(".mock")] == []
 
 
@@ -49,7 +63,9 @@ def test_four_workers_and_another_folder_give_the_same_bytes(mock_dataset: Path,
 
 def test_another_seed_gives_other_tasks_on_the_same_database(mock_dataset: Path, tmp_path: Path) -> None:
     other = synthesize("mock", tmp_path / "mock", tasks=6, seed=1)
-    ours, theirs = ({row["id"] for row in read_dataset(folder).rows.tasks} for folder in (mock_dataset, tmp_path / "mock"))
+    ours, theirs = (
+        {row["id"] for row in read_dataset(folder).rows.tasks} for folder in (mock_dataset, tmp_path / "mock")
+    )
     assert ours != theirs
     assert other.domains["mock"].tables == read_manifest(mock_dataset).domains["mock"].tables
 
@@ -67,12 +83,28 @@ def test_a_damaged_dataset_is_made_again(mock_dataset: Path, tmp_path: Path) -> 
     assert fingerprints(tmp_path / "mock") == fingerprints(mock_dataset)
 
 
-def test_a_killed_run_leaves_nothing_half_true_and_the_next_one_completes_it(mock_dataset: Path, tmp_path: Path) -> None:
+def test_a_killed_run_leaves_nothing_half_true_and_the_next_one_completes_it(
+    mock_dataset: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "mock"
-    command = [sys.executable, "-m", "toolscale", "synthesize", "mock", "--tasks", "10", "--out", str(out), "--workers", "2"]
+    command = [
+        sys.executable,
+        "-m",
+        "toolscale",
+        "synthesize",
+        "mock",
+        "--tasks",
+        "10",
+        "--out",
+        str(out),
+        "--workers",
+        "2",
+    ]
     rng = random.Random(7)
     for _ in range(6):
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         time.sleep(rng.uniform(0.5, 4))
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -98,7 +130,9 @@ def test_a_run_that_goes_on_draws_the_rounds_that_the_first_one_drew(tmp_path: P
     recipe = Recipe("mock", tasks=30, seed=0, audit="sample", inputs="")
 
     def judge() -> list[Path]:
-        return judge_enough(world, tmp_path / "judged", recipe=recipe, workers=1, progress=lambda act, done, total: None)
+        return judge_enough(
+            world, tmp_path / "judged", recipe=recipe, workers=1, progress=lambda act, done, total: None
+        )
 
     first = judge()
     assert len({path.name[:8] for path in first}) > 2
@@ -121,14 +155,23 @@ def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=r"^cannot make the folder .*not a directory; free space or choose a place that can be written$"):
+    with pytest.raises(
+        StorageError,
+        match=r"^cannot make the folder .*not a directory; free space or choose a place that can be written$",
+    ):
         synthesize("mock", tmp_path / "file" / "mock", tasks=1)
 
 
 def test_a_disk_that_is_full_is_one_clear_line(tmp_path: Path) -> None:
-    code = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); from toolscale.cli import main; sys.exit(main())"
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); "
+        "from toolscale.cli import main; sys.exit(main())"
+    )
     arguments = ["synthesize", "mock", "--tasks", "10", "--workers", "1", "--out", str(tmp_path / "mock")]
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == [line for line in done.stderr.splitlines() if line.startswith("toolscale: cannot write ")][:1]
+    assert (
+        done.stderr.splitlines()
+        == [line for line in done.stderr.splitlines() if line.startswith("toolscale: cannot write ")][:1]
+    )
     assert not (tmp_path / "mock").exists()

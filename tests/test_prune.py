@@ -1,4 +1,5 @@
-"""Old runs go, on disk as on object stores; what was published, is needed, is being made or is not ours stays, whatever is killed."""
+"""Old runs go, on disk as on object stores; what was published, is needed, is being made or is not ours stays, whatever
+is killed."""
 
 from __future__ import annotations
 
@@ -30,8 +31,20 @@ from toolscale.pipeline.publishing import inspect_dataset, push_dataset
 from toolscale.pipeline.training import prepare_training, stop_orchestrator
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
-FILES = ("dataset/manifest.json", "dataset/mock/train.parquet", "mock/dataset/manifest.json", "mock/rejects/mock-000.parquet", "mock/quality.json")
-PUSHED = {"repo": "me/x", "url": "https://example.org/datasets/me/x", "tag": "v1.0.0-00000000", "commit": "0" * 40, "sha256": "0" * 64}
+FILES = (
+    "dataset/manifest.json",
+    "dataset/mock/train.parquet",
+    "mock/dataset/manifest.json",
+    "mock/rejects/mock-000.parquet",
+    "mock/quality.json",
+)
+PUSHED = {
+    "repo": "me/x",
+    "url": "https://example.org/datasets/me/x",
+    "tag": "v1.0.0-00000000",
+    "commit": "0" * 40,
+    "sha256": "0" * 64,
+}
 
 
 def made(root: str | Path, day: int, dataset: Path | None = None) -> Run:
@@ -68,10 +81,14 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 def test_the_newest_stay_and_the_others_go(root: str) -> None:
     runs = {day: made(root, day) for day in (3, 1, 4, 2)}
     size = sum((runs[1].products / path).stat().st_size for path in files_in(runs[1].products))
-    assert prune_runs(root, 2, dry_run=True, now=NOW) == (found := [
-        PrunedRun(runs[4].name, "scheduled__4", 0, NEWEST), PrunedRun(runs[3].name, "scheduled__3", 0, NEWEST),
-        PrunedRun(runs[2].name, "scheduled__2", size, ""), PrunedRun(runs[1].name, "scheduled__1", size, ""),
-    ])  # fmt: skip
+    assert prune_runs(root, 2, dry_run=True, now=NOW) == (
+        found := [
+            PrunedRun(runs[4].name, "scheduled__4", 0, NEWEST),
+            PrunedRun(runs[3].name, "scheduled__3", 0, NEWEST),
+            PrunedRun(runs[2].name, "scheduled__2", size, ""),
+            PrunedRun(runs[1].name, "scheduled__1", size, ""),
+        ]
+    )
     assert left(root) == {run.name for run in runs.values()}
     assert prune_runs(root, 2, now=NOW) == found
     assert left(root) == {runs[4].name, runs[3].name}
@@ -88,9 +105,14 @@ def test_what_was_published_is_made_or_is_needed_stays(root: str) -> None:
     write_file(runs[5].scratch / "plan" / "mock-000.json", b"{}")
     (runs[6].dataset() / "manifest.json").unlink()
     kept = {
-        "7": NEWEST, "6": "it is not complete", "5": "it is not complete", "4": "it is held for x", "3": "", "2": "it is held for training-mine",
+        "7": NEWEST,
+        "6": "it is not complete",
+        "5": "it is not complete",
+        "4": "it is held for x",
+        "3": "",
+        "2": "it is held for training-mine",
         "1": "it was published",
-    }  # fmt: skip
+    }
     assert fates(prune_runs(root, 1, now=NOW)) == kept
     assert left(root) == {run.name for day, run in runs.items() if day != 3}
     release(str(runs[2].dataset("mock")), "training-mine")
@@ -106,11 +128,17 @@ def test_runs_that_are_not_complete_do_not_count_as_the_newest(root: str) -> Non
 def test_what_is_no_run_of_ours_stays(root: str) -> None:
     run, place = made(root, 2), open_place(root)
     texts = {
-        "runs/notes/thesis.txt": "mine", "runs/renamed/run.json": json.dumps(json.loads((run.products / "run.json").read_text())),
-        "runs/other/run.json": "{", "runs/list/run.json": "[]", "runs/deep/run.json": "[" * 100_000, "training/mine/done.json": "{}",
-        "runs/renamed/dataset/manifest.json": "{}", "runs/readme.txt": "mine", ".removed/thesis.txt": "mine",
+        "runs/notes/thesis.txt": "mine",
+        "runs/renamed/run.json": json.dumps(json.loads((run.products / "run.json").read_text())),
+        "runs/other/run.json": "{",
+        "runs/list/run.json": "[]",
+        "runs/deep/run.json": "[" * 100_000,
+        "training/mine/done.json": "{}",
+        "runs/renamed/dataset/manifest.json": "{}",
+        "runs/readme.txt": "mine",
+        ".removed/thesis.txt": "mine",
         "runs/mine-00000000/thesis.txt": "mine",
-    }  # fmt: skip
+    }
     for path, text in texts.items():
         write_file(place / path, text.encode())
     if "://" in root:
@@ -142,7 +170,8 @@ def in_a_fork(act: Callable[[], Any]) -> int:
 
 
 def killed_at(step: int, act: Callable[[], Any]) -> bool:
-    """Do something in a process that is killed just before its n-th change of a folder. Return whether it came so far."""
+    """Do something in a process that is killed just before its n-th change of a folder. Return whether it came so
+    far."""
 
     def die_there() -> None:
         left = [step]
@@ -177,7 +206,10 @@ def test_killed_at_any_moment_a_run_is_whole_or_gone_and_the_next_call_ends_it(t
     assert steps > len(FILES), "a folder is made, the run is renamed, and its files and folders are deleted one by one"
 
 
-@pytest.mark.parametrize("gone", [(), ("run.json",), ("run.json", "dataset/manifest.json", "mock/rejects/mock-000.parquet"), ("run.json", *FILES)])
+@pytest.mark.parametrize(
+    "gone",
+    [(), ("run.json",), ("run.json", "dataset/manifest.json", "mock/rejects/mock-000.parquet"), ("run.json", *FILES)],
+)
 def test_what_was_half_removed_from_a_store_goes_with_the_next_call(s3: str, gone: tuple[str, ...]) -> None:
     root = f"{s3}/half"
     old, new = made(root, 1), made(root, 2)
@@ -231,13 +263,17 @@ def test_a_push_is_noted_and_the_runs_that_are_inspected_or_trained_on_are_held(
     record = {name: pushed[name] for name in ("repo", "url", "tag", "commit", "sha256")} | {"dataset": "dataset"}
     assert json.loads(run.published("me/x").read_bytes()) == record and was_published(run)
     assert not (run.products / f"publishing{HELD}").exists()
-    prepared = prepare_training(str(tmp_path / "data"), "r", {"config": "tiny_cpu", "dataset": dataset, "steps": None, "out": "mine"})
+    prepared = prepare_training(
+        str(tmp_path / "data"), "r", {"config": "tiny_cpu", "dataset": dataset, "steps": None, "out": "mine"}
+    )
     assert (run.products / f"training-mine{HELD}").exists()
     stop_orchestrator(prepared, tmp_path)
     assert not list(run.products.glob(f"*{HELD}"))
 
 
-def test_a_push_from_the_command_line_is_noted_too(mock_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_push_from_the_command_line_is_noted_too(
+    mock_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = made(tmp_path / "data", 1, mock_dataset)
     beside = Path(shutil.copytree(mock_dataset, tmp_path / "data" / "mine"))
     elsewhere = Path(shutil.copytree(mock_dataset, tmp_path / "elsewhere" / "mock"))
@@ -263,16 +299,26 @@ def test_a_record_that_cannot_be_read_still_says_that_there_was_a_push(root: str
 def test_whoever_approves_sees_what_changed_since_the_dataset_before(mock_dataset: Path, tmp_path: Path) -> None:
     first, second, third = (made(tmp_path / "data", day, mock_dataset) for day in (1, 2, 3))
     assert "Since" not in inspect_dataset(str(first.dataset()), "me/x", "ask")["body"]
-    told = "\n\n* mock: 0 tasks added, 0 removed, 0 changed, 10 unchanged; environment as before\n\nApproving pushes one commit"
-    assert f", made before by the run `{second.name}`:{told}" in inspect_dataset(str(third.dataset()), "me/x", "ask")["body"]
+    told = (
+        "\n\n* mock: 0 tasks added, 0 removed, 0 changed, 10 unchanged; environment as before\n\n"
+        "Approving pushes one commit"
+    )
+    assert (
+        f", made before by the run `{second.name}`:{told}"
+        in inspect_dataset(str(third.dataset()), "me/x", "ask")["body"]
+    )
     pages = "https://airflow.example/toolscale"
     links = (
-        f"\n\n[Everything that changed]({pages}/diff?before={second.name}&after={third.name})\n\nLook at its [card]({pages}/card?run={third.name}) "
+        f"\n\n[Everything that changed]({pages}/diff?before={second.name}&after={third.name})\n\n"
+        f"Look at its [card]({pages}/card?run={third.name}) "
         f"and its [rejected tasks]({pages}/rejects?run_id={quote_plus(third.order().run_id)}).\n\nApproving"
     )
     assert links in inspect_dataset(str(third.dataset()), "me/x", "ask", pages=pages)["body"]
     note_published(first.dataset(), PUSHED)
-    assert f", published before by the run `{first.name}`:{told}" in inspect_dataset(str(third.dataset()), "me/x", "ask")["body"]
+    assert (
+        f", published before by the run `{first.name}`:{told}"
+        in inspect_dataset(str(third.dataset()), "me/x", "ask")["body"]
+    )
     (first.dataset() / "manifest.json").write_text("{")
     body = inspect_dataset(str(third.dataset()), "me/x", "ask")["body"]
     assert "\n\nIt could not be compared with a dataset before it: " in body and "| mock | 10 of 10 |" in body
@@ -284,7 +330,9 @@ def test_a_dataset_knows_its_run(tmp_path: Path, mock_dataset: Path) -> None:
     assert run_of(mock_dataset) is None and run_of(tmp_path / "data") is None and run_of(run.products) is None
 
 
-def test_prune_prints_what_goes_and_how_much(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prune_prints_what_goes_and_how_much(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tmp_path / "data"
     first, second, third = (made(root, day) for day in (1, 2, 3))
     note_published(second.dataset(), PUSHED)
@@ -298,18 +346,31 @@ def test_prune_prints_what_goes_and_how_much(tmp_path: Path, capsys: pytest.Capt
     monkeypatch.setenv("TOOLSCALE_KEEP", "2")
     assert main(["prune", str(root), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "data": str(root), "keep": 2, "dry_run": False, "bytes": 0, "runs": [
-            {"name": run.name, "run_id": f"scheduled__{day}", "bytes": 0, "kept": NEWEST} for day, run in ((3, third), (2, second))
+        "data": str(root),
+        "keep": 2,
+        "dry_run": False,
+        "bytes": 0,
+        "runs": [
+            {"name": run.name, "run_id": f"scheduled__{day}", "bytes": 0, "kept": NEWEST}
+            for day, run in ((3, third), (2, second))
         ],
-    }  # fmt: skip
+    }
 
 
-def test_without_a_number_nothing_is_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_number_nothing_is_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     runs = {made(tmp_path / "data", day).name for day in (1, 2)}
     for told, line in (
         ("", "toolscale: --keep is missing, and TOOLSCALE_KEEP is not set; say how many of the newest runs stay\n"),
-        ("0", "toolscale: TOOLSCALE_KEEP is '0'; give the number of runs to keep, at least 1, or nothing to keep all\n"),
-        ("all", "toolscale: TOOLSCALE_KEEP is 'all'; give the number of runs to keep, at least 1, or nothing to keep all\n"),
+        (
+            "0",
+            "toolscale: TOOLSCALE_KEEP is '0'; give the number of runs to keep, at least 1, or nothing to keep all\n",
+        ),
+        (
+            "all",
+            "toolscale: TOOLSCALE_KEEP is 'all'; give the number of runs to keep, at least 1, or nothing to keep all\n",
+        ),
     ):
         monkeypatch.setenv("TOOLSCALE_KEEP", told)
         assert main(["prune", str(tmp_path / "data")]) == 2
@@ -321,8 +382,13 @@ def test_without_a_number_nothing_is_removed(tmp_path: Path, capsys: pytest.Capt
     assert left(tmp_path / "data") == runs
 
 
-def test_a_place_that_holds_no_runs_is_one_line(mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_place_that_holds_no_runs_is_one_line(
+    mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "runs").write_text("a file")
     for place in (mock_dataset, tmp_path, tmp_path / "nowhere", "memory://nowhere"):
         assert main(["prune", str(place), "--keep", "1"]) == 2
-        assert capsys.readouterr() == ("", f"toolscale: {place} holds no folder `runs`; give the place that TOOLSCALE_DATA names\n")
+        assert capsys.readouterr() == (
+            "",
+            f"toolscale: {place} holds no folder `runs`; give the place that TOOLSCALE_DATA names\n",
+        )

@@ -16,4 +16,6 @@ def test_every_public_name_can_be_imported() -> None:
 
 def test_the_error_tree_is_drawn_as_it_is() -> None:
     drawn = set(re.findall(r"^[│├└─ ]*(\w+Error)\b", errors.__doc__ or "", re.MULTILINE))
-    assert drawn == {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, ToolScaleError)}
+    assert drawn == {
+        name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, ToolScaleError)
+    }

@@ -30,7 +30,10 @@ def dataset(mock_dataset: Path, tmp_path: Path) -> Path:
         task["request"] = reject["request"] = request
     for row in (*tasks[3:], *rejects[3:]):
         row["request"] = "Something else."
-    rejects[1]["failed"] = [{"gate": "unambiguous", "finding": "two rows fit Dune"}, {"gate": "novel", "finding": "said before"}]
+    rejects[1]["failed"] = [
+        {"gate": "unambiguous", "finding": "two rows fit Dune"},
+        {"gate": "novel", "finding": "said before"},
+    ]
     write_shards(folder / "mock", "train", tasks, TASK_SCHEMA)
     write_shards(folder / "rejects" / "mock", "rejected", rejects, REJECT_SCHEMA)
     repair(folder)
@@ -43,7 +46,9 @@ def found(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> list[st
     return [row["request"] for row in json.loads(capsys.readouterr().out)]
 
 
-def test_tasks_are_found_by_all_words_of_their_requests_whatever_the_case(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tasks_are_found_by_all_words_of_their_requests_whatever_the_case(
+    dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert found(capsys, "show", dataset, "--search", "ADA renew") == [REQUESTS[0]]
     assert found(capsys, "show", dataset, "--search", "Renew") == [REQUESTS[0], REQUESTS[2]]
     assert found(capsys, "show", dataset, "--search", "renew nobody") == []
@@ -59,7 +64,10 @@ def test_a_search_says_how_many_it_found(dataset: Path, capsys: pytest.CaptureFi
         (["show", "--search", "renew", "--random", "1"], "1 of 2 tasks with the words renew; --random N draws others"),
         (["show", "--search", "nobody"], "0 of 0 tasks with the words nobody"),
         (["rejects", "--search", "ADA Dune", "--limit", "1"], "1 of 2 rejects with the words ada dune"),
-        (["rejects", "--search", "dune", "--gate", "unambiguous"], "1 of 1 rejects that failed unambiguous with the words dune"),
+        (
+            ["rejects", "--search", "dune", "--gate", "unambiguous"],
+            "1 of 1 rejects that failed unambiguous with the words dune",
+        ),
     ):
         assert main([arguments[0], str(dataset), *arguments[1:]]) == 0
         assert capsys.readouterr().out.splitlines()[-1] == told
@@ -72,7 +80,9 @@ def test_rejects_are_found_by_their_findings_too(dataset: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("verb", ["show", "rejects"])
-def test_a_search_for_nothing_and_one_for_what_a_terminal_obeys(dataset: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+def test_a_search_for_nothing_and_one_for_what_a_terminal_obeys(
+    dataset: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
     assert main([verb, str(dataset), "--search", " "]) == 2
     assert capsys.readouterr().err == "toolscale: --search is ' '; give at least one word\n"
     assert main([verb, str(dataset), "--search", "\x1b]0;owned\x07"]) == 0
@@ -81,13 +91,19 @@ def test_a_search_for_nothing_and_one_for_what_a_terminal_obeys(dataset: Path, c
 
 def expected(row: Row) -> Row:
     return {
-        "domain": "mock", "number": row["number"], "intent": row["intent_id"], "request": row["request"],
-        "failed_gates": ", ".join(failed["gate"] for failed in row["failed"]), "findings": "; ".join(failed["finding"] for failed in row["failed"]),
+        "domain": "mock",
+        "number": row["number"],
+        "intent": row["intent_id"],
+        "request": row["request"],
+        "failed_gates": ", ".join(failed["gate"] for failed in row["failed"]),
+        "findings": "; ".join(failed["finding"] for failed in row["failed"]),
         "reproduce": row["reproduce"],
-    }  # fmt: skip
+    }
 
 
-def test_all_rejects_that_are_chosen_become_rows_of_a_table(dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_rejects_that_are_chosen_become_rows_of_a_table(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = [expected(row) for row in read_shard(dataset / REJECTED, REJECT_SCHEMA)]
     assert main(["rejects", str(dataset), "--limit", "1", "--export", str(tmp_path / "all.PARQUET")]) == 0
     assert capsys.readouterr().out == f"{tmp_path}/all.PARQUET: {len(rows)} rejects\n"
@@ -113,14 +129,27 @@ def test_a_cell_that_a_spreadsheet_would_run_is_defused(dataset: Path, tmp_path:
     assert b'"plain; =1"' in (tmp_path / "evil.csv").read_bytes(), "a semicolon ends no cell"
 
 
-def test_a_table_that_cannot_be_written_is_one_line_and_nothing_else(dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_that_cannot_be_written_is_one_line_and_nothing_else(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "folder.csv").mkdir()
     before = sorted(tmp_path.rglob("*"))
     for file, told in (
-        ("rejects.xlsx", f"toolscale: --export is '{tmp_path}/rejects.xlsx'; give a file whose name ends in .csv or .parquet\n"),
+        (
+            "rejects.xlsx",
+            f"toolscale: --export is '{tmp_path}/rejects.xlsx'; give a file whose name ends in .csv or .parquet\n",
+        ),
         ("rejects", f"toolscale: --export is '{tmp_path}/rejects'; give a file whose name ends in .csv or .parquet\n"),
-        ("mock/mock/more.csv", f"toolscale: --export is '{tmp_path}/mock/mock/more.csv', which lies in the dataset; choose a place outside of it\n"),
-        ("folder.csv", f"toolscale: cannot write {tmp_path}/folder.csv: is a directory; free space or choose a place that can be written\n"),
+        (
+            "mock/mock/more.csv",
+            f"toolscale: --export is '{tmp_path}/mock/mock/more.csv', which lies in the dataset; "
+            "choose a place outside of it\n",
+        ),
+        (
+            "folder.csv",
+            f"toolscale: cannot write {tmp_path}/folder.csv: is a directory; "
+            "free space or choose a place that can be written\n",
+        ),
         ("\x1b[2J", f"toolscale: --export is '{tmp_path}/\\x1b[2J'; give a file whose name ends in .csv or .parquet\n"),
     ):
         assert main(["rejects", str(dataset), "--export", str(tmp_path / file)]) == 2

@@ -66,10 +66,14 @@ def test_the_database_is_cleaned_every_week_of_what_is_older_than_90_days() -> N
     assert "DAYS=90" in settings(folder / "toolscale-clean.service")["Environment"]
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze, of the Debian package systemd")
+@pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="needs systemd-analyze, of the Debian package systemd"
+)
 def test_systemd_reads_every_unit_without_a_word(tmp_path: Path) -> None:
     for path in UNITS:  # a checkout that is there: systemd looks whether programs exist
-        (tmp_path / path.name).write_text(path.read_text().replace(f"{CHECKOUT}/.venv", sys.prefix).replace(CHECKOUT, str(ROOT)))
+        (tmp_path / path.name).write_text(
+            path.read_text().replace(f"{CHECKOUT}/.venv", sys.prefix).replace(CHECKOUT, str(ROOT))
+        )
     names = [str(tmp_path / path.name) for path in UNITS]
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", *names], capture_output=True, text=True)
     ours = [line for line in done.stderr.splitlines() if str(tmp_path) in line or "toolscale" in line]
@@ -78,6 +82,8 @@ def test_systemd_reads_every_unit_without_a_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("days", ["0", "-1", "ninety", "99999"])
 def test_days_that_are_no_number_are_refused_in_one_line(days: str) -> None:
-    done = subprocess.run([ROOT / "scripts" / "airflow-clean"], env={**os.environ, "DAYS": days}, capture_output=True, text=True)
+    done = subprocess.run(
+        [ROOT / "scripts" / "airflow-clean"], env={**os.environ, "DAYS": days}, capture_output=True, text=True
+    )
     told = f"airflow: DAYS={days} is no number of days; give one between 1 and 9999\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", told)

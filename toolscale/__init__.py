@@ -31,9 +31,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "DatasetError", "Environment", "HubUnavailableError", "Judge", "PublishError", "SpecError", "StorageError", "Task", "ToolCall",
-    "ToolScaleError", "UsageError", "Verifier", "World", "load_environment", "populate", "publish_dataset", "pull_dataset", "synthesize",
-    "verify_dataset",
+    "DatasetError", "Environment", "HubUnavailableError", "Judge", "PublishError", "SpecError", "StorageError", "Task",
+    "ToolCall", "ToolScaleError", "UsageError", "Verifier", "World", "load_environment", "populate", "publish_dataset",
+    "pull_dataset", "synthesize", "verify_dataset",
 ]  # fmt: skip
 
 

@@ -12,7 +12,9 @@ CANONICAL_VERSION = 1
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
-_PAIRS = [first + second for first in "abcdefghijklmnopqrstuvwxyz234567" for second in "abcdefghijklmnopqrstuvwxyz234567"]
+_PAIRS = [
+    first + second for first in "abcdefghijklmnopqrstuvwxyz234567" for second in "abcdefghijklmnopqrstuvwxyz234567"
+]
 """Ten bits -> two characters of base 32."""
 
 
@@ -22,7 +24,8 @@ def canonical_json(value: Any) -> str:
     Raises ValueError for NaN and infinities, TypeError for what JSON cannot hold.
     """
     text = _encode(value)
-    # An integral float is written `25.0`, or `1e+16` and larger; a text may hold that too, and then nothing is lost but time.
+    # An integral float is written `25.0`, or `1e+16` and larger; a text may hold that too,
+    # and then nothing is lost but time.
     return _encode(_normal(value)) if ".0" in text or "e+" in text else text
 
 
@@ -35,11 +38,19 @@ def short_id(prefix: str, *parts: Any) -> str:
     """Return `prefix` and 10 letters or digits that depend on `parts` alone (50 bits of BLAKE2b)."""
     digest = hashlib.blake2b(canonical_json(parts).encode(), digest_size=8).digest()
     bits = int.from_bytes(digest, "big") >> 14
-    return prefix + _PAIRS[bits >> 40] + _PAIRS[bits >> 30 & 1023] + _PAIRS[bits >> 20 & 1023] + _PAIRS[bits >> 10 & 1023] + _PAIRS[bits & 1023]
+    return (
+        prefix
+        + _PAIRS[bits >> 40]
+        + _PAIRS[bits >> 30 & 1023]
+        + _PAIRS[bits >> 20 & 1023]
+        + _PAIRS[bits >> 10 & 1023]
+        + _PAIRS[bits & 1023]
+    )
 
 
 def stable_int(*parts: Any) -> int:
-    """Return a non-negative 63-bit integer that depends on `parts` alone: a seed that no process or platform changes."""
+    """Return a non-negative 63-bit integer that depends on `parts` alone: a seed that no process or platform
+    changes."""
     digest = hashlib.blake2b(canonical_json(parts).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 

@@ -1,24 +1,21 @@
 """Every failure that ToolScale names, drawn as one tree.
 
-ToolScaleError
-├── SpecError                a spec file is wrong; carries every issue found, not the first
-├── UsageError               a command was called with arguments that cannot work
-├── SandboxError             an engine refused or broke
-│   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement
-├── BasicToolError           a basic tool cannot be opened, or broke: a protection, a corpus or a process is missing
-├── DatasetError             a dataset folder is not what its manifest says
-├── QualityError             a dataset is what it says, and not good enough
-├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
-├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
-├── ModelUnavailableError    the model of a policy did not answer, after all retries
-├── RolloutError             a rollout broke in a way that nobody expected; carries the task
-├── ContextFullError         a conversation has no room left in the context of the model that writes it
-├── TrainingError            a training stopped itself (an alarm, a number that is none), ended without a result, or was stopped
-├── TrainingInterruptedError a training was killed, again and again; its checkpoints stay
-└── StorageError             a file could not be read or written
+ToolScaleError ├── SpecError                a spec file is wrong; carries every issue found, not the first ├──
+UsageError               a command was called with arguments that cannot work ├── SandboxError             an engine
+refused or broke │   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement ├──
+BasicToolError           a basic tool cannot be opened, or broke: a protection, a corpus or a process is missing ├──
+DatasetError             a dataset folder is not what its manifest says ├── QualityError             a dataset is what
+it says, and not good enough ├── PublishError             a dataset cannot be published or pulled as asked; the message
+says what is needed ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile ├──
+ModelUnavailableError    the model of a policy did not answer, after all retries ├── RolloutError             a rollout
+broke in a way that nobody expected; carries the task ├── ContextFullError         a conversation has no room left in
+the context of the model that writes it ├── TrainingError            a training stopped itself (an alarm, a number that
+is none), ended without a result, or was stopped ├── TrainingInterruptedError a training was killed, again and again;
+its checkpoints stay └── StorageError             a file could not be read or written
 
-A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a gate is not an error
-either: it is a Verdict. TransientError and PermanentError are mixed in where a scheduler must decide whether to try again.
+A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a
+gate is not an error either: it is a Verdict. TransientError and PermanentError are mixed in where a scheduler must
+decide whether to try again.
 """
 
 from __future__ import annotations
@@ -81,7 +78,8 @@ class SandboxLimitError(SandboxError):
 
 
 class BasicToolError(PermanentError, ToolScaleError):
-    """A basic tool cannot be opened, or broke. What a model did wrong is not an error: it reads about it in the result."""
+    """A basic tool cannot be opened, or broke. What a model did wrong is not an error: it reads about it in the
+    result."""
 
     exit_status = 2
 
@@ -97,34 +95,40 @@ class QualityError(PermanentError, ToolScaleError):
 
 
 class PublishError(PermanentError, ToolScaleError):
-    """A dataset cannot be published or pulled as asked: no token, no right to write, a wrong repo, a dataset that is not whole. One line each."""
+    """A dataset cannot be published or pulled as asked: no token, no right to write, a wrong repo, a dataset that is
+    not whole. One line each."""
 
     exit_status = 2
 
 
 class HubUnavailableError(TransientError, ToolScaleError):
-    """The Hub was not reached, was busy for too long, lost the connection, or its main moved meanwhile. The same command may succeed later."""
+    """The Hub was not reached, was busy for too long, lost the connection, or its main moved meanwhile. The same
+    command may succeed later."""
 
 
 class ModelUnavailableError(TransientError, ToolScaleError):
-    """The model of a policy did not answer until its deadline, or refused. The rollout ends as failed; the others go on."""
+    """The model of a policy did not answer until its deadline, or refused. The rollout ends as failed; the others go
+    on."""
 
 
 class RolloutError(ToolScaleError):
-    """A rollout broke in a way that nobody expected, and all others were stopped. The message names the task and the sample."""
+    """A rollout broke in a way that nobody expected, and all others were stopped. The message names the task and the
+    sample."""
 
 
 class ContextFullError(ToolScaleError):
-    """A conversation has no room left in the context of the model that writes it: this rollout ends, and others go on."""
+    """A conversation has no room left in the context of the model that writes it: this rollout ends, and others go
+    on."""
 
 
 class TrainingError(PermanentError, ToolScaleError):
-    """A training stopped itself (an alarm, a loss that is no number), ended without a result, or somebody stopped it. The first line says which; the
-    end of its log may follow."""
+    """A training stopped itself (an alarm, a loss that is no number), ended without a result, or somebody stopped it.
+    The first line says which; the end of its log may follow."""
 
 
 class TrainingInterruptedError(TransientError, ToolScaleError):
-    """A training was killed more often than it is started again without a new checkpoint. Started later, it goes on from the newest one."""
+    """A training was killed more often than it is started again without a new checkpoint. Started later, it goes on
+    from the newest one."""
 
 
 class StorageError(TransientError, ToolScaleError):

@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from toolscale.records import (
-    Admission, CasesSpec, Catalogue, Changes, IntentsSpec, Judged, LanguageSpec, Manifest, PolicySpec, PopulationSpec, PriceList, Record,
-    SchemaSpec, Task, ToolsetSpec, WordedPreference, WorldSpec,
-)  # fmt: skip
+    Admission,
+    CasesSpec,
+    Catalogue,
+    Changes,
+    IntentsSpec,
+    Judged,
+    LanguageSpec,
+    Manifest,
+    PolicySpec,
+    PopulationSpec,
+    PriceList,
+    Record,
+    SchemaSpec,
+    Task,
+    ToolsetSpec,
+    WordedPreference,
+    WorldSpec,
+)
 
 SCHEMAS: dict[str, type[Record]] = {
-    "environment": WorldSpec, "schema": SchemaSpec, "population": PopulationSpec, "toolset": ToolsetSpec, "rules": PolicySpec,
-    "language": LanguageSpec, "intents": IntentsSpec, "cases": CasesSpec, "admission": Admission, "task": Task, "judged": Judged,
-    "manifest": Manifest, "changes": Changes, "catalogue": Catalogue, "prices": PriceList, "preference": WordedPreference,
-}  # fmt: skip
+    "environment": WorldSpec,
+    "schema": SchemaSpec,
+    "population": PopulationSpec,
+    "toolset": ToolsetSpec,
+    "rules": PolicySpec,
+    "language": LanguageSpec,
+    "intents": IntentsSpec,
+    "cases": CasesSpec,
+    "admission": Admission,
+    "task": Task,
+    "judged": Judged,
+    "manifest": Manifest,
+    "changes": Changes,
+    "catalogue": Catalogue,
+    "prices": PriceList,
+    "preference": WordedPreference,
+}
 """Name of the file that is described -> record."""
 
 
@@ -23,4 +52,16 @@ def render_schemas() -> dict[str, str]:
 
 
 def _render(record: type[Record]) -> str:
-    return json.dumps(record.model_json_schema(by_alias=True), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_unwrapped(record.model_json_schema(by_alias=True)), indent=2, ensure_ascii=False) + "\n"
+
+
+def _unwrapped(schema: Any) -> Any:
+    """The schema with each paragraph of a description in one line: where a docstring is wrapped means nothing."""
+    if isinstance(schema, list):
+        return [_unwrapped(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _unwrapped(value) for key, value in schema.items()}
+    if isinstance(description := found.get("description"), str):
+        found["description"] = "\n\n".join(" ".join(text.split()) for text in description.split("\n\n"))
+    return found

@@ -1,4 +1,5 @@
-"""Text that somebody else may have written: read from a regular file, not too large, UTF-8; shown without what a terminal or a reader would obey."""
+"""Text that somebody else may have written: read from a regular file, not too large, UTF-8; shown without what a
+terminal or a reader would obey."""
 
 from __future__ import annotations
 
@@ -17,13 +18,16 @@ HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066
 
 
 def read_text(path: Path, file: str) -> tuple[str | None, list[SpecIssue]]:
-    """Return the text of a file, called `file` in messages, or None and one issue. Nothing is waited for: a pipe or a device is refused."""
+    """Return the text of a file, called `file` in messages, or None and one issue. Nothing is waited for: a pipe or a
+    device is refused."""
     try:
         content = _read(path)
     except FileNotFoundError:
         return None, [SpecIssue(file, "", "the file is missing", f"write it in {path.parent.name}/")]
     except OSError as error:
-        return None, [SpecIssue(file, "", f"the file cannot be read ({(error.strerror or str(error)).lower()})", "check the path")]
+        return None, [
+            SpecIssue(file, "", f"the file cannot be read ({(error.strerror or str(error)).lower()})", "check the path")
+        ]
     if content is None:
         return None, [SpecIssue(file, "", "it is no regular file", "write a file of that name")]
     if len(content) > MOST_BYTES:
@@ -35,15 +39,20 @@ def read_text(path: Path, file: str) -> tuple[str | None, list[SpecIssue]]:
     text = text.replace("\r\n", "\n")
     if found := HIDDEN.search(text):
         line = text.count("\n", 0, found.start()) + 1
-        return None, [SpecIssue(file, f"line {line}", f"it holds the character {found[0]!r}, which is not seen", "remove it")]
+        return None, [
+            SpecIssue(file, f"line {line}", f"it holds the character {found[0]!r}, which is not seen", "remove it")
+        ]
     return text, []
 
 
 def visible(text: str) -> str:
-    """Return text in which whatever a terminal obeys, or does not show, is written as an escape; line ends and tabs stay."""
+    """Return text in which whatever a terminal obeys, or does not show, is written as an escape; line ends and tabs
+    stay."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
 
 
 def printable(text: str, limit: int = 300) -> str:

@@ -1,4 +1,5 @@
-"""JSON Schema with patterns that run in linear time: a pattern comes with a spec, and what it is held against comes from a model."""
+"""JSON Schema with patterns that run in linear time: a pattern comes with a spec, and what it is held against comes
+from a model."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _OPTIONS.max_mem = 1 << 20  # bytes for one pattern, compiled
 
 
 def pattern_fault(pattern: str) -> str | None:
-    """Return why RE2 cannot run a pattern, or None: it has no look-around and no references back, which may take exponential time."""
+    """Return why RE2 cannot run a pattern, or None: it has no look-around and no references back, which may take
+    exponential time."""
     try:
         _compiled(pattern)
     except re2.error as error:

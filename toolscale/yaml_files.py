@@ -1,4 +1,5 @@
-"""Read YAML strictly and within bounds: safe types, no key twice, dates stay text, and no small file that stands for a huge value."""
+"""Read YAML strictly and within bounds: safe types, no key twice, dates stay text, and no small file that stands for a
+huge value."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ class _Unbounded(Exception):
 
 
 def read_yaml(path: Path, *, file: str | None = None, aliases: bool = True) -> tuple[Any, list[SpecIssue]]:
-    """Return what the file says and what is wrong with how it says it; None with at least one issue if it cannot be read.
+    """Return what the file says and what is wrong with how it says it; None with at least one issue if it cannot be
+    read.
 
     `file` is what messages call it: its name, unless given. Without `aliases`, none may stand in it.
     """
@@ -149,4 +151,9 @@ def _parse_issue(file: str, error: yaml.YAMLError) -> SpecIssue:
     place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     if problem.startswith("the alias"):
         return SpecIssue(file, place, f"{problem} is not allowed", "write the value again")
-    return SpecIssue(file, place, f"not YAML: {problem}", "text with ': ', ' #', '{' or ',' in it needs quotes; check the indentation")
+    return SpecIssue(
+        file,
+        place,
+        f"not YAML: {problem}",
+        "text with ': ', ' #', '{' or ',' in it needs quotes; check the indentation",
+    )

@@ -1,4 +1,5 @@
-"""Signs that a run has gone wrong, read from the figures of its last steps. Each stops the run, warns, or is off, as the configuration says."""
+"""Signs that a run has gone wrong, read from the figures of its last steps. Each stops the run, warns, or is off, as
+the configuration says."""
 
 from __future__ import annotations
 
@@ -20,8 +21,11 @@ class Alarms:
         self._last: deque[Figures] = deque(maxlen=settings.window)
         self._warned: set[str] = set()
         self._checks: dict[str, Callable[[], str | None]] = {
-            "no_groups": self._no_groups, "flat_reward": self._flat_reward, "long_turns": self._long_turns, "one_tool": self._one_tool,
-        }  # fmt: skip
+            "no_groups": self._no_groups,
+            "flat_reward": self._flat_reward,
+            "long_turns": self._long_turns,
+            "one_tool": self._one_tool,
+        }
 
     def look(self, figures: Figures) -> list[str]:
         """Take the figures of a step; return new warnings. Raises TrainingError where an alarm stops the run."""
@@ -51,14 +55,20 @@ class Alarms:
     def _flat_reward(self) -> str | None:
         if any(figures["reward_std"] > 0 for figures in self._last):
             return None
-        return f"all rollouts of {len(self._last)} steps have the same reward; see whether the model writes anything that can be read"
+        return (
+            f"all rollouts of {len(self._last)} steps have the same reward; "
+            "see whether the model writes anything that can be read"
+        )
 
     def _long_turns(self) -> str | None:
         turns = sum(figures["turns"] for figures in self._last)
         cut = sum(figures["cut"] for figures in self._last)
         if not turns or cut <= self._settings.most_cut * turns:
             return None
-        return f"{cut / turns:.0%} of the turns of {len(self._last)} steps were cut at rollout.max_new_tokens; raise it, or see what the model writes"
+        return (
+            f"{cut / turns:.0%} of the turns of {len(self._last)} steps were cut at rollout.max_new_tokens; "
+            "raise it, or see what the model writes"
+        )
 
     def _one_tool(self) -> str | None:
         calls: dict[str, float] = {}
@@ -70,7 +80,10 @@ class Alarms:
         name, most = max(calls.items(), key=lambda item: (item[1], item[0]), default=("", 0.0))
         if not most or most <= self._settings.most_share * sum(calls.values()):
             return None
-        return f"{most / sum(calls.values()):.0%} of the calls of {len(self._last)} steps went to {name}; see reward and preferences"
+        return (
+            f"{most / sum(calls.values()):.0%} of the calls of {len(self._last)} steps went to {name}; "
+            "see reward and preferences"
+        )
 
     def _offered_more(self, calls: Mapping[str, float]) -> bool:
         return bool(calls) and any(figures["offered"] > 1 for figures in self._last)

@@ -1,6 +1,8 @@
-"""What one optimizer step is made from: the kept rollouts as unique sequences, cut into micro-batches of rows that share prompts.
+"""What one optimizer step is made from: the kept rollouts as unique sequences, cut into micro-batches of rows that
+share prompts.
 
-Rollouts of a group that wrote the same go through the model once; their log-probability is used for each of them, so the loss is that of all.
+Rollouts of a group that wrote the same go through the model once; their log-probability is used for each of them, so
+the loss is that of all.
 """
 
 from __future__ import annotations
@@ -51,13 +53,17 @@ class Batch:
 
 
 def make_batch(samples: Sequence[Sample], budget: int, branched: int, correct: bool) -> Batch:
-    """Make micro-batches of at most `budget` tokens. `correct`: keep the sampler's log-probabilities, to weigh what another program sampled."""
+    """Make micro-batches of at most `budget` tokens. `correct`: keep the sampler's log-probabilities, to weigh what
+    another program sampled."""
     numbers: dict[tuple[Hashable, tuple[int, ...], tuple[bool, ...]], int] = {}
     owners: dict[int, list[Sample]] = {}
     for sample in samples:
         if any(sample.trace.written):
-            end = max(place for place, own in enumerate(sample.trace.written) if own) + 1  # nothing is learned from what came after
-            number = numbers.setdefault((sample.group, sample.trace.ids[:end], sample.trace.written[:end]), len(numbers))
+            # Nothing is learned from what came after.
+            end = max(place for place, own in enumerate(sample.trace.written) if own) + 1
+            number = numbers.setdefault(
+                (sample.group, sample.trace.ids[:end], sample.trace.written[:end]), len(numbers)
+            )
             owners.setdefault(number, []).append(sample)
     sequences = [ids for _, ids, _ in numbers]
     written = [[place for place, own in enumerate(mine) if own] for _, _, mine in numbers]
@@ -67,7 +73,11 @@ def make_batch(samples: Sequence[Sample], budget: int, branched: int, correct: b
 
 
 def _micro_batch(
-    rows: list[Row], sequences: list[tuple[int, ...]], written: list[list[int]], owners: dict[int, list[Sample]], correct: bool
+    rows: list[Row],
+    sequences: list[tuple[int, ...]],
+    written: list[list[int]],
+    owners: dict[int, list[Sample]],
+    correct: bool,
 ) -> MicroBatch:
     packed, wanted, order = arrange(rows, sequences, written)
     spread, advantages, sampled = [], [], []
@@ -86,8 +96,13 @@ def _micro_batch(
 
 
 def empty_micro_batch(correct: bool = False) -> MicroBatch:
-    """What a rank runs that has nothing left while others have: the same passes through the model, for a loss of nothing, and the same figures."""
+    """What a rank runs that has nothing left while others have: the same passes through the model, for a loss of
+    nothing, and the same figures."""
     index = torch.zeros(0, dtype=torch.long)
-    packed = Packed(torch.zeros(1, 2, dtype=torch.long), torch.tensor([[0, 1]]), torch.zeros(1, 2, dtype=torch.long), branched=False)
+    packed = Packed(
+        torch.zeros(1, 2, dtype=torch.long), torch.tensor([[0, 1]]), torch.zeros(1, 2, dtype=torch.long), branched=False
+    )
     one = torch.zeros(1, dtype=torch.long)
-    return MicroBatch(packed, Written(one, one, one), index, Tokens(torch.zeros(0), sampled=torch.zeros(0) if correct else None))
+    return MicroBatch(
+        packed, Written(one, one, one), index, Tokens(torch.zeros(0), sampled=torch.zeros(0) if correct else None)
+    )

@@ -1,7 +1,8 @@
-"""Conversations as tokens. A turn that was written is never made into tokens again: what follows it is made alone and appended.
+"""Conversations as tokens. A turn that was written is never made into tokens again: what follows it is made alone and
+appended.
 
-`ChatCodec` serves tokenizers with a chat template in the manner of Qwen3: tool calls between <tool_call> and </tool_call> as
-{"name": …, "arguments": {…}}, reasoning between <think> and </think> before everything else.
+`ChatCodec` serves tokenizers with a chat template in the manner of Qwen3: tool calls between <tool_call> and
+</tool_call> as {"name": …, "arguments": {…}}, reasoning between <think> and </think> before everything else.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class Codec(Protocol):
         ...
 
     def read(
-        self, ids: Sequence[int], conversation: Sequence[Mapping[str, Any]] = (), tools: Sequence[Mapping[str, Any]] = ()
+        self,
+        ids: Sequence[int],
+        conversation: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> tuple[dict[str, Any], str | None]:
         """An assistant message from what was written (without the stop token), and what could not be read.
 
@@ -54,14 +58,17 @@ class Codec(Protocol):
 
 
 class ChatCodec:
-    """The chat template of a tokenizer. The template must not change earlier turns when later ones come; that is tried on a short conversation."""
+    """The chat template of a tokenizer. The template must not change earlier turns when later ones come; that is tried
+    on a short conversation."""
 
     def __init__(self, tokenizer: Any, template: str | None = None, thinking: bool = True):
         self._tokenizer = tokenizer
         self._template = template
         self._options = {} if thinking else {"enable_thinking": False}
         if template is None and not tokenizer.chat_template:
-            raise UsageError("the tokenizer has no chat template; name one in model.template, such as training/templates/qwen3.jinja")
+            raise UsageError(
+                "the tokenizer has no chat template; name one in model.template, such as training/templates/qwen3.jinja"
+            )
         if tokenizer.eos_token is None:
             raise UsageError("the tokenizer has no end-of-turn token (eos_token); set one in its tokenizer_config.json")
         self._end = str(tokenizer.eos_token)
@@ -94,7 +101,8 @@ class ChatCodec:
         return self._encode(self._render(self._plain(messages), tools=list(tools) or None, add_generation_prompt=True))
 
     def next(self, observations: Sequence[Mapping[str, Any]]) -> list[int]:
-        """What follows a written turn. It is cut from a short conversation that ends with these observations: templates look one message back."""
+        """What follows a written turn. It is cut from a short conversation that ends with these observations: templates
+        look one message back."""
         before = self._after_call if observations[0]["role"] == "tool" else self._after_text
         start = self._upto_end(before)
         whole = self._render([*before, *self._plain(observations)], add_generation_prompt=True)
@@ -103,10 +111,16 @@ class ChatCodec:
         return self._encode(whole[len(start) :])
 
     def read(
-        self, ids: Sequence[int], conversation: Sequence[Mapping[str, Any]] = (), tools: Sequence[Mapping[str, Any]] = ()
+        self,
+        ids: Sequence[int],
+        conversation: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> tuple[dict[str, Any], str | None]:
-        """Read a turn. What cannot be read is never taken for a final answer: the raw text comes back with what is wrong with it."""
-        return read_turn(self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+        """Read a turn. What cannot be read is never taken for a final answer: the raw text comes back with what is
+        wrong with it."""
+        return read_turn(
+            self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        )
 
     def write(self, message: Mapping[str, Any]) -> list[int]:
         """The ids that the assistant would write for a message, the stop token included."""
@@ -125,7 +139,9 @@ class ChatCodec:
 
     def _render(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
         shaped = [_with_objects(message) for message in messages]
-        text: str = self._tokenizer.apply_chat_template(shaped, tokenize=False, chat_template=self._template, **options, **self._options)
+        text: str = self._tokenizer.apply_chat_template(
+            shaped, tokenize=False, chat_template=self._template, **options, **self._options
+        )
         return text
 
     def _encode(self, text: str) -> list[int]:
@@ -137,7 +153,8 @@ class ChatCodec:
         return text[: text.rindex(self._end) + len(self._end)]
 
     def _plain(self, value: Any) -> Any:
-        """Take the power from reserved words in what users and tools said: `<|im_end|>` in a tool's reply must not end its message."""
+        """Take the power from reserved words in what users and tools said: `<|im_end|>` in a tool's reply must not end
+        its message."""
         if isinstance(value, str):
             for word in self._reserved:
                 if word in value:
@@ -164,7 +181,8 @@ class ChatCodec:
 
 
 def read_turn(text: str) -> tuple[dict[str, Any], str | None]:
-    """Read the raw text of a turn: the message, and what is wrong with it in words that a model can act on (the message then holds the text)."""
+    """Read the raw text of a turn: the message, and what is wrong with it in words that a model can act on (the message
+    then holds the text)."""
     raw = {"role": "assistant", "content": text}
     reasoning, rest, fault = _split_reasoning(text)
     if fault is not None:
@@ -181,7 +199,11 @@ def read_turn(text: str) -> tuple[dict[str, Any], str | None]:
         calls.append({"id": f"call_{len(calls) + 1}", "type": "function", "function": call})
         between, found, tail = tail.partition(CALL_OPEN)
         if between.strip():
-            return raw, f"Text stands after a call: {between.strip()[:60]!r}. Write text before the first call, or without calls."
+            return (
+                raw,
+                f"Text stands after a call: {between.strip()[:60]!r}. "
+                "Write text before the first call, or without calls.",
+            )
     stray = next((mark for mark in (CALL_CLOSE, THINK_OPEN, THINK_CLOSE) if mark in content), None)
     if stray is not None:
         return raw, f"{stray} stands alone. {FORM}"
@@ -201,7 +223,11 @@ def _split_reasoning(text: str) -> tuple[str, str, str | None]:
     if not text.lstrip().startswith(THINK_OPEN):
         return "", text, None
     reasoning, closed, rest = text.lstrip()[len(THINK_OPEN) :].partition(THINK_CLOSE)
-    return (reasoning.strip(), rest, None) if closed else ("", "", f"{THINK_OPEN} has no {THINK_CLOSE}. Close it before you call a tool or answer.")
+    return (
+        (reasoning.strip(), rest, None)
+        if closed
+        else ("", "", f"{THINK_OPEN} has no {THINK_CLOSE}. Close it before you call a tool or answer.")
+    )
 
 
 def _read_call(body: str) -> tuple[dict[str, str], str | None]:

@@ -1,7 +1,9 @@
-"""Checkpoints: a run that is killed at any step and started again ends with the same bytes as one that was not (on a CPU).
+"""Checkpoints: a run that is killed at any step and started again ends with the same bytes as one that was not (on a
+CPU).
 
-OUT/checkpoints/step-000100/ holds DeepSpeed's own checkpoint, the state of the random number generators of each rank, and state.json with the next
-step and the length of metrics.jsonl. It is written under another name and renamed when it is whole.
+OUT/checkpoints/step-000100/ holds DeepSpeed's own checkpoint, the state of the random number generators of each rank,
+and state.json with the next step and the length of metrics.jsonl. It is written under another name and renamed when it
+is whole.
 """
 
 from __future__ import annotations
@@ -36,23 +38,34 @@ def newest(out: Path) -> Path | None:
 
 
 def check_folder(out: Path, config: RunSettings) -> None:
-    """Raise UsageError if the folder holds a run of another configuration; the message names the first key that differs."""
+    """Raise UsageError if the folder holds a run of another configuration; the message names the first key that
+    differs."""
     known = out / "config.yaml"
     if not known.exists():
         return
     before = _flat(yaml.safe_load(known.read_text(encoding="utf-8")))
     now = _flat(config.identity())
-    differing = next((key for key in sorted({**before, **now}) if key.split(".")[0] in config.identity() and before.get(key) != now.get(key)), None)
+    differing = next(
+        (
+            key
+            for key in sorted({**before, **now})
+            if key.split(".")[0] in config.identity() and before.get(key) != now.get(key)
+        ),
+        None,
+    )
     if differing is not None:
         raise UsageError(
-            f"{out}: holds a run with {differing} = {before.get(differing)!r}, the configuration has {now.get(differing)!r}; "
-            "use the same configuration, or another folder"
+            f"{out}: holds a run with {differing} = {before.get(differing)!r}, "
+            f"the configuration has {now.get(differing)!r}; use the same configuration, or another folder"
         )
 
 
 def write_config(out: Path, config: RunSettings) -> None:
     """Write the whole configuration, defaults included."""
-    write_file(out / "config.yaml", yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True).encode())
+    write_file(
+        out / "config.yaml",
+        yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True).encode(),
+    )
 
 
 def save(out: Path, engine: Engine, step: int, metrics: Metrics | None, keep: int) -> None:
@@ -79,25 +92,36 @@ def save(out: Path, engine: Engine, step: int, metrics: Metrics | None, keep: in
 
 
 def load(path: Path, engine: Engine) -> dict[str, Any]:
-    """Put engine and generators back into the state of a checkpoint; return its state. Raises UsageError if it is of another model or world."""
+    """Put engine and generators back into the state of a checkpoint; return its state. Raises UsageError if it is of
+    another model or world."""
     try:
         state: dict[str, Any] = json.loads((path / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StorageError(_broken(path, str(error))) from error
     if state["world_size"] != world_size():
-        raise UsageError(f"{path}: was written by {state['world_size']} processes, and {world_size()} run now; start as many")
+        raise UsageError(
+            f"{path}: was written by {state['world_size']} processes, and {world_size()} run now; start as many"
+        )
     shapes = engine.shapes()
     if state["shapes"] != shapes:
         names = sorted({*state["shapes"], *shapes})
         name = next(name for name in names if state["shapes"].get(name) != shapes.get(name))
         raise UsageError(
-            f"{path}: is of another architecture: {name} has the shape {state['shapes'].get(name)} there and {shapes.get(name)} in the model; "
+            f"{path}: is of another architecture: "
+            f"{name} has the shape {state['shapes'].get(name)} there and {shapes.get(name)} in the model; "
             "name the model that the run began with, or another folder"
         )
     try:
         loaded, _ = engine.deepspeed.load_checkpoint(str(path), tag=TAG)
         generators = torch.load(path / f"generators-{rank()}.pt", weights_only=False)
-    except (AssertionError, EOFError, KeyError, OSError, RuntimeError, UnpicklingError) as error:  # files that are missing, short or changed
+    except (
+        AssertionError,
+        EOFError,
+        KeyError,
+        OSError,
+        RuntimeError,
+        UnpicklingError,
+    ) as error:  # files that are missing, short or changed
         raise StorageError(_broken(path, " ".join(str(error).split())[:200] or type(error).__name__)) from error
     if loaded is None:  # DeepSpeed only warns then, and the run would go on from the first model
         raise StorageError(_broken(path, "DeepSpeed found nothing in it"))

@@ -28,9 +28,11 @@ class ModelSettings(Settings):
     path: str
     """A folder, or a name on the Hugging Face Hub, for AutoModelForCausalLM and the tokenizer."""
     codec: Literal["chat", "tiny"] = "chat"
-    """How conversations become tokens: `chat` for tokenizers with a chat template, `tiny` for the model in training/tiny."""
+    """How conversations become tokens: `chat` for tokenizers with a chat template, `tiny` for the model in
+    training/tiny."""
     template: str | None = None
-    """A chat template to use instead of the tokenizer's, a file; it must not change earlier turns when later ones come."""
+    """A chat template to use instead of the tokenizer's, a file; it must not change earlier turns when later ones
+    come."""
     thinking: bool = True
     """False: the prompt closes an empty reasoning block before the model writes."""
     dtype: Literal["float32", "bfloat16"] = "float32"
@@ -77,14 +79,18 @@ class VllmSettings(Settings):
     group_port: int = Field(default=51216, ge=1, le=65535)
     """A free port of this machine on which trainer and server meet to hand over weights."""
     update: Literal["nccl", "none"] = "nccl"
-    """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that for long."""
+    """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that
+    for long."""
 
     @model_validator(mode="after")
     def _no_secret(self) -> VllmSettings:
         """The address stands in config.yaml and in errors."""
         parts = urlsplit(self.base_url)
         if parts.username or parts.password or parts.query:
-            raise ValueError("base_url holds a user, a password or a query; leave only the address, and name the key's variable in api_key_env")
+            raise ValueError(
+                "base_url holds a user, a password or a query; "
+                "leave only the address, and name the key's variable in api_key_env"
+            )
         return self
 
 
@@ -102,9 +108,9 @@ class LossSettings(Settings):
     kl_kind: Literal["k3", "mse"] = "k3"
     """k3: exp(d) - d - 1; mse: d^2 / 2; d = reference - new log-probability."""
     entropy: float = Field(default=0.0, ge=0)
-    """Bonus for the entropy of each written token, which falls in a straight line to 0 at the last step. A small model that is sure too soon stops
-    trying what it has not tried enough. With `reward.scale: none` it is in units of the reward: the policy that is best then chooses with
-    probabilities in proportion to exp(expected reward / bonus)."""
+    """Bonus for the entropy of each written token, which falls in a straight line to 0 at the last step. A small model
+    that is sure too soon stops trying what it has not tried enough. With `reward.scale: none` it is in units of the
+    reward: the policy that is best then chooses with probabilities in proportion to exp(expected reward / bonus)."""
     epochs: int = Field(default=1, ge=1)
     """Optimizer steps on one batch of rollouts."""
     batch_tokens: int = Field(default=4096, ge=1)
@@ -168,7 +174,8 @@ class MetricsSettings(Settings):
     """A project of Weights & Biases."""
     plots: bool = True
     rollouts_every: int = Field(default=100, ge=0)
-    """The rollouts of every so many steps are kept in rollouts/, whole, so that they can be read and graded again; 0: none."""
+    """The rollouts of every so many steps are kept in rollouts/, whole, so that they can be read and graded again; 0:
+    none."""
 
 
 class DataSettings(Settings):
@@ -183,7 +190,8 @@ class DataSettings(Settings):
     wording: Literal["train", "test"] = "train"
     """Whose words questions and wishes are put in. Some ways of saying a thing are kept for the test split."""
     questions: tuple[str, ...] = ()
-    """Parquet files such as GeneralThought's, with the columns question and reference_answer; toolscale/questions/parquet.py says what is read."""
+    """Parquet files such as GeneralThought's, with the columns question and reference_answer;
+    toolscale/questions/parquet.py says what is read."""
     questions_share: float = Field(default=0.5, ge=0, le=1)
     """How often a question is one of these files where they have its category; else it is generated."""
     seed: int = 0
@@ -192,8 +200,9 @@ class DataSettings(Settings):
     price_lists: str | None = "experts/prices"
     """A folder of price lists, one of which holds for each task; none: always the catalogue's prices."""
     invented_share: float = Field(default=0.0, ge=0, le=1)
-    """How often a task is offered experts that do not exist, drawn from the figures of the catalogue (toolscale/models/invented.py): whoever is
-    trained on few experts learns them by heart. Evaluation is without them."""
+    """How often a task is offered experts that do not exist, drawn from the figures of the catalogue
+    (toolscale/models/invented.py): whoever is trained on few experts learns them by heart. Evaluation is without
+    them."""
     invented: int = Field(default=1024, ge=1)
     """How many of them there are, where there are any."""
     fewest: int = Field(default=2, ge=0)
@@ -256,7 +265,8 @@ class Config(RunSettings):
         """The tiny model knows the words of the grammar and no others."""
         if self.model.codec == "tiny" and self.data.preferences is not None:
             raise ValueError(
-                f"data.preferences: the tiny codec does not know the words of {self.data.preferences}; remove the key, or use model.codec: chat"
+                f"data.preferences: the tiny codec does not know the words of {self.data.preferences}; "
+                "remove the key, or use model.codec: chat"
             )
         return self
 
@@ -276,7 +286,8 @@ class SftConfig(RunSettings):
 
 
 def read_config(path: Path, kind: type[Settings] = Config) -> Any:
-    """Read a YAML file into `Config` (or another section). Raises SpecError with one line for each key that is wrong."""
+    """Read a YAML file into `Config` (or another section). Raises SpecError with one line for each key that is
+    wrong."""
     content, issues = read_yaml(path, file=str(path))
     if issues:
         raise SpecError(issues)
@@ -295,16 +306,30 @@ def _issue(path: Path, kind: type[Settings], found: Any) -> SpecIssue:
         for part in found["loc"][:-1]:
             section = _section(section, str(part))
         known = ", ".join(sorted(getattr(section, "model_fields", {})))
-        return SpecIssue(str(path), place, f"is not a key of this section (value {found['input']!r})", f"remove it, or use one of: {known}")
+        return SpecIssue(
+            str(path),
+            place,
+            f"is not a key of this section (value {found['input']!r})",
+            f"remove it, or use one of: {known}",
+        )
     if found["type"] == "missing":
         return SpecIssue(str(path), place, "is missing", "add it")
     reason = found["msg"].removeprefix("Value error, ")
     value = "" if isinstance(found["input"], dict) else f", not {found['input']!r}"
-    return SpecIssue(str(path), place, f"{reason[:1].lower()}{reason[1:]}{value}", "correct it; training/config.py describes every key")
+    return SpecIssue(
+        str(path),
+        place,
+        f"{reason[:1].lower()}{reason[1:]}{value}",
+        "correct it; training/config.py describes every key",
+    )
 
 
 def _section(kind: Any, key: str) -> Any:
     """The settings class that stands under a key."""
     annotation = kind.model_fields[key].annotation
-    found = [part for part in (annotation, *getattr(annotation, "__args__", ())) if isinstance(part, type) and issubclass(part, BaseModel)]
+    found = [
+        part
+        for part in (annotation, *getattr(annotation, "__args__", ()))
+        if isinstance(part, type) and issubclass(part, BaseModel)
+    ]
     return found[0] if found else kind

@@ -40,24 +40,31 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
 
 
 def golden_conversations(folder: Path) -> Iterator[Conversation]:
-    """Yield the golden trajectories of the training split of a dataset: request, calls one by one with their results, final message."""
+    """Yield the golden trajectories of the training split of a dataset: request, calls one by one with their results,
+    final message."""
     reading = read_dataset(folder)
     for domain, rows in reading.domains.items():
         world = world_folder(folder, domain)
         if not world.is_dir():
-            raise DatasetError(f"datasets: {folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole")
+            raise DatasetError(
+                f"datasets: {folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole"
+            )
         environment = load_environment(world)
         judge = Judge(environment, read_rows(environment, world), audit_share=0.0, replica=False)
         try:
             for row in rows.splits["train"]:
                 task = task_of(row)
-                yield {"messages": golden_messages(row["prompt"], task, judge.subject(task.candidate).answer), "tools": json.loads(row["tools"])}
+                yield {
+                    "messages": golden_messages(row["prompt"], task, judge.subject(task.candidate).answer),
+                    "tools": json.loads(row["tools"]),
+                }
         finally:
             judge.close()
 
 
 def golden_messages(prompt: Sequence[Mapping[str, Any]], task: Task, answer: str) -> list[dict[str, Any]]:
-    """The conversation in which the golden calls are made, and the answer given: in a message, or in the form of the task."""
+    """The conversation in which the golden calls are made, and the answer given: in a message, or in the form of the
+    task."""
     messages = [dict(message) for message in prompt]
     for number, call in enumerate(task.golden_calls, 1):
         function = {"name": call.name, "arguments": canonical_json(call.arguments)}
@@ -71,7 +78,8 @@ def golden_messages(prompt: Sequence[Mapping[str, Any]], task: Task, answer: str
 
 
 def encode_conversation(codec: Codec, conversation: Conversation) -> TokenTrace:
-    """The tokens of a conversation up to the last message of the assistant. Raises UsageError if the assistant says nothing."""
+    """The tokens of a conversation up to the last message of the assistant. Raises UsageError if the assistant says
+    nothing."""
     messages, tools = conversation["messages"], conversation.get("tools") or []
     turns = [place for place, message in enumerate(messages) if message["role"] == "assistant"]
     if not turns or turns[0] == 0:

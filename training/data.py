@@ -61,31 +61,60 @@ def open_work(settings: DataSettings, split: Split = "train") -> Work:
     tasks, domains = open_domains(settings.datasets, split)
     held = ExitStack()
     basic = held.enter_context(open_basic_tools(with_library(settings.basic_tools, held)))
-    source = rollout_source(settings, catalogue, settings.mixture, tuple(basic), tasks, lambda task: domains[task.domain].input_tokens(task))
+    source = rollout_source(
+        settings, catalogue, settings.mixture, tuple(basic), tasks, lambda task: domains[task.domain].input_tokens(task)
+    )
     offering = source.offering
-    specs = {spec.name: spec for each in (offering.catalogue, offering.invented) if each is not None for spec in each.experts}
-    return Work(source, Bench({name: make_expert(spec, settings.pace) for name, spec in specs.items()}, basic, domains), specs, held)
+    specs = {
+        spec.name: spec for each in (offering.catalogue, offering.invented) if each is not None for spec in each.experts
+    }
+    return Work(
+        source,
+        Bench({name: make_expert(spec, settings.pace) for name, spec in specs.items()}, basic, domains),
+        specs,
+        held,
+    )
 
 
 def rollout_source(
-    settings: DataSettings, catalogue: Catalogue, mixture: Mapping[str, float], basic: Sequence[str] | None = None, tasks: Sequence[Task] = (),
+    settings: DataSettings,
+    catalogue: Catalogue,
+    mixture: Mapping[str, float],
+    basic: Sequence[str] | None = None,
+    tasks: Sequence[Task] = (),
     input_tokens: InputTokens | None = None,
-) -> TaskSource:  # fmt: skip
+) -> TaskSource:
     """Return the tasks by number. `basic`: names of the basic tools that are there; none: those that are configured."""
     prices = load_price_lists(Path(settings.price_lists)) if settings.price_lists is not None else ()
-    configured = [name for name in ("python", "local_search", "web_search") if getattr(settings.basic_tools, name) is not None]
-    invented = invented_experts(catalogue, prices, settings.invented, settings.seed) if settings.invented_share else None
+    configured = [
+        name for name in ("python", "local_search", "web_search") if getattr(settings.basic_tools, name) is not None
+    ]
+    invented = (
+        invented_experts(catalogue, prices, settings.invented, settings.seed) if settings.invented_share else None
+    )
     offering = Offering(
-        catalogue=catalogue, price_lists=prices, invented=invented, invented_share=settings.invented_share,
-        fewest=settings.fewest, most=settings.most, style=settings.style,
-        basic_tools=tuple(configured if basic is None else basic), basic_share=settings.basic_share, denied_share=settings.denied_share,
-        wish_share=settings.wish_share, limits=settings.limits, draw_preference=preference_source(settings),
-    )  # fmt: skip
-    return TaskSource(offering, settings.wording, settings.seed, mixture, question_source(settings), tasks, input_tokens)
+        catalogue=catalogue,
+        price_lists=prices,
+        invented=invented,
+        invented_share=settings.invented_share,
+        fewest=settings.fewest,
+        most=settings.most,
+        style=settings.style,
+        basic_tools=tuple(configured if basic is None else basic),
+        basic_share=settings.basic_share,
+        denied_share=settings.denied_share,
+        wish_share=settings.wish_share,
+        limits=settings.limits,
+        draw_preference=preference_source(settings),
+    )
+    return TaskSource(
+        offering, settings.wording, settings.seed, mixture, question_source(settings), tasks, input_tokens
+    )
 
 
 def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSettings:
-    """Where the corpus is LIBRARY, write the passages that look-up questions are about into a folder that goes with `held`."""
+    """Where the corpus is LIBRARY, write the passages that look-up questions are about into a folder that goes with
+    `held`."""
     search = settings.local_search
     if search is None or search.corpus != LIBRARY:
         return settings
@@ -96,11 +125,14 @@ def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSetti
 
 def preference_source(settings: DataSettings) -> DrawPreference:
     """Preferences of the grammar, or of the file that is named. Raises SpecError for a file that is wrong."""
-    return preference if settings.preferences is None else WordedPreferences.read(Path(settings.preferences), ALIASES).draw
+    return (
+        preference if settings.preferences is None else WordedPreferences.read(Path(settings.preferences), ALIASES).draw
+    )
 
 
 def question_source(settings: DataSettings) -> DrawQuestion:
-    """Generated questions, and those of the Parquet files in their share. One in five of a file is held out, by a checksum of its text.
+    """Generated questions, and those of the Parquet files in their share. One in five of a file is held out, by a
+    checksum of its text.
 
     Raises DatasetError for a file that cannot be read, UsageError if none of its questions can be checked.
     """
@@ -108,7 +140,10 @@ def question_source(settings: DataSettings) -> DrawQuestion:
         return generated
     found, counts = load_questions([Path(name) for name in settings.questions], settings.seed)
     if not found:
-        raise UsageError(f"data.questions: none of {counts.rows} rows can be checked; name files with short answers, or remove the key")
+        raise UsageError(
+            f"data.questions: none of {counts.rows} rows can be checked; "
+            "name files with short answers, or remove the key"
+        )
     logging.getLogger("training").info("data.questions: %s", counts)
     pools: dict[tuple[str, Split], list[Question]] = {}
     for each in found:
@@ -117,6 +152,10 @@ def question_source(settings: DataSettings) -> DrawQuestion:
     def draw(category: str, split: Split, seed: int, number: int) -> Question:
         rng = random.Random(f"loaded:{category}:{split}:{seed}:{number}")
         pool = pools.get((category, split))
-        return rng.choice(pool) if pool and rng.random() < settings.questions_share else generated(category, split, seed, number)
+        return (
+            rng.choice(pool)
+            if pool and rng.random() < settings.questions_share
+            else generated(category, split, seed, number)
+        )
 
     return draw

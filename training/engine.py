@@ -1,9 +1,10 @@
-"""The DeepSpeed engine: processes, ranks, the model in it, and the two things that all ranks do together beside training.
+"""The DeepSpeed engine: processes, ranks, the model in it, and the two things that all ranks do together beside
+training.
 
-Ranks must enter every collective equally often, or they wait for each other for ever. Rollouts need different numbers of turns on different ranks, so
-nothing in a rollout is a collective: under ZeRO-3, where no rank has the whole model, each keeps a second copy for sampling and fills it once a step
-before the first turn (`Engine.refresh`), one gather for each parameter. The number of micro-batches is made equal (`most`), with empty ones where a
-rank has fewer.
+Ranks must enter every collective equally often, or they wait for each other for ever. Rollouts need different numbers
+of turns on different ranks, so nothing in a rollout is a collective: under ZeRO-3, where no rank has the whole model,
+each keeps a second copy for sampling and fills it once a step before the first turn (`Engine.refresh`), one gather for
+each parameter. The number of micro-batches is made equal (`most`), with empty ones where a rank has fewer.
 """
 
 from __future__ import annotations
@@ -35,19 +36,23 @@ from training.loss import Scorer
 
 
 def start_processes(seed: int) -> None:
-    """Seed the generators, and join the group of processes: those that `torchrun` or `deepspeed` started, or this one alone."""
+    """Seed the generators, and join the group of processes: those that `torchrun` or `deepspeed` started, or this one
+    alone."""
     random.seed(seed)
     numpy.random.seed(seed)
     torch.manual_seed(seed)
     if torch.distributed.is_initialized():
         return
     if not torch.cuda.is_available():
-        # DeepSpeed would compile its shared-memory operations here, which takes a minute and a compiler; gloo does without.
+        # DeepSpeed would compile its shared-memory operations here, which takes a minute and a compiler;
+        # gloo does without.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
     if "RANK" not in os.environ:
-        os.environ.setdefault("LOCAL_RANK", "0")  # ZeRO-3 looks for it in every step; what a launcher sets besides would mislead our children
+        # ZeRO-3 looks for it in every step; what a launcher sets besides would mislead our children.
+        os.environ.setdefault("LOCAL_RANK", "0")
         backend = "nccl" if torch.cuda.is_available() else "gloo"
-        torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)  # no port, no network
+        # No port, no network.
+        torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)
     elif torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     deepspeed.init_distributed()
@@ -89,7 +94,9 @@ def load_model(settings: ModelSettings) -> Any:
     """The model as transformers loads it."""
     transformers_logging.disable_progress_bar()
     with loading("model", settings.path):
-        model = AutoModelForCausalLM.from_pretrained(settings.path, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention)
+        model = AutoModelForCausalLM.from_pretrained(
+            settings.path, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention
+        )
     if settings.gradient_checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     return model
@@ -101,7 +108,9 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"deepspeed: {path}: is not a readable JSON file ({error}); name one of training/deepspeed") from error
+        raise UsageError(
+            f"deepspeed: {path}: is not a readable JSON file ({error}); name one of training/deepspeed"
+        ) from error
     ours = {
         "train_micro_batch_size_per_gpu": 1,  # a number is wanted; the real batches differ in size
         "gradient_accumulation_steps": 1,
@@ -116,7 +125,8 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
 
 
 class Engine:
-    """A `Scorer` in a DeepSpeed engine. `samples`: this process samples too, which under ZeRO-3 takes a copy of the model."""
+    """A `Scorer` in a DeepSpeed engine. `samples`: this process samples too, which under ZeRO-3 takes a copy of the
+    model."""
 
     def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
         if config.threads is not None:
@@ -124,8 +134,11 @@ class Engine:
         start_processes(config.seed)
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
-        self._partitioned_loading = HfDeepSpeedConfig(settings) if self.stage == 3 else None  # loads each rank's part only; must stay alive
-        scorer = Scorer(load_model(config.model), temperature, config.loss.head_chunk, learns_entropy=config.loss.entropy > 0)
+        # Loads each rank's part only; must stay alive.
+        self._partitioned_loading = HfDeepSpeedConfig(settings) if self.stage == 3 else None
+        scorer = Scorer(
+            load_model(config.model), temperature, config.loss.head_chunk, learns_entropy=config.loss.entropy > 0
+        )
         parameters = [parameter for parameter in scorer.parameters() if parameter.requires_grad]
         options = config.optimizer
         optimizer = torch.optim.AdamW(parameters, lr=options.lr, betas=options.betas, weight_decay=options.weight_decay)
@@ -155,7 +168,8 @@ class Engine:
         self.actor.eval()
 
     def weights(self) -> Iterator[tuple[str, torch.Tensor]]:
-        """Name and whole tensor of each parameter in turn. All ranks iterate to the end, each parameter is gathered once."""
+        """Name and whole tensor of each parameter in turn. All ranks iterate to the end, each parameter is gathered
+        once."""
         for name, parameter in self.model.named_parameters():
             with deepspeed.zero.GatheredParameters([parameter], enabled=self.stage == 3):
                 # A gathered parameter is gone when its turn is over, and whoever sends several at once still needs it.
@@ -173,7 +187,10 @@ class Engine:
 
     def shapes(self) -> dict[str, list[int]]:
         """Name and shape of each parameter: what a checkpoint must fit."""
-        return {name: list(getattr(parameter, "ds_shape", parameter.shape)) for name, parameter in self.model.named_parameters()}
+        return {
+            name: list(getattr(parameter, "ds_shape", parameter.shape))
+            for name, parameter in self.model.named_parameters()
+        }
 
     def save_model(self, folder: Path) -> None:
         """Write the model for `from_pretrained`. All ranks call it; the first one writes."""
@@ -187,5 +204,7 @@ class Engine:
 
     def _empty_copy(self, settings: ModelSettings) -> Any:
         configuration = AutoConfig.from_pretrained(settings.path)
-        copy = AutoModelForCausalLM.from_config(configuration, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention)
+        copy = AutoModelForCausalLM.from_config(
+            configuration, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention
+        )
         return copy.to(self.device).requires_grad_(False)

@@ -1,6 +1,8 @@
-"""What an orchestrator is worth: against the optimum, against policies without a model, and against itself before training.
+"""What an orchestrator is worth: against the optimum, against policies without a model, and against itself before
+training.
 
-Questions are scored exactly (training/tiny/board.py): no draw is made, so a difference is a difference. Environment tasks are run.
+Questions are scored exactly (training/tiny/board.py): no draw is made, so a difference is a difference. Environment
+tasks are run.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ class Ground:
     seconds_per_token: float
 
     def own(self) -> tuple[np.ndarray, np.ndarray]:
-        """Dollars and seconds of the orchestrator's own tokens; policies without a model are charged the same, so that choices are compared."""
+        """Dollars and seconds of the orchestrator's own tokens; policies without a model are charged the same, so that
+        choices are compared."""
         lengths = np.array([len(prompt_ids(self.codec, task)) for task in self.board.tasks])
         return own_figures(self.board, lengths, self.price, self.seconds_per_token)
 
@@ -65,7 +68,15 @@ class Ground:
 
     def play(self, model: torch.nn.Module, name: str, temperature: float = 0.0) -> Result:
         """A model, at temperature 0 unless said otherwise."""
-        return play(model, self.codec, self.board, name, price=self.price, seconds_per_token=self.seconds_per_token, temperature=temperature)
+        return play(
+            model,
+            self.codec,
+            self.board,
+            name,
+            price=self.price,
+            seconds_per_token=self.seconds_per_token,
+            temperature=temperature,
+        )
 
     def wishing(self, weights: Mapping[str, float]) -> Ground:
         """The same tasks for users who all wish this, in the same words."""
@@ -74,9 +85,11 @@ class Ground:
 
 
 def question_ground(config: Config, count: int = PROMPTS, **data: Any) -> Ground:
-    """Return the ground of a configuration: question tasks by its mixture, in draws that were not trained on. `data`: settings of `data` that differ.
+    """Return the ground of a configuration: question tasks by its mixture, in draws that were not trained on. `data`:
+    settings of `data` that differ.
 
-    A task is a question with an offer and a wish. Questions are of the same templates as in training, and some of them were asked there too.
+    A task is a question with an offer and a wish. Questions are of the same templates as in training, and some of them
+    were asked there too.
     """
     settings = config.data.model_copy(update={"seed": config.data.seed + SEED, "invented_share": 0.0, **data})
     catalogue = load_catalogue(Path(settings.catalogue))
@@ -106,7 +119,8 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Utility rose, a thrifty user pays less, and the optimum's choice is made in LEAST_BEST of the tasks or more."""
+        """Utility rose, a thrifty user pays less, and the optimum's choice is made in LEAST_BEST of the tasks or
+        more."""
         return self.gain_low > 0 and self.thrift_high < 0 and self.best >= LEAST_BEST
 
 
@@ -122,18 +136,23 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
     mean = float(values.mean())
     if np.ptp(values) == 0:
         return mean, mean, mean
-    found = bootstrap((values,), np.mean, n_resamples=2_000, batch=200, method="percentile", rng=np.random.default_rng(0))
+    found = bootstrap(
+        (values,), np.mean, n_resamples=2_000, batch=200, method="percentile", rng=np.random.default_rng(0)
+    )
     return mean, float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
 def environment_figures(config: Config, model: torch.nn.Module, count: int) -> dict[str, float]:
-    """Run environment tasks of the test split, greedily, through the rollout loop; empty where the configuration has none.
+    """Run environment tasks of the test split, greedily, through the rollout loop; empty where the configuration has
+    none.
 
     There are `count` offers, over and over of as many tasks as the datasets have.
     """
     if not config.data.datasets or not config.data.mixture.get("tools"):
         return {}
-    data = config.data.model_copy(update={"mixture": {"tools": 1.0}, "seed": config.data.seed + SEED, "invented_share": 0.0})
+    data = config.data.model_copy(
+        update={"mixture": {"tools": 1.0}, "seed": config.data.seed + SEED, "invented_share": 0.0}
+    )
     return asyncio.run(_run(config, data, model, count))
 
 
@@ -145,13 +164,18 @@ async def _run(config: Config, data: DataSettings, model: torch.nn.Module, count
             tasks = [work.tasks[number] for number in range(count)]
             groups = await run_rollouts(tasks, policy, work.bench, 1)
     rollouts = [group[0] for group in groups]
-    return {**figures(tasks, rollouts, work.experts), "offers": count, "tasks": len({task.task.id for task in tasks if task.task is not None})}
+    return {
+        **figures(tasks, rollouts, work.experts),
+        "offers": count,
+        "tasks": len({task.task.id for task in tasks if task.task is not None}),
+    }
 
 
 def figures(tasks: Sequence[RolloutTask], rollouts: Sequence[Rollout], experts: Mapping[str, Any]) -> dict[str, float]:
     """Means over rollouts: utility, share of right answers, dollars, seconds, share that was answered."""
     worth = [
-        absolute_reward(figures_of(rollout), task.preference, task_references(task, experts)) for task, rollout in zip(tasks, rollouts, strict=True)
+        absolute_reward(figures_of(rollout), task.preference, task_references(task, experts))
+        for task, rollout in zip(tasks, rollouts, strict=True)
     ]
     return {
         "utility": float(np.mean(worth)),
@@ -164,10 +188,22 @@ def figures(tasks: Sequence[RolloutTask], rollouts: Sequence[Rollout], experts: 
 
 def rows_of(results: Results) -> list[dict[str, Any]]:
     """One row for each policy: means, and the share of the way from random to the optimum."""
-    return [{"policy": name, **result.means(), "share": share_of_way(result, results)} for name, result in results.items()]
+    return [
+        {"policy": name, **result.means(), "share": share_of_way(result, results)} for name, result in results.items()
+    ]
 
 
 __all__ = [
-    "ACCURATE", "PROMPTS", "THRIFTY", "Check", "Ground", "check", "environment_figures", "figures", "interval", "load", "question_ground",
+    "ACCURATE",
+    "PROMPTS",
+    "THRIFTY",
+    "Check",
+    "Ground",
+    "check",
+    "environment_figures",
+    "figures",
+    "interval",
+    "load",
+    "question_ground",
     "rows_of",
-]  # fmt: skip
+]

@@ -1,8 +1,10 @@
-"""The experiments of docs/results: what training gains, which reward gains it, how it follows wishes, and what is left with unseen experts.
+"""The experiments of docs/results: what training gains, which reward gains it, how it follows wishes, and what is left
+with unseen experts.
 
     python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--steps N]
 
-For each seed a long run of the tiny configuration, and a run of a fifth of its steps with each reward; two at a time. What is done is not made again.
+For each seed a long run of the tiny configuration, and a run of a fifth of its steps with each reward; two at a time.
+What is done is not made again.
 """
 
 from __future__ import annotations
@@ -31,9 +33,11 @@ from training.train import with_data
 
 CONFIG = Path("training/configs/tiny_cpu.yaml")
 KINDS = ("absolute", "outcome", "efficiency", "paper")
-"""Rewards that are compared: the full one, the outcome alone, outcome with fixed weights of cost and latency, and the paper's."""
+"""Rewards that are compared: the full one, the outcome alone, outcome with fixed weights of cost and latency, and the
+paper's."""
 COMPARED = 5
-"""Rewards are compared after a whole run's steps divided by this: what a reward buys shows early, and twelve whole runs would take hours."""
+"""Rewards are compared after a whole run's steps divided by this: what a reward buys shows early, and twelve whole runs
+would take hours."""
 AT_ONCE = 2
 HELD_OUT = {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"}
 FRONTIER_TASKS = 512
@@ -45,19 +49,24 @@ def compared_steps(config: Config) -> int:
 
 
 def variants(config: Config, seeds: int) -> dict[str, Config]:
-    """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards. One thread each: two run at once."""
+    """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards. One thread
+    each: two run at once."""
     found = {}
     for seed in range(seeds):
-        seeded = config.model_copy(update={"seed": seed, "threads": 1, "data": config.data.model_copy(update={"seed": seed})})
+        seeded = config.model_copy(
+            update={"seed": seed, "threads": 1, "data": config.data.model_copy(update={"seed": seed})}
+        )
         found[f"{WHOLE}-{seed}"] = seeded
         for kind in KINDS:
             reward = config.reward.model_copy(update={"kind": kind})
             found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": compared_steps(config)})
-    return dict(sorted(found.items(), key=lambda item: -item[1].steps))  # the long ones first, so that neither core is left alone with one
+    # The long ones first, so that neither core is left alone with one.
+    return dict(sorted(found.items(), key=lambda item: -item[1].steps))
 
 
 def train(name: str, config: Config, out: Path) -> None:
-    """Train one run on one core, unless it is trained. Raises TrainingError if it fails, UsageError if another configuration was trained there."""
+    """Train one run on one core, unless it is trained. Raises TrainingError if it fails, UsageError if another
+    configuration was trained there."""
     check_folder(out, config)
     if (out / "done.json").exists():
         return
@@ -65,13 +74,16 @@ def train(name: str, config: Config, out: Path) -> None:
     (out / "wanted.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
     command = [sys.executable, "-m", "training.grpo", str(out / "wanted.yaml"), "--out", str(out)]
     with (out / "log.txt").open("w") as log:
-        ended = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
+        ended = subprocess.run(
+            command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False
+        )
     if ended.returncode:
         raise TrainingError(f"{name} ended with {ended.returncode}; see {out / 'log.txt'}")
 
 
 def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) -> dict[str, Any]:
-    """Measure one trained model. `full`: also with unseen experts and words, for users who only want a right answer, and along the frontier.
+    """Measure one trained model. `full`: also with unseen experts and words, for users who only want a right answer,
+    and along the frontier.
 
     `count`: tasks of each table.
     """
@@ -85,7 +97,13 @@ def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) ->
     found["a"] = rows_of({"untrained": ground.play(before, "untrained"), **results})
     for name, data in (("d", HELD_OUT), ("wording", {"wording": "test"})):
         other = question_ground(config, count, **data)
-        found[name] = rows_of({"untrained": other.play(before, "untrained"), "trained": other.play(trained, "trained"), **other.baselines()})
+        found[name] = rows_of(
+            {
+                "untrained": other.play(before, "untrained"),
+                "trained": other.play(trained, "trained"),
+                **other.baselines(),
+            }
+        )
     accurate = ground.wishing(ACCURATE)
     found["accurate"] = rows_of({"trained": accurate.play(trained, "trained"), **accurate.baselines()})
     found["c"] = frontier_of(question_ground(config, min(count, FRONTIER_TASKS)), trained)
@@ -93,7 +111,8 @@ def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) ->
 
 
 def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[str, dict[str, Any]]:
-    """Train and measure all runs, AT_ONCE at a time. One is measured while another trains, but never two: transformers loads one model at a time."""
+    """Train and measure all runs, AT_ONCE at a time. One is measured while another trains, but never two: transformers
+    loads one model at a time."""
     measuring = Lock()
     torch.set_num_threads(1)
 
@@ -113,7 +132,13 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.option("--out", type=click.Path(path_type=Path), default=Path("docs/results"), show_default=True)
-@click.option("--work", type=click.Path(path_type=Path), default=Path("var/experiments"), show_default=True, help="Where runs are kept.")
+@click.option(
+    "--work",
+    type=click.Path(path_type=Path),
+    default=Path("var/experiments"),
+    show_default=True,
+    help="Where runs are kept.",
+)
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--steps", type=click.IntRange(1), help="Of a whole run, instead of those of the configuration.")
 def command(out: Path, work: Path, seeds: int, steps: int | None) -> None:
@@ -122,7 +147,9 @@ def command(out: Path, work: Path, seeds: int, steps: int | None) -> None:
     config: Config = read_config(CONFIG)
     config = with_data(config if steps is None else config.model_copy(update={"steps": steps}), work, None)
     configs = variants(config, seeds)
-    findings: Sequence[Finding] = write_results(out, run_all(configs, work, console), config.steps, compared_steps(config))
+    findings: Sequence[Finding] = write_results(
+        out, run_all(configs, work, console), config.steps, compared_steps(config)
+    )
     for finding in findings:
         console.print(f"{'reached' if finding.reached else 'NOT reached'}: {finding.words}")
 

@@ -1,7 +1,9 @@
-"""Generation in this process: the samples of a task share one pass over their prompt, and all conversations that wait go together.
+"""Generation in this process: the samples of a task share one pass over their prompt, and all conversations that wait
+go together.
 
-A draw is made from one number of the request's own generator, which is seeded from the run, the step, the task, the sample and the turn. So what a
-rollout writes does not depend on which others stand in the batch (but for the last bits of its log-probabilities).
+A draw is made from one number of the request's own generator, which is seeded from the run, the step, the task, the
+sample and the turn. So what a rollout writes does not depend on which others stand in the batch (but for the last bits
+of its log-probabilities).
 """
 
 from __future__ import annotations
@@ -68,17 +70,22 @@ class Memory:
         self._room = self._tokens
 
     def find(self, group: Hashable, prefix: tuple[int, ...]) -> int:
-        """How many first tokens of a prefix are known. Its last token is not asked for: what follows it comes from its output."""
+        """How many first tokens of a prefix are known. Its last token is not asked for: what follows it comes from its
+        output."""
         known = self._known.get(group, ((), []))[0]
         return min(len(known), len(prefix) - 1) if known and prefix[: len(known)] == known else 0
 
     def keep(self, group: Hashable, prefix: tuple[int, ...], cache: DynamicCache, row: int) -> None:
-        """Keep the prefix of a row that has just been through the model whole, as long as there is room. A copy: a view keeps the whole batch."""
+        """Keep the prefix of a row that has just been through the model whole, as long as there is room. A copy: a view
+        keeps the whole batch."""
         if len(prefix) <= self._room and group not in self._known:
             self._room -= len(prefix)
             self._known[group] = (
                 prefix,
-                [(layer.keys[row, :, : len(prefix)].clone(), layer.values[row, :, : len(prefix)].clone()) for layer in cache.layers],
+                [
+                    (layer.keys[row, :, : len(prefix)].clone(), layer.values[row, :, : len(prefix)].clone())
+                    for layer in cache.layers
+                ],
             )
 
     def load(self, groups: Sequence[Hashable], known: Sequence[int], cache: DynamicCache) -> None:
@@ -87,17 +94,27 @@ class Memory:
         for layer in range(len(self._known[groups[0]][1])):
             parts = [self._known[group][1][layer] for group in groups]
             keys, values = (
-                torch.stack([pad(part[which][:, :count], (0, 0, 0, longest - count)) for part, count in zip(parts, known, strict=True)])
+                torch.stack(
+                    [
+                        pad(part[which][:, :count], (0, 0, 0, longest - count))
+                        for part, count in zip(parts, known, strict=True)
+                    ]
+                )
                 for which in (0, 1)
             )
             cache.update(keys, values, layer)
 
 
 @torch.no_grad()
-def generate(model: Any, requests: Sequence[Request], settings: GenerationSettings, memory: Memory | None = None) -> list[Completion]:
-    """Write one turn for every request, in their order. `model` is a causal language model of transformers, whole on this device."""
+def generate(
+    model: Any, requests: Sequence[Request], settings: GenerationSettings, memory: Memory | None = None
+) -> list[Completion]:
+    """Write one turn for every request, in their order. `model` is a causal language model of transformers, whole on
+    this device."""
     memory = memory or Memory(0)
-    rows = pack_rows([request.ids for request in requests], [request.group for request in requests], settings.branched_tokens)
+    rows = pack_rows(
+        [request.ids for request in requests], [request.group for request in requests], settings.branched_tokens
+    )
     rows = [replace(row, known=memory.find(requests[row.members[0]].group, row.prefix)) for row in rows]
     completions = [Completion() for _ in requests]
     fresh, known = [row for row in rows if not row.known], [row for row in rows if row.known]
@@ -107,14 +124,21 @@ def generate(model: Any, requests: Sequence[Request], settings: GenerationSettin
 
 
 def _write(
-    model: Any, rows: list[Row], requests: Sequence[Request], completions: list[Completion], settings: GenerationSettings, memory: Memory
+    model: Any,
+    rows: list[Row],
+    requests: Sequence[Request],
+    completions: list[Completion],
+    settings: GenerationSettings,
+    memory: Memory,
 ) -> None:
-    """Write the turns of one batch. Slot s of a row continues branch s; a row with fewer branches than the widest has idle slots."""
+    """Write the turns of one batch. Slot s of a row continues branch s; a row with fewer branches than the widest has
+    idle slots."""
     device = next(model.parameters()).device
     packed = lay_out(rows).to(device)
     cache = DynamicCache(config=model.config)
     groups, known = [requests[row.members[0]].group for row in rows], [row.known for row in rows]
-    past = torch.arange(max(known), device=device) < torch.tensor(known, device=device).unsqueeze(1)  # (rows, longest that is known)
+    # (rows, longest that is known).
+    past = torch.arange(max(known), device=device) < torch.tensor(known, device=device).unsqueeze(1)
     if max(known):
         memory.load(groups, known, cache)
         mask = torch.cat([past[:, None, None].expand(-1, -1, packed.ids.shape[1], -1), packed.tree()], dim=3)
@@ -143,9 +167,13 @@ def _write(
         places = places + 1
 
 
-def _hidden(model: Any, ids: torch.Tensor, positions: torch.Tensor | None, mask: torch.Tensor | None, cache: DynamicCache) -> torch.Tensor:
+def _hidden(
+    model: Any, ids: torch.Tensor, positions: torch.Tensor | None, mask: torch.Tensor | None, cache: DynamicCache
+) -> torch.Tensor:
     """The last hidden states (rows, tokens, width) of tokens that follow what is in the cache."""
-    output = model.base_model(input_ids=ids, position_ids=positions, attention_mask=mask, past_key_values=cache, use_cache=True)
+    output = model.base_model(
+        input_ids=ids, position_ids=positions, attention_mask=mask, past_key_values=cache, use_cache=True
+    )
     states: torch.Tensor = output.last_hidden_state
     return states
 
@@ -162,25 +190,42 @@ def _lengths(row: Row, slots: int) -> list[int]:
 
 
 def _choose(
-    logits: torch.Tensor, own: list[list[int | None]], requests: Sequence[Request], completions: list[Completion], settings: GenerationSettings
+    logits: torch.Tensor,
+    own: list[list[int | None]],
+    requests: Sequence[Request],
+    completions: list[Completion],
+    settings: GenerationSettings,
 ) -> torch.Tensor | None:
-    """Draw the next token of every slot that still writes, and note it; None when none writes any more. logits: (rows, slots, vocabulary)."""
+    """Draw the next token of every slot that still writes, and note it; None when none writes any more. logits: (rows,
+    slots, vocabulary)."""
     active = [
         (line, slot, number)
         for line, members in enumerate(own)
         for slot, number in enumerate(members)
-        if number is not None and not completions[number].finished and len(completions[number].ids) < requests[number].limit
+        if number is not None
+        and not completions[number].finished
+        and len(completions[number].ids) < requests[number].limit
     ]
     if not active:
         return None
-    lines, slots = (torch.tensor(part, device=logits.device) for part in ([each[0] for each in active], [each[1] for each in active]))
+    lines, slots = (
+        torch.tensor(part, device=logits.device)
+        for part in ([each[0] for each in active], [each[1] for each in active])
+    )
     logprobs = (logits[lines, slots].float() / (settings.temperature or 1.0)).log_softmax(-1)
     if settings.temperature == 0:
         drawn = logprobs.argmax(-1)
-    else:  # the inverse of the distribution function, in double precision: float32 loses rare tokens of a large vocabulary
+    else:
+        # the inverse of the distribution function, in double precision: float32 loses rare tokens of a large vocabulary
         mass = logprobs.double().exp().cumsum(-1)
-        points = torch.tensor([requests[number].draws.random() for *_, number in active], dtype=torch.float64, device=logits.device)
-        drawn = torch.searchsorted(mass, (points * mass[:, -1]).unsqueeze(-1), right=True).squeeze(-1).clamp(max=mass.shape[-1] - 1)
+        points = torch.tensor(
+            [requests[number].draws.random() for *_, number in active], dtype=torch.float64, device=logits.device
+        )
+        drawn = (
+            torch.searchsorted(mass, (points * mass[:, -1]).unsqueeze(-1), right=True)
+            .squeeze(-1)
+            .clamp(max=mass.shape[-1] - 1)
+        )
     chances = logprobs.gather(-1, drawn.unsqueeze(-1)).squeeze(-1).tolist()
     chosen = torch.zeros(logits.shape[:2], dtype=torch.long, device=logits.device)
     chosen[lines, slots] = drawn
@@ -189,5 +234,8 @@ def _choose(
         completion.ids.append(token)
         completion.logprobs.append(chance)
         completion.finished = token in settings.stop
-    going = any(not completions[number].finished and len(completions[number].ids) < requests[number].limit for *_, number in active)
+    going = any(
+        not completions[number].finished and len(completions[number].ids) < requests[number].limit
+        for *_, number in active
+    )
     return chosen if going else None

@@ -1,4 +1,5 @@
-"""GRPO for orchestrators: rollouts -> rewards -> advantages -> clipped loss on the tokens that the model wrote -> one DeepSpeed step.
+"""GRPO for orchestrators: rollouts -> rewards -> advantages -> clipped loss on the tokens that the model wrote -> one
+DeepSpeed step.
 
     python -m training.grpo training/configs/gpu_small.yaml --out var/training/gpu-small
     torchrun --nproc-per-node 8 -m training.grpo training/configs/qwen3_8b.yaml --out var/training/qwen3-8b
@@ -6,12 +7,15 @@
 The same command takes up a run that was stopped. Exit status: 0 done, 1 stopped by an alarm or a failure, 2 bad input.
 
 What differs from the plainest GRPO, and why:
-- Groups whose rewards hardly differ, and rollouts that could not be read, are left out (`toolscale.reward`); the loss is divided by the number of
+- Groups whose rewards hardly differ, and rollouts that could not be read, are left out (`toolscale.reward`); the loss
+  is divided by the number of
   written tokens of what is kept, so that what was left out does not make the step smaller.
 - No KL term unless the configuration asks for one, and then the reference is the model that the run began with.
-- The samples of a task share one pass over their prompt, in sampling and in training, and rollouts that wrote the same share the rest
+- The samples of a task share one pass over their prompt, in sampling and in training, and rollouts that wrote the same
+  share the rest
   (training/packing.py, training/batch.py). The loss is the same number.
-- One optimizer step for each batch of rollouts, so the ratio is 1 and only its gradient counts, unless loss.epochs says more (training/loss.py).
+- One optimizer step for each batch of rollouts, so the ratio is 1 and only its gradient counts, unless loss.epochs says
+  more (training/loss.py).
 """
 
 from __future__ import annotations
@@ -54,7 +58,9 @@ class Trainer:
 
     def __init__(self, config: Config, work: Work, codec: Codec, engine: Engine, out: Path | None = None):
         self.config, self.work, self.engine, self.out = config, work, engine, out
-        self.policy = local_policy(engine.actor, codec, config.rollout) if config.vllm is None else vllm_policy(config, codec)
+        self.policy = (
+            local_policy(engine.actor, codec, config.rollout) if config.vllm is None else vllm_policy(config, codec)
+        )
         self.sender = make_sender(config, first=rank() == 0)
         self.names = [*sorted(work.experts), *sorted(work.bench.basic), DOMAIN]
         self.reference = None
@@ -73,15 +79,22 @@ class Trainer:
         rolled = time.perf_counter()
         self.keep(number, groups)
         scored = score_groups(tasks, groups, self.work.experts, self.config.reward)
-        samples = [Sample(trace_of(groups[each.group][each.member]), each.advantage, each.group) for each in scored.selected]
+        samples = [
+            Sample(trace_of(groups[each.group][each.member]), each.advantage, each.group) for each in scored.selected
+        ]
         loss = self.config.loss
         batch = make_batch(samples, loss.batch_tokens, rollout.branched_tokens, correct=self.config.vllm is not None)
-        figures = {"step": number, **describe(tasks, groups, scored, self.policy, self.names), **self.update(batch, number)}
+        figures = {
+            "step": number,
+            **describe(tasks, groups, scored, self.policy, self.names),
+            **self.update(batch, number),
+        }
         ended = time.perf_counter()
         return figures | {"rollout_s": round(rolled - began, 3), "seconds": round(ended - began, 3)}
 
     def hand_over(self) -> None:
-        """Give the weights to whoever samples, before the first turn. All ranks gather each parameter once, whatever their rollouts do later."""
+        """Give the weights to whoever samples, before the first turn. All ranks gather each parameter once, whatever
+        their rollouts do later."""
         vllm = self.config.vllm
         if vllm is None:
             self.engine.refresh()
@@ -95,7 +108,10 @@ class Trainer:
         """Write the rollouts of some steps: each rank its own."""
         every = self.config.metrics.rollouts_every
         if self.out is not None and every and number % every == 0:
-            write_rollouts(self.out / "rollouts" / f"step-{number:06d}-{rank()}.jsonl", (rollout for group in groups for rollout in group))
+            write_rollouts(
+                self.out / "rollouts" / f"step-{number:06d}-{rank()}.jsonl",
+                (rollout for group in groups for rollout in group),
+            )
 
     def take(self, number: int) -> list[RolloutTask]:
         """The tasks of a step that are this rank's: whole groups, so that an advantage never looks at another rank."""
@@ -103,23 +119,37 @@ class Trainer:
         return [self.work.tasks[number * prompts + place] for place in range(rank(), prompts, world_size())]
 
     def update(self, batch: Batch, number: int) -> dict[str, float]:
-        """Train on a batch: `loss.epochs` optimizer steps. All ranks run as many passes; a rank with fewer micro-batches runs empty ones."""
+        """Train on a batch: `loss.epochs` optimizer steps. All ranks run as many passes; a rank with fewer
+        micro-batches runs empty ones."""
         config, engine = self.config, self.engine
         lr = config.optimizer.lr_at(number, config.steps)
         engine.set_lr(lr)
         engine.model.train()
         passes = most(len(batch.parts))
-        parts = [*batch.parts, *(empty_micro_batch(correct=config.vllm is not None) for _ in range(passes - len(batch.parts)))]
+        parts = [
+            *batch.parts,
+            *(empty_micro_batch(correct=config.vllm is not None) for _ in range(passes - len(batch.parts))),
+        ]
         parts = [part.to(engine.device) for part in parts]
         tokens = total({"tokens": float(batch.tokens)})["tokens"]
         if not tokens:
-            return {"trained_tokens": 0, "loss": 0.0, "entropy": 0.0, "clipped": 0.0, "kl": 0.0, "grad_norm": 0.0, "lr": lr}
+            return {
+                "trained_tokens": 0,
+                "loss": 0.0,
+                "entropy": 0.0,
+                "clipped": 0.0,
+                "kl": 0.0,
+                "grad_norm": 0.0,
+                "lr": lr,
+            }
         olds = [self.logprobs(part) for part in parts] if config.loss.epochs > 1 else [None] * len(parts)
         references = [self.reference_logprobs(part) for part in parts]
         for _ in range(config.loss.epochs):
             sums = Counter[str]()
             for part, old, reference in zip(parts, olds, references, strict=True):
-                sums.update(self.learn(part, old, reference, tokens, config.loss.entropy * max(0.0, 1 - number / config.steps)))
+                sums.update(
+                    self.learn(part, old, reference, tokens, config.loss.entropy * max(0.0, 1 - number / config.steps))
+                )
             engine.deepspeed.step()
         figures = {name: value / tokens for name, value in total(dict(sorted(sums.items()))).items()}
         norm = engine.deepspeed.get_global_grad_norm()
@@ -129,17 +159,28 @@ class Trainer:
         return figures
 
     def learn(
-        self, part: MicroBatch, old: torch.Tensor | None, reference: torch.Tensor | None, tokens: float, bonus: float = 0.0
+        self,
+        part: MicroBatch,
+        old: torch.Tensor | None,
+        reference: torch.Tensor | None,
+        tokens: float,
+        bonus: float = 0.0,
     ) -> dict[str, float]:
-        """Forward and backward for one micro-batch; return sums over its tokens. `bonus`: what entropy counts in this step."""
+        """Forward and backward for one micro-batch; return sums over its tokens. `bonus`: what entropy counts in this
+        step."""
         wanted, entropy = self.engine.deepspeed(part.packed, part.wanted)
         new = wanted[part.spread]
         given = Tokens(part.tokens.advantages, old, part.tokens.sampled, reference)
         losses, sums = token_losses(new, given, self.config.loss)
-        loss = losses.sum() - bonus * entropy[part.spread].sum() + 0.0 * wanted.sum()  # an empty micro-batch has a gradient too, of zeros
+        # An empty micro-batch has a gradient too, of zeros.
+        loss = losses.sum() - bonus * entropy[part.spread].sum() + 0.0 * wanted.sum()
         # DeepSpeed averages over the ranks; the loss is one mean over the tokens of all.
         self.engine.deepspeed.backward(loss * (world_size() / tokens))
-        return {"loss": loss.item(), "entropy": entropy[part.spread].sum().item(), **{name: value.item() for name, value in sums.items()}}
+        return {
+            "loss": loss.item(),
+            "entropy": entropy[part.spread].sum().item(),
+            **{name: value.item() for name, value in sums.items()},
+        }
 
     @torch.no_grad()
     def logprobs(self, part: MicroBatch) -> torch.Tensor:
@@ -164,12 +205,16 @@ def trace_of(rollout: Rollout) -> TokenTrace:
 
 
 async def run(config: Config, out: Path, work: Work | None = None, codec: Codec | None = None) -> dict[str, Any]:
-    """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what done.json is to say."""
+    """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what done.json is to
+    say."""
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
     work = work or open_work(config.data)
     if config.rollout.prompts % world_size_wanted():
-        raise UsageError(f"rollout.prompts: {config.rollout.prompts} cannot be shared by {world_size_wanted()} processes; use a multiple of it")
+        raise UsageError(
+            f"rollout.prompts: {config.rollout.prompts} cannot be shared by {world_size_wanted()} processes; "
+            "use a multiple of it"
+        )
     with work.held:
         async with work.bench:
             engine = Engine(config, config.rollout.temperature, samples=config.vllm is None)
@@ -224,7 +269,9 @@ def finish(out: Path, config: Config, engine: Engine, codec: Codec, metrics: Met
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up."
+)
 def command(config: Path, out: Path) -> None:
     """Train an orchestrator with GRPO as CONFIG (a YAML file of training/configs) says."""
     done = asyncio.run(run(read_config(config), out))

@@ -15,4 +15,6 @@ def loading(what: str, path: str) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:300]
-        raise UsageError(f"model.path: {path}: no {what} can be loaded ({reason}); name a folder or a model of the Hub") from error
+        raise UsageError(
+            f"model.path: {path}: no {what} can be loaded ({reason}); name a folder or a model of the Hub"
+        ) from error

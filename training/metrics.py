@@ -1,4 +1,5 @@
-"""Figures of a run: JSON lines, progress on a terminal, Trackio or Weights & Biases where they are installed and configured, plots at the end."""
+"""Figures of a run: JSON lines, progress on a terminal, Trackio or Weights & Biases where they are installed and
+configured, plots at the end."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ class Metrics:
     def __init__(self, folder: Path, settings: MetricsSettings, config: Mapping[str, Any]):
         self._path = folder / FILE
         self._settings = settings
-        self._trackers = [_tracker(name, project, config) for name in ("trackio", "wandb") if (project := getattr(settings, name))]
+        self._trackers = [
+            _tracker(name, project, config) for name in ("trackio", "wandb") if (project := getattr(settings, name))
+        ]
 
     def position(self) -> int:
         """How many bytes are written."""
@@ -39,7 +42,10 @@ class Metrics:
     def rewind(self, position: int) -> None:
         """Drop what was written after a position: steps that are made again."""
         if self.position() < position:
-            raise StorageError(f"{self._path} is shorter than the checkpoint says ({position} bytes); restore it, or begin in another folder")
+            raise StorageError(
+                f"{self._path} is shorter than the checkpoint says ({position} bytes); "
+                "restore it, or begin in another folder"
+            )
         if self._path.exists():
             os.truncate(self._path, position)
 
@@ -87,7 +93,9 @@ def _tracker(name: str, project: str, config: Mapping[str, Any]) -> Any:
     try:
         module = importlib.import_module(name)
     except ImportError as error:
-        raise UsageError(f"metrics.{name} is set, and {name} is not installed; install it, or remove the key") from error
+        raise UsageError(
+            f"metrics.{name} is set, and {name} is not installed; install it, or remove the key"
+        ) from error
     module.init(project=project, config=dict(config))
     return module
 
@@ -96,11 +104,21 @@ def _tracker(name: str, project: str, config: Mapping[str, Any]) -> Any:
 def progress(total: int, done: int, shown: bool) -> Iterator[Any]:
     """A bar with the time that is left, on a terminal; gives a function that takes the figures of a step."""
     console = Console(file=sys.stderr)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, disable=not (shown and console.is_terminal)) as bar:
         task = bar.add_task("training", total=total, completed=done)
 
         def advance(figures: Mapping[str, Any]) -> None:
-            bar.update(task, completed=figures["step"] + 1, description=" ".join(f"{name} {figures[name]:.3f}" for name in SHOWN if name in figures))
+            bar.update(
+                task,
+                completed=figures["step"] + 1,
+                description=" ".join(f"{name} {figures[name]:.3f}" for name in SHOWN if name in figures),
+            )
 
         yield advance

@@ -1,7 +1,8 @@
 """Rows of tokens that share their beginning: a prompt goes through the model once, however many samples follow it.
 
-A row is a prefix and branches. A token sees the prefix and what stands before it in its own branch, so its log-probability is that of the
-sequence `prefix + branch` written out alone; only the last bits of a float differ. Each token has a position in that sequence and a segment:
+A row is a prefix and branches. A token sees the prefix and what stands before it in its own branch, so its
+log-probability is that of the sequence `prefix + branch` written out alone; only the last bits of a float differ. Each
+token has a position in that sequence and a segment:
 0 for the prefix, k for branch k, -1 for padding.
 """
 
@@ -23,7 +24,8 @@ class Row:
     branches: tuple[tuple[int, ...], ...]
     members: tuple[int, ...]
     known: int = 0
-    """So many first tokens of the prefix went through the model before, and are not laid out again; the last one of the prefix always is."""
+    """So many first tokens of the prefix went through the model before, and are not laid out again; the last one of the
+    prefix always is."""
 
     def __len__(self) -> int:
         return len(self.prefix) - self.known + sum(map(len, self.branches))
@@ -45,13 +47,15 @@ class Packed:
     branched: bool
 
     def mask(self) -> torch.Tensor | None:
-        """What each token sees, (rows, 1, length, length), true for seen; None where plain causal attention says the same."""
+        """What each token sees, (rows, 1, length, length), true for seen; None where plain causal attention says the
+        same."""
         return self.tree() if self.branched else None
 
     def tree(self) -> torch.Tensor:
         """The mask, written out in any case."""
         of, on = self.segments.unsqueeze(2), self.segments.unsqueeze(1)
-        seen = (on == SHARED) | (on == of)  # padding sees itself and what pads before it: a row of nothing would give NaN
+        # Padding sees itself and what pads before it: a row of nothing would give NaN.
+        seen = (on == SHARED) | (on == of)
         return seen.tril().unsqueeze(1)
 
     def to(self, device: torch.device) -> Packed:
@@ -67,9 +71,11 @@ def common_prefix(sequences: Sequence[Sequence[int]]) -> int:
 
 
 def pack_rows(sequences: Sequence[tuple[int, ...]], groups: Sequence[Hashable], branched_limit: int) -> list[Row]:
-    """Put the sequences of a group into one row, or each into a row of its own where the row would be longer than `branched_limit`.
+    """Put the sequences of a group into one row, or each into a row of its own where the row would be longer than
+    `branched_limit`.
 
-    The limit bounds the attention mask, which grows with the square of a row. Equal sequences stay apart: see `distinct`.
+    The limit bounds the attention mask, which grows with the square of a row. Equal sequences stay apart: see
+    `distinct`.
     """
     gathered: dict[Hashable, list[int]] = {}
     for number, group in enumerate(groups):

@@ -1,4 +1,5 @@
-"""From measurements to docs/results: figures.json, a page of tables, and plots. Means over seeds with 95 % intervals of Student's t."""
+"""From measurements to docs/results: figures.json, a page of tables, and plots. Means over seeds with 95 % intervals of
+Student's t."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def frontier_of(ground: Ground, model: torch.nn.Module) -> list[dict[str, float]
     for cost, latency in itertools.product(LEVELS, LEVELS):
         wished = ground.wishing({"outcome": 1.0, "cost": cost, "latency": latency})
         found = {"trained": wished.play(model, "trained"), "optimum": wished.baselines()["optimum"]}
-        means = {f"{name}_{figure}": value for name, result in found.items() for figure, value in result.means().items()}
+        means = {
+            f"{name}_{figure}": value for name, result in found.items() for figure, value in result.means().items()
+        }
         points.append({"cost_weight": cost, "latency_weight": latency, **means})
     return points
 
@@ -48,14 +51,23 @@ def wishes_of(runs: Sequence[Sequence[Mapping[str, float]]]) -> list[dict[str, f
     names = [name for name in runs[0][0] if not name.endswith("_weight")]
     points = [point for run in runs for point in run]
     return [
-        {"weight": level, **{name: float(np.mean([point[name] for point in points if point["cost_weight"] == level])) for name in names}}
+        {
+            "weight": level,
+            **{
+                name: float(np.mean([point[name] for point in points if point["cost_weight"] == level]))
+                for name in names
+            },
+        }
         for level in LEVELS
     ]
 
 
 def spearman(points: Sequence[Mapping[str, float]]) -> float:
-    """Return Spearman's rank correlation of the weight of cost and the dollars that are spent, averaged over the weights of latency."""
-    spent = [np.mean([point["trained_cost_usd"] for point in points if point["cost_weight"] == level]) for level in LEVELS]
+    """Return Spearman's rank correlation of the weight of cost and the dollars that are spent, averaged over the
+    weights of latency."""
+    spent = [
+        np.mean([point["trained_cost_usd"] for point in points if point["cost_weight"] == level]) for level in LEVELS
+    ]
     return float(stats.spearmanr(LEVELS, spent).statistic)
 
 
@@ -72,7 +84,10 @@ def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str,
     tables = [found[table] for name, found in sorted(measured.items()) if name.rpartition("-")[0] == kind]
     policies = [row["policy"] for row in tables[0]]
     rows = {policy: [row for each in tables for row in each if row["policy"] == policy] for policy in policies}
-    return {policy: {figure: interval([row[figure] for row in found]) for figure in FIGURES} for policy, found in rows.items()}
+    return {
+        policy: {figure: interval([row[figure] for row in found]) for figure in FIGURES}
+        for policy, found in rows.items()
+    }
 
 
 def findings_of(measured: Measured) -> list[Finding]:
@@ -85,14 +100,25 @@ def findings_of(measured: Measured) -> list[Finding]:
     return [
         Finding(f"(a) {share:.1%} of the way from random to the optimum (wanted: 95 %)", share >= 0.95),
         Finding(f"(a) the optimum's choice in {best:.1%} of the tasks (wanted: 80 %)", best >= 0.8),
-        Finding(f"(a) for users who only want a right answer {right:.1%} right; always the strongest: {strongest:.1%}", right >= strongest),
-        Finding(f"(c) Spearman of spending and the weight of cost: {', '.join(f'{rank:.2f}' for rank in ranks)} (wanted: -0.9)", max(ranks) <= -0.9),
-        Finding(f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %)", unseen >= 0.9 * share),
+        Finding(
+            f"(a) for users who only want a right answer {right:.1%} right; always the strongest: {strongest:.1%}",
+            right >= strongest,
+        ),
+        Finding(
+            "(c) Spearman of spending and the weight of cost: "
+            f"{', '.join(f'{rank:.2f}' for rank in ranks)} (wanted: -0.9)",
+            max(ranks) <= -0.9,
+        ),
+        Finding(
+            f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %)",
+            unseen >= 0.9 * share,
+        ),
     ]
 
 
 def write_results(out: Path, measured: Measured, steps: int, compared: int) -> list[Finding]:
-    """Write figures.json, README.md and the plots; return the findings. `steps`: of a whole run; `compared`: of those that compare rewards."""
+    """Write figures.json, README.md and the plots; return the findings. `steps`: of a whole run; `compared`: of those
+    that compare rewards."""
     out.mkdir(parents=True, exist_ok=True)
     findings = findings_of(measured)
     kinds = list(dict.fromkeys(name.rpartition("-")[0] for name in measured))
@@ -101,9 +127,13 @@ def write_results(out: Path, measured: Measured, steps: int, compared: int) -> l
     rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds if kind != WHOLE}
     found = {"seeds": seeds, "steps": steps, "compared_steps": compared}
     write_json(out / "figures.json", {**found, "tables": tables, "rewards": rewards, "runs": measured})
-    templates = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True)
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True
+    )
     frontiers = [run["c"] for _, run in sorted(measured.items()) if "c" in run]
-    page = templates.get_template("results.md.jinja").render(**found, findings=findings, tables=tables, rewards=rewards, wishes=wishes_of(frontiers))
+    page = templates.get_template("results.md.jinja").render(
+        **found, findings=findings, tables=tables, rewards=rewards, wishes=wishes_of(frontiers)
+    )
     (out / "README.md").write_text(page, encoding="utf-8")
     draw_policies(out / "policies.png", tables["a"])
     draw_frontier(out / "frontier.png", frontiers)
@@ -117,7 +147,16 @@ def draw_policies(path: Path, table: Mapping[str, Mapping[str, tuple[float, floa
     for policy, row in table.items():
         x, y = 100 * row["cost_usd"][0], 100 * row["right"][0]
         label = f"{policy} (U {row['utility'][0]:.2f})"
-        panel.errorbar(x, y, xerr=100 * row["cost_usd"][1], yerr=100 * row["right"][1], marker="o", markersize=9, linestyle="none", label=label)
+        panel.errorbar(
+            x,
+            y,
+            xerr=100 * row["cost_usd"][1],
+            yerr=100 * row["right"][1],
+            marker="o",
+            markersize=9,
+            linestyle="none",
+            label=label,
+        )
     figure.legend(loc="outside right upper")
     panel.set_xscale("log")
     panel.set_xlabel("cents per task (logarithmic)")
@@ -132,15 +171,37 @@ def draw_frontier(path: Path, runs: Sequence[Sequence[Mapping[str, float]]]) -> 
     figure, panels = pyplot.subplots(1, 2, figsize=(12, 5), constrained_layout=True)
     for number, points in enumerate(runs):
         still = [point for point in points if point["latency_weight"] == 0]
-        panels[0].plot([100 * p["trained_cost_usd"] for p in still], [100 * p["trained_right"] for p in still], "o-", label=f"trained, seed {number}")
-        spent = [100 * float(np.mean([p["trained_cost_usd"] for p in points if p["cost_weight"] == level])) for level in LEVELS]
+        panels[0].plot(
+            [100 * p["trained_cost_usd"] for p in still],
+            [100 * p["trained_right"] for p in still],
+            "o-",
+            label=f"trained, seed {number}",
+        )
+        spent = [
+            100 * float(np.mean([p["trained_cost_usd"] for p in points if p["cost_weight"] == level]))
+            for level in LEVELS
+        ]
         panels[1].plot(LEVELS, spent, "o-", label=f"trained, seed {number}")
     still = [point for point in runs[0] if point["latency_weight"] == 0]
-    panels[0].plot([100 * p["optimum_cost_usd"] for p in still], [100 * p["optimum_right"] for p in still], "k--", label="optimum")
-    spent = [100 * float(np.mean([p["optimum_cost_usd"] for p in runs[0] if p["cost_weight"] == level])) for level in LEVELS]
+    panels[0].plot(
+        [100 * p["optimum_cost_usd"] for p in still], [100 * p["optimum_right"] for p in still], "k--", label="optimum"
+    )
+    spent = [
+        100 * float(np.mean([p["optimum_cost_usd"] for p in runs[0] if p["cost_weight"] == level])) for level in LEVELS
+    ]
     panels[1].plot(LEVELS, spent, "k--", label="optimum")
-    panels[0].set(xscale="log", xlabel="cents per task (logarithmic)", ylabel="right answers, %", title="weights of cost from 0 to 1, of latency 0")
-    panels[1].set(yscale="log", xlabel="weight of cost", ylabel="cents per task (logarithmic)", title="mean over the weights of latency")
+    panels[0].set(
+        xscale="log",
+        xlabel="cents per task (logarithmic)",
+        ylabel="right answers, %",
+        title="weights of cost from 0 to 1, of latency 0",
+    )
+    panels[1].set(
+        yscale="log",
+        xlabel="weight of cost",
+        ylabel="cents per task (logarithmic)",
+        title="mean over the weights of latency",
+    )
     for panel in panels:
         panel.legend()
     figure.savefig(path, dpi=110, metadata={"Software": None})

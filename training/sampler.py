@@ -1,7 +1,8 @@
-"""Policies for the rollout loop that keep the tokens: many conversations wait at once, and one call writes the next turn of all that wait.
+"""Policies for the rollout loop that keep the tokens: many conversations wait at once, and one call writes the next
+turn of all that wait.
 
-Token ids are never made again from text. A session holds the ids of its conversation; observations are appended as ids, and what the model writes
-is appended as it was drawn.
+Token ids are never made again from text. A session holds the ids of its conversation; observations are appended as ids,
+and what the model writes is appended as it was drawn.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from training.config import RolloutSettings
 from training.generation import Completion, GenerationSettings, Memory, Request, generate
 
 QUIET_PASSES = 10
-"""So many times the event loop runs without a new request before a batch begins: conversations whose tools answer at once are then all in it."""
+"""So many times the event loop runs without a new request before a batch begins: conversations whose tools answer at
+once are then all in it."""
 
 PAUSE_S = 0.001
 """Between looks at whether slower tools have answered."""
@@ -47,12 +49,17 @@ class Writer(Protocol):
 class Batcher:
     """Collects requests that wait at the same time and writes them with one call.
 
-    In step: a batch begins when every open conversation waits for one, and runs in the event loop's own thread. Batches then depend on nothing but
-    the conversations, so that a run repeats bit for bit. Not in step: the call runs in a thread, experts answer meanwhile, and what has come in by
-    then is the next batch.
+    In step: a batch begins when every open conversation waits for one, and runs in the event loop's own thread. Batches
+    then depend on nothing but the conversations, so that a run repeats bit for bit. Not in step: the call runs in a
+    thread, experts answer meanwhile, and what has come in by then is the next batch.
     """
 
-    def __init__(self, run: Callable[[Sequence[Request]], list[Completion]], in_step: bool = True, forget: Callable[[], None] = lambda: None):
+    def __init__(
+        self,
+        run: Callable[[Sequence[Request]], list[Completion]],
+        in_step: bool = True,
+        forget: Callable[[], None] = lambda: None,
+    ):
         self._run = run
         self._forget = forget  # called when no conversation is open: weights change only then
         self._in_step = in_step
@@ -143,7 +150,13 @@ class TokenSession:
     """One conversation as ids."""
 
     def __init__(
-        self, policy: ModelPolicy, task_id: str, prompt: tuple[int, ...], sample: int, messages: Sequence[Message] = (), tools: Sequence[Tool] = ()
+        self,
+        policy: ModelPolicy,
+        task_id: str,
+        prompt: tuple[int, ...],
+        sample: int,
+        messages: Sequence[Message] = (),
+        tools: Sequence[Tool] = (),
     ):
         self._policy = policy
         self._task_id = task_id
@@ -154,7 +167,8 @@ class TokenSession:
         self._written = [False] * len(prompt)
         self._logprobs = [0.0] * len(prompt)
         self._turns = 0
-        self._end = weakref.finalize(self, policy.writer.closed)  # once, at the latest when nobody holds this conversation any more
+        # Once, at the latest when nobody holds this conversation any more.
+        self._end = weakref.finalize(self, policy.writer.closed)
 
     async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
         """Append the observations, write a turn, read it."""
@@ -165,7 +179,9 @@ class TokenSession:
         fixed = policy.codec.turn_tokens
         limit = min(fixed or settings.max_new_tokens, settings.max_new_tokens, settings.context - len(self._ids))
         if limit < 1:
-            raise ContextFullError(f"the conversation has no room left ({len(self._ids)} of {settings.context} tokens, rollout.context)")
+            raise ContextFullError(
+                f"the conversation has no room left ({len(self._ids)} of {settings.context} tokens, rollout.context)"
+            )
         read = len(self._ids)
         draws = random.Random(f"{policy.seed}|{self._task_id}|{self._sample}|{self._turns}")
         try:
@@ -201,7 +217,9 @@ class TokenSession:
         self._logprobs += [0.0] * len(ids)
 
 
-def local_policy(model: Any, codec: Codec, settings: RolloutSettings, name: str = "orchestrator", temperature: float | None = None) -> ModelPolicy:
+def local_policy(
+    model: Any, codec: Codec, settings: RolloutSettings, name: str = "orchestrator", temperature: float | None = None
+) -> ModelPolicy:
     """A policy that samples from a model in this process; evaluation gives a temperature of its own (0: greedy)."""
     generation = GenerationSettings(
         stop=codec.stop,

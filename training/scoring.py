@@ -1,4 +1,5 @@
-"""From groups of rollouts to what is trained on: rewards, advantages and filters of `toolscale.reward`, with the references of each task."""
+"""From groups of rollouts to what is trained on: rewards, advantages and filters of `toolscale.reward`, with the
+references of each task."""
 
 from __future__ import annotations
 
@@ -21,17 +22,29 @@ class Scored:
 
 
 def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> References:
-    """What one unit of cost and of latency is for a task: what the dearest and the slowest expert that it is offered take for all of it."""
-    return pool_references(((experts[each.expert], price_at(each)) for each in task.experts), task.category, answers_of(task), task.input_tokens)
+    """What one unit of cost and of latency is for a task: what the dearest and the slowest expert that it is offered
+    take for all of it."""
+    return pool_references(
+        ((experts[each.expert], price_at(each)) for each in task.experts),
+        task.category,
+        answers_of(task),
+        task.input_tokens,
+    )
 
 
 def penalized(group: Sequence[Rollout], rewards: Sequence[float], penalty: float) -> list[float]:
     """Take the penalty from rollouts with a turn that could not be read, or without an answer."""
-    return [reward - penalty * (rollout.malformed > 0 or rollout.stop != "answered") for rollout, reward in zip(group, rewards, strict=True)]
+    return [
+        reward - penalty * (rollout.malformed > 0 or rollout.stop != "answered")
+        for rollout, reward in zip(group, rewards, strict=True)
+    ]
 
 
 def score_groups(
-    tasks: Sequence[RolloutTask], groups: Sequence[Sequence[Rollout]], experts: Mapping[str, ExpertSpec], config: RewardConfig
+    tasks: Sequence[RolloutTask],
+    groups: Sequence[Sequence[Rollout]],
+    experts: Mapping[str, ExpertSpec],
+    config: RewardConfig,
 ) -> Scored:
     """Reward each rollout and select those that are trained on. `experts`: the catalogue, by name."""
     rewards = [

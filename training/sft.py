@@ -1,4 +1,5 @@
-"""Supervised fine-tuning on conversations: the same codec and the same engine as GRPO, and a loss on the assistant's tokens only.
+"""Supervised fine-tuning on conversations: the same codec and the same engine as GRPO, and a loss on the assistant's
+tokens only.
 
     python -m training.sft training/configs/sft_finance.yaml --out var/training/sft
 
@@ -36,14 +37,20 @@ def load_samples(config: SftConfig, codec: Codec) -> list[Sample]:
     traces = [encode_conversation(codec, each) for each in conversations]
     kept = [trace for trace in traces if len(trace.ids) <= config.most_tokens]
     if not kept:
-        raise UsageError(f"there is no conversation of at most {config.most_tokens} tokens to learn from; name conversations or datasets")
+        raise UsageError(
+            f"there is no conversation of at most {config.most_tokens} tokens to learn from; "
+            "name conversations or datasets"
+        )
     if len(kept) < len(traces):
-        logging.getLogger("training").warning("%d of %d conversations are longer than most_tokens and left out", len(traces) - len(kept), len(traces))
+        logging.getLogger("training").warning(
+            "%d of %d conversations are longer than most_tokens and left out", len(traces) - len(kept), len(traces)
+        )
     return [Sample(trace, 1.0, number) for number, trace in enumerate(kept)]
 
 
 def pick(samples: list[Sample], config: SftConfig, step: int) -> list[Sample]:
-    """The samples of a step that are this rank's. Each epoch has an order of its own; the position in it follows from the step."""
+    """The samples of a step that are this rank's. Each epoch has an order of its own; the position in it follows from
+    the step."""
     steps = steps_per_epoch(samples, config)
     order = list(range(len(samples)))
     random.Random(f"sft|{config.seed}|{step // steps}").shuffle(order)
@@ -69,7 +76,10 @@ def learn(engine: Engine, samples: list[Sample], config: SftConfig) -> dict[str,
         engine.deepspeed.backward(loss * (world_size() / tokens))
         summed += loss.item()
     engine.deepspeed.step()
-    figures = {"loss": total({"loss": summed})["loss"] / tokens, "grad_norm": float(engine.deepspeed.get_global_grad_norm() or 0.0)}
+    figures = {
+        "loss": total({"loss": summed})["loss"] / tokens,
+        "grad_norm": float(engine.deepspeed.get_global_grad_norm() or 0.0),
+    }
     return figures | {"tokens": int(tokens)}
 
 
@@ -108,7 +118,9 @@ def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, A
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up."
+)
 def command(config: Path, out: Path) -> None:
     """Fine-tune a model on conversations as CONFIG (a YAML file) says."""
     done = run(read_config(config, SftConfig), out)

@@ -19,7 +19,8 @@ from training.metrics import Metrics
 
 
 def run_command(command: click.Command, name: str, arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit status: 0 done, 1 stopped, 2 bad input. Every failure that has a name is one line for each thing wrong."""
+    """Run a command and return its exit status: 0 done, 1 stopped, 2 bad input. Every failure that has a name is one
+    line for each thing wrong."""
     try:
         command.main(args=arguments, prog_name=name, standalone_mode=False)
     except click.ClickException as error:

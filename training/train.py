@@ -2,8 +2,8 @@
 
     python -m training.train training/configs/tiny_cpu.yaml --out var/training/tiny_cpu [--steps N] [--dataset FOLDER]
 
-The same command takes up a run that was stopped. It leaves what `training.grpo` leaves, and `report.json`. Exit status: 0 it learned (for models
-other than the tiny one: it trained), 1 it did not or was stopped by an alarm, 2 bad input.
+The same command takes up a run that was stopped. It leaves what `training.grpo` leaves, and `report.json`. Exit status:
+0 it learned (for models other than the tiny one: it trained), 1 it did not or was stopped by an alarm, 2 bad input.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ COLUMNS = ("policy", "utility", "share of the way", "right", "cents", "seconds",
 
 
 def with_data(config: Config, out: Path, dataset: Path | None) -> Config:
-    """Return the configuration with its datasets: the given one, or those that it wants made, which are made beside the run."""
+    """Return the configuration with its datasets: the given one, or those that it wants made, which are made beside the
+    run."""
     if dataset is not None:
         datasets = [dataset]
     elif config.data.datasets:
@@ -39,7 +40,9 @@ def with_data(config: Config, out: Path, dataset: Path | None) -> Config:
         datasets = [out / "datasets" / domain for domain in config.data.domains]
         for folder, (domain, tasks) in zip(datasets, config.data.domains.items(), strict=True):
             synthesize(domain, folder, tasks=tasks, workers=1)
-    return config.model_copy(update={"data": config.data.model_copy(update={"datasets": tuple(str(folder) for folder in datasets)})})
+    return config.model_copy(
+        update={"data": config.data.model_copy(update={"datasets": tuple(str(folder) for folder in datasets)})}
+    )
 
 
 def evaluate(config: Config, model: Path) -> dict[str, Any]:
@@ -47,8 +50,10 @@ def evaluate(config: Config, model: Path) -> dict[str, Any]:
     ground = question_ground(config)
     before, after = load(config.model.path), load(model)
     results = {
-        "untrained": ground.play(before, "untrained"), "trained": ground.play(after, "trained"), **ground.baselines(),
-    }  # fmt: skip
+        "untrained": ground.play(before, "untrained"),
+        "trained": ground.play(after, "trained"),
+        **ground.baselines(),
+    }
     thrifty, accurate = ground.wishing(THRIFTY), ground.wishing(ACCURATE)
     saving = [thrifty.play(each, "") for each in (before, after)]
     found = check(results["untrained"], results["trained"], *saving)
@@ -56,35 +61,59 @@ def evaluate(config: Config, model: Path) -> dict[str, Any]:
     return {
         "questions": {"tasks": len(ground.board.tasks), "policies": rows_of(results)},
         "thrifty": {"untrained": saving[0].means(), "trained": saving[1].means()},
-        "accurate": {"trained": accurate.play(after, "").means(), **{name: accurate_ones[name].means() for name in ("optimum", "always strongest")}},
+        "accurate": {
+            "trained": accurate.play(after, "").means(),
+            **{name: accurate_ones[name].means() for name in ("optimum", "always strongest")},
+        },
         "environments": {
-            name: environment_figures(config, each, ENVIRONMENT_OFFERS) for name, each in (("untrained", before), ("trained", after))
+            name: environment_figures(config, each, ENVIRONMENT_OFFERS)
+            for name, each in (("untrained", before), ("trained", after))
         },
         "check": {**asdict(found), "passed": found.passed},
-    }  # fmt: skip
+    }
 
 
 def show(report: dict[str, Any], console: Console) -> None:
     """Print the table, and what the check found."""
-    table = Table(*COLUMNS, title=f"{report['questions']['tasks']} question tasks that were not trained on, in expectation")
+    table = Table(
+        *COLUMNS, title=f"{report['questions']['tasks']} question tasks that were not trained on, in expectation"
+    )
     for row in report["questions"]["policies"]:
-        numbers = (f"{row['utility']:.3f}", f"{row['share']:.1%}", f"{row['right']:.1%}", f"{100 * row['cost_usd']:.3f}", f"{row['latency_s']:.1f}")
+        numbers = (
+            f"{row['utility']:.3f}",
+            f"{row['share']:.1%}",
+            f"{row['right']:.1%}",
+            f"{100 * row['cost_usd']:.3f}",
+            f"{row['latency_s']:.1f}",
+        )
         table.add_row(row["policy"], *numbers, f"{row['best']:.1%}")
     console.print(table)
     for name, row in report["environments"].items():
         if row:
-            told = f"utility {row['utility']:.3f}, {row['right']:.1%} right, {100 * row['cost_usd']:.3f} cents, {row['latency_s']:.1f} s"
+            told = (
+                f"utility {row['utility']:.3f}, {row['right']:.1%} right, "
+                f"{100 * row['cost_usd']:.3f} cents, {row['latency_s']:.1f} s"
+            )
             console.print(f"{row['offers']} offers of {row['tasks']} environment tasks, {name}: {told}")
     thrifty, found = report["thrifty"], report["check"]
     paid = [100 * thrifty[name]["cost_usd"] for name in ("untrained", "trained")]
     console.print(f"a thrifty user pays {paid[0]:.3f} cents before and {paid[1]:.3f} after")
-    console.print(f"utility rose by {found['gain']:.3f} (95 % interval from {found['gain_low']:.3f}): {'passed' if found['passed'] else 'FAILED'}")
+    console.print(
+        f"utility rose by {found['gain']:.3f} (95 % interval from {found['gain_low']:.3f}): "
+        f"{'passed' if found['passed'] else 'FAILED'}"
+    )
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up.")
-@click.option("--steps", type=click.IntRange(1), help="Instead of those of the configuration. A run that is too short to learn is not checked.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder of the run; one that was stopped is taken up."
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(1),
+    help="Instead of those of the configuration. A run that is too short to learn is not checked.",
+)
 @click.option("--dataset", type=click.Path(path_type=Path), help="Environment tasks come from this folder.")
 def command(config: Path, out: Path, steps: int | None, dataset: Path | None) -> None:
     """Train an orchestrator as CONFIG (a YAML file of training/configs) says, and measure it."""

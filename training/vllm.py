@@ -1,8 +1,9 @@
-"""Sampling by a `vllm serve`: token ids in, token ids and log-probabilities out, and the trained weights sent to it after every step.
+"""Sampling by a `vllm serve`: token ids in, token ids and log-probabilities out, and the trained weights sent to it
+after every step.
 
-UNTESTED against a real vLLM: no GPU was at hand. What is tested (tests/training/test_vllm.py) is this side of the protocol, against a local HTTP
-server. It follows the interface of vllm >=0.28,<=0.31, which is not among the requirements. To test it, with the server on one GPU and the
-trainer on another:
+UNTESTED against a real vLLM: no GPU was at hand. What is tested (tests/training/test_vllm.py) is this side of the
+protocol, against a local HTTP server. It follows the interface of vllm >=0.28,<=0.31, which is not among the
+requirements. To test it, with the server on one GPU and the trainer on another:
 
     pip install "vllm>=0.28,<=0.31"
     VLLM_SERVER_DEV_MODE=1 CUDA_VISIBLE_DEVICES=0 vllm serve Qwen/Qwen3-0.6B --logprobs-mode processed_logprobs \
@@ -10,12 +11,12 @@ trainer on another:
     toolscale synthesize finance --tasks 400 --out var/datasets/finance
     CUDA_VISIBLE_DEVICES=1 python -m training.grpo training/configs/gpu_small.yaml --out var/training/vllm
 
-with the section `vllm` of that configuration uncommented, and look at `weight` in metrics.jsonl: the mean importance weight stays near 1 (0.98 to
-1.02) if weights arrive and log-probabilities mean the same on both sides.
+with the section `vllm` of that configuration uncommented, and look at `weight` in metrics.jsonl: the mean importance
+weight stays near 1 (0.98 to 1.02) if weights arrive and log-probabilities mean the same on both sides.
 
-The server's numbers differ from the trainer's (other kernels, other batches), so the loss is weighed by truncated importance sampling
-(training/loss.py). Weights go to it once a step, before the first turn, when no request is under way: every rank gathers each parameter
-(under ZeRO-3), and the first one sends it.
+The server's numbers differ from the trainer's (other kernels, other batches), so the loss is weighed by truncated
+importance sampling (training/loss.py). Weights go to it once a step, before the first turn, when no request is under
+way: every rank gathers each parameter (under ZeRO-3), and the first one sends it.
 """
 
 from __future__ import annotations
@@ -67,23 +68,46 @@ class VllmWriter:
         """A conversation ended; the server need not know."""
 
     async def write(self, request: Request) -> Completion:
-        """Write one turn. Raises ModelUnavailableError after five attempts, and UsageError where the server is not set up for training."""
+        """Write one turn. Raises ModelUnavailableError after five attempts, and UsageError where the server is not set
+        up for training."""
         body = {
-            "model": await self.model(), "prompt": list(request.ids), "max_tokens": request.limit, "n": 1, "temperature": self._temperature,
-            "top_p": 1.0, "top_k": -1, "seed": request.draws.getrandbits(31), "logprobs": 0, "stop_token_ids": sorted(self._stop),
-            "return_token_ids": True, "return_tokens_as_token_ids": True, "skip_special_tokens": False, "add_special_tokens": False,
-        }  # fmt: skip
+            "model": await self.model(),
+            "prompt": list(request.ids),
+            "max_tokens": request.limit,
+            "n": 1,
+            "temperature": self._temperature,
+            "top_p": 1.0,
+            "top_k": -1,
+            "seed": request.draws.getrandbits(31),
+            "logprobs": 0,
+            "stop_token_ids": sorted(self._stop),
+            "return_token_ids": True,
+            "return_tokens_as_token_ids": True,
+            "skip_special_tokens": False,
+            "add_special_tokens": False,
+        }
         answer = await self._call("POST", "/v1/completions", body)
         try:
             [choice] = answer["choices"]
-            ids, logprobs = [int(token) for token in choice["token_ids"]], [float(value) for value in choice["logprobs"]["token_logprobs"]]
+            ids, logprobs = (
+                [int(token) for token in choice["token_ids"]],
+                [float(value) for value in choice["logprobs"]["token_logprobs"]],
+            )
         except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"vllm.base_url: {self._url} does not give token ids with log-probabilities ({error!r}); {START}") from error
+            raise UsageError(
+                f"vllm.base_url: {self._url} does not give token ids with log-probabilities ({error!r}); {START}"
+            ) from error
         if not ids or len(ids) != len(logprobs) or not all(map(math.isfinite, logprobs)):
-            raise UsageError(f"vllm.base_url: {self._url} gave {len(ids)} tokens and {len(logprobs)} log-probabilities of them; {START}")
+            raise UsageError(
+                f"vllm.base_url: {self._url} gave {len(ids)} tokens "
+                f"and {len(logprobs)} log-probabilities of them; {START}"
+            )
         finished = ids[-1] in self._stop
         if choice.get("finish_reason") == "stop" and not finished:
-            raise UsageError(f"vllm.base_url: {self._url} ended a turn without its stop token; serve the model of model.path, with its tokenizer")
+            raise UsageError(
+                f"vllm.base_url: {self._url} ended a turn without its stop token; "
+                "serve the model of model.path, with its tokenizer"
+            )
         return Completion(ids, logprobs, finished)
 
     async def close(self) -> None:
@@ -105,11 +129,15 @@ class VllmWriter:
             self._client = httpx2.AsyncClient(timeout=self._settings.timeout_s, headers=self._headers, limits=limits)
         wait = wait_exponential(multiplier=self._settings.first_wait_s, max=30)
         try:
-            async for attempt in AsyncRetrying(retry=retry_if_exception_type(_BusyError), stop=stop_after_attempt(ATTEMPTS), wait=wait, reraise=True):
+            async for attempt in AsyncRetrying(
+                retry=retry_if_exception_type(_BusyError), stop=stop_after_attempt(ATTEMPTS), wait=wait, reraise=True
+            ):
                 with attempt:
                     return await self._once(method, path, body)
         except _BusyError as error:
-            raise ModelUnavailableError(f"vllm.base_url: {self._url} gave no answer in {ATTEMPTS} attempts ({error})") from error
+            raise ModelUnavailableError(
+                f"vllm.base_url: {self._url} gave no answer in {ATTEMPTS} attempts ({error})"
+            ) from error
 
     async def _once(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
         assert self._client is not None
@@ -120,7 +148,10 @@ class VllmWriter:
         if response.status_code == 429 or response.status_code >= 500:
             raise _BusyError(f"status {response.status_code}")
         if response.status_code != 200:
-            raise UsageError(f"vllm.base_url: {self._url}{path} refused a request (status {response.status_code}: {response.text[:200]}); {START}")
+            raise UsageError(
+                f"vllm.base_url: {self._url}{path} refused a request "
+                f"(status {response.status_code}: {response.text[:200]}); {START}"
+            )
         return response.json()
 
 
@@ -143,7 +174,10 @@ class NcclTransport:
         try:
             from vllm.distributed.weight_transfer import nccl_common, packed_tensor
         except ImportError as error:
-            raise UsageError(f"vllm.update: nccl needs vllm >=0.28,<=0.31 in this environment ({error}); install it, or set update: none") from error
+            raise UsageError(
+                f"vllm.update: nccl needs vllm >=0.28,<=0.31 in this environment ({error}); "
+                "install it, or set update: none"
+            ) from error
         self._common, self._packed = nccl_common, packed_tensor
         self._group: Any = None
 
@@ -153,7 +187,9 @@ class NcclTransport:
 
     def send(self, tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
         """Broadcast the tensors, several packed into one message."""
-        self._packed.packed_nccl_broadcast_producer(iterator=tensors, group=self._group, src=0, post_iter_func=lambda item: item[1])
+        self._packed.packed_nccl_broadcast_producer(
+            iterator=tensors, group=self._group, src=0, post_iter_func=lambda item: item[1]
+        )
 
 
 class WeightSender:
@@ -167,8 +203,11 @@ class WeightSender:
         self._client = httpx2.Client(timeout=settings.timeout_s, headers=_authorization(settings))
         self._joined = False
 
-    def send(self, described: Sequence[tuple[str, str, list[int]]], tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
-        """Replace the weights of the server. `described`: name, type and shape of each tensor, in the order in which they come."""
+    def send(
+        self, described: Sequence[tuple[str, str, list[int]]], tensors: Iterator[tuple[str, torch.Tensor]]
+    ) -> None:
+        """Replace the weights of the server. `described`: name, type and shape of each tensor, in the order in which
+        they come."""
         if not self._joined:
             self._join()
         names, types, shapes = ([each[place] for each in described] for place in range(3))
@@ -190,10 +229,18 @@ class WeightSender:
         if info.get("weight_transfer_config") is None:
             raise UsageError(f"vllm.base_url: {self._url} takes no weights; {START}")
         if (mode := info["model_config"].get("logprobs_mode")) != "processed_logprobs":
-            raise UsageError(f"vllm.base_url: {self._url} gives {mode} (log-probabilities before the temperature); {START}")
+            raise UsageError(
+                f"vllm.base_url: {self._url} gives {mode} (log-probabilities before the temperature); {START}"
+            )
         workers = int(self._get("/get_world_size", {})["world_size"])
         address = self._address or socket.gethostbyname(socket.gethostname())
-        init = {"master_address": address, "master_port": self._settings.group_port, "rank_offset": 1, "world_size": workers + 1, "packed": True}
+        init = {
+            "master_address": address,
+            "master_port": self._settings.group_port,
+            "rank_offset": 1,
+            "world_size": workers + 1,
+            "packed": True,
+        }
         with ThreadPoolExecutor(max_workers=1) as executor:
             answer = executor.submit(self._post, "/init_weight_transfer_engine", {"init_info": init})
             self._transport.join(init)
@@ -214,14 +261,18 @@ class WeightSender:
         if response.status_code == 404:
             raise UsageError(f"vllm.base_url: {self._url} has no {path}; {START}")
         if response.status_code != 200:
-            raise ModelUnavailableError(f"vllm.base_url: {self._url}{path}: status {response.status_code}: {response.text[:200]}")
+            raise ModelUnavailableError(
+                f"vllm.base_url: {self._url}{path}: status {response.status_code}: {response.text[:200]}"
+            )
         return response
 
 
 def vllm_policy(config: Config, codec: Codec) -> ModelPolicy:
     """The policy whose turns a vLLM server writes."""
     assert config.vllm is not None
-    return ModelPolicy("orchestrator", codec, VllmWriter(config.vllm, codec.stop, config.rollout.temperature), config.rollout)
+    return ModelPolicy(
+        "orchestrator", codec, VllmWriter(config.vllm, codec.stop, config.rollout.temperature), config.rollout
+    )
 
 
 def make_sender(config: Config, first: bool) -> WeightSender | None:
@@ -236,5 +287,7 @@ def _authorization(settings: VllmSettings) -> dict[str, str]:
         return {}
     key = os.environ.get(settings.api_key_env, "").strip()
     if not key:
-        raise UsageError(f"vllm.api_key_env: {settings.api_key_env} is not set; put the server's key into it, or remove api_key_env")
+        raise UsageError(
+            f"vllm.api_key_env: {settings.api_key_env} is not set; put the server's key into it, or remove api_key_env"
+        )
     return {"Authorization": f"Bearer {key}"}

@@ -20,5 +20,6 @@ def data_url() -> str:
 
 
 def authorized_app() -> FastAPI:
-    """Return the app with every route behind Airflow's authorization. The DAG is named here, so that no parameter of a request can choose another."""
+    """Return the app with every route behind Airflow's authorization. The DAG is named here, so that no parameter of a
+    request can choose another."""
     return create_app(data_url(), requires_access_dag("GET", DagAccessEntity.TASK_INSTANCE, param_dag_id=DAG_ID))

@@ -23,14 +23,17 @@ from toolscale_ui.query import Query
 from toolscale_ui.rejects import Rejects
 
 STATIC = {
-    "toolscale.css": "text/css", "toolscale.js": "text/javascript", "rejected-tasks.svg": "image/svg+xml", "datasets.svg": "image/svg+xml",
+    "toolscale.css": "text/css",
+    "toolscale.js": "text/javascript",
+    "rejected-tasks.svg": "image/svg+xml",
+    "datasets.svg": "image/svg+xml",
     "nights.svg": "image/svg+xml",
-}  # fmt: skip
+}
 """All that is served from `static/`."""
 
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'self'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
@@ -97,7 +100,11 @@ def _add_rejects(app: FastAPI, open_folder: Opener) -> None:
         query = Query.of(request.query_params)
         number = int(at_number) if at_number.isdecimal() and len(at_number) < 18 else -1
         view = view_of_case(open_folder().rejects, query, at_run, at_domain, number)
-        return _page("case.jinja", **view) if view else _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
+        return (
+            _page("case.jinja", **view)
+            if view
+            else _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
+        )
 
 
 def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
@@ -106,7 +113,15 @@ def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
         found, page = open_folder().datasets, Query.of(request.query_params).page
         runs, total = found.page(page)
         pages = -(-total // PAGE_RUNS)
-        return _page("datasets.jinja", runs=runs, total=total, page=page, pages=pages, corrupt=found.corrupt, data=found.folder.shown)
+        return _page(
+            "datasets.jinja",
+            runs=runs,
+            total=total,
+            page=page,
+            pages=pages,
+            corrupt=found.corrupt,
+            data=found.folder.shown,
+        )
 
     @app.get("/card")
     def card(run: str = "", domain: str = "") -> Response:
@@ -149,7 +164,8 @@ def _opener(data: str) -> Opener:
 
 def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
     page = render(template, version=_static_version(), **values)
-    return HTMLResponse(page.encode(errors="replace"), status_code=status)  # JSON in a cell may name half of a character, which UTF-8 cannot say
+    # JSON in a cell may name half of a character, which UTF-8 cannot say.
+    return HTMLResponse(page.encode(errors="replace"), status_code=status)
 
 
 def _missing(title: str, why: str, query: Query) -> HTMLResponse:

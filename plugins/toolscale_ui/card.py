@@ -12,7 +12,8 @@ from toolscale_ui.datasets import PLOT
 
 
 def rendered_card(text: str, run: str, domain: str) -> Markup:
-    """Return a card as HTML. What it says is escaped: HTML in it is text, and an image that is no plot of the dataset is left out."""
+    """Return a card as HTML. What it says is escaped: HTML in it is text, and an image that is no plot of the dataset
+    is left out."""
     markdown = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
     tokens = markdown.parse(_without_header(text))
     for token in tokens:

@@ -1,4 +1,5 @@
-"""One rejected candidate, ready to be read: calls with results, what failed, and which cells came out otherwise than they should."""
+"""One rejected candidate, ready to be read: calls with results, what failed, and which cells came out otherwise than
+they should."""
 
 from __future__ import annotations
 
@@ -86,7 +87,8 @@ class Case:
 
 
 def case_of(row: Row) -> Case:
-    """Return what a row of rejects says. Its cells are not trusted: one that does not hold what it should is named instead."""
+    """Return what a row of rejects says. Its cells are not trusted: one that does not hold what it should is named
+    instead."""
     unreadable: list[str] = []
     changes: dict[str, tuple[RowChange, ...] | None] = {}
     for name in ("expected_row_changes", "actual_row_changes"):
@@ -110,7 +112,8 @@ def case_of(row: Row) -> Case:
 
 
 def compare(expected: Sequence[RowChange], actual: Sequence[RowChange]) -> list[RowComparison]:
-    """Return every row that either side changed, cell by cell: those first in which the sides differ, each in the order of the expected ones."""
+    """Return every row that either side changed, cell by cell: those first in which the sides differ, each in the order
+    of the expected ones."""
     left, right = ({(change.table, change.key): change for change in side} for side in (expected, actual))
     rows = [_compared(left.get(key), right.get(key)) for key in dict.fromkeys([*left, *right])]
     return sorted(rows, key=lambda row: not row.differs)
@@ -129,7 +132,9 @@ def _compared(expected: RowChange | None, actual: RowChange | None) -> RowCompar
         differs = (afters[0] is None) != (afters[1] is None) or values[0] != values[1]
         cells.append(Cell(name, was, should, did, changed=len({was, should, did}) > 1, differs=differs))
     should_be, is_now = (change_kind(side.before, side.after) if side else "not touched" for side in (expected, actual))
-    return RowComparison(change.table, ", ".join(str(part) for part in change.key), should_be, is_now, cells, before is not None)
+    return RowComparison(
+        change.table, ", ".join(str(part) for part in change.key), should_be, is_now, cells, before is not None
+    )
 
 
 def _cell(row: Mapping[str, Any] | None, name: str) -> str:
@@ -140,9 +145,11 @@ def _call(call: Row) -> Call:
     arguments, result = _parsed(call["arguments"]), _parsed(call["result"])
     failed = isinstance(result, dict) and result.keys() == {"error"}
     return Call(
-        str(call["name"]), _arguments(arguments), None if failed else result if isinstance(result, Plain) else laid_out(result),
+        str(call["name"]),
+        _arguments(arguments),
+        None if failed else result if isinstance(result, Plain) else laid_out(result),
         str(result["error"]) if failed else "",
-    )  # fmt: skip
+    )
 
 
 def _arguments(arguments: Any) -> list[tuple[str, str]]:
@@ -150,7 +157,10 @@ def _arguments(arguments: Any) -> list[tuple[str, str]]:
         return [("", arguments.text)]
     if not isinstance(arguments, dict):
         return [("", json.dumps(arguments, ensure_ascii=False))]
-    return [(name, cell_text(name, value) if name.endswith("_cents") else json.dumps(value, ensure_ascii=False)) for name, value in arguments.items()]
+    return [
+        (name, cell_text(name, value) if name.endswith("_cents") else json.dumps(value, ensure_ascii=False))
+        for name, value in arguments.items()
+    ]
 
 
 def _survivor(value: Any, failed: set[str]) -> Survivor | None:

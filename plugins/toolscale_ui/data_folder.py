@@ -37,7 +37,9 @@ PATTERNS = {
 }
 """What pages read, by kind; one star is one name."""
 
-OPTIONS: dict[str, dict[str, Any]] = {"s3": {"config_kwargs": {"connect_timeout": 5, "read_timeout": 20, "retries": {"max_attempts": 2}}}}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "s3": {"config_kwargs": {"connect_timeout": 5, "read_timeout": 20, "retries": {"max_attempts": 2}}}
+}
 """A store that does not answer is told to a person within seconds, not after minutes of retries."""
 
 
@@ -109,7 +111,8 @@ class DataFolder:
             return content
 
     def parsed(self, files: Iterable[DataFile], parse: Callable[[bytes], Value]) -> dict[str, Value]:
-        """Return path -> what `parse` makes of the content, each version of a file read once. A file that vanished meanwhile is left out."""
+        """Return path -> what `parse` makes of the content, each version of a file read once. A file that vanished
+        meanwhile is left out."""
         wanted = list(files)
         new = [file for file in wanted if (file, parse) not in self._read]
         if new:
@@ -133,7 +136,14 @@ class DataFolder:
         for kind, pattern in PATTERNS.items():
             for path in root.glob(pattern):
                 status = path.stat()
-                yield kind, DataFile(path.relative_to(root).as_posix(), f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}", status.st_size)
+                yield (
+                    kind,
+                    DataFile(
+                        path.relative_to(root).as_posix(),
+                        f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}",
+                        status.st_size,
+                    ),
+                )
 
     def _remote_files(self) -> Iterator[tuple[str, DataFile]]:
         self.fs.invalidate_cache()
@@ -146,7 +156,9 @@ class DataFolder:
             path = full.removeprefix(root).lstrip("/")
             kind = next((kind for kind, pattern in kinds.items() if pattern.fullmatch(path)), None)
             if kind:
-                version = about.get("ETag") or about.get("etag") or about.get("LastModified") or about.get("mtime") or ""
+                version = (
+                    about.get("ETag") or about.get("etag") or about.get("LastModified") or about.get("mtime") or ""
+                )
                 yield kind, DataFile(path, f"{version}:{about.get('size')}", about.get("size") or 0)
 
     def _reaching(self, path: str = "") -> _Reaching:
@@ -166,4 +178,6 @@ class _Reaching:
         if isinstance(error, Exception) and not isinstance(error, StorageError):
             told = getattr(error, "strerror", None) or str(error) or type(error).__name__
             told = told.splitlines()[0]
-            raise StorageError(f"{self.what} cannot be read: {told}; look at TOOLSCALE_DATA and at the rights of the API server") from error
+            raise StorageError(
+                f"{self.what} cannot be read: {told}; look at TOOLSCALE_DATA and at the rights of the API server"
+            ) from error

@@ -1,4 +1,5 @@
-"""What came out of each scheduled run: one dataset a domain, with its counts, gates, tiers and the word of the quality gate."""
+"""What came out of each scheduled run: one dataset a domain, with its counts, gates, tiers and the word of the quality
+gate."""
 
 from __future__ import annotations
 
@@ -57,12 +58,19 @@ class ShownPart:
 
     @property
     def gates(self) -> list[tuple[str, int, float]]:
-        """Gate, how many it rejected, and the share of all judged candidates that it did not: only gates that were run."""
+        """Gate, how many it rejected, and the share of all judged candidates that it did not: only gates that were
+        run."""
         if not self.manifest:
             return []
-        ran = {gate: statuses for gate, statuses in self.manifest.gates.items() if statuses.get("pass", 0) + statuses.get("fail", 0)}
+        ran = {
+            gate: statuses
+            for gate, statuses in self.manifest.gates.items()
+            if statuses.get("pass", 0) + statuses.get("fail", 0)
+        }
         judged = self.count("candidates") or max((sum(statuses.values()) for statuses in ran.values()), default=1) or 1
-        return [(gate, ran[gate].get("fail", 0), 1 - ran[gate].get("fail", 0) / judged) for gate in sorted(ran, key=place)]
+        return [
+            (gate, ran[gate].get("fail", 0), 1 - ran[gate].get("fail", 0) / judged) for gate in sorted(ran, key=place)
+        ]
 
 
 @dataclass(frozen=True)
@@ -94,14 +102,21 @@ class Datasets:
         listing = self.folder.listing()
         found = self.folder.parsed(listing["run"].values(), run_of)
         self.corrupt = {path: run for path, run in found.items() if isinstance(run, str)}
-        ours = [(path.split("/")[1], run) for path, run in found.items() if isinstance(run, RunFile) and run.dag_id == DAG_ID]
+        ours = [
+            (path.split("/")[1], run)
+            for path, run in found.items()
+            if isinstance(run, RunFile) and run.dag_id == DAG_ID
+        ]
         ours.sort(key=lambda item: (item[1].started, item[0]), reverse=True)
         shown = ours[(number - 1) * PAGE_RUNS : number * PAGE_RUNS]
         return [self._of(name, run, listing) for name, run in shown], len(ours)
 
     def card(self, run: str, domain: str) -> tuple[str, str]:
-        """Return the run id and the text of a card. KeyError if there is no such dataset: both names are looked up before they make a path."""
-        return self._known_run(run).run_id, self.folder.read(f"{self._dataset(run, domain)}/README.md").decode(errors="replace")
+        """Return the run id and the text of a card. KeyError if there is no such dataset: both names are looked up
+        before they make a path."""
+        return self._known_run(run).run_id, self.folder.read(f"{self._dataset(run, domain)}/README.md").decode(
+            errors="replace"
+        )
 
     def plot(self, run: str, domain: str, name: str) -> bytes:
         """Return an image of a card. KeyError if there is no such dataset, or it may not be shown."""
@@ -144,14 +159,21 @@ class Datasets:
         return ShownPart(domain, manifest, problem, quality, tiers)
 
     def _tiers_of(self, file: DataFile, manifest: Manifest) -> dict[str, int]:
-        """Count the tiers of a dataset from its Parquet files, once for each version of its manifest; nothing if they cannot be read."""
+        """Count the tiers of a dataset from its Parquet files, once for each version of its manifest; nothing if they
+        cannot be read."""
         if file not in self._tiers:
             home = file.path.removesuffix("/manifest.json")
             shards = [entry.path for entry in manifest.files if entry.path.split("/")[0] in manifest.environment_hash]
-            paths = [self.folder.location(f"{home}/{path}") for path in shards if path.endswith(".parquet") and ".." not in path.split("/")]
+            paths = [
+                self.folder.location(f"{home}/{path}")
+                for path in shards
+                if path.endswith(".parquet") and ".." not in path.split("/")
+            ]
             if not paths:
                 return {}
-            with duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}) as db:
+            with duckdb.connect(
+                config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+            ) as db:
                 if not self.folder.local:
                     db.register_filesystem(self.folder.fs)
                 try:
@@ -167,7 +189,9 @@ def quality_of(content: bytes) -> Quality:
     """Return what a `quality.json` says; one that cannot be read did not pass, and has no figures."""
     try:
         about = json.loads(content)
-        figures, thresholds = ({str(name): float(value) for name, value in about[part].items()} for part in ("figures", "thresholds"))
+        figures, thresholds = (
+            {str(name): float(value) for name, value in about[part].items()} for part in ("figures", "thresholds")
+        )
         return Quality(bool(about["passed"]), [str(reason) for reason in about["reasons"]], figures, thresholds)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Quality(False, ["quality.json cannot be read: clear quality_gate to write it again"], {}, {})

@@ -46,7 +46,8 @@ class Diff:
 
 
 class Diffs:
-    """All comparisons of two runs below a data folder. Threads may share it: one comparison is made at a time, since it reads two whole datasets."""
+    """All comparisons of two runs below a data folder. Threads may share it: one comparison is made at a time, since it
+    reads two whole datasets."""
 
     def __init__(self, folder: DataFolder):
         self.folder = folder
@@ -60,12 +61,15 @@ class Diffs:
         choices = [
             Choice(path.split("/")[1], run)
             for path, run in found.items()
-            if isinstance(run, RunFile) and run.dag_id == DAG_ID and path.replace("run.json", "dataset/manifest.json") in listing["combined"]
+            if isinstance(run, RunFile)
+            and run.dag_id == DAG_ID
+            and path.replace("run.json", "dataset/manifest.json") in listing["combined"]
         ]
         return sorted(choices, key=lambda choice: (choice.when, choice.folder), reverse=True)
 
     def diff(self, before: str, after: str) -> Diff | None:
-        """Compare two runs by their folders. Empty: the newest run, and the one before it of the same domains, else of any.
+        """Compare two runs by their folders. Empty: the newest run, and the one before it of the same domains, else of
+        any.
 
         None if there are no two runs. KeyError if there is no dataset of that name.
         """
@@ -80,12 +84,17 @@ class Diffs:
 
     def _compare(self, before: str, after: str) -> Comparison | str:
         listing = self.folder.listing()
-        files = listing["combined"][f"runs/{before}/dataset/manifest.json"], listing["combined"][f"runs/{after}/dataset/manifest.json"]
+        files = (
+            listing["combined"][f"runs/{before}/dataset/manifest.json"],
+            listing["combined"][f"runs/{after}/dataset/manifest.json"],
+        )
         with self._lock:
             if files not in self._made:
                 root = open_place(self.folder.url)
                 try:
-                    self._made[files] = compare_places(*(url_of(root / "runs" / folder / "dataset") for folder in (before, after)))
+                    self._made[files] = compare_places(
+                        *(url_of(root / "runs" / folder / "dataset") for folder in (before, after))
+                    )
                 except StorageError:
                     raise  # it may be there again in a moment
                 except ToolScaleError as error:

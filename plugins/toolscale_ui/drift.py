@@ -1,4 +1,5 @@
-"""Whether a figure is what it usually is: against the nights before it, by a rule that a few odd nights among them do not bend."""
+"""Whether a figure is what it usually is: against the nights before it, by a rule that a few odd nights among them do
+not bend."""
 
 from __future__ import annotations
 
@@ -47,12 +48,14 @@ class Change:
 
 
 def usual_of(before: Sequence[float], least: float) -> Usual | None:
-    """Return what these nights show, the latest first and at most 14 of them; None if there are none. A change of `least` or less is always usual.
+    """Return what these nights show, the latest first and at most 14 of them; None if there are none. A change of
+    `least` or less is always usual.
 
-    The rule is the modified z-score of Iglewicz and Hoaglin (How to Detect and Handle Outliers, ASQC Quality Press, 1993): unusual is what lies more
-    than 3.5 standard deviations from the median, where 1.4826 times the median absolute deviation stands for the standard deviation. Half of the
-    nights may be odd without moving it. Where more than half are equal that deviation is 0, and 1.2533 times the mean absolute deviation takes its
-    place (as in IBM SPSS Statistics, "Modified z score"). Where all are equal that is 0 too, and only `least` is left.
+    The rule is the modified z-score of Iglewicz and Hoaglin (How to Detect and Handle Outliers, ASQC Quality Press,
+    1993): unusual is what lies more than 3.5 standard deviations from the median, where 1.4826 times the median
+    absolute deviation stands for the standard deviation. Half of the nights may be odd without moving it. Where more
+    than half are equal that deviation is 0, and 1.2533 times the mean absolute deviation takes its place (as in IBM
+    SPSS Statistics, "Modified z score"). Where all are equal that is 0 too, and only `least` is left.
     """
     values = before[:MOST_NIGHTS]
     if not values:

@@ -24,7 +24,12 @@ MEANINGS = {
 }
 """Gate -> what holds when it passes."""
 
-STATUSES = {"pass": ("✓", "passed"), "fail": ("✗", "failed"), "not_run": ("·", "not run"), "attested": ("~", "attested")}
+STATUSES = {
+    "pass": ("✓", "passed"),
+    "fail": ("✗", "failed"),
+    "not_run": ("·", "not run"),
+    "attested": ("~", "attested"),
+}
 """Status -> sign and word."""
 
 

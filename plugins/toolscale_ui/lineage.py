@@ -50,9 +50,14 @@ class Training:
 
 
 def push_of(content: bytes) -> Push | str:
-    """Return what the record of a push says, or in words why it is none. What becomes a part of an address is what such a part can be."""
+    """Return what the record of a push says, or in words why it is none. What becomes a part of an address is what such
+    a part can be."""
     about = _object(content)
-    wrong = [name for name, pattern in RECORD.items() if not (isinstance(about.get(name), str) and pattern.fullmatch(about[name]))]
+    wrong = [
+        name
+        for name, pattern in RECORD.items()
+        if not (isinstance(about.get(name), str) and pattern.fullmatch(about[name]))
+    ]
     return f"not the record of a push: {', '.join(wrong)}" if wrong else Push(**{name: about[name] for name in RECORD})
 
 
@@ -72,14 +77,22 @@ def evaluation_of(content: bytes) -> str:
             return "of another kind, see report.json"
         (row,) = [row for row in report["questions"]["policies"] if row["policy"] == "trained"]
         best, way, passed = 100 * float(row["best"]), 100 * float(row["share"]), report["check"]["passed"] is True
-        return f"best choice in {best:.1f} %, {way:.1f} % of the way to the best, check {'passed' if passed else 'failed'}"[:MOST_TEXT]
+        return (
+            f"best choice in {best:.1f} %, {way:.1f} % of the way to the best, check {'passed' if passed else 'failed'}"
+        )[:MOST_TEXT]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return "cannot be read"
 
 
-def trainings_by_dataset(trained_on: Mapping[str, str], reports: Mapping[str, str], done: Iterable[str]) -> dict[str, list[Training]]:
-    """Return hash of a manifest -> the trainings that were given that dataset, by name. The keys are paths `training/<name>/<file>`."""
-    finished, told = {path.split("/")[1] for path in done}, {path.split("/")[1]: words for path, words in reports.items()}
+def trainings_by_dataset(
+    trained_on: Mapping[str, str], reports: Mapping[str, str], done: Iterable[str]
+) -> dict[str, list[Training]]:
+    """Return hash of a manifest -> the trainings that were given that dataset, by name. The keys are paths
+    `training/<name>/<file>`."""
+    finished, told = (
+        {path.split("/")[1] for path in done},
+        {path.split("/")[1]: words for path, words in reports.items()},
+    )
     found: dict[str, list[Training]] = {}
     for path, sha256 in sorted(trained_on.items()):
         name = path.split("/")[1]
@@ -89,7 +102,8 @@ def trainings_by_dataset(trained_on: Mapping[str, str], reports: Mapping[str, st
 
 
 def pushes_by_run(records: Mapping[str, Push | str]) -> dict[str, Sequence[Push]]:
-    """Return folder of a run -> what was published of it, by repository. The keys are paths `runs/<run>/published/<file>`."""
+    """Return folder of a run -> what was published of it, by repository. The keys are paths
+    `runs/<run>/published/<file>`."""
     found: dict[str, list[Push]] = {}
     for path, push in sorted(records.items()):
         if isinstance(push, Push):

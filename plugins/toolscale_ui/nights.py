@@ -1,4 +1,5 @@
-"""Every run with what an operator looks for the morning after: what came out, how that differs from the nights before, and where it went."""
+"""Every run with what an operator looks for the morning after: what came out, how that differs from the nights before,
+and where it went."""
 
 from __future__ import annotations
 
@@ -11,20 +12,42 @@ from toolscale.dataset.runs import FINISHED
 from toolscale_ui.datasets import quality_of
 from toolscale_ui.drift import MOST_NIGHTS, Change
 from toolscale_ui.data_folder import DataFile, DataFolder, Listing
-from toolscale_ui.lineage import MOST_TEXT, Push, Training, evaluation_of, push_of, pushes_by_run, trained_on_of, trainings_by_dataset
+from toolscale_ui.lineage import (
+    MOST_TEXT,
+    Push,
+    Training,
+    evaluation_of,
+    push_of,
+    pushes_by_run,
+    trained_on_of,
+    trainings_by_dataset,
+)
 from toolscale_ui.outcome import Ended, Judged, Made, ended_of, judged_of, made_of, moment_of, together
 from toolscale_ui.rejects import DAG_ID
 from toolscale_ui.run_file import RunFile, run_of
 from toolscale_ui.trend import (
-    ACCEPTED, FIGURES, GATE, KILLED, MOST_SERIES, TASKS, Figure, Trend, changes_of, most_failed, nights_before, of_gate, trend_of,
-)  # fmt: skip
+    ACCEPTED,
+    FIGURES,
+    GATE,
+    KILLED,
+    MOST_SERIES,
+    TASKS,
+    Figure,
+    Trend,
+    changes_of,
+    most_failed,
+    nights_before,
+    of_gate,
+    trend_of,
+)
 
 Value = TypeVar("Value")
 
 PAGE_NIGHTS = 30
 """Nights of one page."""
 LOOK_BACK = 3 * MOST_NIGHTS
-"""So many nights older than a page are read, to find those that the page is compared with: some may have asked for something else."""
+"""So many nights older than a page are read, to find those that the page is compared with: some may have asked for
+something else."""
 MOST_DOMAINS = 50
 MOST_BYTES = {"combined": 8 << 20, "manifest": 8 << 20}
 MOST_OTHER_BYTES = 1 << 20
@@ -55,7 +78,8 @@ class Night:
 
     @property
     def series(self) -> tuple[Any, ...] | None:
-        """What it asked for. A run by hand is compared with none: its seed is the same every time, and what it asks for is somebody's choice."""
+        """What it asked for. A run by hand is compared with none: its seed is the same every time, and what it asks for
+        is somebody's choice."""
         return self.made.asked if self.made and self.run.night else None
 
     @property
@@ -86,7 +110,11 @@ class Night:
             return None
         if figure is TASKS:
             return self.made.tasks
-        return self.made.failed.get(figure.name.removeprefix(GATE), 0) / self.made.candidates if self.made.candidates else None
+        return (
+            self.made.failed.get(figure.name.removeprefix(GATE), 0) / self.made.candidates
+            if self.made.candidates
+            else None
+        )
 
 
 @dataclass(frozen=True)
@@ -129,11 +157,17 @@ class Nights:
             if night.series:
                 by_series.setdefault(night.series, []).append(night)
         gates = {series: most_failed(alike) for series, alike in by_series.items()}
-        nights = [replace(night, changes=changes_of(night, nights_before(night, found), gates.get(night.series or (), ()))) for night in nights]
+        nights = [
+            replace(night, changes=changes_of(night, nights_before(night, found), gates.get(night.series or (), ())))
+            for night in nights
+        ]
         trends = []
         for series in list(by_series)[:MOST_SERIES]:
             alike = [night for night in nights if night.series == series]
-            told = (trend_of(figure, alike, [night.changes for night in alike]) for figure in (*FIGURES, *map(of_gate, gates[series])))
+            told = (
+                trend_of(figure, alike, [night.changes for night in alike])
+                for figure in (*FIGURES, *map(of_gate, gates[series]))
+            )
             trends.append((alike, [trend for trend in told if trend]))
         return NightsPage(nights, trends, max(0, len(by_series) - MOST_SERIES), len(runs), number, reading.problems)
 
@@ -154,13 +188,24 @@ class _Reading:
             for path in listing[kind]:
                 if (folder := path.split("/")[1]) not in there:
                     self.problems[f"runs/{folder}/run.json"] = "it is missing, so that nobody knows which run this was"
-        ours = [Night(path.split("/")[1], _cut(run)) for path, run in told.items() if isinstance(run, RunFile) and run.dag_id == DAG_ID]
-        return sorted(ours, key=lambda night: (night.when or datetime.min.replace(tzinfo=UTC), night.run.started, night.folder), reverse=True)
+        ours = [
+            Night(path.split("/")[1], _cut(run))
+            for path, run in told.items()
+            if isinstance(run, RunFile) and run.dag_id == DAG_ID
+        ]
+        return sorted(
+            ours,
+            key=lambda night: (night.when or datetime.min.replace(tzinfo=UTC), night.run.started, night.folder),
+            reverse=True,
+        )
 
     def nights(self, runs: Sequence[Night]) -> list[Night]:
         """Return runs with all that is known of them."""
         listing, folders = self._listing, {night.folder for night in runs}
-        of = {kind: _by_run(listing, kind, folders) for kind in ("combined", "manifest", "quality", "finished", "published")}
+        of = {
+            kind: _by_run(listing, kind, folders)
+            for kind in ("combined", "manifest", "quality", "finished", "published")
+        }
         alone = [file for folder, files in of["manifest"].items() if folder not in of["combined"] for file in files]
         made = self._parsed("combined", _all(of["combined"]), made_of) | self._parsed("manifest", alone, made_of)
         judged = self._parsed("quality", _all(of["quality"]), quality_of)
@@ -170,7 +215,8 @@ class _Reading:
         ended = self._parsed("finished", _all(of["finished"]), ended_of)
         pushes = pushes_by_run(self._parsed("published", _all(of["published"]), push_of))
         trained_on, reports = (
-            self._parsed(kind, listing[kind].values(), parse) for kind, parse in (("trained_on", trained_on_of), ("report", evaluation_of))
+            self._parsed(kind, listing[kind].values(), parse)
+            for kind, parse in (("trained_on", trained_on_of), ("report", evaluation_of))
         )
         trainings = trainings_by_dataset(trained_on, reports, listing["trained"])
         found = []
@@ -180,11 +226,17 @@ class _Reading:
             whole = together([one for one in known if isinstance(one, Made)])
             qualities = [judged[file.path] for file in of["quality"].get(night.folder, []) if file.path in judged]
             last = ended.get(f"runs/{night.folder}/{FINISHED}")
-            found.append(replace(
-                night, made=whole, judged=judged_of(qualities), ended=last if isinstance(last, Ended) else None,
-                pushes=pushes.get(night.folder, ()), combined=bool(combined),
-                trainings=trainings.get(whole.sha256, ()) if whole else (),
-            ))  # fmt: skip
+            found.append(
+                replace(
+                    night,
+                    made=whole,
+                    judged=judged_of(qualities),
+                    ended=last if isinstance(last, Ended) else None,
+                    pushes=pushes.get(night.folder, ()),
+                    combined=bool(combined),
+                    trainings=trainings.get(whole.sha256, ()) if whole else (),
+                )
+            )
         return found
 
     def _parsed(self, kind: str, files: Any, parse: Callable[[bytes], Value]) -> dict[str, Value]:
@@ -203,9 +255,12 @@ class _Reading:
 def _cut(run: RunFile) -> RunFile:
     """Return a run whose texts are no longer than any that Airflow writes."""
     return replace(
-        run, run_id=run.run_id[:MOST_TEXT], started=run.started[:MOST_TEXT], night=run.night[:MOST_TEXT],
+        run,
+        run_id=run.run_id[:MOST_TEXT],
+        started=run.started[:MOST_TEXT],
+        night=run.night[:MOST_TEXT],
         domains=[domain[:MOST_TEXT] for domain in run.domains[:MOST_DOMAINS]],
-    )  # fmt: skip
+    )
 
 
 def _by_run(listing: Listing, kind: str, folders: set[str]) -> dict[str, list[DataFile]]:

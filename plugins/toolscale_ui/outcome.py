@@ -1,4 +1,5 @@
-"""What the files of a run say of its dataset, as far as a night is told and compared by it. They are not trusted: what cannot be is no figure."""
+"""What the files of a run say of its dataset, as far as a night is told and compared by it. They are not trusted: what
+cannot be is no figure."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class Made:
     sha256: str
     """Of the manifest; nothing if there were several."""
     asked: tuple[tuple[Any, ...], ...]
-    """Of each domain: its name, tasks, share of evolved ones, interaction and the version of the grading. Only what is equal here is compared."""
+    """Of each domain: its name, tasks, share of evolved ones, interaction and the version of the grading. Only what is
+    equal here is compared."""
     tasks: int
     candidates: int
     rejected: int
@@ -66,7 +68,9 @@ def made_of(content: bytes) -> Made | str:
         for part in manifest.domains.values():
             _count(part.tasks)
             failed.update({gate[:MOST_NAME]: _count(statuses.get("fail", 0)) for gate, statuses in part.gates.items()})
-        tasks, candidates, rejected = (sum(_count(part.counts[name]) for part in manifest.domains.values()) for name in COUNTS)
+        tasks, candidates, rejected = (
+            sum(_count(part.counts[name]) for part in manifest.domains.values()) for name in COUNTS
+        )
         size = _count(len(content) + sum(entry.bytes for entry in manifest.files))
     except (ValidationError, RecursionError) as error:
         told = error.errors()[0]["msg"].lower() if isinstance(error, ValidationError) else "too deep"
@@ -88,12 +92,15 @@ def together(parts: Sequence[Made]) -> Made | None:
     for part in parts:
         failed.update(part.failed)
     asked = tuple(sorted(row for part in parts for row in part.asked))
-    tasks, candidates, rejected, size = (sum(getattr(part, name) for part in parts) for name in ("tasks", "candidates", "rejected", "bytes"))
+    tasks, candidates, rejected, size = (
+        sum(getattr(part, name) for part in parts) for name in ("tasks", "candidates", "rejected", "bytes")
+    )
     return Made("", asked, tasks, candidates, rejected, _most_first(failed), size)
 
 
 def judged_of(qualities: Sequence[Quality]) -> Judged | None:
-    """Return what several quality gates found; None if there was none, or one cannot be read. A figure that one of them does not have is not told."""
+    """Return what several quality gates found; None if there was none, or one cannot be read. A figure that one of them
+    does not have is not told."""
     if not all(quality.figures for quality in qualities) or not qualities:
         return None
     lowest = []
@@ -110,7 +117,9 @@ def ended_of(content: bytes) -> Ended | str:
         finished, complete = moment_of(about["finished"]), about["complete"]
     except (ValueError, TypeError, KeyError, RecursionError):
         finished, complete = None, None
-    return Ended(finished, complete) if finished and isinstance(complete, bool) else "it does not say when the run ended"
+    return (
+        Ended(finished, complete) if finished and isinstance(complete, bool) else "it does not say when the run ended"
+    )
 
 
 def moment_of(text: Any) -> datetime | None:

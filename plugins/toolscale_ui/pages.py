@@ -1,4 +1,5 @@
-"""From rows to HTML. Everything that comes from data is escaped: templates have no way around it but the card, which is rendered without HTML."""
+"""From rows to HTML. Everything that comes from data is escaped: templates have no way around it but the card, which is
+rendered without HTML."""
 
 from __future__ import annotations
 
@@ -57,9 +58,12 @@ def render(template: str, **values: Any) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {"percent": _percent, "moment": _moment, "count": "{:,}".format, "breakable": _breakable}
     environment.filters |= {"bytes": _bytes, "duration": _duration}
     environment.filters["shown"] = lambda value: type(value).__name__
@@ -72,10 +76,16 @@ def view_of_rejects(rejects: Rejects, query: Query) -> dict[str, Any]:
     page = rejects.page(query)
     shown = min(query.page, page.pages)
     return {
-        "query": query.with_(page=shown), "page": page, "corrupt": rejects.corrupt, "data": rejects.folder.shown, "names": NAMES,
-        "bars": _bars(page.choices["gate"]), "meanings": MEANINGS, "empty": None if page.rows else _emptiness(rejects, query, page),
+        "query": query.with_(page=shown),
+        "page": page,
+        "corrupt": rejects.corrupt,
+        "data": rejects.folder.shown,
+        "names": NAMES,
+        "bars": _bars(page.choices["gate"]),
+        "meanings": MEANINGS,
+        "empty": None if page.rows else _emptiness(rejects, query, page),
         "links": [case_link(query, row["run_id"], row["domain"], row["number"]) for row in page.rows],
-    }  # fmt: skip
+    }
 
 
 def view_of_case(rejects: Rejects, query: Query, run_id: str, domain: str, number: int) -> dict[str, Any] | None:
@@ -84,8 +94,17 @@ def view_of_case(rejects: Rejects, query: Query, run_id: str, domain: str, numbe
     if row is None:
         return None
     before, after = rejects.neighbours(query, run_id, domain, number)
-    steps = [case_link(query, step["run_id"], step["domain"], step["number"]) if step else "" for step in (before, after)]
-    return {"query": query, "row": row, "case": case_of(row), "steps": steps, "meanings": MEANINGS, "statuses": STATUSES}
+    steps = [
+        case_link(query, step["run_id"], step["domain"], step["number"]) if step else "" for step in (before, after)
+    ]
+    return {
+        "query": query,
+        "row": row,
+        "case": case_of(row),
+        "steps": steps,
+        "meanings": MEANINGS,
+        "statuses": STATUSES,
+    }
 
 
 def view_of_nights(nights: Nights, number: int) -> dict[str, Any]:
@@ -96,11 +115,16 @@ def view_of_nights(nights: Nights, number: int) -> dict[str, Any]:
 
 
 def _row(night: Night) -> dict[str, Any]:
-    """Return a night with its figures in words. Its gates are three and those that are not as usual; the others are folded."""
+    """Return a night with its figures in words. Its gates are three and those that are not as usual; the others are
+    folded."""
     figures = [(figure, figure.text(night.value(figure)), night.changes.get(figure.name)) for figure in FIGURES]
     told = {name.removeprefix(GATE) for name, change in night.changes.items() if name.startswith(GATE) and change.drift}
-    gates = [(of_gate(gate), night.failed.get(gate, 0)) for gate in dict.fromkeys([*night.failed, *sorted(told, key=place)])]
-    rows = [(figure, count, figure.text(night.value(figure)), night.changes.get(figure.name)) for figure, count in gates]
+    gates = [
+        (of_gate(gate), night.failed.get(gate, 0)) for gate in dict.fromkeys([*night.failed, *sorted(told, key=place)])
+    ]
+    rows = [
+        (figure, count, figure.text(night.value(figure)), night.changes.get(figure.name)) for figure, count in gates
+    ]
     shown = [row for number, row in enumerate(rows) if number < GATES_SHOWN or row[0].label in told]
     return {"night": night, "figures": figures, "gates": shown, "folded": [row for row in rows if row not in shown]}
 
@@ -110,9 +134,12 @@ def view_of_diff(diffs: Diffs, before: str, after: str) -> dict[str, Any]:
     diff = diffs.diff(before, after)
     compared = diff.comparison.domains if diff and diff.comparison else {}
     return {
-        "diff": diff, "choices": diffs.choices()[:MOST_CHOICES], "data": diffs.folder.shown, "most": IDS_SHOWN,
+        "diff": diff,
+        "choices": diffs.choices()[:MOST_CHOICES],
+        "data": diffs.folder.shown,
+        "most": IDS_SHOWN,
         "domains": [_compared_domain(name, found) for name, found in compared.items()],
-    }  # fmt: skip
+    }
 
 
 def _compared_domain(name: str, found: ComparedDomain) -> dict[str, Any]:
@@ -120,11 +147,18 @@ def _compared_domain(name: str, found: ComparedDomain) -> dict[str, Any]:
     titles = {"Candidates": found.counts, "Failed gate": found.gates, "Quality": found.quality}
     groups = {"Intent": found.intents, "Outcome": found.outcomes}
     return {
-        "name": name, "tasks": found.changes, "environment": environment_words(found.changes),
-        "added": found.tasks.added, "removed": found.tasks.removed, "changed": [task.id for task in found.tasks.changed],
-        "figures": [(title, [(label, *_compared_figure(figure)) for label, figure in figures.items()]) for title, figures in titles.items()],
+        "name": name,
+        "tasks": found.changes,
+        "environment": environment_words(found.changes),
+        "added": found.tasks.added,
+        "removed": found.tasks.removed,
+        "changed": [task.id for task in found.tasks.changed],
+        "figures": [
+            (title, [(label, *_compared_figure(figure)) for label, figure in figures.items()])
+            for title, figures in titles.items()
+        ],
         "groups": [(title, *changed_groups(tasks)) for title, tasks in groups.items()],
-    }  # fmt: skip
+    }
 
 
 def _compared_figure(figure: ComparedFigure) -> tuple[str, str, str]:
@@ -149,30 +183,55 @@ def task_url(run_id: str, task_id: str, map_index: int | None) -> str:
 
 
 def _bars(counts: Mapping[str, int]) -> list[tuple[str, int, float]]:
-    """Return gate, rejects and the length of its bar in percent, in the order of the gates. A bar that stands for anything can be seen."""
+    """Return gate, rejects and the length of its bar in percent, in the order of the gates. A bar that stands for
+    anything can be seen."""
     most = max(counts.values(), default=0) or 1
-    return [(gate, counts[gate], round(max(100 * counts[gate] / most, 2 * bool(counts[gate])), 2)) for gate in sorted(counts, key=place)]
+    return [
+        (gate, counts[gate], round(max(100 * counts[gate] / most, 2 * bool(counts[gate])), 2))
+        for gate in sorted(counts, key=place)
+    ]
 
 
 def _emptiness(rejects: Rejects, query: Query, page: Page) -> Emptiness:
     """Say why there is nothing to show, and what to do."""
     if query.bound and query.dag_id != DAG_ID:
-        return Emptiness("This Dag judges no tasks", f"Rejected tasks come from the Dag {DAG_ID}.", "Rejected tasks of all runs", "rejects")
+        return Emptiness(
+            "This Dag judges no tasks",
+            f"Rejected tasks come from the Dag {DAG_ID}.",
+            "Rejected tasks of all runs",
+            "rejects",
+        )
     if page.there:
         why = f"{page.there:,} rejected tasks match without them."
         return Emptiness("Nothing matches these filters", why, "Clear the filters", f"rejects?{query.cleared().text()}")
     if query.task_id:
         of_run = sum(rejects.counts(query.run_id).values())
-        link = (f"All {of_run:,} rejected tasks of this run", f"rejects?{query.with_(task_id='', map_index=None).cleared().text()}")
+        link = (
+            f"All {of_run:,} rejected tasks of this run",
+            f"rejects?{query.with_(task_id='', map_index=None).cleared().text()}",
+        )
         rest = link if of_run else ("", "")
         if query.task_id.rpartition(".")[2] not in JUDGING:
-            return Emptiness("Nothing is rejected here", f"{query.task_id} judges no candidates; those that do are {', '.join(JUDGING)}.", *rest)
-        return Emptiness("Nothing was rejected in this shard", "Every candidate that it judged was accepted, or it has not judged any yet.", *rest)
+            return Emptiness(
+                "Nothing is rejected here",
+                f"{query.task_id} judges no candidates; those that do are {', '.join(JUDGING)}.",
+                *rest,
+            )
+        return Emptiness(
+            "Nothing was rejected in this shard",
+            "Every candidate that it judged was accepted, or it has not judged any yet.",
+            *rest,
+        )
     if query.bound:
-        return Emptiness("Nothing was rejected in this run", "Its shards are not judged yet, or every candidate was accepted.")
+        return Emptiness(
+            "Nothing was rejected in this run", "Its shards are not judged yet, or every candidate was accepted."
+        )
     if rejects.folder.listing()["run"]:
         return Emptiness("Nothing was rejected", "Rejected tasks appear here as soon as a shard is judged.")
-    why = f"There is none below {rejects.folder.shown}. Trigger the Dag {DAG_ID}; rejected tasks appear here as soon as a shard is judged."
+    why = (
+        f"There is none below {rejects.folder.shown}. "
+        f"Trigger the Dag {DAG_ID}; rejected tasks appear here as soon as a shard is judged."
+    )
     return Emptiness("No run yet", why, f"Open {DAG_ID}", f"{AIRFLOW}dags/{DAG_ID}")
 
 

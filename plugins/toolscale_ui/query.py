@@ -21,7 +21,8 @@ MOST_PAGES = 1_000_000
 
 @dataclass(frozen=True)
 class Query:
-    """One page of one selection. `dag_id`, `task_id` and `map_index` are there on the tabs of Airflow: they bind a page to a run or to a task."""
+    """One page of one selection. `dag_id`, `task_id` and `map_index` are there on the tabs of Airflow: they bind a page
+    to a run or to a task."""
 
     dag_id: str = ""
     run_id: str = ""

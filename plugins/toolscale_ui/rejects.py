@@ -1,7 +1,8 @@
 """Rejected candidates of all scheduled runs, asked of DuckDB.
 
-The few columns that are filtered, sorted and counted are kept in memory, file by file: a file is read when its name or its version is new, and
-dropped when it is gone. Everything else is read from the Parquet files for the rows that are shown.
+The few columns that are filtered, sorted and counted are kept in memory, file by file: a file is read when its name or
+its version is new, and dropped when it is gone. Everything else is read from the Parquet files for the rows that are
+shown.
 """
 
 from __future__ import annotations
@@ -27,12 +28,26 @@ DAG_ID = "synthesize_dataset"
 
 _CALLS = "STRUCT(name VARCHAR, arguments VARCHAR, result VARCHAR)[]"
 COLUMNS = {
-    "number": "BIGINT", "domain": "VARCHAR", "intent_id": "VARCHAR", "evolutions": "VARCHAR[]", "request": "VARCHAR",
-    "failed": "STRUCT(gate VARCHAR, finding VARCHAR)[]", "verdict": "STRUCT(gate VARCHAR, status VARCHAR, finding VARCHAR)[]",
-    "golden_calls": _CALLS, "expected_row_changes": "VARCHAR", "actual_row_changes": "VARCHAR", "survivor": "VARCHAR",
-    "environment_hash": "VARCHAR", "candidate": "VARCHAR", "reproduce": "VARCHAR", "dag_id": "VARCHAR", "run_id": "VARCHAR", "task_id": "VARCHAR",
-    "map_index": "BIGINT", "shard": "VARCHAR",
-}  # fmt: skip
+    "number": "BIGINT",
+    "domain": "VARCHAR",
+    "intent_id": "VARCHAR",
+    "evolutions": "VARCHAR[]",
+    "request": "VARCHAR",
+    "failed": "STRUCT(gate VARCHAR, finding VARCHAR)[]",
+    "verdict": "STRUCT(gate VARCHAR, status VARCHAR, finding VARCHAR)[]",
+    "golden_calls": _CALLS,
+    "expected_row_changes": "VARCHAR",
+    "actual_row_changes": "VARCHAR",
+    "survivor": "VARCHAR",
+    "environment_hash": "VARCHAR",
+    "candidate": "VARCHAR",
+    "reproduce": "VARCHAR",
+    "dag_id": "VARCHAR",
+    "run_id": "VARCHAR",
+    "task_id": "VARCHAR",
+    "map_index": "BIGINT",
+    "shard": "VARCHAR",
+}
 """What a file of rejects holds: REJECT_SCHEMA and where it came from, in the types of DuckDB."""
 
 RETRY_SECONDS = 30.0
@@ -41,14 +56,31 @@ RETRY_SECONDS = 30.0
 MOST_CHOICES = 300
 
 _CONDITIONS = {
-    "run_id": "run_id = ?", "task_id": "task_id = ?", "map_index": "map_index = ?", "domain": "domain = ?", "intent": "intent_id = ?",
-    "gate": "list_contains(gates, ?)", "evolution": "list_contains(evolutions, ?)",
-}  # fmt: skip
+    "run_id": "run_id = ?",
+    "task_id": "task_id = ?",
+    "map_index": "map_index = ?",
+    "domain": "domain = ?",
+    "intent": "intent_id = ?",
+    "gate": "list_contains(gates, ?)",
+    "evolution": "list_contains(evolutions, ?)",
+}
 _ORDERS = {
-    "run": "started", "candidate": "number", "domain": "domain", "intent": "intent_id", "gate": "gates", "evolution": "evolutions", "shard": "shard",
-}  # fmt: skip
+    "run": "started",
+    "candidate": "number",
+    "domain": "domain",
+    "intent": "intent_id",
+    "gate": "gates",
+    "evolution": "evolutions",
+    "shard": "shard",
+}
 _STABLE = "started DESC, run_id, domain, number, file_id, row"
-_VALUES = {"domain": "domain", "intent": "intent_id", "evolution": "unnest(evolutions)", "gate": "unnest(gates)", "run_id": "run_id"}
+_VALUES = {
+    "domain": "domain",
+    "intent": "intent_id",
+    "evolution": "unnest(evolutions)",
+    "gate": "unnest(gates)",
+    "run_id": "run_id",
+}
 _FILES = "read_parquet(?, filename=true, file_row_number=true, hive_partitioning=false)"
 """Files with the place of every row; a name like `domain=x` above them is no column."""
 _FROM = "FROM reject JOIN file USING (file_id) LEFT JOIN run USING (folder)"
@@ -84,14 +116,16 @@ class Rejects:
         self._seen: Listing | None = None
         self._signatures: dict[str, str] = {}
         self._lock = threading.Lock()
-        self._db = duckdb.connect(config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"})
+        self._db = duckdb.connect(
+            config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+        )
         if not folder.local:
             self._db.register_filesystem(folder.fs)
         self._db.execute("CREATE TABLE file (file_id INTEGER, path VARCHAR, location VARCHAR, folder VARCHAR)")
         self._db.execute("CREATE TABLE run (folder VARCHAR, started VARCHAR)")
         self._db.execute(
-            "CREATE TABLE reject (file_id INTEGER, row BIGINT, number BIGINT, domain VARCHAR, intent_id VARCHAR, evolutions VARCHAR[], "
-            "gates VARCHAR[], run_id VARCHAR, task_id VARCHAR, map_index BIGINT, shard VARCHAR)"
+            "CREATE TABLE reject (file_id INTEGER, row BIGINT, number BIGINT, domain VARCHAR, intent_id VARCHAR, "
+            "evolutions VARCHAR[], gates VARCHAR[], run_id VARCHAR, task_id VARCHAR, map_index BIGINT, shard VARCHAR)"
         )
 
     def page(self, query: Query) -> Page:
@@ -105,7 +139,8 @@ class Rejects:
             page = min(query.page, max(1, -(-total // PAGE_ROWS)))
             found = _rows(
                 db,
-                f"SELECT location, row, started, evolutions, number, domain, intent_id, run_id, task_id, map_index, shard {_FROM} {where} "
+                "SELECT location, row, started, evolutions, "
+                f"number, domain, intent_id, run_id, task_id, map_index, shard {_FROM} {where} "
                 f"ORDER BY {order} LIMIT {PAGE_ROWS} OFFSET ?",
                 [*values, (page - 1) * PAGE_ROWS],
             )
@@ -145,7 +180,8 @@ class Rejects:
         here = "SELECT min(place) AS place FROM listed WHERE run_id = ? AND domain = ? AND number = ?"
         sql = (
             f"WITH listed AS MATERIALIZED ({listed}), here AS ({here}) "
-            "SELECT listed.*, listed.place - here.place AS step FROM listed, here WHERE abs(listed.place - here.place) = 1"
+            "SELECT listed.*, listed.place - here.place AS step "
+            "FROM listed, here WHERE abs(listed.place - here.place) = 1"
         )
         found = {row["step"]: row for row in _rows(self._db.cursor(), sql, [*values, run_id, domain, number])}
         return found.get(-1), found.get(1)
@@ -153,13 +189,20 @@ class Rejects:
     def counts(self, run_id: str) -> dict[str, int]:
         """Return domain -> rejects of a run."""
         self._refresh()
-        rows = _rows(self._db.cursor(), "SELECT domain, count(*) AS rejects FROM reject WHERE run_id = ? GROUP BY domain", [run_id])
+        rows = _rows(
+            self._db.cursor(),
+            "SELECT domain, count(*) AS rejects FROM reject WHERE run_id = ? GROUP BY domain",
+            [run_id],
+        )
         return {row["domain"]: row["rejects"] for row in rows}
 
     def _choices(self, db: duckdb.DuckDBPyConnection, query: Query, name: str) -> dict[str, int]:
         where, values = _where(query, without=name)
         order = "newest DESC, value" if name == "run_id" else "value"
-        sql = f"SELECT value, count(*) AS rows, max(started) AS newest FROM (SELECT {_VALUES[name]} AS value, started {_FROM} {where}) GROUP BY value"
+        sql = (
+            "SELECT value, count(*) AS rows, max(started) AS newest "
+            f"FROM (SELECT {_VALUES[name]} AS value, started {_FROM} {where}) GROUP BY value"
+        )
         rows = _rows(db, f"{sql} ORDER BY {order}", values)
         counts = {row["value"]: row["rows"] for row in rows[:MOST_CHOICES] if row["value"] is not None}
         chosen = getattr(query, name)
@@ -172,7 +215,8 @@ class Rejects:
         locations = sorted({row["location"] for row in found})
         sql = (
             f"SELECT filename AS location, file_row_number AS row, number, request, failed FROM {_FILES} "
-            "SEMI JOIN (SELECT unnest(?) AS filename, unnest(?::BIGINT[]) AS file_row_number) USING (filename, file_row_number)"
+            "SEMI JOIN (SELECT unnest(?) AS filename, unnest(?::BIGINT[]) AS file_row_number) "
+            "USING (filename, file_row_number)"
         )
         try:
             rows = _rows(db, sql, [locations, [row["location"] for row in found], [row["row"] for row in found]])
@@ -206,7 +250,11 @@ class Rejects:
                 self._forget(file)
             self._tried = {file: when for file, when in self._tried.items() if file in files}
             now = time.monotonic()
-            new = sorted(file for file in files - self._known.keys() if now - self._tried.get(file, -RETRY_SECONDS) >= RETRY_SECONDS)
+            new = sorted(
+                file
+                for file in files - self._known.keys()
+                if now - self._tried.get(file, -RETRY_SECONDS) >= RETRY_SECONDS
+            )
             self._load(new)
             bad = {file.path for file in self._tried}
             self.corrupt = {path: reason for path, reason in self.corrupt.items() if path in bad}
@@ -231,15 +279,21 @@ class Rejects:
         if not files:
             return
         ids = range(self._next, self._next + len(files))
-        names = [(number, file.path, self.folder.location(file.path), file.parts[1]) for number, file in zip(ids, files, strict=True)]
+        names = [
+            (number, file.path, self.folder.location(file.path), file.parts[1])
+            for number, file in zip(ids, files, strict=True)
+        ]
         kept = (
-            "number, domain, intent_id, list_sort(list_distinct([split_part(line, ' ', 1) FOR line IN evolutions])), [one.gate FOR one IN failed], "
-            "run_id, task_id, map_index, shard"
+            "number, domain, intent_id, list_sort(list_distinct([split_part(line, ' ', 1) FOR line IN evolutions])), "
+            "[one.gate FOR one IN failed], run_id, task_id, map_index, shard"
         )
         locations = [name[2] for name in names]
         self._db.execute("BEGIN")
         try:
-            self._db.execute("INSERT INTO file SELECT unnest(?), unnest(?), unnest(?), unnest(?)", [list(part) for part in zip(*names, strict=True)])
+            self._db.execute(
+                "INSERT INTO file SELECT unnest(?), unnest(?), unnest(?), unnest(?)",
+                [list(part) for part in zip(*names, strict=True)],
+            )
             self._db.execute(
                 f"INSERT INTO reject SELECT file_id, file_row_number, {kept} FROM {_FILES} AS part "
                 "JOIN file ON file.location = part.filename WHERE dag_id = ?",
@@ -255,17 +309,21 @@ class Rejects:
             self._tried.pop(file, None)
 
     def _with_our_columns(self, files: Sequence[DataFile]) -> list[DataFile]:
-        """Return the files that hold our columns; the others are corrupt. Files that are laid out alike are looked at once."""
+        """Return the files that hold our columns; the others are corrupt. Files that are laid out alike are looked at
+        once."""
         by_location = {self.folder.location(file.path): file for file in files}
         sql = (
-            "SELECT file_name, md5(string_agg(concat_ws(':', name, type, num_children, duckdb_type), ',' ORDER BY column_id)) AS signature "
-            "FROM parquet_schema(?) GROUP BY file_name"
+            "SELECT file_name, "
+            "md5(string_agg(concat_ws(':', name, type, num_children, duckdb_type), ',' ORDER BY column_id)) "
+            "AS signature FROM parquet_schema(?) GROUP BY file_name"
         )
         good = []
         for row in _rows(self._db, sql, [list(by_location)]):
             location, signature = row["file_name"], row["signature"]
             if signature not in self._signatures:
-                columns = _rows(self._db, f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_FILES})", [location])
+                columns = _rows(
+                    self._db, f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM {_FILES})", [location]
+                )
                 types = {column["column_name"]: column["column_type"].replace('"', "") for column in columns}
                 other = [name for name, kind in COLUMNS.items() if types.get(name) != kind]
                 named = ", ".join(other[:3]) + (f" and {len(other) - 3} more" if len(other) > 3 else "")
@@ -294,16 +352,24 @@ class Rejects:
 
 
 def _whole(row: Row) -> Row:
-    """Return a row of a file with something in every cell: a file may leave out any of them. Failed gates come in the order of all gates."""
+    """Return a row of a file with something in every cell: a file may leave out any of them. Failed gates come in the
+    order of all gates."""
     row = {name: [one for one in row[name] or [] if one] if COLUMNS[name].endswith("[]") else row[name] for name in row}
-    row |= {name: value or "" for name, value in row.items() if name in ("request", "task_id", "shard", "reproduce", "environment_hash")}
+    row |= {
+        name: value or ""
+        for name, value in row.items()
+        if name in ("request", "task_id", "shard", "reproduce", "environment_hash")
+    }
     return row | {"failed": sorted(row["failed"], key=lambda failed: place(failed["gate"]))}
 
 
 def _where(query: Query, without: str = "") -> tuple[str, list[Any]]:
-    """Return the condition of a selection with its values. A tab binds to its run even where that has no name, so that it never shows all runs."""
+    """Return the condition of a selection with its values. A tab binds to its run even where that has no name, so that
+    it never shows all runs."""
     given = {name: getattr(query, name) for name in _CONDITIONS if name != without}
-    given = {name: value for name, value in given.items() if value not in ("", None) or (query.bound and name == "run_id")}
+    given = {
+        name: value for name, value in given.items() if value not in ("", None) or (query.bound and name == "run_id")
+    }
     if query.bound and query.dag_id != DAG_ID:
         return "WHERE false", []
     return ("WHERE " + " AND ".join(_CONDITIONS[name] for name in given) if given else ""), list(given.values())

@@ -31,7 +31,8 @@ class Sparkline:
 
 
 def sparkline(values: Sequence[float | None], marked: Sequence[bool], usual: Usual | None = None) -> Sparkline:
-    """Return the drawing of values from left to right, with a band where the last one would be usual. At least one value is no None."""
+    """Return the drawing of values from left to right, with a band where the last one would be usual. At least one
+    value is no None."""
     known = [value for value in values if value is not None]
     band = (usual.median - usual.reach, usual.median + usual.reach) if usual and usual.enough else None
     low, high = min(*known, known[0]), max(*known, known[0])

@@ -80,7 +80,8 @@ Night = TypeVar("Night", bound=Measured)
 
 
 def nights_before(night: Night, all_nights: Sequence[Night]) -> list[Night]:
-    """Return the nights that one is compared with, latest first: those before it that asked for the same. One that was made twice counts once.
+    """Return the nights that one is compared with, latest first: those before it that asked for the same. One that was
+    made twice counts once.
 
     `all_nights`: newest first; of two runs for one night the one that comes first counts.
     """
@@ -107,7 +108,9 @@ def most_failed(nights: Sequence[Measured]) -> list[str]:
     totals: Counter[str] = Counter()
     for night in nights:
         totals.update(night.failed)
-    return sorted((gate for gate in totals if totals[gate]), key=lambda gate: (-totals[gate], place(gate), gate))[:MOST_GATES]
+    return sorted((gate for gate in totals if totals[gate]), key=lambda gate: (-totals[gate], place(gate), gate))[
+        :MOST_GATES
+    ]
 
 
 @dataclass(frozen=True)
@@ -147,4 +150,6 @@ def trend_of(figure: Figure, nights: Sequence[Measured], changes: Sequence[Mappi
     told = [change.get(figure.name) for change in reversed(changes)]
     marked = [bool(change and change.drift) for change in told]
     line = sparkline(values, marked, told[-1].usual if told[-1] else None)
-    return Trend(figure, len(known), known[0], known[-1], values[-1], told[-1], min(known), max(known), sum(marked), line)
+    return Trend(
+        figure, len(known), known[0], known[-1], values[-1], told[-1], min(known), max(known), sum(marked), line
+    )

@@ -1,4 +1,5 @@
-"""A cluster on one machine: PostgreSQL, Redis, an S3 server, and every process of Airflow that `deploy/scale.env.example` configures."""
+"""A cluster on one machine: PostgreSQL, Redis, an S3 server, and every process of Airflow that
+`deploy/scale.env.example` configures."""
 
 from __future__ import annotations
 
@@ -25,18 +26,27 @@ EXAMPLE = ROOT / "deploy" / "scale.env.example"
 def postgres_folder() -> Path | None:
     """Where PostgreSQL's programs are: on PATH, or where Debian keeps them out of it."""
     on_path = shutil.which("initdb")
-    found = [Path(on_path).parent] if on_path else sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    found = (
+        [Path(on_path).parent]
+        if on_path
+        else sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    )
     return found[-1] if found else None
 
 
 def missing_servers() -> list[str]:
     """The servers that a cluster needs and this machine lacks."""
-    return [name for name, there in (("PostgreSQL", postgres_folder()), ("Redis", shutil.which("redis-server"))) if not there]
+    return [
+        name
+        for name, there in (("PostgreSQL", postgres_folder()), ("Redis", shutil.which("redis-server")))
+        if not there
+    ]
 
 
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
-    """A PostgreSQL of its own; user, password, host, port and database of its URL. It refuses to run as root, so root runs it as `postgres`."""
+    """A PostgreSQL of its own; user, password, host, port and database of its URL. It refuses to run as root, so root
+    runs it as `postgres`."""
     programs, [port], password = postgres_folder(), free_ports(1), secrets.token_hex(16)
     assert programs is not None
     home = Path(tempfile.mkdtemp(prefix="toolscale-postgres-"))  # pytest's folders are closed to the user `postgres`
@@ -49,10 +59,26 @@ def postgres(folder: Path) -> Iterator[str]:
             shutil.chown(home / "password", "postgres", "postgres")
             as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
         subprocess.run(
-            [*as_user, programs / "initdb", "-D", home / "data", "-U", "airflow", "--pwfile", home / "password", "-A", "scram-sha-256", "-E", "UTF8",
-             "--no-locale", "--no-sync"],
-            check=True, capture_output=True, cwd=home,
-        )  # fmt: skip
+            [
+                *as_user,
+                programs / "initdb",
+                "-D",
+                home / "data",
+                "-U",
+                "airflow",
+                "--pwfile",
+                home / "password",
+                "-A",
+                "scram-sha-256",
+                "-E",
+                "UTF8",
+                "--no-locale",
+                "--no-sync",
+            ],
+            check=True,
+            capture_output=True,
+            cwd=home,
+        )
         settings = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": "", "fsync": "off"}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         command = [*as_user, programs / "postgres", "-D", home / "data", *options]
@@ -65,8 +91,21 @@ def postgres(folder: Path) -> Iterator[str]:
 def redis(folder: Path) -> Iterator[str]:
     """A Redis of its own; its URL."""
     [port], password = free_ports(1), secrets.token_hex(16)
-    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--requirepass", password]
-    environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}  # under faketime its allocator would hang
+    command = [
+        "redis-server",
+        "--port",
+        str(port),
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--dir",
+        folder,
+        "--requirepass",
+        password,
+    ]
+    # Under faketime its allocator would hang.
+    environ = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     with running("redis", command, log=folder / "redis.log", environ=environ) as service:
         service.wait_until(lambda: listens(port))
         yield f"redis://:{password}@127.0.0.1:{port}/0"
@@ -76,7 +115,9 @@ def redis(folder: Path) -> Iterator[str]:
 def s3(folder: Path) -> Iterator[str]:
     """An S3 server of its own, empty; its URL."""
     [port] = free_ports(1)
-    with running("s3", [Path(sys.executable).with_name("moto_server"), "-H", "127.0.0.1", "-p", str(port)], log=folder / "s3.log") as service:
+    with running(
+        "s3", [Path(sys.executable).with_name("moto_server"), "-H", "127.0.0.1", "-p", str(port)], log=folder / "s3.log"
+    ) as service:
         service.wait_until(lambda: listens(port))
         yield f"http://127.0.0.1:{port}"
 
@@ -114,7 +155,8 @@ def settings_of(postgres_url: str, redis_url: str, s3_url: str, api_port: int) -
 
 @dataclass(frozen=True)
 class Cluster:
-    """A healthy Airflow of many processes. `machines`: the AIRFLOW_HOME of the worker of each queue; they share nothing but the configuration."""
+    """A healthy Airflow of many processes. `machines`: the AIRFLOW_HOME of the worker of each queue; they share nothing
+    but the configuration."""
 
     url: str
     admin: AirflowClient
@@ -130,14 +172,19 @@ class Cluster:
         """The files of a folder on S3, by their paths in it."""
         from s3fs import S3FileSystem
 
-        key, secret, endpoint = (self.settings[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3"))
+        key, secret, endpoint = (
+            self.settings[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL_S3")
+        )
         store, root = S3FileSystem(key=key, secret=secret, endpoint_url=endpoint), folder.removeprefix("s3://")
         return {path.removeprefix(f"{root}/"): store.cat_file(path) for path in store.find(root)}
 
 
 def start(stack: ExitStack, home: AirflowHome, name: str, *words: str, log_port: int) -> Service:
     """One process of Airflow. Its logs are served on a port of its own, because all machines are one."""
-    log_ports = {"AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_port), "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(log_port)}
+    log_ports = {
+        "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(log_port),
+        "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(log_port),
+    }
     log = home.folder / f"{name}.log"
     return stack.enter_context(running(name, ["airflow", *words], log=log, environ=home.environ | log_ports))
 
@@ -150,7 +197,8 @@ def begin_to_stop(services: Sequence[Service]) -> None:
 
 @contextmanager
 def cluster(folder: Path, *, dags: Path) -> Iterator[Cluster]:
-    """PostgreSQL, Redis and S3; API server, scheduler, DAG processor, triggerer; a worker of the queue `default` and one of the queue `gpu`."""
+    """PostgreSQL, Redis and S3; API server, scheduler, DAG processor, triggerer; a worker of the queue `default` and
+    one of the queue `gpu`."""
     with ExitStack() as stack:
         urls = [stack.enter_context(server(folder)) for server in (postgres, redis, s3)]
         api_port, *log_ports = free_ports(4)
@@ -160,9 +208,23 @@ def cluster(folder: Path, *, dags: Path) -> Iterator[Cluster]:
         subprocess.run([ROOT / "scripts" / "airflow-setup"], env=central.environ, check=True)
         make_bucket(settings)
         airflow = stack.enter_context(ExitStack())
-        services = [start(airflow, central, name, name, log_port=log_ports[0]) for name in ("api-server", "scheduler", "dag-processor", "triggerer")]
+        services = [
+            start(airflow, central, name, name, log_port=log_ports[0])
+            for name in ("api-server", "scheduler", "dag-processor", "triggerer")
+        ]
         workers = [
-            start(airflow, home, f"worker-{queue}", "celery", "worker", "--queues", queue, "--celery-hostname", f"{queue}@trial", log_port=port)
+            start(
+                airflow,
+                home,
+                f"worker-{queue}",
+                "celery",
+                "worker",
+                "--queues",
+                queue,
+                "--celery-hostname",
+                f"{queue}@trial",
+                log_port=port,
+            )
             for (queue, home), port in zip(homes.items(), log_ports[1:], strict=True)
         ]
         airflow.callback(begin_to_stop, [*services, *workers])
@@ -177,4 +239,6 @@ def cluster(folder: Path, *, dags: Path) -> Iterator[Cluster]:
 def make_bucket(settings: Mapping[str, str]) -> None:
     """The bucket of TOOLSCALE_DATA."""
     bucket = settings["TOOLSCALE_DATA"].removeprefix("s3://").partition("/")[0]
-    httpx.put(f"{settings['AWS_ENDPOINT_URL_S3']}/{bucket}", trust_env=False).raise_for_status()  # moto asks for no signature
+    httpx.put(
+        f"{settings['AWS_ENDPOINT_URL_S3']}/{bucket}", trust_env=False
+    ).raise_for_status()  # moto asks for no signature

@@ -1,4 +1,5 @@
-"""One prepared home and one running Airflow for all tests. Those that name `live_airflow` land in one process (tests/conftest.py)."""
+"""One prepared home and one running Airflow for all tests. Those that name `live_airflow` land in one process
+(tests/conftest.py)."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def alerts() -> Iterator[tuple[str, list[dict[str, Any]]]]:
 def live_airflow(
     tmp_path_factory: pytest.TempPathFactory, local_hub: tuple[str, Hub], alerts: tuple[str, list[dict[str, Any]]]
 ) -> Iterator[LiveAirflow]:
-    """What `make airflow` starts, with the DAGs of the repository and those of trial_dags/; it asks for passwords, and publishes to `local_hub`."""
+    """What `make airflow` starts, with the DAGs of the repository and those of trial_dags/; it asks for passwords, and
+    publishes to `local_hub`."""
     connection = json.dumps({"conn_type": "generic", "password": "hf_write", "host": local_hub[0]})
     settings = {"AIRFLOW_CONN_TOOLSCALE_HUB": connection, "AIRFLOW_VAR_TOOLSCALE_ALERT_WEBHOOK": alerts[0]}
     with standalone(make_home(tmp_path_factory.mktemp("live") / "home", dags=TRIAL_DAGS, settings=settings)) as live:

@@ -1,7 +1,9 @@
-"""What Airflow finds in a folder of DAG files, as JSON on standard output. Run as a process of its own: `python dag_facts.py FOLDER LISTABLE…`.
+"""What Airflow finds in a folder of DAG files, as JSON on standard output. Run as a process of its own: `python
+dag_facts.py FOLDER LISTABLE…`.
 
-Each file is imported twice: by Airflow's DagBag, for its DAGs and errors, and then under an audit hook that refuses every act on the world outside
-the process. The hook stays quiet about what importing Python needs: reading source, listing the folders that modules are found in.
+Each file is imported twice: by Airflow's DagBag, for its DAGs and errors, and then under an audit hook that refuses
+every act on the world outside the process. The hook stays quiet about what importing Python needs: reading source,
+listing the folders that modules are found in.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 FORBIDDEN = (
-    "ctypes.dlopen", "ftplib.", "http.client.", "os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.link", "os.mkdir",
-    "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system", "os.truncate", "os.utime", "pty.spawn", "shutil.",
-    "smtplib.", "socket.", "sqlite3.connect", "subprocess.Popen", "tempfile.", "urllib.Request", "webbrowser.open",
+    "ctypes.dlopen", "ftplib.", "http.client.", "os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill",
+    "os.link", "os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink",
+    "os.system", "os.truncate", "os.utime", "pty.spawn", "shutil.", "smtplib.", "socket.", "sqlite3.connect",
+    "subprocess.Popen", "tempfile.", "urllib.Request", "webbrowser.open",
 )  # fmt: skip
 """Audit events, by their beginning, that no import of a DAG file may cause."""
 
@@ -63,7 +66,11 @@ class Watch:
                 return f"open {path!r}"
         if event in ("os.listdir", "os.scandir", "os.walk", "glob.glob", "glob.glob/2"):
             path = str(arguments[0] or ".") if not isinstance(arguments[0], int) else ""
-            if not path.startswith((*INSTALLED, *self.listable)) and path not in sys.path and path not in sys.path_importer_cache:
+            if (
+                not path.startswith((*INSTALLED, *self.listable))
+                and path not in sys.path
+                and path not in sys.path_importer_cache
+            ):
                 return f"{event} {path!r}"
         return None
 
@@ -79,16 +86,24 @@ class Watch:
 
 def task_facts(task: Any) -> dict[str, Any]:
     return {
-        "task_id": task.task_id, "pool": task.pool, "owner": task.owner, "retries": task.retries,
+        "task_id": task.task_id,
+        "pool": task.pool,
+        "owner": task.owner,
+        "retries": task.retries,
         "retry_policy": type(task.retry_policy).__name__ if task.retry_policy else None,
-    }  # fmt: skip
+    }
 
 
 def dag_facts(dag: Any) -> dict[str, Any]:
     return {
-        "dag_id": dag.dag_id, "file": Path(dag.fileloc).name, "tags": sorted(dag.tags), "doc_md": dag.doc_md, "catchup": dag.catchup,
-        "max_active_runs": dag.max_active_runs, "tasks": [task_facts(task) for task in dag.tasks],
-    }  # fmt: skip
+        "dag_id": dag.dag_id,
+        "file": Path(dag.fileloc).name,
+        "tags": sorted(dag.tags),
+        "doc_md": dag.doc_md,
+        "catchup": dag.catchup,
+        "max_active_runs": dag.max_active_runs,
+        "tasks": [task_facts(task) for task in dag.tasks],
+    }
 
 
 def acts_of(path: Path, watch: Watch) -> list[str]:

@@ -25,7 +25,11 @@ def broken_rules(folder: Path, home: AirflowHome) -> dict[str, list[str]]:
     parts = parts_of(folder)
     for path in sorted(folder.glob("*.py")):
         dags = [dag for dag in facts["dags"] if dag["file"] == path.name]
-        lines = [*text_rules(path, parts), *found_rules(path.name, facts, dags), *(line for dag in dags for line in dag_rules(dag, pools))]
+        lines = [
+            *text_rules(path, parts),
+            *found_rules(path.name, facts, dags),
+            *(line for dag in dags for line in dag_rules(dag, pools)),
+        ]
         if lines:
             broken[path.name] = lines
     return broken
@@ -81,7 +85,9 @@ def found_rules(name: str, facts: dict[str, Any], dags: list[dict[str, Any]]) ->
     elif bool(dags) != name.endswith("_dag.py"):
         yield "holds a DAG and is not named *_dag.py" if dags else "holds no DAG"
     if name in facts["unstable"]:
-        yield "differs at each import: " + " ".join(line for line in facts["unstable"][name].splitlines() if line.startswith("Code:"))
+        yield "differs at each import: " + " ".join(
+            line for line in facts["unstable"][name].splitlines() if line.startswith("Code:")
+        )
     yield from (f"at import: {act}" for act in facts["acts"][name] if not act.startswith("import error"))
 
 

@@ -1,9 +1,10 @@
 """Run one command for a test, and end it with everything that it started as soon as standard input closes.
 
-`python guard.py LOG [--terminal] [--remove FOLDER] -- command …`. The test holds the other end of the pipe: it closes when the test is done, and
-also when the test run is interrupted or killed, so that no server outlives its tests. The command gets SIGINT (a clean stop of every server that we
-start; with `--terminal` its whole process group gets it, as from Ctrl-C), then SIGKILL. Without `--terminal` it comes every few seconds: a Python
-handler that raises SystemExit loses it where it interrupts a callback of a weak reference, as in Airflow's scheduler. The one line on standard output
+`python guard.py LOG [--terminal] [--remove FOLDER] -- command …`. The test holds the other end of the pipe: it closes
+when the test is done, and also when the test run is interrupted or killed, so that no server outlives its tests. The
+command gets SIGINT (a clean stop of every server that we start; with `--terminal` its whole process group gets it, as
+from Ctrl-C), then SIGKILL. Without `--terminal` it comes every few seconds: a Python handler that raises SystemExit
+loses it where it interrupts a callback of a weak reference, as in Airflow's scheduler. The one line on standard output
 is JSON: the exit status, and what was still running after the clean stop.
 """
 
@@ -80,9 +81,12 @@ def words(process: psutil.Process) -> str:
 def main() -> None:
     options, command = sys.argv[1 : sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1 :]
     adopt_orphans()
-    signal.signal(signal.SIGINT, lambda *_: None)  # a handler is not inherited, but being ignored is, from whoever runs the tests in the background
+    # A handler is not inherited, but being ignored is, from whoever runs the tests in the background.
+    signal.signal(signal.SIGINT, lambda *_: None)
     with Path(options[0]).open("ab") as log:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
     while not select.select([sys.stdin], [], [], 0.2)[0]:  # readable means closed: nothing is ever written
         if child.poll() is not None:
             break

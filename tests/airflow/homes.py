@@ -1,4 +1,5 @@
-"""An AIRFLOW_HOME of its own for tests: the files of the repository by links, everything that is written in a temporary folder."""
+"""An AIRFLOW_HOME of its own for tests: the files of the repository by links, everything that is written in a temporary
+folder."""
 
 from __future__ import annotations
 
@@ -38,12 +39,20 @@ class AirflowHome:
         return AirflowHome(self.folder, {**self.environ, **settings})
 
 
-def make_home(folder: Path, *, dags: Path | None = None, training: Path = TRIAL_TRAINING, settings: Mapping[str, str] | None = None) -> AirflowHome:
-    """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked for: see PASSWORDS.
+def make_home(
+    folder: Path,
+    *,
+    dags: Path | None = None,
+    training: Path = TRIAL_TRAINING,
+    settings: Mapping[str, str] | None = None,
+) -> AirflowHome:
+    """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked
+    for: see PASSWORDS.
 
     No run is scheduled.
 
-    `training`: what stands for the repository's folder of that name. Every dataset that a test makes starts a training: one that takes no time.
+    `training`: what stands for the repository's folder of that name. Every dataset that a test makes starts a training:
+    one that takes no time.
     """
     (folder / ".airflow").mkdir(parents=True)
     for name in ("airflow.cfg", "dags", "plugins", "pools.json"):
@@ -54,7 +63,11 @@ def make_home(folder: Path, *, dags: Path | None = None, training: Path = TRIAL_
     if dags is not None:
         bundles.append({"name": "of-the-test", "classpath": LOCAL_BUNDLE, "kwargs": {"path": str(dags)}})
     # Nothing of the person's own Airflow, credentials or data leaks into a test.
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AIRFLOW", "TOOLSCALE", "PYTEST", "AWS_", "HF_"))}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("AIRFLOW", "TOOLSCALE", "PYTEST", "AWS_", "HF_"))
+    }
     environ = {
         **inherited,
         "AIRFLOW_HOME": str(folder),

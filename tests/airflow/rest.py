@@ -1,4 +1,5 @@
-"""A client of Airflow's REST API, as small as tests need it. What goes wrong is told with the log of the task that failed."""
+"""A client of Airflow's REST API, as small as tests need it. What goes wrong is told with the log of the task that
+failed."""
 
 from __future__ import annotations
 
@@ -12,12 +13,14 @@ from urllib.parse import quote
 import httpx
 
 GENEROUS = 1800.0
-"""Seconds until what is waited for is given up. It ends a test that hangs, and says nothing of how fast it should be."""
+"""Seconds until what is waited for is given up. It ends a test that hangs, and says nothing of how fast it should
+be."""
 COMPONENTS = ("metadatabase", "scheduler", "triggerer", "dag_processor")
 
 
 def is_healthy(url: str) -> bool:
-    """Do the database and all four components say that they are healthy? Never the banner: it is printed without an API server too."""
+    """Do the database and all four components say that they are healthy? Never the banner: it is printed without an API
+    server too."""
     try:
         answer = httpx.get(f"{url}/api/v2/monitor/health", trust_env=False)
     except httpx.TransportError:
@@ -48,8 +51,11 @@ class AirflowClient:
         assert answer.is_success, f"GET {path}: {answer.status_code} {answer.text}"
         return answer.json()
 
-    def asset_events(self, path: str = "assets/events", seconds: float = GENEROUS, **params: Any) -> list[dict[str, Any]]:
-        """The asset events at /api/v2/`path`. As long as a run that one of them triggered is queued, Airflow 3.3.2 answers 500 (its issue 71360)."""
+    def asset_events(
+        self, path: str = "assets/events", seconds: float = GENEROUS, **params: Any
+    ) -> list[dict[str, Any]]:
+        """The asset events at /api/v2/`path`. As long as a run that one of them triggered is queued, Airflow 3.3.2
+        answers 500 (its issue 71360)."""
         end = time.monotonic() + seconds
         while (answer := self.http.get(f"/api/v2/{path}", params=params)).status_code == 500 and time.monotonic() < end:
             time.sleep(2)
@@ -64,20 +70,30 @@ class AirflowClient:
         """Wait until the DAG processor has found a DAG."""
         end = time.monotonic() + seconds
         while not (answer := self.http.get(f"/api/v2/dags/{quote(dag_id)}")).is_success:
-            assert time.monotonic() < end, f"no DAG {dag_id} after {seconds:.0f} s: {answer.text}; import errors: {self.import_errors()}"
+            assert time.monotonic() < end, (
+                f"no DAG {dag_id} after {seconds:.0f} s: {answer.text}; import errors: {self.import_errors()}"
+            )
             time.sleep(2)
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None, **fields: Any) -> str:
         """Start a run with `conf`; its run id."""
-        answer = self.http.post(f"/api/v2/dags/{quote(dag_id)}/dagRuns", json={"logical_date": None, "conf": dict(conf or {}), **fields})
+        answer = self.http.post(
+            f"/api/v2/dags/{quote(dag_id)}/dagRuns", json={"logical_date": None, "conf": dict(conf or {}), **fields}
+        )
         assert answer.is_success, f"trigger {dag_id}: {answer.status_code} {answer.text}"
         return str(answer.json()["dag_run_id"])
 
     def wait(self, dag_id: str, run_id: str, state: str = "success", seconds: float = GENEROUS) -> dict[str, Any]:
-        """Wait until a run is done; the run. Raises with the states and logs of what failed if it ends in another state than `state`."""
+        """Wait until a run is done; the run. Raises with the states and logs of what failed if it ends in another state
+        than `state`."""
         end = time.monotonic() + seconds
-        while (run := self.get(f"dags/{quote(dag_id)}/dagRuns/{quote(run_id, safe='')}"))["state"] not in ("success", "failed"):
-            assert time.monotonic() < end, f"{dag_id} {run_id} is {run['state']} after {seconds:.0f} s\n{self.report(dag_id, run_id)}"
+        while (run := self.get(f"dags/{quote(dag_id)}/dagRuns/{quote(run_id, safe='')}"))["state"] not in (
+            "success",
+            "failed",
+        ):
+            assert time.monotonic() < end, (
+                f"{dag_id} {run_id} is {run['state']} after {seconds:.0f} s\n{self.report(dag_id, run_id)}"
+            )
             time.sleep(2)
         assert run["state"] == state, f"{dag_id} {run_id}: {run['state']}\n{self.report(dag_id, run_id)}"
         return dict(run)
@@ -86,7 +102,9 @@ class AirflowClient:
         """All task instances of a run, by task and map index."""
         found: list[dict[str, Any]] = []
         while True:
-            page = self.get(f"dags/{quote(dag_id)}/dagRuns/{quote(run_id, safe='')}/taskInstances", limit=100, offset=len(found))
+            page = self.get(
+                f"dags/{quote(dag_id)}/dagRuns/{quote(run_id, safe='')}/taskInstances", limit=100, offset=len(found)
+            )
             found += page["task_instances"]
             if len(found) >= page["total_entries"]:
                 return sorted(found, key=lambda task: (task["task_id"], task["map_index"]))

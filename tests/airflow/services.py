@@ -54,7 +54,8 @@ class Service:
             self.guard.stdin = None
 
     def stop(self) -> dict[str, object]:
-        """Stop the command with all that it started; what the guard found (see guard.py). A second call changes nothing."""
+        """Stop the command with all that it started; what the guard found (see guard.py). A second call changes
+        nothing."""
         if self.report is None:
             self.begin_to_stop()
             output, _ = self.guard.communicate()
@@ -72,12 +73,17 @@ def running(
     remove: Path | None = None,
     terminal: bool = False,
 ) -> Iterator[Service]:
-    """The command in the background for the length of the block. Raises at the end if it left a process behind. `terminal`: it ends by Ctrl-C."""
+    """The command in the background for the length of the block. Raises at the end if it left a process behind.
+    `terminal`: it ends by Ctrl-C."""
     options = [str(log), *(["--terminal"] if terminal else []), *(["--remove", str(remove)] if remove else [])]
     guard = subprocess.Popen(
         [sys.executable, str(GUARD), *options, "--", *map(str, command)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True, env=dict(environ or os.environ),
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=dict(environ or os.environ),
+    )
     log.touch()
     service = Service(name, log, guard)
     try:
@@ -89,7 +95,8 @@ def running(
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different: below those that the kernel hands out to connections, so that none takes one meanwhile."""
+    """Ports that nobody listens on, all different: below those that the kernel hands out to connections, so that none
+    takes one meanwhile."""
     found: set[int] = set()
     while len(found) < count:
         port = random.SystemRandom().randrange(18_000, 32_000)

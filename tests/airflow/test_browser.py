@@ -1,4 +1,5 @@
-"""What a person does in the UI: trigger a run from the form, see it turn green, look at a shard's rejects, open a case, approve the push."""
+"""What a person does in the UI: trigger a run from the form, see it turn green, look at a shard's rejects, open a case,
+approve the push."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ pytestmark = [
 
 DAG = "synthesize_dataset"
 TASKS, SEED, CANDIDATE = 60, 78, 50
-"""With this seed a candidate is rejected because its request can be read in another way, for which other facts are true."""
+"""With this seed a candidate is rejected because its request can be read in another way, for which other facts are
+true."""
 
 
 def sign_in(page: Page) -> None:
@@ -55,22 +57,31 @@ def run_of(page: Page) -> str:
     return unquote(urlsplit(page.url).path.split("/runs/")[1].split("/")[0])
 
 
-def test_a_run_from_the_form_turns_green_and_its_shards_show_their_rejects(live_airflow: LiveAirflow, local_hub: tuple[str, Hub]) -> None:
+def test_a_run_from_the_form_turns_green_and_its_shards_show_their_rejects(
+    live_airflow: LiveAirflow, local_hub: tuple[str, Hub]
+) -> None:
     live_airflow.admin.wait_for_dag(DAG)
     live_airflow.admin.wait_for_dag(PUBLISH)
     before = runs(live_airflow.admin)
     with browser_page(live_airflow.url, size=(1500, 1000)) as page:
         sign_in(page)
         run_id = trigger(page)
-        page.goto("about:blank")  # the page of a run that works is drawn all the time, and takes a third of a core from it
+        # The page of a run that works is drawn all the time, and takes a third of a core from it.
+        page.goto("about:blank")
         live_airflow.admin.wait(DAG, run_id)
         page.goto(f"/dags/{DAG}/runs/{quote(run_id)}")
         expect(page.get_by_text("Success", exact=True).first).to_be_visible()
         keep(page, "run-green")
 
-        rejects = pyarrow.dataset.dataset(Path(live_airflow.home.data) / "runs" / run_name(run_id) / "finance" / "rejects").to_table().to_pylist()
+        rejects = (
+            pyarrow.dataset.dataset(Path(live_airflow.home.data) / "runs" / run_name(run_id) / "finance" / "rejects")
+            .to_table()
+            .to_pylist()
+        )
         (row,) = [row for row in rejects if row["number"] == CANDIDATE]
-        mine = [other for other in rejects if (other["task_id"], other["map_index"]) == (row["task_id"], row["map_index"])]
+        mine = [
+            other for other in rejects if (other["task_id"], other["map_index"]) == (row["task_id"], row["map_index"])
+        ]
         page.goto(task_tab_path(run_id, row["task_id"], row["map_index"]))
         frame = our_frame(page, "rejects")
         expect(frame.get_by_role("heading", name=f"{len(mine)} rejected task")).to_be_visible()
@@ -84,7 +95,9 @@ def test_a_run_from_the_form_turns_green_and_its_shards_show_their_rejects(live_
         keep(page, "case-difference")
 
         approve(page, live_airflow.admin, next_run(live_airflow.admin, before), "me/from-the-browser")
-    assert {"README.md", "manifest.json", "finance/train-00000-of-00001.parquet"} <= local_hub[1].files("me/from-the-browser").keys()
+    assert {"README.md", "manifest.json", "finance/train-00000-of-00001.parquet"} <= local_hub[1].files(
+        "me/from-the-browser"
+    ).keys()
 
 
 def approve(page: Page, admin: AirflowClient, run_id: str, repo: str) -> None:

@@ -1,4 +1,5 @@
-"""More than one machine, run for real: PostgreSQL, Redis, S3, Celery workers of two queues, configured by deploy/scale.env.example alone."""
+"""More than one machine, run for real: PostgreSQL, Redis, S3, Celery workers of two queues, configured by
+deploy/scale.env.example alone."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ def test_a_stranger_sees_nothing(two_machines: Cluster) -> None:
         assert stranger.http.get("/api/v2/dags").status_code == 401
 
 
-def test_a_nightly_run_over_celery_and_s3_gives_the_bytes_of_synthesize(two_machines: Cluster, mock_dataset: Path) -> None:
+def test_a_nightly_run_over_celery_and_s3_gives_the_bytes_of_synthesize(
+    two_machines: Cluster, mock_dataset: Path
+) -> None:
     admin = two_machines.admin
     admin.wait_for_dag("synthesize_dataset")
     run_id = admin.trigger("synthesize_dataset", {"domains": ["mock"], "tasks": 10, "publish": "never"})
@@ -66,5 +69,6 @@ def test_a_training_runs_on_the_machine_with_a_gpu_and_its_result_is_on_s3(two_m
     told = admin.xcom("train_orchestrator", run_id, "report")
     assert told["checkpoint"] == f"{two_machines.data}/training/over-celery/model"
     written = {path: (out / path).read_bytes() for path in files_in(out)}
-    trained_on = b'{\n "dataset": null,\n "sha256": null\n}\n'  # for the pages: written on the store alone, when the training begins
+    # For the pages: written on the store alone, when the training begins.
+    trained_on = b'{\n "dataset": null,\n "sha256": null\n}\n'
     assert two_machines.read(told["out"]) == {**written, "trained_on.json": trained_on}

@@ -49,32 +49,57 @@ BAD = {
     "name": ("trial.py", "", "", "is neither named *_dag.py"),
     "long": ("long_dag.py", "trial()\n", "trial()\n" + "\n" * 60, f"has 93 lines, more than {LONGEST}"),
     "syntax": ("syntax_dag.py", "trial()\n", "trial(\n", "cannot be imported: SyntaxError: '(' was never closed"),
-    "import": ("import_dag.py", TOP, f"\nimport no_such_module{TOP}", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
+    "import": (
+        "import_dag.py", TOP, f"\nimport no_such_module{TOP}",
+        "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'",
+    ),
     "foreign": ("foreign_dag.py", TOP, f"\nif True:\n    import pydantic\n{TOP}", "imports pydantic at top level"),
-    "models": ("models_dag.py", TOP, f"\nfrom airflow.models import DagModel{TOP}", "imports airflow.models at top level"),
+    "models": (
+        "models_dag.py", TOP, f"\nfrom airflow.models import DagModel{TOP}",
+        "imports airflow.models at top level",
+    ),
     "toolscale": ("toolscale_dag.py", TOP, f"\nimport toolscale.errors{TOP}", "imports toolscale.errors at top level"),
-    "body": ("body_dag.py", "    @task\n", "    import toolscale.canonical\n\n    @task\n", "at import: import toolscale.canonical"),
+    "body": (
+        "body_dag.py", "    @task\n", "    import toolscale.canonical\n\n    @task\n",
+        "at import: import toolscale.canonical",
+    ),
     "none": ("none_dag.py", "\n\ntrial()\n", "\n", "holds no DAG"),
     "tags": ("tags_dag.py", 'tags=["trial"], ', "", "tags has no tags"),
     "doc": ("doc_dag.py", "doc_md=__doc__,", "", "doc has no doc_md"),
     "catchup": ("catchup_dag.py", "catchup=False", "catchup=True", "catchup catches up"),
     "runs": ("runs_dag.py", "max_active_runs=1, ", "", "runs has max_active_runs=16, more than 4"),
     "owner": ("owner_dag.py", '"owner": "data", ', "", "owner.each has no owner of ours"),
-    "pool": ("pool_dag.py", 'pool="judging"', 'pool="judgign"', "pool.each wants the pool judgign, which is not in pools.json"),
+    "pool": (
+        "pool_dag.py", 'pool="judging"', 'pool="judgign"',
+        "pool.each wants the pool judgign, which is not in pools.json",
+    ),
     "retries": ("retries_dag.py", '"retries": 2, ', "", "retries.each has no retry policy"),
     "policy": ("policy_dag.py", '"retry_policy": POLICY, ', "", "policy.count has no retry policy"),
-    "clock": ("clock_dag.py", "schedule=None", "start_date=datetime.now()", "differs at each import: Code: dag('clock', start_date=datetime.now()"),
-    "chance": ("chance_dag.py", '"retries": 2', '"retries": random.randint(1, 3)', "differs at each import: Code: dag('chance', "),
+    "clock": (
+        "clock_dag.py", "schedule=None", "start_date=datetime.now()",
+        "differs at each import: Code: dag('clock', start_date=datetime.now()",
+    ),
+    "chance": (
+        "chance_dag.py", '"retries": 2', '"retries": random.randint(1, 3)',
+        "differs at each import: Code: dag('chance', ",
+    ),
     "write": ("write_dag.py", TOP, f"\nPath('trace').write_text('here'){TOP}", "at import: open 'trace' for writing"),
     "read": ("read_dag.py", TOP, f"\nPath('/etc/hostname').read_text(){TOP}", "at import: open '/etc/hostname'"),
     "list": ("list_dag.py", TOP, f"\nos.listdir('/etc'){TOP}", "at import: os.listdir '/etc'"),
     "caught": (
-        "caught_dag.py", TOP, f"\ntry:\n    os.mkdir('/proc/no')\nexcept Exception:\n    pass\n{TOP}", "at import: os.mkdir ('/proc/no', 511)"
+        "caught_dag.py", TOP, f"\ntry:\n    os.mkdir('/proc/no')\nexcept Exception:\n    pass\n{TOP}",
+        "at import: os.mkdir ('/proc/no', 511)",
     ),
     "socket": ("socket_dag.py", TOP, f"\nimport socket\nsocket.socket().close(){TOP}", "at import: socket.__new__"),
-    "process": ("process_dag.py", TOP, f"\nimport subprocess\nsubprocess.run(['true']){TOP}", "at import: subprocess.Popen ('true', ['true'])"),
+    "process": (
+        "process_dag.py", TOP, f"\nimport subprocess\nsubprocess.run(['true']){TOP}",
+        "at import: subprocess.Popen ('true', ['true'])",
+    ),
     "shell": ("shell_dag.py", TOP, f"\nos.system('true'){TOP}", "at import: os.system (b'true',)"),
-    "database": ("database_dag.py", TOP, f"\nimport sqlite3\nsqlite3.connect(':memory:').close(){TOP}", "at import: sqlite3.connect (':memory:',)"),
+    "database": (
+        "database_dag.py", TOP, f"\nimport sqlite3\nsqlite3.connect(':memory:').close(){TOP}",
+        "at import: sqlite3.connect (':memory:',)",
+    ),
 }  # fmt: skip
 """What is wrong with a copy of GOOD: its file name, what is replaced by what, and how the rule says it."""
 
@@ -108,7 +133,9 @@ def test_dag_file_keeps_the_rules(name: str, ours: dict[str, list[str]]) -> None
 
 
 def test_all_dags_are_there(ours: dict[str, list[str]]) -> None:
-    assert {"publish_dataset_dag.py", "synthesize_dataset_dag.py", "train_orchestrator_dag.py"} <= set(DAG_FILES) and not ours
+    assert {"publish_dataset_dag.py", "synthesize_dataset_dag.py", "train_orchestrator_dag.py"} <= set(
+        DAG_FILES
+    ) and not ours
 
 
 def test_a_good_file_breaks_no_rule(spoiled: dict[str, list[str]]) -> None:
@@ -122,4 +149,6 @@ def test_each_rule_finds_a_file_that_breaks_it(what: str, spoiled: dict[str, lis
 
 
 def test_one_dag_id_in_two_files_is_found(spoiled: dict[str, list[str]]) -> None:
-    assert [name for name in ("twice_a_dag.py", "twice_b_dag.py") if "DuplicatedId" in " ".join(spoiled.get(name, []))] == ["twice_b_dag.py"]
+    assert [
+        name for name in ("twice_a_dag.py", "twice_b_dag.py") if "DuplicatedId" in " ".join(spoiled.get(name, []))
+    ] == ["twice_b_dag.py"]

@@ -1,4 +1,5 @@
-"""With the settings of the Helm values, and only with them, tasks of the queue gpu name the pod template with a GPU in the stored DAG."""
+"""With the settings of the Helm values, and only with them, tasks of the queue gpu name the pod template with a GPU in
+the stored DAG."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from airflow.serialization.serialized_objects import DagSerialization
 bag = DagBag("dags")
 assert len(bag.dags) == 3, bag.import_errors
 dags = [DagSerialization.from_dict(json.loads(json.dumps(DagSerialization.to_dict(dag)))) for dag in bag.dags.values()]
-print(json.dumps({f"{dag.dag_id}.{task.task_id}": task.executor_config for dag in dags for task in dag.tasks if task.executor_config}))
+print(json.dumps({f"{dag.dag_id}.{task.task_id}": task.executor_config for dag in dags\
+ for task in dag.tasks if task.executor_config}))
 """
 
 
@@ -30,7 +32,9 @@ def templates(folder: Path, settings: str | None) -> dict[str, object]:
     if settings is not None:
         (home.folder / "config").mkdir()
         (home.folder / "config" / "airflow_local_settings.py").write_text(settings)
-    done = subprocess.run([sys.executable, "-c", STORED], env=home.environ, cwd=home.folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", STORED], env=home.environ, cwd=home.folder, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -39,8 +43,10 @@ def test_tasks_of_the_queue_gpu_choose_the_pod_with_a_gpu(tmp_path: Path) -> Non
     (mount,) = VALUES["scheduler"]["extraVolumeMounts"]
     template = {"pod_template_file": f"{mount['mountPath']}/gpu-pod.yaml"}
     assert templates(tmp_path / "cluster", VALUES["airflowLocalSettings"]) == {
-        "train_orchestrator.train": template, "train_orchestrator.report": template, "train_orchestrator.stop": template,
-    }  # fmt: skip
+        "train_orchestrator.train": template,
+        "train_orchestrator.report": template,
+        "train_orchestrator.stop": template,
+    }
 
 
 def test_without_kubernetes_no_task_names_a_pod(tmp_path: Path) -> None:

@@ -22,17 +22,26 @@ initialize(factory=get_stats_factory(), export_legacy_names=True)  # as the runn
 sys.path.insert(0, "dags")
 from toolscale_metrics import measure_assembling, measure_judging
 """
-FIGURES = {"shard": "mock-000", "candidates": 30, "accepted": 26, "rejected": 4, "no_case": 2, "gates": {"mutants_killed": 1, "unambiguous": 3}}
+FIGURES = {
+    "shard": "mock-000",
+    "candidates": 30,
+    "accepted": 26,
+    "rejected": 4,
+    "no_case": 2,
+    "gates": {"mutants_killed": 1, "unambiguous": 3},
+}
 TWO_STAGES = f"""
 print(json.dumps(measure_judging("mock", lambda plan: {FIGURES!r}, "plan")))
-print(json.dumps(measure_assembling("mock", lambda run, domain: {{"counts": {{"asked": 10, "accepted": 9}}}}, "run", "mock")))
+print(json.dumps(measure_assembling("mock", lambda run, domain: {{"counts": {{"asked": 10, "accepted": 9}}}},\
+ "run", "mock")))
 """
 ONE_SHARD = """
 from toolscale.dataset.runs import Order
 from toolscale.pipeline.scheduled import build_domain, judge_shard, order_run, plan_round
 
 order = Order(
-    dag_id="d", run_id="r", started="", logical_date=None, domains=("finance",), tasks=8, seed=0, evolved=0.5, publish="never", params={},
+    dag_id="d", run_id="r", started="", logical_date=None, domains=("finance",), tasks=8,\
+ seed=0, evolved=0.5, publish="never", params={},
 )
 run = order_run(sys.argv[1], order)
 build_domain(run, "finance")
@@ -61,7 +70,9 @@ def sent(listener: socket.socket) -> list[str]:
 
 def run(code: str, home: AirflowHome, *arguments: str) -> str:
     """What the code prints, as the last thing that a process of its own does."""
-    done = subprocess.run([sys.executable, "-c", STARTED + code, *arguments], env=home.environ, cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", STARTED + code, *arguments], env=home.environ, cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -69,7 +80,11 @@ def run(code: str, home: AirflowHome, *arguments: str) -> str:
 def listened_to(home: AirflowHome, listener: socket.socket) -> AirflowHome:
     """The home with metrics turned on, for this listener."""
     port = str(listener.getsockname()[1])
-    return home.with_settings(AIRFLOW__METRICS__STATSD_ON="True", AIRFLOW__METRICS__STATSD_HOST="127.0.0.1", AIRFLOW__METRICS__STATSD_PORT=port)
+    return home.with_settings(
+        AIRFLOW__METRICS__STATSD_ON="True",
+        AIRFLOW__METRICS__STATSD_HOST="127.0.0.1",
+        AIRFLOW__METRICS__STATSD_PORT=port,
+    )
 
 
 def test_what_was_judged_and_assembled_is_counted_and_timed(airflow_home: AirflowHome) -> None:
@@ -92,7 +107,10 @@ def test_the_figures_of_a_real_shard_are_those_that_are_sent(airflow_home: Airfl
     with statsd() as listener:
         figures = json.loads(run(ONE_SHARD, listened_to(airflow_home, listener), str(tmp_path)).splitlines()[-1])
         assert sent(listener) == [
-            *(f"airflow.toolscale.judge.{name}.finance:{figures[name]}|c" for name in ("candidates", "accepted", "no_case")),
+            *(
+                f"airflow.toolscale.judge.{name}.finance:{figures[name]}|c"
+                for name in ("candidates", "accepted", "no_case")
+            ),
             *(f"airflow.toolscale.judge.rejected.finance.{gate}:{count}|c" for gate, count in figures["gates"].items()),
             "airflow.toolscale.judge.duration.finance:N|ms",
         ]
@@ -102,6 +120,12 @@ def test_the_figures_of_a_real_shard_are_those_that_are_sent(airflow_home: Airfl
 def test_without_a_setting_nothing_is_sent_and_the_figures_are_returned_all_the_same(airflow_home: AirflowHome) -> None:
     with statsd() as listener:
         port = str(listener.getsockname()[1])
-        printed = run(TWO_STAGES, airflow_home.with_settings(AIRFLOW__METRICS__STATSD_HOST="127.0.0.1", AIRFLOW__METRICS__STATSD_PORT=port))
+        printed = run(
+            TWO_STAGES,
+            airflow_home.with_settings(AIRFLOW__METRICS__STATSD_HOST="127.0.0.1", AIRFLOW__METRICS__STATSD_PORT=port),
+        )
         assert sent(listener) == []
-    assert '"gates": {"mutants_killed": 1, "unambiguous": 3}' in printed and '"counts": {"asked": 10, "accepted": 9}' in printed
+    assert (
+        '"gates": {"mutants_killed": 1, "unambiguous": 3}' in printed
+        and '"counts": {"asked": 10, "accepted": 9}' in printed
+    )

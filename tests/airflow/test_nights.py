@@ -1,4 +1,5 @@
-"""When a dataset is made by itself: never for a night that was due before the installation was there, and as the setting says."""
+"""When a dataset is made by itself: never for a night that was due before the installation was there, and as the
+setting says."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ print(json.dumps(found))
 
 
 def first_night(home: AirflowHome, clock: str | None = None, **settings: str) -> str | None:
-    """What an Airflow without a run plans first, asked by a process for which it is `clock` in UTC, whatever clock the tests run under."""
+    """What an Airflow without a run plans first, asked by a process for which it is `clock` in UTC, whatever clock the
+    tests run under."""
     done = ask(home, clock, **settings)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -39,9 +41,13 @@ def first_night(home: AirflowHome, clock: str | None = None, **settings: str) ->
 
 def ask(home: AirflowHome, clock: str | None = None, **settings: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", FIRST_NIGHT, str(ROOT / "dags")]
-    own = {"TOOLSCALE_SCHEDULE", "TOOLSCALE_TIMEZONE", "LD_PRELOAD"} | {name for name in home.environ if name.startswith("FAKETIME")}
+    own = {"TOOLSCALE_SCHEDULE", "TOOLSCALE_TIMEZONE", "LD_PRELOAD"} | {
+        name for name in home.environ if name.startswith("FAKETIME")
+    }
     environ = {name: value for name, value in home.environ.items() if name not in own} | {"TZ": "UTC"} | settings
-    return subprocess.run(["faketime", clock, *command] if clock else command, env=environ, capture_output=True, text=True)
+    return subprocess.run(
+        ["faketime", clock, *command] if clock else command, env=environ, capture_output=True, text=True
+    )
 
 
 @pytest.mark.skipif(not shutil.which("faketime"), reason="needs faketime: make system")
@@ -62,12 +68,19 @@ def test_a_new_installation_waits_for_its_first_night(clock: str, night: str, ai
 
 def test_the_schedule_is_a_setting_and_an_empty_one_means_never(airflow_home: AirflowHome) -> None:
     minute = str(first_night(airflow_home, TOOLSCALE_SCHEDULE="17 * * * *"))[14:16]
-    assert (minute, first_night(airflow_home, TOOLSCALE_SCHEDULE=""), first_night(airflow_home, TOOLSCALE_SCHEDULE=" ")) == ("17", None, None)
+    assert (
+        minute,
+        first_night(airflow_home, TOOLSCALE_SCHEDULE=""),
+        first_night(airflow_home, TOOLSCALE_SCHEDULE=" "),
+    ) == ("17", None, None)
 
 
 def test_a_schedule_that_is_none_is_an_import_error_that_names_the_variable(airflow_home: AirflowHome) -> None:
     done = ask(airflow_home, TOOLSCALE_SCHEDULE="at two")
-    told = "ValueError: TOOLSCALE_SCHEDULE is 'at two', which is no cron expression; say e.g. '0 2 * * *', or nothing for no nights"
+    told = (
+        "ValueError: TOOLSCALE_SCHEDULE is 'at two', which is no cron expression; "
+        "say e.g. '0 2 * * *', or nothing for no nights"
+    )
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told)
 
 
@@ -79,16 +92,26 @@ def test_nights_follow_the_clock_of_a_time_zone(airflow_home: AirflowHome) -> No
 
 
 @pytest.mark.parametrize("zone", ["Berlin", "../../etc/passwd", "Europe"])
-def test_a_time_zone_that_is_none_is_an_import_error_that_names_the_variable(zone: str, airflow_home: AirflowHome) -> None:
+def test_a_time_zone_that_is_none_is_an_import_error_that_names_the_variable(
+    zone: str, airflow_home: AirflowHome
+) -> None:
     done = ask(airflow_home, TOOLSCALE_TIMEZONE=zone)
-    told = f"ValueError: TOOLSCALE_TIMEZONE is {zone!r}, which is no time zone; say e.g. 'Europe/Berlin', or nothing for UTC"
+    told = (
+        f"ValueError: TOOLSCALE_TIMEZONE is {zone!r}, which is no time zone; "
+        "say e.g. 'Europe/Berlin', or nothing for UTC"
+    )
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told)
 
 
 @pytest.mark.xdist_group("servers")
-def test_a_night_that_was_due_a_minute_before_is_left_out_and_a_run_by_hand_does_not_wait_for_the_next(tmp_path: Path) -> None:
+def test_a_night_that_was_due_a_minute_before_is_left_out_and_a_run_by_hand_does_not_wait_for_the_next(
+    tmp_path: Path,
+) -> None:
     started = datetime.now(UTC).replace(second=0, microsecond=0)
-    last, following = started - timedelta(minutes=1), [started + timedelta(minutes=minutes) for minutes in range(3, 33, 5)]
+    last, following = (
+        started - timedelta(minutes=1),
+        [started + timedelta(minutes=minutes) for minutes in range(3, 33, 5)],
+    )
     minutes = ",".join(str(each.minute) for each in (last, *following))  # whichever comes first once all of it runs
     home = make_home(tmp_path / "home").with_settings(TOOLSCALE_SCHEDULE=f"{minutes} * * * *")
     with standalone(home) as live:
@@ -103,5 +126,7 @@ def test_a_night_that_was_due_a_minute_before_is_left_out_and_a_run_by_hand_does
         live.service.wait_until(lambda: "queued" not in states("manual").values())
         made = states("scheduled")
         for run in live.admin.get(f"dags/{DAG}/dagRuns", run_type="scheduled")["dag_runs"]:  # 396 tasks of finance
-            live.admin.http.patch(f"/api/v2/dags/{DAG}/dagRuns/{run['dag_run_id']}", json={"state": "failed"}).raise_for_status()
+            live.admin.http.patch(
+                f"/api/v2/dags/{DAG}/dagRuns/{run['dag_run_id']}", json={"state": "failed"}
+            ).raise_for_status()
     assert made and made.keys() <= {f"{each:%Y-%m-%dT%H:%M}" for each in following}

@@ -27,14 +27,26 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> AirflowHome:
-    settings = {"TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20", "ORPHANED_TASKS_CHECK_INTERVAL": "10", "SCHEDULER_HEALTH_CHECK_THRESHOLD": "10"}
-    return make_home(tmp_path / "home", settings={f"AIRFLOW__SCHEDULER__{name}": value for name, value in settings.items()})
+    settings = {
+        "TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
+        "ORPHANED_TASKS_CHECK_INTERVAL": "10",
+        "SCHEDULER_HEALTH_CHECK_THRESHOLD": "10",
+    }
+    return make_home(
+        tmp_path / "home", settings={f"AIRFLOW__SCHEDULER__{name}": value for name, value in settings.items()}
+    )
 
 
 def wait_for_judging(admin: AirflowClient, run_id: str) -> int:
     """Wait until a shard is being judged; the process that does it."""
     end = time.monotonic() + GENEROUS
-    while not (pids := [task["pid"] for task in admin.tasks(DAG, run_id) if (task["task_id"], task["state"]) == ("mock.judge", "running")]):
+    while not (
+        pids := [
+            task["pid"]
+            for task in admin.tasks(DAG, run_id)
+            if (task["task_id"], task["state"]) == ("mock.judge", "running")
+        ]
+    ):
         assert time.monotonic() < end, admin.report(DAG, run_id)
         time.sleep(0.5)
     return int(pids[0])
@@ -46,13 +58,19 @@ def tries(admin: AirflowClient, run_id: str) -> tuple[int, int]:
     return shard["try_number"], shard["max_tries"]
 
 
-def test_a_run_survives_a_killed_worker_and_then_the_death_of_all_of_airflow(home: AirflowHome, expected: dict[str, bytes]) -> None:
+def test_a_run_survives_a_killed_worker_and_then_the_death_of_all_of_airflow(
+    home: AirflowHome, expected: dict[str, bytes]
+) -> None:
     with standalone(home) as live:
         live.admin.wait_for_dag(DAG)
         run_id = live.admin.trigger(DAG, CONF)
         psutil.Process(wait_for_judging(live.admin, run_id)).kill()
         end = time.monotonic() + GENEROUS
-        while not [task for task in live.admin.tasks(DAG, run_id) if (task["task_id"], task["state"]) == ("mock.judge", "up_for_retry")]:
+        while not [
+            task
+            for task in live.admin.tasks(DAG, run_id)
+            if (task["task_id"], task["state"]) == ("mock.judge", "up_for_retry")
+        ]:
             assert time.monotonic() < end, live.admin.report(DAG, run_id)
             time.sleep(0.5)
         wait_for_judging(live.admin, run_id)  # the retry

@@ -1,4 +1,5 @@
-"""No server of a test outlives it: not after a clean end, not after a crash of the tests, not in a session of its own."""
+"""No server of a test outlives it: not after a clean end, not after a crash of the tests, not in a session of its
+own."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from services import ServiceError, free_ports, listens, running
 
 SERVER = """
 import os, signal, subprocess, sys, time
-stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN); time.sleep(600)"
+stubborn = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN);\
+ signal.signal(signal.SIGHUP, signal.SIG_IGN); time.sleep(600)"
 if sys.argv[1:] == ["leaves"]:
     orphan = subprocess.Popen([sys.executable, "-c", stubborn], start_new_session=True)
     print("orphan", orphan.pid, flush=True)
@@ -33,7 +35,8 @@ TESTS = """
 import sys
 from pathlib import Path
 from services import running
-with running("server", [sys.executable, "-c", sys.argv[1], "leaves"], log=Path(sys.argv[2]), remove=Path(sys.argv[3])) as service:
+with running("server", [sys.executable, "-c", sys.argv[1], "leaves"],\
+ log=Path(sys.argv[2]), remove=Path(sys.argv[3])) as service:
     service.wait_until(lambda: "ready" in service.log.read_text())
     print("ready", flush=True)
     sys.stdin.read()
@@ -109,14 +112,25 @@ def test_free_ports_are_free_and_differ() -> None:
 
 def test_tests_that_share_servers_land_in_one_process(tmp_path: Path) -> None:
     """A small suite of its own, because a scheduler that scatters them only costs time: nothing else would show it."""
-    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-n 2 --dist=loadgroup --import-mode=importlib"\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.pytest.ini_options]\naddopts = "-n 2 --dist=loadgroup --import-mode=importlib"\n'
+    )
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "conftest.py").write_text((Path(__file__).parents[1] / "conftest.py").read_text())
-    body = "\n\n@pytest.mark.parametrize('n', range(8))\ndef test_it(n, worker_id, tmp_path_factory):\n    print('ran in', {name!r}, worker_id)\n"
-    files = {"one": '"""live_airflow"""', "two": '"""live_airflow"""', "three": 'pytestmark = pytest.mark.xdist_group("celery")'}
+    body = (
+        "\n\n@pytest.mark.parametrize('n', range(8))\ndef test_it(n, worker_id, tmp_path_factory):\n"
+        "    print('ran in', {name!r}, worker_id)\n"
+    )
+    files = {
+        "one": '"""live_airflow"""',
+        "two": '"""live_airflow"""',
+        "three": 'pytestmark = pytest.mark.xdist_group("celery")',
+    }
     for name, text in files.items():
         (tmp_path / "tests" / f"test_{name}.py").write_text(f"import pytest\n\n{text}{body.format(name=name)}")
-    done = subprocess.run([sys.executable, "-m", "pytest", "-rP", "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rP", "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout
     ran = [line.split()[2:] for line in done.stdout.splitlines() if line.startswith("ran in")]
     workers = {name: {worker for which, worker in ran if which == name} for name in files}

@@ -1,4 +1,5 @@
-"""Training through the real scheduler: the training outlives its worker, is found again, is stopped with its task, and says what it gave."""
+"""Training through the real scheduler: the training outlives its worker, is found again, is stopped with its task, and
+says what it gave."""
 
 from __future__ import annotations
 
@@ -84,7 +85,9 @@ def run_of(admin: AirflowClient, dataset: str) -> str:
 def test_airflow_dags_test_trains(airflow_home: AirflowHome) -> None:
     subprocess.run([ROOT / "scripts" / "airflow-setup"], env=airflow_home.environ, check=True)
     conf = json.dumps({"steps": 2, "out": "tested"})
-    done = subprocess.run(["airflow", "dags", "test", DAG, "--conf", conf], env=airflow_home.environ, capture_output=True, text=True)
+    done = subprocess.run(
+        ["airflow", "dags", "test", DAG, "--conf", conf], env=airflow_home.environ, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     out = out_of(airflow_home, "tested")
     assert json.loads((out / "done.json").read_text()) == {"steps": 2, "last": {"reward": 1.0}}
@@ -99,19 +102,34 @@ def test_a_killed_worker_leaves_the_training_and_its_next_try_finds_it(live: Liv
     worker.kill()
     wait_until(lambda: train_task(admin, run_id)["state"] == "up_for_retry", admin, run_id)
     assert is_running(pids(out)[0])
-    wait_until(lambda: (train_task(admin, run_id)["state"], train_task(admin, run_id)["try_number"]) == ("running", 2), admin, run_id)
+    wait_until(
+        lambda: (train_task(admin, run_id)["state"], train_task(admin, run_id)["try_number"]) == ("running", 2),
+        admin,
+        run_id,
+    )
     wait_until(lambda: "runs already, or is done" in admin.log(DAG, run_id, "train", attempt=2), admin, run_id)
     (out / "release").touch()
     admin.wait(DAG, run_id)
 
     assert len(pids(out)) == 1
     assert [json.loads(line)["step"] for line in (out / "metrics.jsonl").read_text().splitlines()] == [1, 2, 3, 4]
-    assert states(admin, run_id) == {"prepare": ("success", 1), "train": ("success", 2), "report": ("success", 1), "stop": ("success", 1)}
+    assert states(admin, run_id) == {
+        "prepare": ("success", 1),
+        "train": ("success", 2),
+        "report": ("success", 1),
+        "stop": ("success", 1),
+    }
     told = admin.xcom(DAG, run_id, "report")
     assert told == {
-        "checkpoint": f"{out}/model", "out": str(out), "config": "tiny_cpu", "dataset": None, "sha256": None, "steps": 4, "metrics": {"reward": 1.0},
+        "checkpoint": f"{out}/model",
+        "out": str(out),
+        "config": "tiny_cpu",
+        "dataset": None,
+        "sha256": None,
+        "steps": 4,
+        "metrics": {"reward": 1.0},
         "report": {"reward": 1.0, "dataset": None},
-    }  # fmt: skip
+    }
     (event,) = [event for event in admin.asset_events(order_by="-timestamp") if event["source_run_id"] == run_id]
     assert event["extra"] == told
 
@@ -128,7 +146,13 @@ def test_a_training_is_stopped_with_its_task_and_goes_on_when_the_task_is_cleare
     assert not is_running(pids(out)[0])
 
     (out / "release").touch()
-    cleared = {"dry_run": False, "dag_run_id": run_id, "task_ids": ["train"], "include_downstream": True, "only_failed": False}
+    cleared = {
+        "dry_run": False,
+        "dag_run_id": run_id,
+        "task_ids": ["train"],
+        "include_downstream": True,
+        "only_failed": False,
+    }
     answer = admin.http.post(f"/api/v2/dags/{DAG}/clearTaskInstances", json=cleared)
     assert answer.is_success, answer.text
     admin.wait(DAG, run_id)

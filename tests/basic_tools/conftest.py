@@ -15,7 +15,9 @@ from toolscale.errors import BasicToolError
 
 Run = Callable[[str], PythonResult]
 
-SMALL = PythonSettings(cpu_s=1, wall_s=120, memory_bytes=256 << 20, stdout_bytes=2_000, output_bytes=100_000, scratch_bytes=1 << 20)
+SMALL = PythonSettings(
+    cpu_s=1, wall_s=120, memory_bytes=256 << 20, stdout_bytes=2_000, output_bytes=100_000, scratch_bytes=1 << 20
+)
 
 
 def readable_python() -> str | None:
@@ -28,7 +30,9 @@ def readable_python() -> str | None:
 @pytest.fixture(scope="module", params=["all layers", "no landlock", "no namespaces"])
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """Runs code and returns what it did."""
-    forgo: tuple[str, ...] = {"all layers": (), "no landlock": ("landlock",), "no namespaces": ("namespaces",)}[request.param]
+    forgo: tuple[str, ...] = {"all layers": (), "no landlock": ("landlock",), "no namespaces": ("namespaces",)}[
+        request.param
+    ]
     settings = SMALL.model_copy(update={"executable": readable_python() if "namespaces" in forgo else None})
     try:
         tool = PythonTool(settings, forgo=forgo)

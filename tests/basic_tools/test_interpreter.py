@@ -14,7 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscale.basic_tools import BasicResult, PythonSettings, PythonTool
-from toolscale.basic_tools.seccomp import ALLOW, AUDIT_ARCH, FREE, JUMP_IF_EQUAL, KILL_PROCESS, LOAD, REFUSE, RETURN, filter_program
+from toolscale.basic_tools.seccomp import (
+    ALLOW,
+    AUDIT_ARCH,
+    FREE,
+    JUMP_IF_EQUAL,
+    KILL_PROCESS,
+    LOAD,
+    REFUSE,
+    RETURN,
+    filter_program,
+)
 from toolscale.errors import BasicToolError
 
 PROBLEM = """
@@ -42,41 +52,66 @@ def test_a_measured_call_costs_its_seconds() -> None:
     assert result.latency_s >= 0.2
 
 
-@pytest.mark.parametrize(("code", "content", "error"), [
-    ("print('half')\n1/0", "half\nError: ZeroDivisionError: division by zero", "ZeroDivisionError: division by zero"),
-    ("print(", "Error: SyntaxError: '(' was never closed", "SyntaxError: '(' was never closed"),
-    ("import sys; sys.exit('no answer')", "Error: no answer", "no answer"),
-    ("import sys; print('done'); sys.exit()", "done", None),
-    ("import numpy", "Error: ModuleNotFoundError: No module named 'numpy'", "ModuleNotFoundError: No module named 'numpy'"),
-    ("'\ud800'", "Error: UnicodeEncodeError: 'utf-8' codec can't encode character '\\ud800' in position 1: surrogates not allowed",
-     "UnicodeEncodeError: 'utf-8' codec can't encode character '\\ud800' in position 1: surrogates not allowed"),
-    ("input()", "Error: EOFError: EOF when reading a line", "EOFError: EOF when reading a line"),
-    ("import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\nif __name__ == '__main__': print(A(1))", "A(x=1)", None),
-    ("7 * 6", "42", None),
-    ("x = 'a'\nx * 3", "'aaa'", None),
-    ("x = 5", "(It ran, and printed nothing.)", None),
-    ("print(1)\nNone", "1", None),
-    ("1\n1/0", "Error: ZeroDivisionError: division by zero", "ZeroDivisionError: division by zero"),
-    ("print('é', '\\ud800')", "é \\ud800", None),
-    ("x = 'x' * 9000\nprint(x)", "x" * 8000 + "\n[cut: only the first 8,000 bytes of the output are shown]", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "content", "error"),
+    [
+        (
+            "print('half')\n1/0",
+            "half\nError: ZeroDivisionError: division by zero",
+            "ZeroDivisionError: division by zero",
+        ),
+        ("print(", "Error: SyntaxError: '(' was never closed", "SyntaxError: '(' was never closed"),
+        ("import sys; sys.exit('no answer')", "Error: no answer", "no answer"),
+        ("import sys; print('done'); sys.exit()", "done", None),
+        (
+            "import numpy",
+            "Error: ModuleNotFoundError: No module named 'numpy'",
+            "ModuleNotFoundError: No module named 'numpy'",
+        ),
+        (
+            "'\ud800'",
+            "Error: UnicodeEncodeError: 'utf-8' codec can't encode character '\\ud800' "
+            "in position 1: surrogates not allowed",
+            "UnicodeEncodeError: 'utf-8' codec can't encode character '\\ud800' in position 1: surrogates not allowed",
+        ),
+        ("input()", "Error: EOFError: EOF when reading a line", "EOFError: EOF when reading a line"),
+        (
+            "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\nif __name__ == '__main__': print(A(1))",
+            "A(x=1)",
+            None,
+        ),
+        ("7 * 6", "42", None),
+        ("x = 'a'\nx * 3", "'aaa'", None),
+        ("x = 5", "(It ran, and printed nothing.)", None),
+        ("print(1)\nNone", "1", None),
+        ("1\n1/0", "Error: ZeroDivisionError: division by zero", "ZeroDivisionError: division by zero"),
+        ("print('é', '\\ud800')", "é \\ud800", None),
+        ("x = 'x' * 9000\nprint(x)", "x" * 8000 + "\n[cut: only the first 8,000 bytes of the output are shown]", None),
+    ],
+)
 def test_what_the_model_reads(tool: PythonTool, code: str, content: str, error: str | None) -> None:
     assert asyncio.run(tool.call({"code": code})) == BasicResult(content, error, 0.0000083, 1.0)
 
 
-@pytest.mark.parametrize(("arguments", "why"), [
-    ({}, "the one argument is `code`, a text"),
-    ({"code": 5}, "the one argument is `code`, a text"),
-    ({"code": "1", "timeout": 5}, "the one argument is `code`, a text"),
-    ({"code": " \n"}, "`code` is empty"),
-    ({"code": "#" * 100_001}, "`code` has 100,001 characters; at most 100,000 are taken"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({}, "the one argument is `code`, a text"),
+        ({"code": 5}, "the one argument is `code`, a text"),
+        ({"code": "1", "timeout": 5}, "the one argument is `code`, a text"),
+        ({"code": " \n"}, "`code` is empty"),
+        ({"code": "#" * 100_001}, "`code` has 100,001 characters; at most 100,000 are taken"),
+    ],
+)
 def test_a_call_that_is_not_made_costs_nothing(tool: PythonTool, arguments: dict[str, object], why: str) -> None:
     assert asyncio.run(tool.call(arguments)) == BasicResult(f"Error: {why}", why, 0.0, 0.0)
 
 
 def test_the_same_code_prints_the_same_in_another_process() -> None:
-    code = "import random, time; print(random.random(), {'a', 'b', 'c'}, hash('x'), time.tzname, __name__, round(random.gauss(0, 1), 9))"
+    code = (
+        "import random, time; print(random.random(), {'a', 'b', 'c'}, "
+        "hash('x'), time.tzname, __name__, round(random.gauss(0, 1), 9))"
+    )
     results = []
     for _process in range(2):
         with PythonTool() as tool:
@@ -86,8 +121,10 @@ def test_the_same_code_prints_the_same_in_another_process() -> None:
 
 def test_scratch_can_be_used(tool: PythonTool) -> None:
     code = (
-        "import json, os, sqlite3, tempfile\nopen('f', 'w').write('12')\nos.mkdir('d')\nos.rename('f', 'd/g')\nprint(open('d/g').read())\n"
-        "with tempfile.NamedTemporaryFile('w+') as file, tempfile.TemporaryDirectory() as folder:\n    json.dump([1], file)\n"
+        "import json, os, sqlite3, tempfile\nopen('f', 'w').write('12')\nos.mkdir('d')\n"
+        "os.rename('f', 'd/g')\nprint(open('d/g').read())\n"
+        "with tempfile.NamedTemporaryFile('w+') as file, tempfile.TemporaryDirectory() as folder:\n"
+        "    json.dump([1], file)\n"
         "print(sqlite3.connect('x.db').execute('SELECT 1').fetchall(), sorted(os.listdir()))"
     )
     assert asyncio.run(tool.call({"code": code})).content == "12\n[(1,)] ['d', 'x.db']"
@@ -95,7 +132,9 @@ def test_scratch_can_be_used(tool: PythonTool) -> None:
 
 def test_many_tasks_call_at_once(tool: PythonTool) -> None:
     async def ask(number: int) -> str:
-        return (await tool.run(f"import time; time.sleep(0.01); open('f', 'w').write('{number}'); print(open('f').read())")).stdout
+        return (
+            await tool.run(f"import time; time.sleep(0.01); open('f', 'w').write('{number}'); print(open('f').read())")
+        ).stdout
 
     async def everyone() -> list[str]:
         return await asyncio.gather(*[ask(number) for number in range(64)])
@@ -123,12 +162,18 @@ def test_code_that_sleeps_is_stopped() -> None:
 
 
 def test_without_a_protection_nothing_runs() -> None:
-    with pytest.raises(BasicToolError, match=r"^the tool python cannot run code safely here: nothing keeps it from files: namespaces cannot be used"):
+    with pytest.raises(
+        BasicToolError,
+        match=r"^the tool python cannot run code safely here: nothing keeps it from files: namespaces cannot be used",
+    ):
         PythonTool(forgo=("landlock", "namespaces"))
 
 
 def test_a_python_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(BasicToolError, match=r"cannot start .*/python: No such file or directory; name a Python 3\.11 or later as `executable`$"):
+    with pytest.raises(
+        BasicToolError,
+        match=r"cannot start .*/python: No such file or directory; name a Python 3\.11 or later as `executable`$",
+    ):
         PythonTool(PythonSettings(executable=str(tmp_path / "python")))
 
 
@@ -151,7 +196,9 @@ def test_a_fork_that_ends_leaves_the_tool_open() -> None:
         "import asyncio, os\nfrom toolscale.basic_tools import PythonTool\ntool = PythonTool()\npid = os.fork()\n"
         "if pid: os.waitpid(pid, 0); print(asyncio.run(tool.run('print(1)')).stdout); tool.close()"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("1\n\n", "", 0)
 
 
@@ -170,7 +217,9 @@ def evaluated(program: list[tuple[int, int, int, int]], words: dict[int, int]) -
         at += 1
 
 
-@given(st.sampled_from(["x86_64", "aarch64"]), st.integers(0, 600), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+@given(
+    st.sampled_from(["x86_64", "aarch64"]), st.integers(0, 600), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1)
+)
 def test_the_filter_of_both_machines(machine: str, number: int, first: int, second: int) -> None:
     program = filter_program(77, machine)
     column = 0 if machine == "x86_64" else 1

@@ -1,4 +1,5 @@
-"""Code that wants out. Each attack is made behind all layers, and behind each layer without the other; it prints ESCAPED where it gets through."""
+"""Code that wants out. Each attack is made behind all layers, and behind each layer without the other; it prints
+ESCAPED where it gets through."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def syscall(x86_64, aarch64, *arguments):
 ESCAPES = {
     "a password file": """
 import os
-for path in ('/etc/passwd', '/etc/hosts', '/etc', '/tmp', '/sys', '/dev', '/proc', '/dev/null', '/dev/urandom', '/bin/sh', '/proc/self/exe'):
+for path in ('/etc/passwd', '/etc/hosts', '/etc', '/tmp', '/sys', '/dev', '/proc',\
+ '/dev/null', '/dev/urandom', '/bin/sh', '/proc/self/exe'):
     try: print('ESCAPED', path, os.listdir(path) if os.path.isdir(path) else open(path, 'rb').read(9))
     except OSError: pass
 """,
@@ -42,15 +44,19 @@ for pid in ['self', 'thread-self', 1, 2, os.getppid(), *range(1, 400)]:
 """,
     "write anywhere": """
 import os, sys
-for folder in ('/', '/tmp', '/var/tmp', '/dev/shm', '/run', '..', '../..', os.path.expanduser('~'), os.path.dirname(os.__file__), *sys.path):
+for folder in ('/', '/tmp', '/var/tmp', '/dev/shm', '/run', '..', '../..',\
+ os.path.expanduser('~'), os.path.dirname(os.__file__), *sys.path):
     try: open(os.path.join(folder, 'toolscale-escaped'), 'w'); print('ESCAPED', folder)
     except OSError: pass
 """,
     "change the library": """
 import os
-for act in (lambda: open(os.__file__, 'a'), lambda: os.chmod(os.__file__, 0), lambda: os.utime(os.__file__), lambda: os.truncate(os.__file__, 0),
-            lambda: os.unlink(os.__file__), lambda: os.rename(os.__file__, 'x'), lambda: os.open(os.__file__, os.O_RDONLY | os.O_TRUNC),
-            lambda: os.chown(os.__file__, -1, -1), lambda: os.setxattr(os.__file__, 'user.x', b'x'), lambda: os.fchmod(0, 0), lambda: os.utime(0)):
+for act in (lambda: open(os.__file__, 'a'), lambda: os.chmod(os.__file__, 0), lambda: os.utime(os.__file__),\
+ lambda: os.truncate(os.__file__, 0),
+            lambda: os.unlink(os.__file__), lambda: os.rename(os.__file__, 'x'),\
+ lambda: os.open(os.__file__, os.O_RDONLY | os.O_TRUNC),
+            lambda: os.chown(os.__file__, -1, -1), lambda: os.setxattr(os.__file__, 'user.x', b'x'),\
+ lambda: os.fchmod(0, 0), lambda: os.utime(0)):
     try: act(); print('ESCAPED')
     except OSError: pass
 """,
@@ -78,9 +84,11 @@ except OSError: pass
 """,
     "processes": """
 import os, subprocess, multiprocessing
-for start in (os.fork, os.forkpty, lambda: subprocess.run(['/bin/sh', '-c', 'true']), lambda: os.execv('/bin/sh', ['sh']),
+for start in (os.fork, os.forkpty, lambda: subprocess.run(['/bin/sh', '-c', 'true']),\
+ lambda: os.execv('/bin/sh', ['sh']),
               lambda: os.posix_spawn('/bin/sh', ['sh'], {}),
-              lambda: multiprocessing.Process(target=print).start(), lambda: os.execve('/proc/self/exe', ['python'], {})):
+              lambda: multiprocessing.Process(target=print).start(),\
+ lambda: os.execve('/proc/self/exe', ['python'], {})):
     try: start(); print('ESCAPED')
     except (OSError, RuntimeError): pass
 if os.system('true') == 0: print('ESCAPED')
@@ -102,7 +110,8 @@ except OSError: pass
 """,
     "signals by way of a file": """
 import fcntl, os
-for command, value in ((fcntl.F_SETOWN, os.getppid()), (10, 9), (fcntl.F_SETLEASE, fcntl.F_WRLCK), (1024 + 7, 1 << 20), (1024 + 2, 0)):
+for command, value in ((fcntl.F_SETOWN, os.getppid()), (10, 9), (fcntl.F_SETLEASE, fcntl.F_WRLCK),\
+ (1024 + 7, 1 << 20), (1024 + 2, 0)):
     try: fcntl.fcntl(1, command, value); print('ESCAPED', command)
     except OSError: pass
 """,
@@ -156,7 +165,8 @@ syscall(234, 131, 2, 2, 9)              # tgkill
 syscall(129, 138, 2, 9, room)           # rt_sigqueueinfo
 syscall(16, 29, 0, 0x5412, room)        # ioctl TIOCSTI
 """,
-    "the other numbering of x86_64": SYSCALL + "syscall(0x40000000 + 41, None, 1, 1, 0); syscall(0x40000000 + 520, None, 0, 0, 0)",
+    "the other numbering of x86_64": SYSCALL
+    + "syscall(0x40000000 + 41, None, 1, 1, 0); syscall(0x40000000 + 520, None, 0, 0, 0)",
     "inherited files": """
 import os
 for fd in range(3, 4096):
@@ -168,8 +178,10 @@ if os.read(0, 10): print('ESCAPED')
 """,
     "own parts of the sandbox": """
 import gc, os, sys
-if [name for name in os.environ if name not in ('PYTHONHASHSEED', 'TZ', 'LC_ALL', 'PYTHONUTF8')]: print('ESCAPED', os.environ)
-for path in sys.path + [module.__file__ for module in list(sys.modules.values()) if 'toolscale' in (getattr(module, '__file__', '') or '')]:
+if [name for name in os.environ if name not in ('PYTHONHASHSEED', 'TZ', 'LC_ALL', 'PYTHONUTF8')]:\
+ print('ESCAPED', os.environ)
+for path in sys.path + [module.__file__ for module in list(sys.modules.values())\
+ if 'toolscale' in (getattr(module, '__file__', '') or '')]:
     try:
         if 'toolscale' in path: print('ESCAPED', open(path).read(9))
     except OSError: pass
@@ -203,27 +215,39 @@ def test_it_does_not_get_out(run: Run, attack: str) -> None:
 LIMITS = {
     "an endless loop": ("while True: pass", "stopped: it used more than 1 seconds of processor time"),
     "an endless loop that catches everything": (
-        "import signal\nfor n in range(1, 65):\n    try: signal.signal(n, lambda *_: None)\n    except (OSError, ValueError): pass\n"
+        "import signal\nfor n in range(1, 65):\n"
+        "    try: signal.signal(n, lambda *_: None)\n    except (OSError, ValueError): pass\n"
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
         "stopped: it used more than 1 seconds of processor time",
     ),
     "endless output": ("while True: print('x' * 1000)", "stopped: it printed more than 100,000 bytes"),
-    "endless complaints": ("import sys\nwhile True: sys.stderr.write('x' * 1000)", "stopped: it printed more than 100,000 bytes"),
+    "endless complaints": (
+        "import sys\nwhile True: sys.stderr.write('x' * 1000)",
+        "stopped: it printed more than 100,000 bytes",
+    ),
     "a memory bomb": ("x = []\nwhile True: x.append(bytearray(1 << 24))", "MemoryError"),
     "one great number": ("x = 'x' * (1 << 40)", "MemoryError"),
     "a huge file": ("f = open('f', 'wb')\nwhile True: f.write(b'x' * (1 << 20))", None),
     "many files": ("for n in range(10**5): open(f'f{n}', 'w').write('x')", None),
-    "many open files": ("x = [open(f'f{n}', 'w') for n in range(100)]", "OSError: [Errno 24] Too many open files: 'f61'"),
+    "many open files": (
+        "x = [open(f'f{n}', 'w') for n in range(100)]",
+        "OSError: [Errno 24] Too many open files: 'f61'",
+    ),
     "deep recursion": ("f = lambda n: f(n + 1)\nf(0)", "RecursionError: maximum recursion depth exceeded"),
     "recursion without a limit": (
-        "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\nA().x", None,
+        "import sys\nsys.setrecursionlimit(10**9)\n"
+        "class A:\n    def __getattr__(self, n): return getattr(self, n + 'x')\nA().x",
+        None,
     ),
     "code nested too deeply": ("(" * 5000 + ")" * 5000, None),
     "a crash": ("import ctypes\nctypes.string_at(0)", "the process was ended by SIGSEGV"),
     "an end without goodbye": ("import os\nprint('seen')\nos._exit(7)", "exit status 7"),
-    "no output any more": ("import os, sys\nos.close(1); os.close(2)\nwhile True: pass", "stopped: it used more than 1 seconds of processor time"),
+    "no output any more": (
+        "import os, sys\nos.close(1); os.close(2)\nwhile True: pass",
+        "stopped: it used more than 1 seconds of processor time",
+    ),
     "a text without letters": ("print('\\ud800')\nraise ValueError('\\x1b[31m\\ud800')", None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("attack", "error"), LIMITS.values(), ids=LIMITS)
@@ -235,9 +259,15 @@ def test_it_is_stopped(run: Run, attack: str, error: str | None) -> None:
 
 
 def test_it_stays_no_longer_than_its_call(run: Run) -> None:
-    left = "import os; open('left', 'w').write('x'); os.mkdir('d'); open('d/left', 'w'); import json; json.left = 1; __builtins__.left = 1"
+    left = (
+        "import os; open('left', 'w').write('x'); os.mkdir('d'); open('d/left', 'w'); "
+        "import json; json.left = 1; __builtins__.left = 1"
+    )
     assert run(left).error is None
-    assert run("import os, json; print(os.listdir('.'), hasattr(json, 'left'), 'left' in globals()); left").stdout == "[] False False\n"
+    assert (
+        run("import os, json; print(os.listdir('.'), hasattr(json, 'left'), 'left' in globals()); left").stdout
+        == "[] False False\n"
+    )
     assert not list(Path("/tmp").glob("toolscale-python-*/left"))
 
 
@@ -257,7 +287,10 @@ def test_folders_in_folders_keep_no_answer_back_and_are_removed(run: Run) -> Non
 def test_files_too_deep_to_be_counted_are_too_large(run: Run) -> None:
     deep = "import os, time\nfor _ in range(20): os.mkdir('a' * 250); os.chdir('a' * 250)\n"
     result = run(deep + "for n in range(3): open(f'f{n}', 'wb').write(b'x' * (1 << 20))\ntime.sleep(2)")
-    assert result.error in ("stopped: its files hold more than 1,048,576 bytes, or are more than 256", "OSError: [Errno 28] No space left on device")
+    assert result.error in (
+        "stopped: its files hold more than 1,048,576 bytes, or are more than 256",
+        "OSError: [Errno 28] No space left on device",
+    )
 
 
 def test_folders_deeper_than_a_path_and_without_rights_are_removed(tmp_path: Path) -> None:
@@ -268,7 +301,11 @@ def test_folders_deeper_than_a_path_and_without_rights_are_removed(tmp_path: Pat
     (scratch / "wide").mkdir()
     (scratch / "wide" / "file").write_text("x")
     (scratch / "closed").mkdir(mode=0)
-    subprocess.run([sys.executable, "-c", "import os\n" + "os.mkdir('a' * 200); os.chdir('a' * 200)\n" * 100], cwd=scratch, check=True)
+    subprocess.run(
+        [sys.executable, "-c", "import os\n" + "os.mkdir('a' * 200); os.chdir('a' * 200)\n" * 100],
+        cwd=scratch,
+        check=True,
+    )
     remove(str(scratch))
     assert list(tmp_path.iterdir()) == []
 
@@ -300,17 +337,26 @@ print('_'.join(['SENTINEL', 'SECRET']) in seen)
 """
     with PythonTool() as tool:
         assert asyncio.run(tool.run(search)).stdout == "False\n"
-        assert Path(f"/proc/{tool.pid}/environ").read_text().split("\0") == ["PYTHONHASHSEED=0", "TZ=UTC", "LC_ALL=C.UTF-8", "PYTHONUTF8=1", ""]
+        assert Path(f"/proc/{tool.pid}/environ").read_text().split("\0") == [
+            "PYTHONHASHSEED=0",
+            "TZ=UTC",
+            "LC_ALL=C.UTF-8",
+            "PYTHONUTF8=1",
+            "",
+        ]
 
 
 def test_what_runs_ends_with_the_process_that_asked_for_it() -> None:
     script = (
         "import asyncio, sys\nfrom toolscale.basic_tools import PythonTool, PythonSettings\n"
         "tool = PythonTool(PythonSettings(wall_s=300))\n"
-        "async def main():\n    task = asyncio.create_task(tool.run('import time; time.sleep(200)'))\n    await asyncio.sleep(0.3)\n"
+        "async def main():\n"
+        "    task = asyncio.create_task(tool.run('import time; time.sleep(200)'))\n    await asyncio.sleep(0.3)\n"
         "    print(tool.pid, flush=True)\n    await task\nasyncio.run(main())"
     )
-    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+    )
     assert parent.stdout is not None
     group = int(parent.stdout.readline())
     parent.kill()

@@ -19,7 +19,11 @@ from toolscale.errors import BasicToolError, SpecError, SpecIssue
 
 PASSAGES = [
     Passage("castle", "Korbach Castle", "The castle of Korbach was built in 1312. Its towers burned in 1633."),
-    Passage("ferry", "The ferry of Lund", "A ferry crosses the river at Lund every 20 minutes. The last ferry leaves at 22:40."),
+    Passage(
+        "ferry",
+        "The ferry of Lund",
+        "A ferry crosses the river at Lund every 20 minutes. The last ferry leaves at 22:40.",
+    ),
     Passage("mill", "Mills", "Three mills stand on the river. One of them grinds rye."),
     Passage("twin-a", "Twin", "An echo, an echo."),
     Passage("twin-b", "Twin", "An echo, an echo."),
@@ -33,15 +37,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("query", "ids"), [
-    ("When was the castle built?", ["castle", "ferry", "mill"]),
-    ("river mill", ["mill", "ferry"]),
-    ("FERRIES", ["ferry"]),
-    ("echo", ["twin-a", "twin-b"]),
-    ("zebra", []),
-    ("'; DROP TABLE passage; -- %_\\ \0 \ud800 ferry", ["ferry"]),
-    ("?!", []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ("When was the castle built?", ["castle", "ferry", "mill"]),
+        ("river mill", ["mill", "ferry"]),
+        ("FERRIES", ["ferry"]),
+        ("echo", ["twin-a", "twin-b"]),
+        ("zebra", []),
+        ("'; DROP TABLE passage; -- %_\\ \0 \ud800 ferry", ["ferry"]),
+        ("?!", []),
+    ],
+)
 def test_the_order_of_what_is_found(folder: Path, query: str, ids: list[str]) -> None:
     with LocalSearch(LocalSearchSettings(corpus=str(folder))) as search:
         assert [passage.id for passage in search.find(query)] == ids
@@ -54,7 +61,9 @@ def test_what_the_model_reads(folder: Path) -> None:
         assert first == BasicResult(f"[1] The ferry of Lund (id: ferry)\n{PASSAGES[1].text}", None, 0.000004, 0.1)
         assert asyncio.run(search.call({"query": "ferry, LAST"})) == first
         assert asyncio.run(search.call({"query": "zebra"})).content == "(Nothing was found. Try other words.)"
-        assert asyncio.run(search.call({"query": ""})) == BasicResult("Error: `query` is empty", "`query` is empty", 0.0, 0.0)
+        assert asyncio.run(search.call({"query": ""})) == BasicResult(
+            "Error: `query` is empty", "`query` is empty", 0.0, 0.0
+        )
 
 
 def test_many_tasks_search_at_once(folder: Path) -> None:
@@ -75,7 +84,9 @@ def test_an_index_in_the_cache_is_used_again(folder: Path, tmp_path: Path) -> No
             assert second.find("river") == first.find("river")
             assert (index.name, index.stat().st_mtime_ns) == (f"{first.corpus_hash}.duckdb", written)
     index.write_bytes(b"garbage")
-    with pytest.raises(BasicToolError, match=r"\.duckdb: the index cannot be opened: .*; delete it, or name another folder as `cache`$"):
+    with pytest.raises(
+        BasicToolError, match=r"\.duckdb: the index cannot be opened: .*; delete it, or name another folder as `cache`$"
+    ):
         LocalSearch(settings)
 
 
@@ -86,13 +97,18 @@ def test_files_of_three_kinds(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("three")
     (tmp_path / "d.bin").write_bytes(b"\xff")
     assert read_corpus(tmp_path) == [
-        Passage("a", "A", "one"), Passage("c.txt", "c", "three"), Passage("deep/b.md", "The *b* page", "intro\n\n## The *b* page ##\ntwo"),
-    ]  # fmt: skip
+        Passage("a", "A", "one"),
+        Passage("c.txt", "c", "three"),
+        Passage("deep/b.md", "The *b* page", "intro\n\n## The *b* page ##\ntwo"),
+    ]
 
 
 def test_everything_wrong_with_a_folder_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_text('{"id": "a", "title": "A", "text": "one"}\nno\n{"id": "", "title": "", "text": ""}\n{"id": "a", "title": "", "text": ""}\n[1]\n')
+    path.write_text(
+        '{"id": "a", "title": "A", "text": "one"}\nno\n'
+        '{"id": "", "title": "", "text": ""}\n{"id": "a", "title": "", "text": ""}\n[1]\n'
+    )
     (tmp_path / "b.txt").write_bytes(b"\xff")
     remedy = 'a line is an object {"id", "title", "text"} of texts, the id not empty'
     with pytest.raises(SpecError) as caught:
@@ -102,9 +118,13 @@ def test_everything_wrong_with_a_folder_is_told(tmp_path: Path) -> None:
         SpecIssue(str(path), "line 3", """'{"id": "", "title": "", "text": ""}' is not a passage""", remedy),
         SpecIssue(str(path), "line 5", "'[1]' is not a passage", remedy),
         SpecIssue(str(path), "line 4", "the id 'a' is there twice", "give every passage an id of its own"),
-        SpecIssue(str(tmp_path / "b.txt"), "", "it cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
-                  "write it as UTF-8 text"),
-    )  # fmt: skip
+        SpecIssue(
+            str(tmp_path / "b.txt"),
+            "",
+            "it cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+            "write it as UTF-8 text",
+        ),
+    )
 
 
 @pytest.mark.parametrize(("name", "problem"), [("none", "there is no such folder"), (".", "it has no passage")])
@@ -113,21 +133,37 @@ def test_a_folder_that_is_none(tmp_path: Path, name: str, problem: str) -> None:
         read_corpus(tmp_path / name)
 
 
-@pytest.mark.parametrize(("word", "stemmed"), [
-    ("Ferries", "ferry"), ("mills", "mill"), ("houses", "house"), ("gas", "gas"), ("bus", "bus"), ("glass", "glass"), ("heroes", "heroe"),
-    ("Mädchen", "madchen"), ("STRAßE", "strasse"), ("ﬁles", "file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("word", "stemmed"),
+    [
+        ("Ferries", "ferry"),
+        ("mills", "mill"),
+        ("houses", "house"),
+        ("gas", "gas"),
+        ("bus", "bus"),
+        ("glass", "glass"),
+        ("heroes", "heroe"),
+        ("Mädchen", "madchen"),
+        ("STRAßE", "strasse"),
+        ("ﬁles", "file"),
+    ],
+)
 def test_stems(word: str, stemmed: str) -> None:
     assert stem(word) == stemmed
 
 
 def test_an_excerpt_is_where_the_words_are() -> None:
     text = "Nothing is here at all. " * 20 + "The key lies under the third stone. " + "Nothing is here at all. " * 20
-    assert excerpt(text, ["key", "stone"], 80) == "… The key lies under the third stone. Nothing is here at all. Nothing is here at …"
+    assert (
+        excerpt(text, ["key", "stone"], 80)
+        == "… The key lies under the third stone. Nothing is here at all. Nothing is here at …"
+    )
     assert excerpt("short", ["key"], 80) == "short"
 
 
-TEXTS = st.lists(st.sampled_from(["ash", "birch", "cedar", "elm", "fir", "larch", "oak", "pine"]), max_size=12).map(" ".join)
+TEXTS = st.lists(st.sampled_from(["ash", "birch", "cedar", "elm", "fir", "larch", "oak", "pine"]), max_size=12).map(
+    " ".join
+)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=8), TEXTS)
@@ -145,7 +181,9 @@ def test_the_ranking_is_bm25(tmp_path_factory: pytest.TempPathFactory, texts: li
         for term in set(query.split()) & set(count):
             having = sum(term in each for each in counts)
             idf = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
-            score += round(1e6 * idf * count[term] * 2.2 / (count[term] + 1.2 * (0.25 + 0.75 * count.total() / average)))
+            score += round(
+                1e6 * idf * count[term] * 2.2 / (count[term] + 1.2 * (0.25 + 0.75 * count.total() / average))
+            )
         if score:
             scores[f"{number:02}"] = score
     assert found == sorted(scores, key=lambda each: (-scores[each], each))

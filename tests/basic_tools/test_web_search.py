@@ -15,15 +15,24 @@ from toolscale.basic_tools import BasicResult, BasicToolSettings, WebSearch, Web
 from toolscale.errors import UsageError
 
 KEY = "tvly-secret"
-GOOD = {"results": [
-    {"title": "Lund\n harbour", "url": "https://lund.example/ferry", "content": "The ferry\u001b[31m leaves at 22:40."},
-    {"title": 5, "content": "No title."}, {"title": "no content"}, "nonsense",
-]}  # fmt: skip
+GOOD = {
+    "results": [
+        {
+            "title": "Lund\n harbour",
+            "url": "https://lund.example/ferry",
+            "content": "The ferry\u001b[31m leaves at 22:40.",
+        },
+        {"title": 5, "content": "No title."},
+        {"title": "no content"},
+        "nonsense",
+    ]
+}
 SHOWN = "[1] Lund harbour (https://lund.example/ferry)\nThe ferry [31m leaves at 22:40.\n\n[2]  ()\nNo title."
 
 
 class Engine(ThreadingHTTPServer):
-    """Answers in the order of `planned`: (status, body, headers); the last one again and again. `seen` has the requests."""
+    """Answers in the order of `planned`: (status, body, headers); the last one again and again. `seen` has the
+    requests."""
 
     daemon_threads = True
 
@@ -93,15 +102,24 @@ def test_a_busy_engine_is_asked_again(engine: Engine) -> None:
 BAD = {
     "busy for ever": ([(429, b"", {})], "the search engine is busy: it answered 429"),
     "a wrong key": ([(401, b"", {})], "the search engine refused the search: it answered 401"),
-    "a redirect": ([(302, b"", {"Location": "http://127.0.0.1:1/"})], "the search engine refused the search: it answered 302"),
+    "a redirect": (
+        [(302, b"", {"Location": "http://127.0.0.1:1/"})],
+        "the search engine refused the search: it answered 302",
+    ),
     "no JSON": ([(200, b"<html>", {})], "the search engine sent something that is not a list of results"),
     "no UTF-8": ([(200, b"\xff\xfe\xff", {})], "the search engine sent something that is not a list of results"),
-    "nested without end": ([(200, b"[" * 100_000, {})], "the search engine sent something that is not a list of results"),
+    "nested without end": (
+        [(200, b"[" * 100_000, {})],
+        "the search engine sent something that is not a list of results",
+    ),
     "a list": ([(200, b"[]", {})], "the search engine sent something that is not a list of results"),
-    "no list of results": ([(200, b'{"results": {}}', {})], "the search engine sent something that is not a list of results"),
+    "no list of results": (
+        [(200, b'{"results": {}}', {})],
+        "the search engine sent something that is not a list of results",
+    ),
     "too long": ([(200, b" " * 200_000, {})], "the search engine sent more than 100,000 bytes"),
     "cut short": ([(200, b"{", {"Content-Length": "9"})], "the search engine was not reached (RemoteProtocolError)"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("planned", "error"), BAD.values(), ids=BAD)
@@ -110,10 +128,13 @@ def test_an_engine_that_fails(engine: Engine, planned: list[tuple[int, bytes, di
     assert ask(engine, attempts=2, body_bytes=100_000) == BasicResult(f"Error: {error}", error, 0.0, 2.0)
 
 
-@pytest.mark.parametrize(("limits", "error"), [
-    ({"deadline_s": 0.3}, "the search engine did not answer within 0.3 seconds"),
-    ({"timeout_s": 0.2, "attempts": 1}, "the search engine was not reached (ReadTimeout)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("limits", "error"),
+    [
+        ({"deadline_s": 0.3}, "the search engine did not answer within 0.3 seconds"),
+        ({"timeout_s": 0.2, "attempts": 1}, "the search engine was not reached (ReadTimeout)"),
+    ],
+)
 def test_an_engine_that_says_nothing(engine: Engine, limits: dict[str, Any], error: str) -> None:
     engine.holds = True
     assert ask(engine, **limits) == BasicResult(f"Error: {error}", error, 0.0, 2.0)
@@ -136,38 +157,55 @@ def test_a_query_that_is_none_is_not_sent(engine: Engine) -> None:
     assert engine.seen == []
 
 
-@pytest.mark.parametrize(("address", "why"), [
-    ("api.tavily.com", "is not an address; write https://host, with a path if there is one"),
-    ("ftp://host", "is not an address"),
-    ("https://ho st", "is not an address"),
-    ("https://host\x00", "is not an address"),
-    ("https://host:x", "is not an address"),
-    ("https://user:word@host", "is not an address"),
-    ("https://host/?key=1", "is not an address"),
-    ("http://host", "would send the key without encryption; write https://"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("api.tavily.com", "is not an address; write https://host, with a path if there is one"),
+        ("ftp://host", "is not an address"),
+        ("https://ho st", "is not an address"),
+        ("https://host\x00", "is not an address"),
+        ("https://host:x", "is not an address"),
+        ("https://user:word@host", "is not an address"),
+        ("https://host/?key=1", "is not an address"),
+        ("http://host", "would send the key without encryption; write https://"),
+    ],
+)
 def test_addresses(monkeypatch: pytest.MonkeyPatch, address: str, why: str) -> None:
     monkeypatch.setenv("TAVILY_API_KEY", KEY)
     with pytest.raises(UsageError, match=why):
         WebSearch(WebSearchSettings(base_url=address))
 
 
-@pytest.mark.parametrize(("key", "why"), [
-    ("", "is not set"), ("two words", "has a character that no key has"), ("né", "has a character that no key has"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        ("", "is not set"),
+        ("two words", "has a character that no key has"),
+        ("né", "has a character that no key has"),
+    ],
+)
 def test_a_key_that_is_none(monkeypatch: pytest.MonkeyPatch, key: str, why: str) -> None:
     monkeypatch.setenv("TAVILY_API_KEY", key)
     with pytest.raises(UsageError) as caught:
         WebSearch(WebSearchSettings())
-    assert str(caught.value) == f"web_search: the environment variable TAVILY_API_KEY {why}; set it to the key of https://api.tavily.com"
+    assert (
+        str(caught.value)
+        == f"web_search: the environment variable TAVILY_API_KEY {why}; set it to the key of https://api.tavily.com"
+    )
 
 
 def test_opening_what_is_asked_for(engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     (tmp_path / "a.txt").write_text("one")
-    settings = BasicToolSettings.model_validate({"local_search": {"corpus": str(tmp_path)}, "web_search": {"base_url": engine.address}})
+    settings = BasicToolSettings.model_validate(
+        {"local_search": {"corpus": str(tmp_path)}, "web_search": {"base_url": engine.address}}
+    )
     with open_basic_tools(settings) as tools:
         assert list(tools) == ["python", "local_search", "web_search"]
-        assert [tool.function()["function"]["parameters"]["required"] for tool in tools.values()] == [["code"], ["query"], ["query"]]
+        assert [tool.function()["function"]["parameters"]["required"] for tool in tools.values()] == [
+            ["code"],
+            ["query"],
+            ["query"],
+        ]
         assert asyncio.run(tools["python"].call({"code": "print(6 * 7)"})).content == "42"
     monkeypatch.delenv("TAVILY_API_KEY")
     with open_basic_tools(settings.model_copy(update={"python": None})) as tools:

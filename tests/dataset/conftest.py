@@ -18,7 +18,12 @@ def kiosk_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     domain = tmp_path_factory.mktemp("domains") / "kiosk"
     shutil.copytree(discover()["mock"], domain, ignore=shutil.ignore_patterns("admission.json"))
     path = domain / "environment.yaml"
-    path.write_text(path.read_text().replace('version: "1"', 'version: "1.2"').replace("apache-2.0", "cc-by-4.0").replace("Branch library", "Kiosk"))
+    path.write_text(
+        path.read_text()
+        .replace('version: "1"', 'version: "1.2"')
+        .replace("apache-2.0", "cc-by-4.0")
+        .replace("Branch library", "Kiosk")
+    )
     out = tmp_path_factory.mktemp("datasets") / "kiosk"
     synthesize(domain, out, tasks=8, seed=0)
     return out

@@ -19,16 +19,42 @@ from huggingface_hub import DatasetCard
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.environment.licenses import HUB_LICENSES
 
-# The Hub's own lists: https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/pipelines.ts (text tasks) and
+# The Hub's own lists:
+# https://github.com/huggingface/huggingface.js/blob/main/packages/tasks/src/pipelines.ts (text tasks) and
 # https://github.com/huggingface/hub-docs/blob/main/datasetcard.md.
 TASK_CATEGORIES = {
-    "text-classification", "token-classification", "table-question-answering", "question-answering", "zero-shot-classification", "translation",
-    "summarization", "feature-extraction", "text-generation", "fill-mask", "sentence-similarity", "table-to-text", "multiple-choice", "text-ranking",
-    "text-retrieval", "reinforcement-learning", "other",
-}  # fmt: skip
+    "text-classification",
+    "token-classification",
+    "table-question-answering",
+    "question-answering",
+    "zero-shot-classification",
+    "translation",
+    "summarization",
+    "feature-extraction",
+    "text-generation",
+    "fill-mask",
+    "sentence-similarity",
+    "table-to-text",
+    "multiple-choice",
+    "text-ranking",
+    "text-retrieval",
+    "reinforcement-learning",
+    "other",
+}
 SIZES = {
-    "n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "1B<n<10B", "10B<n<100B", "100B<n<1T", "n>1T", "other",
-}  # fmt: skip
+    "n<1K",
+    "1K<n<10K",
+    "10K<n<100K",
+    "100K<n<1M",
+    "1M<n<10M",
+    "10M<n<100M",
+    "100M<n<1B",
+    "1B<n<10B",
+    "10B<n<100B",
+    "100B<n<1T",
+    "n>1T",
+    "other",
+}
 CONFIG_NAME = re.compile(r"[^<>:/\\|?*]+")
 """What `datasets` allows."""
 
@@ -71,10 +97,14 @@ def test_the_hub_accepts_the_header(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"license": "apache"}, "license apache"), ({"language": ["english"]}, "language english"), ({"task_categories": ["agents"]}, "task agents"),
-        ({"size_categories": ["12"]}, "size 12"), ({"tags": [1]}, "tag 1"), ({"configs": []}, "not one default config"),
+        ({"license": "apache"}, "license apache"),
+        ({"language": ["english"]}, "language english"),
+        ({"task_categories": ["agents"]}, "task agents"),
+        ({"size_categories": ["12"]}, "size 12"),
+        ({"tags": [1]}, "tag 1"),
+        ({"configs": []}, "not one default config"),
     ],
-)  # fmt: skip
+)
 def test_a_header_that_is_wrong_would_be_noticed(mock_dataset: Path, change: dict[str, Any], problem: str) -> None:
     header = yaml.safe_load((mock_dataset / "README.md").read_text().split("---\n")[1])
     if "configs" in change:
@@ -89,10 +119,16 @@ def test_every_data_file_belongs_to_one_config_and_its_rows_are_counted(dataset:
     for config, info in zip(header["configs"], header["dataset_info"], strict=True):
         for files, split in zip(config["data_files"], info["splits"], strict=True):
             patterns = files["path"] if isinstance(files["path"], list) else [files["path"]]
-            entries = [entry for entry in reading.manifest.files if any(fnmatch(entry.path, pattern) for pattern in patterns)]
+            entries = [
+                entry for entry in reading.manifest.files if any(fnmatch(entry.path, pattern) for pattern in patterns)
+            ]
             assert sum(entry.rows or 0 for entry in entries) == split["num_examples"]
             counted |= {entry.path: 1 + counted.get(entry.path, 0) for entry in entries}
-    shards = [entry.path for entry in reading.manifest.files if entry.path.endswith(".parquet") and not entry.path.startswith("outcomes/")]
+    shards = [
+        entry.path
+        for entry in reading.manifest.files
+        if entry.path.endswith(".parquet") and not entry.path.startswith("outcomes/")
+    ]
     assert counted == dict.fromkeys(shards, 1)
 
 
@@ -100,29 +136,40 @@ def test_the_licence_is_told(combined_dataset: Path, mock_dataset: Path) -> None
     assert DatasetCard.load(mock_dataset / "README.md").data.license == "apache-2.0"
     assert DatasetCard.load(combined_dataset / "README.md").data.license == ["apache-2.0", "cc-by-4.0"]
     text = (combined_dataset / "README.md").read_text()
-    assert "[apache-2.0](https://huggingface.co/docs/hub/repositories-licenses)" in text and "| licence | cc-by-4.0 | apache-2.0 |" in text
+    assert (
+        "[apache-2.0](https://huggingface.co/docs/hub/repositories-licenses)" in text
+        and "| licence | cc-by-4.0 | apache-2.0 |" in text
+    )
 
 
 def snippets(folder: Path) -> list[str]:
     """The Python code of a card, as a reader would fill it in."""
     text = (folder / "README.md").read_text()
-    return [re.sub(r"<[a-z ]*folder>", str(folder), code) for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
+    return [
+        re.sub(r"<[a-z ]*folder>", str(folder), code) for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    ]
 
 
 LEAVE = "\nimport os, sys\nsys.stdout.flush()\nos._exit(0)"
-"""Ends a process at once: pyarrow's threads now and then abort an interpreter that is ending (apache/arrow issue 45214)."""
+"""Ends a process at once: pyarrow's threads now and then abort an interpreter that is ending (apache/arrow issue
+45214)."""
 
 
 def run(code: str, folder: Path) -> str:
     offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder), "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
     offline["PYTHONPATH"] = str(Path(__file__).parents[2])
-    done = subprocess.run([sys.executable, "-c", code + LEAVE], env=offline, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code + LEAVE], env=offline, cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_loading_as_the_card_says_gives_all_rows(dataset: Path, tmp_path: Path) -> None:
-    code = snippets(dataset)[0] + "\nimport json\nprint(json.dumps([{s: p['id'][:] for s, p in tasks.items()}, rejects['number'][:]]))"
+    code = (
+        snippets(dataset)[0]
+        + "\nimport json\nprint(json.dumps([{s: p['id'][:] for s, p in tasks.items()}, rejects['number'][:]]))"
+    )
     reading = read_dataset(dataset)
     first = next(iter(reading.domains.values()))
     ids = {split: [row["id"] for row in rows] for split, rows in first.splits.items()}

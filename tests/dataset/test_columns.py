@@ -28,8 +28,15 @@ def test_a_task_comes_back_from_its_row_as_it_went() -> None:
     row = task_row(item, "Be kind.", "[]")
     assert task_of(row) == item.task
     assert candidate_of(row) == candidate(3)
-    assert row["prompt"] == [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Pay bill number 3, please."}]
-    assert row["golden_calls"][1] == {"name": "pay_bill", "arguments": '{"amount_cents":103,"bill_id":"bl_1"}', "result": '{"payment":"pm_1"}'}
+    assert row["prompt"] == [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Pay bill number 3, please."},
+    ]
+    assert row["golden_calls"][1] == {
+        "name": "pay_bill",
+        "arguments": '{"amount_cents":103,"bill_id":"bl_1"}',
+        "result": '{"payment":"pm_1"}',
+    }
     assert row["communicate"] == [
         {"kind": "money", "value": "103", "about": "checking", "others": ["savings"], "withheld": False},
         {"kind": "text", "value": "Orbit Mobile", "about": None, "others": [], "withheld": False},

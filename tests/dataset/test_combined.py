@@ -1,4 +1,5 @@
-"""Several domains in one folder: everything of each stays as it is, and everything that holds of one dataset holds of both."""
+"""Several domains in one folder: everything of each stays as it is, and everything that holds of one dataset holds of
+both."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ from toolscale.errors import DatasetError, ToolScaleError, UsageError
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
-    return {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_one_dataset_stays_what_it_is_byte_for_byte(mock_dataset: Path, tmp_path: Path) -> None:
@@ -43,21 +48,31 @@ def test_files_of_each_domain_stay_as_they_are(mock_dataset: Path, kiosk_dataset
     assert {path: found for path, found in both.items() if path not in ("README.md", MANIFEST)} == parts[0] | parts[1]
 
 
-def test_the_manifest_keeps_what_each_part_said(mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path) -> None:
+def test_the_manifest_keeps_what_each_part_said(
+    mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path
+) -> None:
     manifest, first, second = (read_manifest(folder) for folder in (combined_dataset, kiosk_dataset, mock_dataset))
-    assert (manifest.name, manifest.version, manifest.licenses) == ("toolscale-kiosk-mock", "1.2", ("apache-2.0", "cc-by-4.0"))
+    assert (manifest.name, manifest.version, manifest.licenses) == (
+        "toolscale-kiosk-mock",
+        "1.2",
+        ("apache-2.0", "cc-by-4.0"),
+    )
     assert manifest.domains == {"kiosk": first.domains["kiosk"], "mock": second.domains["mock"]}
     assert manifest.counts["accepted"] == first.counts["accepted"] + second.counts["accepted"] == 18
     assert {entry.path for entry in manifest.files} == fingerprints(combined_dataset).keys() - {MANIFEST}
 
 
-def test_neither_the_order_nor_what_was_there_before_shows(mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path) -> None:
+def test_neither_the_order_nor_what_was_there_before_shows(
+    mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path
+) -> None:
     combine([kiosk_dataset], tmp_path / "out")
     combine([kiosk_dataset, mock_dataset], tmp_path / "out")
     assert fingerprints(tmp_path / "out") == fingerprints(combined_dataset)
 
 
-def test_a_killed_run_leaves_nothing_half_true(mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path) -> None:
+def test_a_killed_run_leaves_nothing_half_true(
+    mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path
+) -> None:
     out, marker = tmp_path / "out", tmp_path / ".out.work" / "dataset" / "README.md"
     imports = "import sys; from pathlib import Path; from toolscale.dataset.comparing.combined import combine"
     code = f"{imports}; *parts, out = map(Path, sys.argv[1:]); combine(parts, out)"
@@ -77,9 +92,14 @@ def test_a_combined_folder_holds_and_a_copy_of_it_too(combined_dataset: Path, tm
     seen: list[tuple[int, int]] = []
     copy = Path(shutil.copytree(combined_dataset, tmp_path / "copy"))
     reading = read_dataset(combined_dataset)
-    rejects, listed = len(reading.rows.rejects), sum(len(read_outcomes(combined_dataset, domain)) for domain in ("kiosk", "mock"))
+    rejects, listed = (
+        len(reading.rows.rejects),
+        sum(len(read_outcomes(combined_dataset, domain)) for domain in ("kiosk", "mock")),
+    )
     others = listed - 18 - rejects
-    assert verify_dataset(copy, progress=lambda done, total: seen.append((done, total))) == Verification(18, rejects, others, ())
+    assert verify_dataset(copy, progress=lambda done, total: seen.append((done, total))) == Verification(
+        18, rejects, others, ()
+    )
     assert seen == sorted(seen) and seen[-1] == (listed, listed)
 
 
@@ -103,7 +123,9 @@ def test_a_forged_card_or_manifest_is_named(combined_dataset: Path, tmp_path: Pa
     manifest = read_manifest(combined_dataset)
     kiosk = manifest.domains["kiosk"].model_copy(update={"license": "mit", "environment_hash": "0" * 64})
     (folder / "README.md").write_bytes((combined_dataset / "README.md").read_bytes())
-    (folder / MANIFEST).write_bytes(render_manifest(manifest.model_copy(update={"domains": {**manifest.domains, "kiosk": kiosk}})))
+    (folder / MANIFEST).write_bytes(
+        render_manifest(manifest.model_copy(update={"domains": {**manifest.domains, "kiosk": kiosk}}))
+    )
     places = {finding.place for finding in verify_dataset(folder).findings}
     assert {"environments/kiosk", "environments/kiosk/environment.yaml"} <= places
     assert not any("mock" in place for place in places)
@@ -114,7 +136,9 @@ def test_a_manifest_that_leads_out_of_the_folder_is_refused(mock_dataset: Path, 
     written = json.loads((folder / MANIFEST).read_text())
     for path in ("../../etc/passwd", "/etc/passwd", "a//b", "a/./b", "a\\b", "a\nb", ""):
         (folder / MANIFEST).write_text(json.dumps(written | {"files": [written["files"][0] | {"path": path}]}))
-        with pytest.raises(DatasetError, match=r"is not a manifest: files.0.path: value error, .* is not a path inside the folder"):
+        with pytest.raises(
+            DatasetError, match=r"is not a manifest: files.0.path: value error, .* is not a path inside the folder"
+        ):
             read_manifest(folder)
     (folder / MANIFEST).write_text(json.dumps(written | {"domains": {"../mock": written["domains"]["mock"]}}))
     with pytest.raises(DatasetError, match=r"is not a manifest: domains"):
@@ -144,12 +168,31 @@ def test_what_cannot_be_combined_is_one_line(mock_dataset: Path, kiosk_dataset: 
         ([mock_dataset, again], tmp_path / "out", UsageError, f"the domain 'mock' is in {mock_dataset} and in {again}"),
         ([mock_dataset, tmp_path], tmp_path / "out", DatasetError, f"{tmp_path} has no manifest.json"),
         ([mock_dataset, damaged], tmp_path / "out", DatasetError, f"{damaged} is not complete: README.md has changed"),
-        ([mock_dataset, lacking], tmp_path / "out", DatasetError, f"{lacking} is not complete: plots/kiosk/gates.png is missing"),
-        ([mock_dataset, other], tmp_path / "out", UsageError,
-         f"the datasets were graded differently, {mock_dataset} under version {GRADING_VERSION}, {other} under"),
-        ([mock_dataset, kiosk_dataset], kiosk_dataset, UsageError, f"{kiosk_dataset} is read and cannot be written as well"),
-        ([mock_dataset], tmp_path / "full", UsageError, f"{tmp_path / 'full'} holds other files and no dataset of ours"),
-    ]  # fmt: skip
+        (
+            [mock_dataset, lacking],
+            tmp_path / "out",
+            DatasetError,
+            f"{lacking} is not complete: plots/kiosk/gates.png is missing",
+        ),
+        (
+            [mock_dataset, other],
+            tmp_path / "out",
+            UsageError,
+            f"the datasets were graded differently, {mock_dataset} under version {GRADING_VERSION}, {other} under",
+        ),
+        (
+            [mock_dataset, kiosk_dataset],
+            kiosk_dataset,
+            UsageError,
+            f"{kiosk_dataset} is read and cannot be written as well",
+        ),
+        (
+            [mock_dataset],
+            tmp_path / "full",
+            UsageError,
+            f"{tmp_path / 'full'} holds other files and no dataset of ours",
+        ),
+    ]
     for datasets, out, error, message in cases:
         with pytest.raises(error) as caught:
             combine(datasets, out)
@@ -158,7 +201,9 @@ def test_what_cannot_be_combined_is_one_line(mock_dataset: Path, kiosk_dataset: 
     assert (tmp_path / "full" / "precious.txt").read_text() == "mine"
 
 
-def test_show_rejects_and_stats_read_all_domains_or_one(combined_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_rejects_and_stats_read_all_domains_or_one(
+    combined_dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def printed(*arguments: str) -> object:
         assert main([arguments[0], str(combined_dataset), *arguments[1:], "--json"]) == 0
         return json.loads(capsys.readouterr().out)

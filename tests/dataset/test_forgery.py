@@ -1,4 +1,5 @@
-"""Somebody changes a dataset and makes its manifest honest again: what the pipeline would not have made from the seed is named."""
+"""Somebody changes a dataset and makes its manifest honest again: what the pipeline would not have made from the seed
+is named."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ def dataset(mock_dataset: Path, tmp_path: Path) -> Path:
 
 
 def seal(folder: Path, **changes: object) -> None:
-    """Count everything anew and write card and manifest, as `synthesize` does of its own rows; `changes` are those of the part."""
+    """Count everything anew and write card and manifest, as `synthesize` does of its own rows; `changes` are those of
+    the part."""
     manifest = read_manifest(folder)
     part = Part.model_validate(manifest.domains["mock"].model_dump() | changes)
     (folder / MANIFEST).write_bytes(render_manifest(manifest.model_copy(update={"domains": {"mock": part}})))
@@ -73,11 +75,21 @@ def test_words_that_somebody_added_are_named_though_the_judge_accepts_them(datas
     seal(dataset)
     (found,) = verify_dataset(dataset).findings
     assert (found.place, found.gate) == (f"{TRAIN} row 0 ({rows[0]['id']})", "grounded")
-    assert "drawn again from the seed 0 it is" in found.finding and "\x1b" not in found.finding and "\u202e" not in found.finding
+    assert (
+        "drawn again from the seed 0 it is" in found.finding
+        and "\x1b" not in found.finding
+        and "\u202e" not in found.finding
+    )
 
 
 @pytest.mark.parametrize(
-    ("changes", "gate"), [({"skeleton": "x"}, "grounded"), ({"seed": 7}, "schema"), ({"persona": None}, "schema"), ({"number": 4}, "schema")]
+    ("changes", "gate"),
+    [
+        ({"skeleton": "x"}, "grounded"),
+        ({"seed": 7}, "schema"),
+        ({"persona": None}, "schema"),
+        ({"number": 4}, "schema"),
+    ],
 )
 def test_any_other_part_of_a_candidate_is_what_was_drawn(dataset: Path, changes: dict[str, object], gate: str) -> None:
     rows = read_shard(dataset / TRAIN, TASK_SCHEMA)
@@ -85,11 +97,20 @@ def test_any_other_part_of_a_candidate_is_what_was_drawn(dataset: Path, changes:
     rows[number] = rejudged(dataset, rows[number], **changes)
     write_shards(dataset / "mock", "train", rows, TASK_SCHEMA)
     seal(dataset)
-    assert (f"{TRAIN} row {number} ({rows[number]['id']})", gate) in {(found.place, found.gate) for found in verify_dataset(dataset).findings}
+    assert (f"{TRAIN} row {number} ({rows[number]['id']})", gate) in {
+        (found.place, found.gate) for found in verify_dataset(dataset).findings
+    }
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("generator", "gpt-7"), ("model", "gpt-7"), ("cost_usd", 3.5), ("versions", canonical_json({"judge": "99"})), ("seed", 9)]
+    ("name", "value"),
+    [
+        ("generator", "gpt-7"),
+        ("model", "gpt-7"),
+        ("cost_usd", 3.5),
+        ("versions", canonical_json({"judge": "99"})),
+        ("seed", 9),
+    ],
 )
 def test_where_a_task_comes_from_is_not_what_somebody_says(dataset: Path, name: str, value: object) -> None:
     place = forge(dataset, lambda row: row["provenance"].update({name: value}))
@@ -132,7 +153,9 @@ def outcomes(folder: Path, change: Callable[[list[Row]], list[Row]]) -> None:
 def test_a_task_that_was_left_out_and_is_told_to_be_over_quota_is_missed(dataset: Path) -> None:
     problem = without_first_task(dataset)
     number = int(problem.split(" ")[0])
-    outcomes(dataset, lambda rows: [row | {"outcome": "over_quota"} if row["number"] == number else row for row in rows])
+    outcomes(
+        dataset, lambda rows: [row | {"outcome": "over_quota"} if row["number"] == number else row for row in rows]
+    )
     seal(dataset)
     findings = verify_dataset(dataset).findings
     assert Finding(OUTCOMES, "schema", f"{number} is over_quota; judged again it is accepted") in findings
@@ -141,18 +164,26 @@ def test_a_task_that_was_left_out_and_is_told_to_be_over_quota_is_missed(dataset
 @pytest.mark.parametrize("outcome", ["no_case", "not_counted", "over_quota"])
 def test_a_number_that_left_no_row_is_drawn_again(dataset: Path, outcome: str) -> None:
     problem = without_rejects(dataset)
-    outcomes(dataset, lambda rows: [row | {"outcome": outcome} if row["outcome"] == "rejected" else row for row in rows])
+    outcomes(
+        dataset, lambda rows: [row | {"outcome": outcome} if row["outcome"] == "rejected" else row for row in rows]
+    )
     seal(dataset)
     number, findings = problem.split(" ")[0], verify_dataset(dataset).findings
     known = {"no_case": "no_case; drawn again, there is a case for it"}
-    assert Finding(OUTCOMES, "schema", f"{number} is {known.get(outcome, f'{outcome}; judged again it is rejected')}") in findings
+    assert (
+        Finding(OUTCOMES, "schema", f"{number} is {known.get(outcome, f'{outcome}; judged again it is rejected')}")
+        in findings
+    )
 
 
 def test_numbers_that_are_not_listed_are_missed(dataset: Path) -> None:
     without = [row["number"] for row in read_shard(dataset / OUTCOMES, OUTCOME_SCHEMA) if row["outcome"] == "no_case"]
     outcomes(dataset, lambda rows: [row for row in rows if row["number"] != without[0]])
     seal(dataset)
-    assert Finding(OUTCOMES, "schema", f"1 numbers that were drawn are missing, {without[0]} first") in verify_dataset(dataset).findings
+    assert (
+        Finding(OUTCOMES, "schema", f"1 numbers that were drawn are missing, {without[0]} first")
+        in verify_dataset(dataset).findings
+    )
 
 
 def test_numbers_that_were_never_drawn_are_strange(dataset: Path) -> None:
@@ -166,33 +197,49 @@ def test_numbers_that_were_never_drawn_are_strange(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([{"number": 1, "outcome": "accepted"}, {"number": 0, "outcome": "accepted"}], "the numbers do not ascend from 0 on"),
-        ([{"number": 1, "outcome": "accepted"}, {"number": 1, "outcome": "accepted"}], "the numbers do not ascend from 0 on"),
+        (
+            [{"number": 1, "outcome": "accepted"}, {"number": 0, "outcome": "accepted"}],
+            "the numbers do not ascend from 0 on",
+        ),
+        (
+            [{"number": 1, "outcome": "accepted"}, {"number": 1, "outcome": "accepted"}],
+            "the numbers do not ascend from 0 on",
+        ),
         ([{"number": -1, "outcome": "accepted"}], "the numbers do not ascend from 0 on"),
         ([{"number": 0, "outcome": "lost"}], "'lost' is no outcome"),
         ([{"number": None, "outcome": "accepted"}], "row 0: the column number is null"),
     ],
-)  # fmt: skip
+)
 def test_a_list_of_outcomes_that_is_none_is_named(dataset: Path, rows: list[Row], problem: str) -> None:
     outcomes(dataset, lambda _: rows)
     repair(dataset)
-    (found,) = [found for found in verify_dataset(dataset).findings if found.place == OUTCOMES and found.gate == "schema"]
+    (found,) = [
+        found for found in verify_dataset(dataset).findings if found.place == OUTCOMES and found.gate == "schema"
+    ]
     assert problem in found.finding
 
 
 @pytest.mark.parametrize(
     ("changes", "problem"),
-    [({"tasks": 13}, "numbers that were drawn are missing"), ({"tasks": 10**12}, "which are too few"),
-     ({"evolved": 0.5}, "numbers that were drawn are missing"), ({"seed": 5}, "drawn again from the seed 5")],
-)  # fmt: skip
-def test_what_was_asked_for_is_what_the_numbers_follow_from(dataset: Path, changes: dict[str, object], problem: str) -> None:
+    [
+        ({"tasks": 13}, "numbers that were drawn are missing"),
+        ({"tasks": 10**12}, "which are too few"),
+        ({"evolved": 0.5}, "numbers that were drawn are missing"),
+        ({"seed": 5}, "drawn again from the seed 5"),
+    ],
+)
+def test_what_was_asked_for_is_what_the_numbers_follow_from(
+    dataset: Path, changes: dict[str, object], problem: str
+) -> None:
     seal(dataset, **changes)
     findings = verify_dataset(dataset).findings
     assert findings and any(problem in found.finding for found in findings)
 
 
 @pytest.mark.parametrize("changes", [{"tasks": -3}, {"seed": -1}, {"evolved": float("nan")}, {"evolved": 2.0}])
-def test_figures_that_cannot_be_are_refused_with_one_line(dataset: Path, changes: dict[str, float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_figures_that_cannot_be_are_refused_with_one_line(
+    dataset: Path, changes: dict[str, float], capsys: pytest.CaptureFixture[str]
+) -> None:
     manifest = json.loads((dataset / MANIFEST).read_text())
     manifest["domains"]["mock"] |= changes
     (dataset / MANIFEST).write_text(json.dumps(manifest))

@@ -1,4 +1,5 @@
-"""A folder may come from anywhere: whatever its manifest, files and cells hold, `verify` names what is false and never breaks."""
+"""A folder may come from anywhere: whatever its manifest, files and cells hold, `verify` names what is false and never
+breaks."""
 
 from __future__ import annotations
 
@@ -55,8 +56,20 @@ def findings_at(folder: Path, path: str) -> list[str]:
     return [finding.finding for finding in verify_dataset(folder).findings if finding.place == path]
 
 
-@pytest.mark.parametrize("name", ["evil.py", ".hidden", "changes.json", "plots/mock/evil.html", "plots/bank/gates.png", "environments/mock/evil.sh",
-                                  "mock/extra.parquet", "mock/train-00001-of-00001.parquet", "rejects/mock/notes.txt"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "evil.py",
+        ".hidden",
+        "changes.json",
+        "plots/mock/evil.html",
+        "plots/bank/gates.png",
+        "environments/mock/evil.sh",
+        "mock/extra.parquet",
+        "mock/train-00001-of-00001.parquet",
+        "rejects/mock/notes.txt",
+    ],
+)
 def test_a_file_that_is_no_part_of_a_dataset_is_named_though_the_manifest_lists_it(dataset: Path, name: str) -> None:
     (dataset / name).parent.mkdir(exist_ok=True)
     if name.endswith(".parquet"):
@@ -105,7 +118,11 @@ def test_the_grading_of_a_release_is_that_of_its_tasks(mock_dataset: Path, tmp_p
     path.write_text(json.dumps(json.loads(path.read_text()) | {"grading": "99"}))
     manifest = read_manifest(tmp_path / "first")
     assert manifest.release is not None
-    seal_dataset(tmp_path / "first", read_contents(read_dataset(tmp_path / "first")), manifest.release.model_copy(update={"grading": "99"}))
+    seal_dataset(
+        tmp_path / "first",
+        read_contents(read_dataset(tmp_path / "first")),
+        manifest.release.model_copy(update={"grading": "99"}),
+    )
     said = f"the grading is 99; {MANIFEST} says that mock was graded under {GRADING_VERSION}"
     assert verify_dataset(tmp_path / "first").findings == (Finding(CHANGES, "schema", said),)
 
@@ -134,9 +151,12 @@ def test_tasks_of_another_grading_version_begin_with_one_finding_that_says_so(da
     claim_versions(dataset, grading="1")
     first, second = verify_dataset(dataset).findings
     assert first == Finding(
-        MANIFEST, "schema", f"mock was graded under version 1, this is version {GRADING_VERSION}: its rows are judged by today's rules, and those "
-        "that hold under the older ones may fail here; verify it with the ToolScale that made it, or make it again",
-    )  # fmt: skip
+        MANIFEST,
+        "schema",
+        f"mock was graded under version 1, this is version {GRADING_VERSION}: its rows are judged by today's rules, "
+        "and those that hold under the older ones may fail here; "
+        "verify it with the ToolScale that made it, or make it again",
+    )
     assert second.gate == "mutants_killed"
 
 
@@ -145,7 +165,12 @@ def a_picture(width: int, height: int, *more: tuple[bytes, bytes]) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     pixels = zlib.compress((b"\0" + b"\xff" * 3 * width) * min(height, 10))
-    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), *more, (b"IDAT", pixels), (b"IEND", b"")]
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
+        *more,
+        (b"IDAT", pixels),
+        (b"IEND", b""),
+    ]
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(name, data) for name, data in chunks)
 
 
@@ -185,7 +210,8 @@ def in_database(folder: Path, *statements: str) -> None:
 
 
 def retyped(folder: Path, value: str) -> None:
-    """Put a value into a text column that a strict table refuses: the column is declared to take anything, and then text again."""
+    """Put a value into a text column that a strict table refuses: the column is declared to take anything, and then
+    text again."""
     connection = sqlite3.connect(folder / DATABASE)
     (text,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'members'").fetchone()
     connection.close()
@@ -195,7 +221,11 @@ def retyped(folder: Path, value: str) -> None:
             in_database(folder, "PRAGMA ignore_check_constraints = 1", statement)
         else:
             quoted = statement.replace("'", "''")
-            in_database(folder, "PRAGMA writable_schema = 1", f"UPDATE sqlite_master SET sql = '{quoted}' WHERE name = 'members'")
+            in_database(
+                folder,
+                "PRAGMA writable_schema = 1",
+                f"UPDATE sqlite_master SET sql = '{quoted}' WHERE name = 'members'",
+            )
 
 
 @pytest.mark.parametrize(
@@ -203,15 +233,29 @@ def retyped(folder: Path, value: str) -> None:
     [
         (lambda folder: in_database(folder, "CREATE TABLE evil (x TEXT)"), "it has a table 'evil'"),
         (lambda folder: in_database(folder, "CREATE VIEW evil AS SELECT 1"), "it has a view 'evil'"),
-        (lambda folder: in_database(folder, "CREATE TRIGGER evil BEFORE DELETE ON members BEGIN SELECT 1; END"), "it has a trigger 'evil'"),
-        (lambda folder: in_database(folder, "ALTER TABLE members ADD COLUMN evil TEXT"), "the table 'members' has other columns"),
-        (lambda folder: in_database(folder, "PRAGMA foreign_keys = 0", "DROP TABLE members"), "the table 'members' is missing"),
+        (
+            lambda folder: in_database(folder, "CREATE TRIGGER evil BEFORE DELETE ON members BEGIN SELECT 1; END"),
+            "it has a trigger 'evil'",
+        ),
+        (
+            lambda folder: in_database(folder, "ALTER TABLE members ADD COLUMN evil TEXT"),
+            "the table 'members' has other columns",
+        ),
+        (
+            lambda folder: in_database(folder, "PRAGMA foreign_keys = 0", "DROP TABLE members"),
+            "the table 'members' is missing",
+        ),
         (lambda folder: retyped(folder, "x'00ff'"), "holds a value of type bytes"),
         (lambda folder: retyped(folder, "9e999"), "holds a value of type float"),
-        (lambda folder: (folder / DATABASE).write_bytes(b"SQLite format 3\0" + b"\1" * 5_000), "make the dataset again"),
+        (
+            lambda folder: (folder / DATABASE).write_bytes(b"SQLite format 3\0" + b"\1" * 5_000),
+            "make the dataset again",
+        ),
     ],
 )
-def test_a_database_that_holds_anything_but_the_schema_is_named(dataset: Path, change: Callable[[Path], Any], problem: str) -> None:
+def test_a_database_that_holds_anything_but_the_schema_is_named(
+    dataset: Path, change: Callable[[Path], Any], problem: str
+) -> None:
     change(dataset)
     repair(dataset)
     (found,) = findings_at(dataset, DATABASE)
@@ -301,7 +345,9 @@ def test_an_accepted_candidate_is_no_reject(dataset: Path) -> None:
     rows[0]["failed"] = []
     write_shards(dataset / "rejects" / "mock", "rejected", rows, REJECT_SCHEMA)
     repair(dataset)
-    assert "it is a reject and names no gate that it failed" in findings_at(dataset, f"{REJECTED} row 0 ({rows[0]['number']})")
+    assert "it is a reject and names no gate that it failed" in findings_at(
+        dataset, f"{REJECTED} row 0 ({rows[0]['number']})"
+    )
 
 
 def test_files_that_are_folders_are_findings(dataset: Path) -> None:

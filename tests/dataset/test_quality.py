@@ -56,7 +56,10 @@ def test_too_many_wrong_candidates(dataset: Path) -> None:
 
     change(dataset, REJECTS, edit)
     quality = check_quality(dataset)
-    reason = "accepted_share is 0.4, at least 0.5 is wanted (the share of candidates that were accepted, those aside that only repeat another)"
+    reason = (
+        "accepted_share is 0.4, at least 0.5 is wanted "
+        "(the share of candidates that were accepted, those aside that only repeat another)"
+    )
     assert (quality.passed, quality.reasons) == (False, (reason,))
 
 
@@ -64,7 +67,9 @@ def test_too_few_tasks_found(dataset: Path) -> None:
     manifest = read_manifest(dataset)
     part = manifest.domains["mock"].model_copy(update={"tasks": 16})
     (dataset / MANIFEST).write_bytes(render_manifest(manifest.model_copy(update={"domains": {"mock": part}})))
-    reason = "found_share is 0.625, at least 0.95 is wanted (of the tasks that were asked for, the share that was found)"
+    reason = (
+        "found_share is 0.625, at least 0.95 is wanted (of the tasks that were asked for, the share that was found)"
+    )
     assert check_quality(dataset).reasons == (reason,)
 
 
@@ -72,7 +77,10 @@ def test_too_many_survivors(dataset: Path) -> None:
     change(dataset, REJECTS, lambda rows: reject(rows, 3, "mutants_killed", survivor='{"operator": "sibling"}'))
     killed = sum(task["mutants_killed"] for task in read_dataset(dataset).rows.tasks)
     rate = round(killed / (killed + 3), 4)
-    reason = f"kill_rate is {rate}, at least 0.99 is wanted (of the wrong trajectories that were tried, the share that scored 0)"
+    reason = (
+        f"kill_rate is {rate}, at least 0.99 is wanted "
+        "(of the wrong trajectories that were tried, the share that scored 0)"
+    )
     assert check_quality(dataset).reasons == (reason,)
 
 
@@ -93,12 +101,16 @@ def same_content(rows: list[Row]) -> None:
 @pytest.mark.parametrize("edit", [same_request, same_content])
 def test_a_task_that_repeats_another(dataset: Path, edit: Callable[[list[Row]], None]) -> None:
     change(dataset, TASKS, edit)
-    assert check_quality(dataset).reasons == ("duplicates is 1, at most 0 is wanted (tasks that repeat an earlier one)",)
+    assert check_quality(dataset).reasons == (
+        "duplicates is 1, at most 0 is wanted (tasks that repeat an earlier one)",
+    )
 
 
 def test_a_task_in_which_too_few_wrong_trajectories_were_caught(dataset: Path) -> None:
     change(dataset, TASKS, lambda rows: rows[0].update(mutants_killed=4))
-    reason = "fewest_killed is 4, at least 5 is wanted (wrong trajectories that were caught in the task with the fewest)"
+    reason = (
+        "fewest_killed is 4, at least 5 is wanted (wrong trajectories that were caught in the task with the fewest)"
+    )
     assert check_quality(dataset).reasons == (reason,)
 
 
@@ -110,7 +122,11 @@ def test_other_thresholds_can_be_asked_for(mock_dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"kill_rat": 0.9}, "there is no threshold 'kill_rat'; the thresholds are accepted_share, found_share, kill_rate, duplicates, fewest_killed"),
+        (
+            {"kill_rat": 0.9},
+            "there is no threshold 'kill_rat'; "
+            "the thresholds are accepted_share, found_share, kill_rate, duplicates, fewest_killed",
+        ),
         ({"kill_rate": "0.9"}, "the threshold kill_rate is '0.9'; it is a number from 0 on"),
         ({"kill_rate": -1}, "the threshold kill_rate is -1; it is a number from 0 on"),
         ({"kill_rate": float("nan")}, "the threshold kill_rate is nan; it is a number from 0 on"),
@@ -134,4 +150,9 @@ def test_a_dataset_without_rows_is_not_good_enough(dataset: Path) -> None:
     for split in ("train", "test"):
         change(dataset, ("mock", split, TASK_SCHEMA), lambda rows: rows.clear())
     change(dataset, REJECTS, lambda rows: rows.clear())
-    assert {reason.split()[0] for reason in check_quality(dataset).reasons} == {"accepted_share", "found_share", "kill_rate", "fewest_killed"}
+    assert {reason.split()[0] for reason in check_quality(dataset).reasons} == {
+        "accepted_share",
+        "found_share",
+        "kill_rate",
+        "fewest_killed",
+    }

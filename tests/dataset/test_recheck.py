@@ -1,4 +1,5 @@
-"""What `verify` finds: each kind of change, with the manifest's hashes repaired, is named with its row or file and its gate."""
+"""What `verify` finds: each kind of change, with the manifest's hashes repaired, is named with its row or file and its
+gate."""
 
 from __future__ import annotations
 
@@ -78,7 +79,11 @@ def test_a_copy_elsewhere_holds_with_the_environments_of_the_project_out_of_sigh
 def test_a_changed_argument(dataset: Path) -> None:
     def change(row: Row) -> None:
         call = row["golden_calls"][-1]
-        in_json(call, "arguments", lambda arguments: arguments.update({name: other(value) for name, value in list(arguments.items())[:1]}))
+        in_json(
+            call,
+            "arguments",
+            lambda arguments: arguments.update({name: other(value) for name, value in list(arguments.items())[:1]}),
+        )
 
     place = forge(dataset, change, writes)
     assert found(dataset) == {(place, "replay")}
@@ -103,7 +108,9 @@ def test_a_changed_row_change(dataset: Path) -> None:
         name = next(reversed(after))
         after[name] = other(after[name])
 
-    place = forge(dataset, lambda row: in_json(row, "row_changes", change), lambda row: '"after":{' in row["row_changes"])
+    place = forge(
+        dataset, lambda row: in_json(row, "row_changes", change), lambda row: '"after":{' in row["row_changes"]
+    )
     assert found(dataset) == {(place, "replay")}
 
 
@@ -131,9 +138,15 @@ def test_a_changed_request(dataset: Path) -> None:
 
 @pytest.mark.parametrize(
     ("column", "gate"),
-    [("tools", "schema"), ("environment_hash", "schema"), ("initial_state_hash", "schema"), ("candidate", "schema"),
-     ("intent_id", "schema"), ("mutants_killed", "mutants_killed")],
-)  # fmt: skip
+    [
+        ("tools", "schema"),
+        ("environment_hash", "schema"),
+        ("initial_state_hash", "schema"),
+        ("candidate", "schema"),
+        ("intent_id", "schema"),
+        ("mutants_killed", "mutants_killed"),
+    ],
+)
 def test_any_other_changed_column(dataset: Path, column: str, gate: str) -> None:
     place = forge(dataset, lambda row: row.update({column: other(row[column])}))
     assert (place, gate) in found(dataset)
@@ -172,7 +185,10 @@ def test_a_row_told_twice_and_a_row_left_out(dataset: Path) -> None:
 
 
 def test_a_test_row_moved_to_train(dataset: Path) -> None:
-    rows, held_out = read_shard(dataset / TRAIN, TASK_SCHEMA), read_shard(dataset / TRAIN.replace("train", "test"), TASK_SCHEMA)
+    rows, held_out = (
+        read_shard(dataset / TRAIN, TASK_SCHEMA),
+        read_shard(dataset / TRAIN.replace("train", "test"), TASK_SCHEMA),
+    )
     everything = sorted([*rows, held_out[0]], key=lambda row: int(row["provenance"]["candidate"]))
     write_shards(dataset / "mock", "train", everything, TASK_SCHEMA)
     write_shards(dataset / "mock", "test", held_out[1:], TASK_SCHEMA)
@@ -191,7 +207,10 @@ def test_a_row_that_is_composed_with_an_intent_of_the_other_split(dataset: Path)
     assert drawn is not None
     (judged,) = apply_novelty([bench.judge.judge(drawn)])
     assert judged.verdict.accepted
-    rows = [*read_shard(dataset / TRAIN, TASK_SCHEMA), task_row(judged, system_message(environment), tools_json(environment))]
+    rows = [
+        *read_shard(dataset / TRAIN, TASK_SCHEMA),
+        task_row(judged, system_message(environment), tools_json(environment)),
+    ]
     write_shards(dataset / "mock", "train", rows, TASK_SCHEMA)
     repair(dataset)
     place = f"{TRAIN} row {len(rows) - 1} ({rows[-1]['id']})"
@@ -213,22 +232,35 @@ def test_a_changed_reject(dataset: Path) -> None:
 def test_a_changed_database_row(dataset: Path) -> None:
     world = dataset / "environments" / "mock"
     connection = sqlite3.connect(world / "database.sqlite")
-    table = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'handovers' ORDER BY name").fetchone()[0]
+    table = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name <> 'handovers' ORDER BY name"
+    ).fetchone()[0]
     columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[2] == "TEXT" and not row[5]]
     key = connection.execute(f"SELECT name FROM pragma_table_info('{table}') WHERE pk = 1").fetchone()[0]
     connection.execute("PRAGMA ignore_check_constraints = 1")
-    connection.execute(f"UPDATE {table} SET {columns[0]} = {columns[0]} || 'x' WHERE {key} = (SELECT MIN({key}) FROM {table})")
+    connection.execute(
+        f"UPDATE {table} SET {columns[0]} = {columns[0]} || 'x' WHERE {key} = (SELECT MIN({key}) FROM {table})"
+    )
     connection.commit()
     connection.close()
     repair(dataset)
     findings = verify_dataset(dataset).findings
-    assert Finding("environments/mock/database.sqlite", "integrity", f"the rows of {table} are not those that the dataset was made from") in findings
+    assert (
+        Finding(
+            "environments/mock/database.sqlite",
+            "integrity",
+            f"the rows of {table} are not those that the dataset was made from",
+        )
+        in findings
+    )
 
 
 def test_a_changed_tool_statement(dataset: Path) -> None:
     path = dataset / "environments" / "mock" / "toolset.yaml"
     text = path.read_text()
-    path.write_text(text.replace("ORDER BY", "ORDER  BY", 1) if "ORDER BY" in text else text.replace("SELECT", "SELECT ", 1))
+    path.write_text(
+        text.replace("ORDER BY", "ORDER  BY", 1) if "ORDER BY" in text else text.replace("SELECT", "SELECT ", 1)
+    )
     repair(dataset)
     assert ("environments/mock/toolset.yaml", "schema") in found(dataset)
 
@@ -240,8 +272,18 @@ def test_a_tool_that_no_longer_compiles(dataset: Path) -> None:
     assert ("environments/mock/toolset.yaml", "lint") in found(dataset)
 
 
-@pytest.mark.parametrize("name", ["README.md", "plots/mock/gates.png", "plots/mock/calls.png", "environments/mock/tools.json",
-                                  "environments/mock/policy.md", "environments/mock/intents.yaml", "environments/mock/admission.json"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.md",
+        "plots/mock/gates.png",
+        "plots/mock/calls.png",
+        "environments/mock/tools.json",
+        "environments/mock/policy.md",
+        "environments/mock/intents.yaml",
+        "environments/mock/admission.json",
+    ],
+)
 def test_any_other_changed_file(dataset: Path, name: str) -> None:
     path = dataset / name
     content = path.read_bytes()
@@ -254,7 +296,11 @@ def test_a_file_whose_hash_is_not_repaired_is_named(dataset: Path) -> None:
     (dataset / "README.md").write_text("Hello.")
     (dataset / "plots" / "mock" / "gates.png").unlink()
     (dataset / "more.txt").write_text("")
-    assert found(dataset) >= {("README.md", "integrity"), ("plots/mock/gates.png", "integrity"), ("more.txt", "integrity")}
+    assert found(dataset) >= {
+        ("README.md", "integrity"),
+        ("plots/mock/gates.png", "integrity"),
+        ("more.txt", "integrity"),
+    }
 
 
 def test_a_shard_that_is_no_parquet(dataset: Path) -> None:

@@ -55,7 +55,9 @@ def test_each_kind_of_finance_has_its_seats_at_any_size() -> None:
 
 
 @given(st.integers(0, 200), st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(0, 30), min_size=1))
-def test_share_out_gives_all_that_can_be_given_and_nobody_two_more_than_another_who_has_more(tasks: int, available: dict[str, int | None]) -> None:
+def test_share_out_gives_all_that_can_be_given_and_nobody_two_more_than_another_who_has_more(
+    tasks: int, available: dict[str, int | None]
+) -> None:
     shares = share_out(tasks, even(available), available)
     total = sum(most for most in available.values() if most is not None)
     assert sum(shares.values()) == (tasks if None in available.values() else min(tasks, total))
@@ -69,7 +71,9 @@ def test_the_weights_of_streams_keep_the_shares_of_what_is_evolved_and_refused()
     kinds = {stream.name: (stream.kind == "plain", stream.fulfils) for stream in streams}
 
     def share(plain: bool, fulfils: bool) -> float:
-        return round(sum(weight for group in weights for name, weight in group.items() if kinds[name] == (plain, fulfils)), 9)
+        return round(
+            sum(weight for group in weights for name, weight in group.items() if kinds[name] == (plain, fulfils)), 9
+        )
 
     assert (share(True, True), share(True, False)) == (0.368, 0.032)
     assert (share(False, True), share(False, False)) == (0.552, 0.048)
@@ -77,9 +81,16 @@ def test_the_weights_of_streams_keep_the_shares_of_what_is_evolved_and_refused()
 
 def test_select_takes_the_lowest_numbers_of_each_intent_and_cuts_after_the_last() -> None:
     candidates = [
-        judged(0, "a"), judged(1, "b", failed="grounded"), judged(2, "a"), judged(3, "b"), judged(4, "a"), judged(5, "b", failed="replay"),
-        judged(6, "a"), judged(7, "b"), judged(8, "a", failed="replay"),
-    ]  # fmt: skip
+        judged(0, "a"),
+        judged(1, "b", failed="grounded"),
+        judged(2, "a"),
+        judged(3, "b"),
+        judged(4, "a"),
+        judged(5, "b", failed="replay"),
+        judged(6, "a"),
+        judged(7, "b"),
+        judged(8, "a", failed="replay"),
+    ]
     selection = select(apply_novelty(candidates), even("ab"), 4)
     assert numbers(selection.accepted) == [0, 2, 3, 7]
     assert numbers(selection.rejected) == [1, 5]
@@ -93,9 +104,13 @@ def test_the_order_in_which_candidates_were_judged_does_not_matter() -> None:
 
 
 def test_the_same_deed_in_other_words_is_not_novel() -> None:
-    twin = judged(1).model_copy(update={"task": task(candidate(1)).model_copy(update={
-        name: getattr(task(candidate(0)), name) for name in ("golden_calls", "communicate")
-    })})  # fmt: skip
+    twin = judged(1).model_copy(
+        update={
+            "task": task(candidate(1)).model_copy(
+                update={name: getattr(task(candidate(0)), name) for name in ("golden_calls", "communicate")}
+            )
+        }
+    )
     first, second = apply_novelty([judged(0), twin])
     assert [gate.finding for gate in first.verdict.gates if gate.gate == "novel"] == ["unlike every task before it"]
     assert [gate.finding for gate in second.verdict.failed] == ["same calls, row changes and facts as candidate 0"]
@@ -103,7 +118,9 @@ def test_the_same_deed_in_other_words_is_not_novel() -> None:
 
 
 def test_a_rejected_candidate_is_not_remembered() -> None:
-    assert apply_novelty([judged(0, failed="replay", skeleton="the same words"), judged(1, skeleton="the same words")])[1].verdict.accepted
+    assert apply_novelty([judged(0, failed="replay", skeleton="the same words"), judged(1, skeleton="the same words")])[
+        1
+    ].verdict.accepted
 
 
 def test_three_tasks_at_most_share_a_skeleton_and_their_calls() -> None:
@@ -117,10 +134,15 @@ def test_a_long_run_of_words_is_used_once_unless_facts_break_it() -> None:
     first, second = apply_novelty([judged(0, skeleton=f"One {long}"), judged(1, skeleton=f"Two, {long.upper()}!")])
     assert first.verdict.accepted
     assert [gate.finding for gate in second.verdict.failed] == ["shares a run of 12 words with candidate 0"]
-    assert all(item.verdict.accepted for item in apply_novelty([judged(0, skeleton=f"One {broken}"), judged(1, skeleton=f"Two {broken}")]))
+    assert all(
+        item.verdict.accepted
+        for item in apply_novelty([judged(0, skeleton=f"One {broken}"), judged(1, skeleton=f"Two {broken}")])
+    )
 
 
 def test_words_of_a_benchmark_are_refused() -> None:
     text = "Never mind. It may be more than 24 hours after booking"
     (found,) = apply_novelty([judged(0, request=text).model_copy(update={"task": task(candidate(0, request=text))})])
-    assert [gate.finding for gate in found.verdict.failed] == ["shares the words 'it may be more than 24 hours after' with a text of a benchmark"]
+    assert [gate.finding for gate in found.verdict.failed] == [
+        "shares the words 'it may be more than 24 hours after' with a text of a benchmark"
+    ]

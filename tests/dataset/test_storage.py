@@ -21,7 +21,9 @@ def test_write_file_makes_folders_and_leaves_nothing_else(tmp_path: Path) -> Non
 
 def test_a_file_where_a_folder_is_needed_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("")
-    with pytest.raises(StorageError, match=r"^cannot write .*/a/b.txt: (not a directory|file exists); free space or choose a place"):
+    with pytest.raises(
+        StorageError, match=r"^cannot write .*/a/b.txt: (not a directory|file exists); free space or choose a place"
+    ):
         write_file(tmp_path / "a" / "b.txt", b"text")
 
 
@@ -37,7 +39,9 @@ except Exception as error:
     print(type(error).__name__, error)
 """
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output == f"StorageError cannot write {tmp_path}/file: file too large; free space or choose a place that can be written\n"
+    assert output == (
+        f"StorageError cannot write {tmp_path}/file: file too large; free space or choose a place that can be written\n"
+    )
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"old")]
 
 

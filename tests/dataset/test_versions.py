@@ -44,7 +44,8 @@ def other_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def altered(folder: Path, out: Path, change: Callable[[list[Row]], None], *, grading: str | None = None) -> Path:
-    """Return a copy of a mock dataset whose train rows were changed, with a manifest that fits, and that claims a grading version."""
+    """Return a copy of a mock dataset whose train rows were changed, with a manifest that fits, and that claims a
+    grading version."""
     shutil.copytree(folder, out)
     rows = read_shard(out / TRAIN, TASK_SCHEMA)
     change(rows)
@@ -62,7 +63,9 @@ def text_of(folder: Path) -> str:
     return (folder / "README.md").read_text()
 
 
-def test_a_tag_names_the_version_of_the_environment_and_of_the_data(mock_dataset: Path, combined_dataset: Path, first: Path) -> None:
+def test_a_tag_names_the_version_of_the_environment_and_of_the_data(
+    mock_dataset: Path, combined_dataset: Path, first: Path
+) -> None:
     manifest = read_manifest(mock_dataset)
     assert tag_of(manifest) == f"v1.0.0-{content_id(manifest)[:8]}"
     assert tag_of(read_manifest(combined_dataset)) == f"v1.2.0-{content_id(read_manifest(combined_dataset))[:8]}"
@@ -70,7 +73,9 @@ def test_a_tag_names_the_version_of_the_environment_and_of_the_data(mock_dataset
 
 
 def test_other_rows_have_another_tag(mock_dataset: Path, tmp_path: Path) -> None:
-    manifest = read_manifest(altered(mock_dataset, tmp_path / "altered", lambda rows: rows[0].update(request="Something else.")))
+    manifest = read_manifest(
+        altered(mock_dataset, tmp_path / "altered", lambda rows: rows[0].update(request="Something else."))
+    )
     assert tag_of(manifest) != tag_of(read_manifest(mock_dataset))
 
 
@@ -80,7 +85,9 @@ def test_a_first_version_says_so_and_holds(mock_dataset: Path, first: Path) -> N
     assert f"`{tag_of(manifest)}` is the first published version." in text_of(first)
     assert verify_dataset(first).findings == ()
     kept = fingerprints(mock_dataset).keys() - {"README.md", MANIFEST}
-    assert {path: fingerprints(first)[path] for path in kept} == {path: fingerprints(mock_dataset)[path] for path in kept}
+    assert {path: fingerprints(first)[path] for path in kept} == {
+        path: fingerprints(mock_dataset)[path] for path in kept
+    }
 
 
 def test_the_same_data_again_are_the_same_version(mock_dataset: Path, first: Path, tmp_path: Path) -> None:
@@ -96,10 +103,21 @@ def test_another_seed_adds_and_removes_tasks(first: Path, other_seed: Path, tmp_
     found = changes.domains["mock"]
     assert (found.added, found.removed, found.changed) == (tuple(sorted(new - old)), tuple(sorted(old - new)), ())
     assert manifest.release is not None and manifest.release.domains["mock"] == DomainChanges(
-        status="kept", environment=False, tools=False, policy=False, database=False, files=(), added=len(new - old), removed=len(old - new),
-        changed=0, unchanged=len(old & new), columns={},
-    )  # fmt: skip
-    assert f"| mock | {len(new - old)} | {len(old - new)} | 0 | {len(old & new)} | as before |" in text_of(tmp_path / "second")
+        status="kept",
+        environment=False,
+        tools=False,
+        policy=False,
+        database=False,
+        files=(),
+        added=len(new - old),
+        removed=len(old - new),
+        changed=0,
+        unchanged=len(old & new),
+        columns={},
+    )
+    assert f"| mock | {len(new - old)} | {len(old - new)} | 0 | {len(old & new)} | as before |" in text_of(
+        tmp_path / "second"
+    )
     assert verify_dataset(tmp_path / "second").findings == ()
     release(other_seed, first, tmp_path / "elsewhere")
     assert fingerprints(tmp_path / "elsewhere") == fingerprints(tmp_path / "second")
@@ -132,23 +150,35 @@ def test_domains_that_come_and_go_and_an_environment_that_changed_are_told(
     release(kiosk_dataset, None, tmp_path / "kiosk")
     came = release(combined_dataset, tmp_path / "kiosk", tmp_path / "both")
     assert came.release is not None
-    assert {domain: (change.status, change.added, change.unchanged) for domain, change in came.release.domains.items()} == {
-        "kiosk": ("kept", 0, 8), "mock": ("new", 10, 0),
-    }  # fmt: skip
+    assert {
+        domain: (change.status, change.added, change.unchanged) for domain, change in came.release.domains.items()
+    } == {
+        "kiosk": ("kept", 0, 8),
+        "mock": ("new", 10, 0),
+    }
     assert verify_dataset(tmp_path / "both").findings == ()
     went = release(mock_dataset, tmp_path / "both", tmp_path / "mock")
     assert went.release is not None
-    assert {domain: (change.status, change.removed, change.unchanged) for domain, change in went.release.domains.items()} == {
-        "kiosk": ("gone", 8, 0), "mock": ("kept", 0, 10),
-    }  # fmt: skip
+    assert {
+        domain: (change.status, change.removed, change.unchanged) for domain, change in went.release.domains.items()
+    } == {
+        "kiosk": ("gone", 8, 0),
+        "mock": ("kept", 0, 10),
+    }
     assert verify_dataset(tmp_path / "mock").findings == ()
 
 
 def test_a_changed_policy_and_tool_are_told(mock_dataset: Path, tmp_path: Path) -> None:
     domain = tmp_path / "domains" / "mock"
-    shutil.copytree(mock_dataset / "environments" / "mock", domain, ignore=shutil.ignore_patterns("admission.json", "database.sqlite", "tools.json"))
+    shutil.copytree(
+        mock_dataset / "environments" / "mock",
+        domain,
+        ignore=shutil.ignore_patterns("admission.json", "database.sqlite", "tools.json"),
+    )
     (domain / "policy.md").write_text((domain / "policy.md").read_text() + "\nBe brief.\n")
-    (domain / "toolset.yaml").write_text((domain / "toolset.yaml").read_text().replace("description: Find", "description: Look for", 1))
+    (domain / "toolset.yaml").write_text(
+        (domain / "toolset.yaml").read_text().replace("description: Find", "description: Look for", 1)
+    )
     synthesize(domain, tmp_path / "new", tasks=10, seed=0)
     manifest = release(tmp_path / "new", mock_dataset, tmp_path / "next")
     assert manifest.release is not None
@@ -175,11 +205,16 @@ def test_tasks_that_were_graded_otherwise_are_judged_again(mock_dataset: Path, t
     assert (changes.previous_grading, changes.grading) == ("1", str(GRADING_VERSION))
     found = changes.domains["mock"].regraded
     assert found is not None
-    assert {task.id: set(task.gates) for task in found.failed} == {rows[0]["id"]: {"replay"}, rows[1]["id"]: {"grounded"}}
+    assert {task.id: set(task.gates) for task in found.failed} == {
+        rows[0]["id"]: {"replay"},
+        rows[1]["id"]: {"grounded"},
+    }
     assert [(task.id, task.reason[:10]) for task in found.unjudged] == [(rows[2]["id"], "candidate.")]
     assert len(found.passed) == 7 and rows[3]["id"] in found.passed
     assert manifest.release is not None
-    assert manifest.release.domains["mock"].regraded == Regraded(tasks=10, passed=7, failed=2, gates={"grounded": 1, "replay": 1}, unjudged=1)
+    assert manifest.release.domains["mock"].regraded == Regraded(
+        tasks=10, passed=7, failed=2, gates={"grounded": 1, "replay": 1}, unjudged=1
+    )
     text = text_of(tmp_path / "next")
     told = f"**Grading has changed** (version 1 before, {GRADING_VERSION} now): scores on this version and on"
     assert told in text and "are not comparable" in text
@@ -187,7 +222,9 @@ def test_tasks_that_were_graded_otherwise_are_judged_again(mock_dataset: Path, t
     assert verify_dataset(tmp_path / "next").findings == ()
 
 
-def test_what_an_earlier_version_says_of_itself_cannot_speak_in_the_card(mock_dataset: Path, other_seed: Path, tmp_path: Path) -> None:
+def test_what_an_earlier_version_says_of_itself_cannot_speak_in_the_card(
+    mock_dataset: Path, other_seed: Path, tmp_path: Path
+) -> None:
     previous = altered(mock_dataset, tmp_path / "previous", lambda rows: None, grading="1) <script>")
     path = previous / "environments" / "mock" / "admission.json"
     admission = json.loads(path.read_text())
@@ -199,7 +236,9 @@ def test_what_an_earlier_version_says_of_itself_cannot_speak_in_the_card(mock_da
     assert read_changes(tmp_path / "next").domains["mock"].files == ("policy.md",)
 
 
-def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(mock_dataset: Path, other_seed: Path, tmp_path: Path) -> None:
+def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(
+    mock_dataset: Path, other_seed: Path, tmp_path: Path
+) -> None:
     previous = altered(mock_dataset, tmp_path / "previous", lambda rows: None, grading="1")
     path = previous / "environments" / "mock" / "toolset.yaml"
     path.write_text(path.read_text().replace("SELECT", "SELEKT", 1))
@@ -208,7 +247,9 @@ def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(moc
     found = read_changes(tmp_path / "next").domains["mock"].regraded
     assert found is not None and (found.passed, found.failed) == ((), ())
     assert {task.id for task in found.unjudged} == {row["id"] for row in read_dataset(mock_dataset).rows.tasks}
-    assert {re.sub(r"toolset.yaml.*", "…", task.reason) for task in found.unjudged} == {"its environment cannot be used today: …"}
+    assert {re.sub(r"toolset.yaml.*", "…", task.reason) for task in found.unjudged} == {
+        "its environment cannot be used today: …"
+    }
 
 
 @pytest.mark.parametrize(
@@ -216,14 +257,22 @@ def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(moc
     [
         (lambda changes: changes.update(tag="v9.9.9-00000000"), "the tag is v9.9.9-00000000; the files make it"),
         (lambda changes: changes.update(previous="v0.0.1-00000000"), "the manifest counts other changes"),
-        (lambda changes: changes["domains"]["mock"]["added"].__setitem__(0, "0" * 32), f"mock: task {'0' * 32} is said to be added or changed"),
+        (
+            lambda changes: changes["domains"]["mock"]["added"].__setitem__(0, "0" * 32),
+            f"mock: task {'0' * 32} is said to be added or changed",
+        ),
         (lambda changes: changes["domains"]["mock"]["added"].pop(), "mock: "),
-        (lambda changes: changes["domains"]["mock"]["removed"].append(changes["domains"]["mock"]["added"][0]), "mock: task "),
+        (
+            lambda changes: changes["domains"]["mock"]["removed"].append(changes["domains"]["mock"]["added"][0]),
+            "mock: task ",
+        ),
         (lambda changes: changes["domains"].clear(), "it says nothing of mock"),
         (lambda changes: changes.update(more=1), f"{CHANGES} does not say what changed"),
     ],
 )
-def test_forged_changes_are_named(first: Path, other_seed: Path, tmp_path: Path, change: Callable[[dict[str, object]], None], finding: str) -> None:
+def test_forged_changes_are_named(
+    first: Path, other_seed: Path, tmp_path: Path, change: Callable[[dict[str, object]], None], finding: str
+) -> None:
     release(other_seed, first, tmp_path / "second")
     path = tmp_path / "second" / CHANGES
     changes = json.loads(path.read_text())
@@ -242,7 +291,9 @@ def test_changes_and_manifest_belong_together(first: Path, tmp_path: Path) -> No
     assert [(finding.place, finding.gate) for finding in verify_dataset(folder).findings] == [(CHANGES, "schema")]
 
 
-def test_a_file_that_the_manifest_does_not_name_is_no_part_of_a_version(mock_dataset: Path, first: Path, tmp_path: Path) -> None:
+def test_a_file_that_the_manifest_does_not_name_is_no_part_of_a_version(
+    mock_dataset: Path, first: Path, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(mock_dataset, tmp_path / "pulled"))
     shutil.copy(folder / TRAIN, folder / "mock" / "train-00001-of-00001.parquet")
     (folder / ".cache").mkdir()
@@ -251,7 +302,9 @@ def test_a_file_that_the_manifest_does_not_name_is_no_part_of_a_version(mock_dat
     assert fingerprints(tmp_path / "out") == fingerprints(first)
 
 
-def test_a_version_can_be_released_and_combined_again(first: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path) -> None:
+def test_a_version_can_be_released_and_combined_again(
+    first: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path
+) -> None:
     release(first, None, tmp_path / "again")
     assert fingerprints(tmp_path / "again") == fingerprints(first)
     combine([first, kiosk_dataset], tmp_path / "both")
@@ -265,7 +318,12 @@ def test_what_cannot_be_released_is_one_line(mock_dataset: Path, first: Path, tm
     for folder, previous, message in (
         (older, None, f"{older} was graded under version 1, this is version {GRADING_VERSION}; make the dataset again"),
         (mock_dataset, damaged, f"{damaged} is not complete: {TRAIN} has changed; make the dataset, or pull it, again"),
-        (tmp_path, None, f"{tmp_path} has no manifest.json: it is no dataset, or was never finished; make it with `toolscale synthesize`"),
+        (
+            tmp_path,
+            None,
+            f"{tmp_path} has no manifest.json: it is no dataset, or was never finished; "
+            "make it with `toolscale synthesize`",
+        ),
     ):
         with pytest.raises(DatasetError) as caught:
             release(folder, previous, tmp_path / "out")

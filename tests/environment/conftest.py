@@ -30,7 +30,8 @@ def mock_world(mock_environment: Environment, mock_rows: Rows) -> World:
 
 @pytest.fixture
 def spoil(tmp_path: Path) -> Spoil:
-    """Copy the mock domain and replace text in its files: `spoil((file, old, new), ...)`; None as new removes the file."""
+    """Copy the mock domain and replace text in its files: `spoil((file, old, new), ...)`; None as new removes the
+    file."""
 
     def copy(*edits: tuple[str, str, str | None]) -> Path:
         folder = tmp_path / "mock"

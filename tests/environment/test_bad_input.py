@@ -1,4 +1,5 @@
-"""Bad input of `toolscale admit`: every fault is one line with file, place, value and remedy, all are told at once, and nothing is written."""
+"""Bad input of `toolscale admit`: every fault is one line with file, place, value and remedy, all are told at once, and
+nothing is written."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
                 (INTENTS, "- each: loan", "- each: lon"),
             ],
             [
-                "intents.yaml: intents[renew_due_first].roles.loan.of: 'membr' is not a role above; did you mean 'member'?",
+                "intents.yaml: intents[renew_due_first].roles.loan.of: 'membr' is not a role above; "
+                "did you mean 'member'?",
                 "intents.yaml: intents[renew_due_first].requests[0]: unknown role or slot 'lon'; did you mean 'loan'?",
                 "intents.yaml: intents[return_all].do[0].each: unknown role 'lon'; did you mean 'loan'?",
             ],
@@ -35,24 +37,29 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
         ),
         pytest.param(
             [
-                (INTENTS, "    do:\n      - renewed", """    do:
+                (
+                    INTENTS,
+                    "    do:\n      - renewed",
+                    """    do:
       - find: lon
-      - renewed"""),
+      - renewed""",
+                ),
                 (INTENTS, "when: member.fees_cents > say", "when: membr.fees_cents > say"),
                 (INTENTS, "return_loan: {loan_id: loan.loan_id}", "return_loan: {loan_id: lon.loan_id}"),
                 (
-                    INTENTS, "paid: {pay_fees: {member_id: member.member_id, amount_cents: say.amount_cents}}\n    requests",
+                    INTENTS,
+                    "paid: {pay_fees: {member_id: member.member_id, amount_cents: say.amount_cents}}\n    requests",
                     "paid: {pay_fees: {member_id: member.member_id, amount_cents: sy.amount_cents}}\n    requests",
                 ),
             ],
             [
                 "intents.yaml: intents[renew_due_first].do[0].find: unknown role 'lon'; did you mean 'loan'?",
-                "intents.yaml: intents[return_all].do[0].do[0].returned.loan_id: unknown name 'lon' of lon.loan_id in 'lon.loan_id'; "
-                "did you mean 'loan'?",
-                "intents.yaml: intents[pay_over_desk_limit].do[0].paid.amount_cents: unknown name 'sy' of sy.amount_cents in "
-                "'sy.amount_cents'; did you mean 'say'?",
-                "intents.yaml: intents[pay_some_fees].when: unknown name 'membr' of membr.fees_cents in 'membr.fees_cents > "
-                "say.amount_cents'; did you mean 'member'?",
+                "intents.yaml: intents[return_all].do[0].do[0].returned.loan_id: "
+                "unknown name 'lon' of lon.loan_id in 'lon.loan_id'; did you mean 'loan'?",
+                "intents.yaml: intents[pay_over_desk_limit].do[0].paid.amount_cents: "
+                "unknown name 'sy' of sy.amount_cents in 'sy.amount_cents'; did you mean 'say'?",
+                "intents.yaml: intents[pay_some_fees].when: unknown name 'membr' of membr.fees_cents in "
+                "'membr.fees_cents > say.amount_cents'; did you mean 'member'?",
             ],
             id="unknown roles in find and in expressions",
         ),
@@ -62,25 +69,29 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
                 (INTENTS, "is: paid.fees_cents", "is: pad.fees_cents"),
             ],
             [
-                "intents.yaml: intents[pay_some_fees].tell[0].is: unknown name 'pad' of pad.fees_cents in 'pad.fees_cents'; did you "
-                "mean 'paid'?",
-                "intents.yaml: intents[renew_due_first].roles.loan: unknown name 'lon' of lon.status in \"(lon.status = 'open')\"; did "
-                "you mean 'loan'?",
+                "intents.yaml: intents[pay_some_fees].tell[0].is: "
+                "unknown name 'pad' of pad.fees_cents in 'pad.fees_cents'; did you mean 'paid'?",
+                "intents.yaml: intents[renew_due_first].roles.loan: "
+                "unknown name 'lon' of lon.status in \"(lon.status = 'open')\"; did you mean 'loan'?",
             ],
             id="unknown roles in conditions and facts",
         ),
         pytest.param(
             [
-                (INTENTS, """member: {is: members, by: identity}
+                (
+                    INTENTS,
+                    """member: {is: members, by: identity}
       loan:
-""", """member: {is: members, by: identity, of: loan}
+""",
+                    """member: {is: members, by: identity, of: loan}
       loan:
-"""),
+""",
+                ),
                 (INTENTS, "loan: {is: loans, of: member, where: loan", "loan: {is: loans, of: loan, where: loan"),
             ],
             [
-                "intents.yaml: intents[renew_due_first].roles.member.of: the parents go in a circle: member of loan of member; let "
-                "one of them be of none",
+                "intents.yaml: intents[renew_due_first].roles.member.of: the parents go in a circle: "
+                "member of loan of member; let one of them be of none",
                 "intents.yaml: intents[return_all].roles.loan.of: loan is its own parent; let one of them be of none",
             ],
             id="circles of parents",
@@ -91,29 +102,34 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
                 (INTENTS, "Please return {loan} for me.", "Please return [{loan}|my loans] for me."),
             ],
             [
-                "intents.yaml: intents[renew_due_first].roles.loan.cues: no request says the cue 'still out'; say it, or {loan} where "
-                "its words hold it",
-                "intents.yaml: intents[return_all].requests[1]: the cues 'all' and 'open' of loan are not in it; say {loan}, or the "
-                "cue itself, in every alternative",
+                "intents.yaml: intents[renew_due_first].roles.loan.cues: no request says the cue 'still out'; "
+                "say it, or {loan} where its words hold it",
+                "intents.yaml: intents[return_all].requests[1]: the cues 'all' and 'open' of loan are not in it; "
+                "say {loan}, or the cue itself, in every alternative",
             ],
             id="cues that are lost",
         ),
         pytest.param(
             [
                 (
-                    INTENTS, "[Please pay|I would like to pay] {amount_cents|money} of",
+                    INTENTS,
+                    "[Please pay|I would like to pay] {amount_cents|money} of",
                     "[Please pay {amount_cents|money}|Pay some] [|(that is {amount_cents|money})] of",
                 ),
-                (INTENTS, "Put {amount_cents|words} towards", "Put [[{amount_cents|words}|some]|{amount_cents|words}] towards"),
+                (
+                    INTENTS,
+                    "Put {amount_cents|words} towards",
+                    "Put [[{amount_cents|words}|some]|{amount_cents|words}] towards",
+                ),
                 (INTENTS, "Please pay {amount_cents|money} of my fees[ now|].", "Please pay my fees[ now|]."),
             ],
             [
-                "intents.yaml: intents[pay_some_fees].requests[0]: the slot amount_cents is not said; write {amount_cents} into it, "
-                "in every alternative",
-                "intents.yaml: intents[pay_some_fees].requests[1]: the slot amount_cents is not said; write {amount_cents} into it, "
-                "in every alternative",
-                "intents.yaml: intents[pay_over_desk_limit].requests[0]: the slot amount_cents is not said; write {amount_cents} "
-                "into it, in every alternative",
+                "intents.yaml: intents[pay_some_fees].requests[0]: the slot amount_cents is not said; "
+                "write {amount_cents} into it, in every alternative",
+                "intents.yaml: intents[pay_some_fees].requests[1]: the slot amount_cents is not said; "
+                "write {amount_cents} into it, in every alternative",
+                "intents.yaml: intents[pay_over_desk_limit].requests[0]: the slot amount_cents is not said; "
+                "write {amount_cents} into it, in every alternative",
             ],
             id="slots that are lost",
         ),
@@ -122,21 +138,26 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
                 (RULES, "breaks: call.amount_cents > policy.desk_limit_cents", "breaks: call.amount_cents < 0"),
             ],
             [
-                "rules.yaml: rules.desk_limit.breaks: no call of pay_fees that the tools let through breaks 'call.amount_cents < 0'; "
-                "correct it, plant rows that break it, or add a call that does to cases.yaml",
+                "rules.yaml: rules.desk_limit.breaks: no call of pay_fees that the tools let through breaks "
+                "'call.amount_cents < 0'; correct it, plant rows that break it, or add a call that does to cases.yaml",
             ],
             id="a rule that nothing breaks",
         ),
         pytest.param(
             [
-                (RULES, "    tell:\n", """    case: call.amount_cents > policy.desk_limit_cents
+                (
+                    RULES,
+                    "    tell:\n",
+                    """    case: call.amount_cents > policy.desk_limit_cents
     draws: {amount_cents: [100, 200]}
     tell:
-"""),
+""",
+                ),
             ],
             [
-                "rules.yaml: rules.desk_limit.case: no row of the database fulfils 'call.amount_cents > policy.desk_limit_cents', "
-                "whatever is drawn; correct it or draws, or plant rows that fulfil it",
+                "rules.yaml: rules.desk_limit.case: no row of the database fulfils "
+                "'call.amount_cents > policy.desk_limit_cents', whatever is drawn; "
+                "correct it or draws, or plant rows that fulfil it",
             ],
             id="a case that no row fulfils, whatever is drawn",
         ),
@@ -146,122 +167,156 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
                 (INTENTS, "z.status = 'open') >= 2", "z.status = 'open') >= 200"),
             ],
             [
-                "intents.yaml: intents[renew_due_first]: no rows fit it in 40 draws, when \"loan.due_on >= '2999-01-01'\"; plant such "
-                "rows in population.yaml, or ask less of its roles and of when",
-                'intents.yaml: intents[return_all]: no rows fit it in 40 draws, when "(SELECT COUNT(*) FROM loans z WHERE '
-                "z.member_id = member.member_id AND z.status = 'open') >= 200\"; plant such rows in population.yaml, or ask less of "
-                "its roles and of when",
+                "intents.yaml: intents[renew_due_first]: no rows fit it in 40 draws, "
+                "when \"loan.due_on >= '2999-01-01'\"; "
+                "plant such rows in population.yaml, or ask less of its roles and of when",
+                'intents.yaml: intents[return_all]: no rows fit it in 40 draws, when "(SELECT COUNT(*) FROM loans z '
+                "WHERE z.member_id = member.member_id AND z.status = 'open') >= 200\"; "
+                "plant such rows in population.yaml, or ask less of its roles and of when",
             ],
             id="intents that no rows fit",
         ),
         pytest.param(
             [
-                (LANGUAGE, "quantities:\n", """quantities:
+                (
+                    LANGUAGE,
+                    "quantities:\n",
+                    """quantities:
   a: {roles: {member: membrs}, value: "1", kind: money, test: "say.limit > 1", text: "{limit}", noun: it, steps: [1]}
   b: {roles: {membr: members}, value: "1", kind: money, test: "say.limit > 1", text: "{limit}", noun: it, steps: [1]}
   c: {roles: {member: members}, reads: {x: {list_lones: {member_id: "{member}.member_id"}}},
      value: "1", kind: money, test: "say.limit > 1", text: "{limit}", noun: it, steps: [1]}
   d: {roles: {member: members}, value: "{membr}.fees_cents", kind: money, test: "say.limit > 1",
      text: "{limit}", noun: it, steps: [1], tools: [pay_fee]}
-  e: {roles: {member: members}, value: "{member}.fee_cents", kind: money, test: "say.limt > 1", text: "{limt}", noun: "{meber}", steps: []}
+  e: {roles: {member: members}, value: "{member}.fee_cents", kind: money, test: "say.limt > 1",\
+ text: "{limt}", noun: "{meber}", steps: []}
   f: {roles: {member: members}, backup: other, reads: {x: {list_loans: {membr_id: "{member}.member_id"}}},
      value: "x.title", kind: money, test: "say.limit > 1", text: "[{limit}|it]", noun: it, steps: [1]}
-  g: {roles: {loan: members}, value: "1 +", kind: money, test: "say.limit > 1", text: "{limit}", noun: it, steps: [1], about: "{loan}.nickname"}
-"""),
+  g: {roles: {loan: members}, value: "1 +", kind: money, test: "say.limit > 1",\
+ text: "{limit}", noun: it, steps: [1], about: "{loan}.nickname"}
+""",
+                ),
             ],
             [
                 "language.yaml: quantities.a.roles.member: unknown table 'membrs'; did you mean 'members'?",
                 "language.yaml: quantities.b.roles.membr: unknown role 'membr'; did you mean 'member'?",
                 "language.yaml: quantities.c.reads.x: unknown tool 'list_lones'; did you mean 'list_loans'?",
                 "language.yaml: quantities.d.tools: unknown tool 'pay_fee'; did you mean 'pay_fees'?",
-                "language.yaml: quantities.d.value: {membr} is neither one of roles nor a parameter of a tool; did you mean 'member'?",
-                "language.yaml: quantities.e.steps: there is no limit to draw; give limits that the value may lie on either side of",
+                "language.yaml: quantities.d.value: {membr} is neither one of roles nor a parameter of a tool; "
+                "did you mean 'member'?",
+                "language.yaml: quantities.e.steps: there is no limit to draw; "
+                "give limits that the value may lie on either side of",
                 "language.yaml: quantities.e.text: {limt} is neither one of roles nor limit; did you mean 'limit'?",
                 "language.yaml: quantities.e.noun: {meber} is neither one of roles nor limit; did you mean 'member'?",
                 "language.yaml: quantities.f.backup: unknown role 'other'; use one of member",
-                "language.yaml: quantities.f.reads.x.list_loans.membr_id: unknown parameter of list_loans 'membr_id'; did you mean "
-                "'member_id'?",
-                "language.yaml: quantities.f.text: it does not say {limit}; write {limit} into it, in every alternative",
-                "language.yaml: quantities.g.roles.loan: no intent has a role loan of members; name its table, or another role",
-                "language.yaml: quantities.e.value: member.fee_cents is not known here; member has date_of_birth, fees_cents, "
-                "full_name, member_id, status",
-                "language.yaml: quantities.e.test: unknown parameter :say.limt (in 'say.limt > 1'); did you mean :say.limit? use one "
-                "of :now, :today, :say.limit",
+                "language.yaml: quantities.f.reads.x.list_loans.membr_id: unknown parameter of list_loans 'membr_id'; "
+                "did you mean 'member_id'?",
+                "language.yaml: quantities.f.text: it does not say {limit}; "
+                "write {limit} into it, in every alternative",
+                "language.yaml: quantities.g.roles.loan: no intent has a role loan of members; "
+                "name its table, or another role",
+                "language.yaml: quantities.e.value: member.fee_cents is not known here; "
+                "member has date_of_birth, fees_cents, full_name, member_id, status",
+                "language.yaml: quantities.e.test: unknown parameter :say.limt (in 'say.limt > 1'); "
+                "did you mean :say.limit? use one of :now, :today, :say.limit",
                 "language.yaml: quantities.f.value: x.title is not known here; x has no columns",
                 "language.yaml: quantities.g.value: '1 +' is no SQL expression; correct it behind '1 +'",
-                "language.yaml: quantities.g.about: loan.nickname is not known here; loan has date_of_birth, fees_cents, full_name, "
-                "member_id, status",
+                "language.yaml: quantities.g.about: loan.nickname is not known here; "
+                "loan has date_of_birth, fees_cents, full_name, member_id, status",
             ],
             id="quantities",
         ),
         pytest.param(
             [
                 (
-                    LANGUAGE, 'acts:\n  renew_loan: "renew {loan_id}"\n  return_loan: "take back {loan_id}"\n',
+                    LANGUAGE,
+                    'acts:\n  renew_loan: "renew {loan_id}"\n  return_loan: "take back {loan_id}"\n',
                     'acts: {renew_lone: "renew {loan_id}", renew_loan: "renew {loan}"}\n',
                 ),
                 (
-                    LANGUAGE, 'asides: {loans: ["By the way, leave {noise} alone."]}\ncorrections: ["Sorry, I mean {new}, not {old}."]',
+                    LANGUAGE,
+                    'asides: {loans: ["By the way, leave {noise} alone."]}\n'
+                    'corrections: ["Sorry, I mean {new}, not {old}."]',
                     'asides: {loans: ["Leave it alone.", "[Leave {noise}|Leave it] alone."]}\n'
                     'corrections: ["No, not {old}.", "No, {new}, not {old}, {older}."]',
                 ),
-                (LANGUAGE, CONDITIONS, """conditions: ["{why}: only if [{condition}|so].", "Tell me {noun}."]
-fallbacks: ["Only if {condition}, else another; tell me {noun}."]"""),
-                (LANGUAGE, "counts: [How many was that?]", """counts: ["How many, and {totl}?"]
+                (
+                    LANGUAGE,
+                    CONDITIONS,
+                    """conditions: ["{why}: only if [{condition}|so].", "Tell me {noun}."]
+fallbacks: ["Only if {condition}, else another; tell me {noun}."]""",
+                ),
+                (
+                    LANGUAGE,
+                    "counts: [How many was that?]",
+                    """counts: ["How many, and {totl}?"]
 totals: {loans: {column: amount, ask: what}, lones: {column: renewals, ask: what}}
 plurals: {lones: books}
 shared: [lans]
-enum_cues: {complant: [complaint]}"""),
+enum_cues: {complant: [complaint]}""",
+                ),
                 (LANGUAGE, "nouns: {loans: book, members: membership}", "nouns: {loan: book}"),
                 (LANGUAGE, "cues: [due first]}", "cues: [due last]}"),
                 (
-                    LANGUAGE, "\"status = 'returned'\": returned",
+                    LANGUAGE,
+                    "\"status = 'returned'\": returned",
                     "\"status = = 'returned'\": returned, \"status='open'\": open, \"state = 'open'\": open",
                 ),
                 (LANGUAGE, "Hello, my name is {member}.", "Hello, my name is {membr}."),
                 (LANGUAGE, 'closings: ["", "Thank you!"]', 'closings: ["", "Thank you, {membr}!"]'),
                 (
-                    LANGUAGE, "hurried: In a hurry, writes short sentences.",
+                    LANGUAGE,
+                    "hurried: In a hurry, writes short sentences.",
                     'hurried: {text: In a hurry., openings: ["I am {mebmer}."], joins: ["And {x}."]}',
                 ),
                 (INTENTS, '- "Renew {loan}, please. Which', '- hurrid: "Renew {loan}, please. Which'),
             ],
             [
-                "language.yaml: describe.loans.soonest.cues: the cue 'due last' does not stand in its text; write it into the text, "
-                "in every alternative",
+                "language.yaml: describe.loans.soonest.cues: the cue 'due last' does not stand in its text; "
+                "write it into the text, in every alternative",
                 "language.yaml: plurals.lones: unknown table 'lones'; did you mean 'loans'?",
                 "language.yaml: nouns.loan: unknown table 'loan'; did you mean 'loans'?",
                 "language.yaml: totals.lones: unknown table 'lones'; did you mean 'loans'?",
                 "language.yaml: shared[0]: unknown table 'lans'; did you mean 'loans'?",
-                "language.yaml: totals.loans.column: unknown column of loans 'amount'; use one of due_on, loan_id, member_id, "
-                "renewals, returned_on, status, title",
+                "language.yaml: totals.loans.column: unknown column of loans 'amount'; "
+                "use one of due_on, loan_id, member_id, renewals, returned_on, status, title",
                 "language.yaml: acts.renew_lone: unknown tool 'renew_lone'; did you mean 'renew_loan'?",
                 "language.yaml: acts.renew_loan: {loan} is not a parameter of renew_loan; did you mean 'loan_id'?",
                 "language.yaml: enum_cues.complant: unknown enum value 'complant'; did you mean 'complaint'?",
-                "language.yaml: asides.loans[0]: 'Leave it alone.' lacks {noise}; write {noise} into it, in every alternative",
-                "language.yaml: asides.loans[1]: '[Leave {noise}|Leave it] alone.' lacks {noise}; write {noise} into it, in every alternative",
-                "language.yaml: corrections[0]: 'No, not {old}.' lacks {new}; write {new} into it, in every alternative",
+                "language.yaml: asides.loans[0]: 'Leave it alone.' lacks {noise}; "
+                "write {noise} into it, in every alternative",
+                "language.yaml: asides.loans[1]: '[Leave {noise}|Leave it] alone.' lacks {noise}; "
+                "write {noise} into it, in every alternative",
+                "language.yaml: corrections[0]: 'No, not {old}.' lacks {new}; "
+                "write {new} into it, in every alternative",
                 "language.yaml: corrections[1]: {older} is no place of corrections; did you mean 'old'?",
-                "language.yaml: conditions[0]: '{why}: only if [{condition}|so].' lacks {condition}; write {condition} into it, in every alternative",
-                "language.yaml: conditions[1]: 'Tell me {noun}.' lacks {condition}; write {condition} into it, in every alternative",
-                "language.yaml: fallbacks[0]: 'Only if {condition}, else another; tell me {noun}.' lacks {backup}; write {backup} "
-                "into it, in every alternative",
+                "language.yaml: conditions[0]: '{why}: only if [{condition}|so].' lacks {condition}; "
+                "write {condition} into it, in every alternative",
+                "language.yaml: conditions[1]: 'Tell me {noun}.' lacks {condition}; "
+                "write {condition} into it, in every alternative",
+                "language.yaml: fallbacks[0]: 'Only if {condition}, else another; tell me {noun}.' lacks {backup}; "
+                "write {backup} into it, in every alternative",
                 "language.yaml: counts[0]: {totl} is no place of counts; did you mean 'total'?",
                 "language.yaml: personas.hurried.joins[0]: {x} is no place of joins; use one of first, second, third",
                 "language.yaml: openings[1]: unknown role 'membr'; did you mean 'member'?",
                 "language.yaml: closings[1]: unknown role 'membr'; did you mean 'member'?",
                 "language.yaml: personas.hurried.openings[0]: unknown role 'mebmer'; did you mean 'member'?",
                 "intents.yaml: intents[renew_due_first].requests[0]: unknown persona 'hurrid'; did you mean 'hurried'?",
-                "language.yaml: adjectives.loans: \"status = = 'returned'\" is no SQL expression; correct it behind 'status = ='",
-                "language.yaml: adjectives.loans: \"status='open'\" is never found in a where; write it as status = 'open'",
-                "language.yaml: adjectives.loans: unknown column 'state'; did you mean status? use one of loan_id, member_id, title, "
-                "due_on, renewals, status, returned_on",
+                "language.yaml: adjectives.loans: \"status = = 'returned'\" is no SQL expression; "
+                "correct it behind 'status = ='",
+                "language.yaml: adjectives.loans: \"status='open'\" is never found in a where; "
+                "write it as status = 'open'",
+                "language.yaml: adjectives.loans: unknown column 'state'; did you mean status? "
+                "use one of loan_id, member_id, title, due_on, renewals, status, returned_on",
             ],
             id="sentences and words",
         ),
         pytest.param(
             [
-                (LANGUAGE, "private:\n", """private:
+                (
+                    LANGUAGE,
+                    "private:\n",
+                    """private:
   a:
     roles: {other: {is: membrs, by: identity}, theirs: {is: loans, of: othr}, third: {is: members, by: name}}
     asks: ["What about {othr}?"]
@@ -273,7 +328,8 @@ enum_cues: {complant: [complaint]}"""),
     asks: ["What about {other}?"]
     withhold: [{kind: money, is: theirs.amount_cents, each: theirs}]
     about: other.name
-"""),
+""",
+                ),
             ],
             [
                 "language.yaml: private.a.roles.other.is: unknown table 'membrs'; did you mean 'members'?",
@@ -281,47 +337,62 @@ enum_cues: {complant: [complaint]}"""),
                 "language.yaml: private.a.roles.third.by: unknown description of members 'name'; use one of identity",
                 "language.yaml: private.a.asks[0]: {othr} is not one of roles; did you mean 'other'?",
                 "language.yaml: private.a.withhold[0].each: unknown role 'thirs'; did you mean 'theirs'?",
-                "language.yaml: private.b.roles.theirs.where: unknown parameter :theirs.state (in \"theirs.state = 'open'\"); did you "
-                "mean :theirs.status? use one of :now, :today, :theirs.loan_id, :theirs.member_id, :theirs.title, :theirs.due_on, "
+                "language.yaml: private.b.roles.theirs.where: unknown parameter :theirs.state "
+                "(in \"theirs.state = 'open'\"); did you mean :theirs.status? "
+                "use one of :now, :today, :theirs.loan_id, :theirs.member_id, :theirs.title, :theirs.due_on, "
                 ":theirs.renewals, :theirs.status, :theirs.returned_on",
-                "language.yaml: private.b.withhold[0].is: theirs.amount_cents is not known here; theirs has due_on, loan_id, "
-                "member_id, renewals, returned_on, status, title",
-                "language.yaml: private.b.about: other.name is not known here; other has date_of_birth, fees_cents, full_name, "
-                "member_id, status",
-                "language.yaml: private.b.when: unknown name 'othr' of othr.fees_cents in 'othr.fees_cents > 0'; did you mean 'other'?",
+                "language.yaml: private.b.withhold[0].is: theirs.amount_cents is not known here; "
+                "theirs has due_on, loan_id, member_id, renewals, returned_on, status, title",
+                "language.yaml: private.b.about: other.name is not known here; "
+                "other has date_of_birth, fees_cents, full_name, member_id, status",
+                "language.yaml: private.b.when: unknown name 'othr' of othr.fees_cents in 'othr.fees_cents > 0'; "
+                "did you mean 'other'?",
             ],
             id="private things",
         ),
         pytest.param(
             [
-                (RULES, "    tell:\n", """    case: call.amount > policy.desk_limit
+                (
+                    RULES,
+                    "    tell:\n",
+                    """    case: call.amount > policy.desk_limit
     draws: {amount: [5000], amount_cents: [a lot, 5000], member_id: []}
     lifts: ["status = = 'open'", "status='open'", "status = 'opn'"]
     tell:
-"""),
-                (RULES, "invariants:\n", """  second:
+""",
+                ),
+                (
+                    RULES,
+                    "invariants:\n",
+                    """  second:
     text: Nothing.
     guards: [pay_fees]
     case: (SELECT m.fee_cents FROM members m WHERE m.member_id = call.member_id) > 0
     breaks: call.amount_cents > policy.desk_limit_cents
 invariants:
-"""),
+""",
+                ),
             ],
             [
-                "rules.yaml: rules.desk_limit.case: call.amount is not a parameter of pay_fees; did you mean 'amount_cents'?",
-                "rules.yaml: rules.desk_limit.case: unknown constant of the policy 'desk_limit'; did you mean 'desk_limit_cents'?",
-                "rules.yaml: rules.desk_limit.draws.amount: unknown parameter of pay_fees 'amount'; did you mean 'amount_cents'?",
-                "rules.yaml: rules.desk_limit.draws.amount_cents: 'a lot' is not a whole number; amount_cents is an integer: give "
-                "cents or numbers",
-                "rules.yaml: rules.desk_limit.draws.member_id: there is nothing to draw from; give values that break the rule, or "
-                "leave it out",
-                "rules.yaml: rules.desk_limit.lifts[0]: \"status = = 'open'\" is no SQL expression; correct it behind 'status = ='",
-                "rules.yaml: rules.desk_limit.lifts[1]: \"status='open'\" is never found in a where; write it as status = 'open'",
-                "rules.yaml: rules.desk_limit.lifts[2]: no role of any intent has the condition \"status = 'opn'\"; write it as a role "
-                "does, or leave it out",
-                "rules.yaml: rules.second.case: unknown column 'fee_cents' of m (in '(SELECT m.fee_cents FROM members m WHERE "
-                "m.member_id = call.member_id) > 0'); did you mean fees_cents? use one of member_id, full_name, date_of_birth, "
-                "status, fees_cents",
+                "rules.yaml: rules.desk_limit.case: call.amount is not a parameter of pay_fees; "
+                "did you mean 'amount_cents'?",
+                "rules.yaml: rules.desk_limit.case: unknown constant of the policy 'desk_limit'; "
+                "did you mean 'desk_limit_cents'?",
+                "rules.yaml: rules.desk_limit.draws.amount: unknown parameter of pay_fees 'amount'; "
+                "did you mean 'amount_cents'?",
+                "rules.yaml: rules.desk_limit.draws.amount_cents: 'a lot' is not a whole number; "
+                "amount_cents is an integer: give cents or numbers",
+                "rules.yaml: rules.desk_limit.draws.member_id: there is nothing to draw from; "
+                "give values that break the rule, or leave it out",
+                "rules.yaml: rules.desk_limit.lifts[0]: \"status = = 'open'\" is no SQL expression; "
+                "correct it behind 'status = ='",
+                "rules.yaml: rules.desk_limit.lifts[1]: \"status='open'\" is never found in a where; "
+                "write it as status = 'open'",
+                "rules.yaml: rules.desk_limit.lifts[2]: no role of any intent has the condition \"status = 'opn'\"; "
+                "write it as a role does, or leave it out",
+                "rules.yaml: rules.second.case: unknown column 'fee_cents' of m "
+                "(in '(SELECT m.fee_cents FROM members m WHERE m.member_id = call.member_id) > 0'); "
+                "did you mean fees_cents? use one of member_id, full_name, date_of_birth, status, fees_cents",
             ],
             id="draws, lifts and cases of rules",
         ),
@@ -332,27 +403,34 @@ invariants:
                 (LANGUAGE, 'value: "{member}.fees_cents"', 'value: "{member}.fee_cents"'),
                 (INTENTS, "renew_loan: {loan_id: loan.loan_id}", "renew_loan: {loan_id: lon.loan_id}"),
                 (INTENTS, "loan: {is: loans, of: member, where: loan", "loan: {is: loans, of: loan, where: loan"),
-                (INTENTS, "when: member.fees_cents > say.amount_cents", "when: member.fees_cents > say.amount_cents + 99900000"),
+                (
+                    INTENTS,
+                    "when: member.fees_cents > say.amount_cents",
+                    "when: member.fees_cents > say.amount_cents + 99900000",
+                ),
                 (CASES, "error: Paper Lanterns", "error: The Salt Road"),
             ],
             [
-                "language.yaml: asides.loans[0]: 'By the way, leave it alone.' lacks {noise}; write {noise} into it, in every alternative",
+                "language.yaml: asides.loans[0]: 'By the way, leave it alone.' lacks {noise}; "
+                "write {noise} into it, in every alternative",
                 "intents.yaml: intents[return_all].roles.loan.of: loan is its own parent; let one of them be of none",
-                "cases.yaml: calls[0]: return_loan(loan_id='ln_1001') gives the error 'Paper Lanterns has been returned already', "
-                "the case says 'The Salt Road has been returned already'; correct the case or the tool",
-                "intents.yaml: intents[renew_due_first].do[0].renewed.loan_id: unknown name 'lon' of lon.loan_id in 'lon.loan_id'; "
-                "did you mean 'loan'?",
-                "language.yaml: quantities.fees.value: member.fee_cents is not known here; member has date_of_birth, fees_cents, "
-                "full_name, member_id, status",
-                "rules.yaml: rules.desk_limit.breaks: no call of pay_fees that the tools let through breaks 'call.amount_cents < 0'; "
-                "correct it, plant rows that break it, or add a call that does to cases.yaml",
-                "intents.yaml: intents[pay_some_fees]: no rows fit it in 40 draws, when 'member.fees_cents > say.amount_cents + "
-                "99900000'; plant such rows in population.yaml, or ask less of its roles and of when",
+                "cases.yaml: calls[0]: return_loan(loan_id='ln_1001') gives the error "
+                "'Paper Lanterns has been returned already', the case says 'The Salt Road has been returned already'; "
+                "correct the case or the tool",
+                "intents.yaml: intents[renew_due_first].do[0].renewed.loan_id: "
+                "unknown name 'lon' of lon.loan_id in 'lon.loan_id'; did you mean 'loan'?",
+                "language.yaml: quantities.fees.value: member.fee_cents is not known here; "
+                "member has date_of_birth, fees_cents, full_name, member_id, status",
+                "rules.yaml: rules.desk_limit.breaks: no call of pay_fees that the tools let through breaks "
+                "'call.amount_cents < 0'; correct it, plant rows that break it, or add a call that does to cases.yaml",
+                "intents.yaml: intents[pay_some_fees]: no rows fit it in 40 draws, "
+                "when 'member.fees_cents > say.amount_cents + 99900000'; "
+                "plant such rows in population.yaml, or ask less of its roles and of when",
             ],
             id="faults of many kinds in many files",
         ),
     ],
-)  # fmt: skip
+)
 def test_each_fault_is_one_line(spoil: Spoil, edits: list[tuple[str, str, str]], lines: list[str]) -> None:
     with pytest.raises(SpecError) as caught:
         admit_domain(spoil(*edits))
@@ -361,7 +439,8 @@ def test_each_fault_is_one_line(spoil: Spoil, edits: list[tuple[str, str, str]],
 
 def test_the_command_exits_2_and_writes_nothing(spoil: Spoil, capsys: pytest.CaptureFixture[str]) -> None:
     folder = spoil(
-        (RULES, "breaks: call.amount_cents > policy", "breaks: call.amount_cents < 0 AND 1 > policy"), (INTENTS, "- each: loan", "- each: lon")
+        (RULES, "breaks: call.amount_cents > policy", "breaks: call.amount_cents < 0 AND 1 > policy"),
+        (INTENTS, "- each: loan", "- each: lon"),
     )
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert main(["admit", str(folder), "--write"]) == 2
@@ -370,7 +449,8 @@ def test_the_command_exits_2_and_writes_nothing(spoil: Spoil, capsys: pytest.Cap
     assert err.splitlines() == [
         "toolscale: intents.yaml: intents[return_all].do[0].each: unknown role 'lon'; did you mean 'loan'?",
         "toolscale: rules.yaml: rules.desk_limit.breaks: no call of pay_fees that the tools let through breaks "
-        "'call.amount_cents < 0 AND 1 > policy.desk_limit_cents'; correct it, plant rows that break it, or add a call that does to cases.yaml",
+        "'call.amount_cents < 0 AND 1 > policy.desk_limit_cents'; "
+        "correct it, plant rows that break it, or add a call that does to cases.yaml",
     ]
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -395,7 +475,8 @@ def test_a_call_of_cases_shows_that_a_rule_can_be_broken(spoil: Spoil, tmp_path:
     with pytest.raises(SpecError) as caught:
         admit_domain(spoil((RULES, "invariants:\n", WORN)))
     assert [str(issue) for issue in caught.value.issues] == [
-        "rules.yaml: rules.worn_out.breaks: no call of return_loan breaks '(SELECT MAX(k.renewals) FROM kept AS k) > 4'; "
+        "rules.yaml: rules.worn_out.breaks: no call of return_loan breaks "
+        "'(SELECT MAX(k.renewals) FROM kept AS k) > 4'; "
         "correct it, plant rows that break it, or add a call that does to cases.yaml"
     ]
     (tmp_path / "mock").rename(tmp_path / "before")

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import Environment, Rows, admit, ensure_admitted, load_environment, read_admission, write_admission
+from toolscale.environment import (
+    Environment,
+    Rows,
+    admit,
+    ensure_admitted,
+    load_environment,
+    read_admission,
+    write_admission,
+)
 from toolscale.environment.builtins import CALCULATE
 from toolscale.environment.search import guards_of
 from toolscale.errors import SpecError
@@ -28,27 +36,43 @@ def findings(folder: Path) -> list[str]:
     return [str(issue) for issue in caught.value.issues]
 
 
-def test_the_committed_admission_is_what_admission_finds(mock_environment: Environment, mock_admission: Admission) -> None:
+def test_the_committed_admission_is_what_admission_finds(
+    mock_environment: Environment, mock_admission: Admission
+) -> None:
     assert read_admission(mock_environment.folder) == mock_admission
 
 
-def test_every_guard_of_every_tool_is_reached(mock_environment: Environment, mock_rows: Rows, mock_admission: Admission) -> None:
+def test_every_guard_of_every_tool_is_reached(
+    mock_environment: Environment, mock_rows: Rows, mock_admission: Admission
+) -> None:
     tools = {name: tool for name, tool in mock_environment.tools.items() if name != CALCULATE}
-    assert {name: mock_admission.tools[name].guards_reached for name in tools} == {name: len(guards_of(tool)) for name, tool in tools.items()}
-    assert {name: tool.boundary_calls for name, tool in mock_admission.tools.items() if mock_environment.tools[name].spec.parameters} == {
-        **dict.fromkeys(tools, 200), CALCULATE: 0,
-    }  # fmt: skip
+    assert {name: mock_admission.tools[name].guards_reached for name in tools} == {
+        name: len(guards_of(tool)) for name, tool in tools.items()
+    }
+    assert {
+        name: tool.boundary_calls
+        for name, tool in mock_admission.tools.items()
+        if mock_environment.tools[name].spec.parameters
+    } == {
+        **dict.fromkeys(tools, 200),
+        CALCULATE: 0,
+    }
     assert mock_admission.initial_state_hash == state_hash(mock_environment.schema, mock_rows)
     assert mock_admission.tools["pay_fees"].writes == ("members.fees_cents", "payments.*")
     assert mock_admission.tools["renew_loan"].consumes == {"loan_id": ("loans.loan_id",)}
 
 
 def test_a_guard_that_no_row_breaks_is_named(spoil: Spoil) -> None:
-    folder = spoil(("toolset.yaml", "forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND due_on < :today", (
-        "forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND renewals > 99"
-    )))  # fmt: skip
+    folder = spoil(
+        (
+            "toolset.yaml",
+            "forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND due_on < :today",
+            ("forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND renewals > 99"),
+        )
+    )
     assert findings(folder) == [
-        "toolset.yaml: tools[renew_loan].steps[2]: no generated call reaches the guard '{title} was due on {due_on} and cannot be renewed'; "
+        "toolset.yaml: tools[renew_loan].steps[2]: no generated call reaches the guard "
+        "'{title} was due on {due_on} and cannot be renewed'; "
         "plant rows that break it, add a call to cases.yaml, or remove it"
     ]
 
@@ -60,7 +84,12 @@ def test_a_guard_that_only_a_case_reaches_counts(spoil: Spoil) -> None:
     before: [RENEWALS]
     call: {renew_loan: {loan_id: ln_1079}}
     error: The Salt Road was due on 2026-10-08 and cannot be renewed
-""".replace("RENEWALS", ", ".join(["renew_loan: {loan_id: ln_1079, days: 28}"] * 7).replace("renew_loan", "{renew_loan").replace("28}", "28}}"))
+""".replace(
+        "RENEWALS",
+        ", ".join(["renew_loan: {loan_id: ln_1079, days: 28}"] * 7)
+        .replace("renew_loan", "{renew_loan")
+        .replace("28}", "28}}"),
+    )
     folder = spoil(
         ("toolset.yaml", late, "forbid: SELECT title, due_on FROM loans WHERE loan_id = :loan_id AND renewals > 8"),
         ("cases.yaml", "calls:\n", case),
@@ -70,14 +99,24 @@ def test_a_guard_that_only_a_case_reaches_counts(spoil: Spoil) -> None:
 
 def test_a_tool_that_never_succeeds_is_named(spoil: Spoil) -> None:
     folder = spoil(("toolset.yaml", '- check: ":amount_cents <= :member.fees_cents"', '- check: ":amount_cents <= 0"'))
-    assert "toolset.yaml: tools[pay_fees]: no generated call succeeds; plant rows on which it does, or add a call to cases.yaml" in findings(folder)
+    assert (
+        "toolset.yaml: tools[pay_fees]: no generated call succeeds; "
+        "plant rows on which it does, or add a call to cases.yaml" in findings(folder)
+    )
 
 
 def test_a_write_that_a_constraint_stops_is_named(spoil: Spoil) -> None:
     folder = spoil(("toolset.yaml", '- check: ":amount_cents <= :member.fees_cents"', '- check: ":amount_cents <> 7"'))
     lines = findings(folder)
-    assert any(line.startswith("toolset.yaml: tools[pay_fees]: pay_fees(") and "breaks a constraint: " in line for line in lines)
-    assert all(line.endswith("; add a guard that refuses the call before it writes") for line in lines if "breaks a constraint" in line)
+    assert any(
+        line.startswith("toolset.yaml: tools[pay_fees]: pay_fees(") and "breaks a constraint: " in line
+        for line in lines
+    )
+    assert all(
+        line.endswith("; add a guard that refuses the call before it writes")
+        for line in lines
+        if "breaks a constraint" in line
+    )
 
 
 def test_a_broken_invariant_is_named(spoil: Spoil) -> None:
@@ -85,22 +124,26 @@ def test_a_broken_invariant_is_named(spoil: Spoil) -> None:
     lines = findings(folder)
     assert lines
     assert all(line.startswith("toolset.yaml: tools[return_loan]: after return_loan(") for line in lines)
-    assert all("of loans breaks the invariant returned_has_a_day; correct the writes, or the invariant" in line for line in lines)
+    assert all(
+        "of loans breaks the invariant returned_has_a_day; correct the writes, or the invariant" in line
+        for line in lines
+    )
 
 
 def test_a_case_that_is_wrong_is_named(spoil: Spoil) -> None:
     folder = spoil(("cases.yaml", "error: Paper Lanterns", "error: The Salt Road"))
     assert findings(folder) == [
-        "cases.yaml: calls[0]: return_loan(loan_id='ln_1001') gives the error 'Paper Lanterns has been returned already', "
-        "the case says 'The Salt Road has been returned already'; correct the case or the tool"
+        "cases.yaml: calls[0]: return_loan(loan_id='ln_1001') gives the error "
+        "'Paper Lanterns has been returned already', the case says 'The Salt Road has been returned already'; "
+        "correct the case or the tool"
     ]
 
 
 def test_rows_that_break_an_invariant_are_named(spoil: Spoil) -> None:
     folder = spoil(("rules.yaml", "holds: fees_cents >= 0", "holds: fees_cents > 4000"))
     assert findings(folder)[0] == (
-        "population.yaml: members: after the populated rows row mb_1006 of members breaks the invariant no_negative_fees; "
-        "correct the writes, or the invariant"
+        "population.yaml: members: after the populated rows row mb_1006 of members breaks the invariant "
+        "no_negative_fees; correct the writes, or the invariant"
     )
 
 

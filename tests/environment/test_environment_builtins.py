@@ -52,7 +52,10 @@ def test_calculate_is_exact_on_whole_numbers(a: int, b: int) -> None:
 
 
 def test_calculate_is_a_tool_of_every_world(mock_world: World) -> None:
-    assert mock_world.call("calculate", {"expression": "12.50 * 4"}).model_dump() == {"value": {"result": "50"}, "error": None}
+    assert mock_world.call("calculate", {"expression": "12.50 * 4"}).model_dump() == {
+        "value": {"result": "50"},
+        "error": None,
+    }
     assert mock_world.net_changes() == {}
 
 

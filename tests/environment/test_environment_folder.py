@@ -15,7 +15,8 @@ Spoil = Callable[..., Path]
 FIVE = [
     "environment.yaml: verison: unknown key 'verison'; did you mean 'version'? "
     "known keys: currency, description, license, locale, now, title, transfer_reasons, version",
-    "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? known keys: cols, cues, first, tense, text",
+    "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? "
+    "known keys: cols, cues, first, tense, text",
     "cases.yaml: verifier[1].calls: 'nothing' does not fit here; it should be 'golden', 'writes' or 'none'",
     "schema.yaml: tables.loans.columns.member_id.fk: unknown column of members 'id'; "
     "use one of date_of_birth, fees_cents, full_name, member_id, status",
@@ -36,7 +37,15 @@ def issues(folder: Path) -> list[str]:
 def test_the_mock_domain_loads(mock_environment: Environment) -> None:
     environment = mock_environment
     assert environment.domain == "mock"
-    assert list(environment.tools) == ["find_member", "list_loans", "renew_loan", "return_loan", "pay_fees", "transfer_to_human", "calculate"]
+    assert list(environment.tools) == [
+        "find_member",
+        "list_loans",
+        "renew_loan",
+        "return_loan",
+        "pay_fees",
+        "transfer_to_human",
+        "calculate",
+    ]
     assert list(environment.schema.tables) == ["members", "loans", "payments", "handovers"]
     assert [tool for tool, compiled in environment.tools.items() if compiled.mutates_state] == [
         "renew_loan",
@@ -45,9 +54,16 @@ def test_the_mock_domain_loads(mock_environment: Environment) -> None:
         "transfer_to_human",
     ]
     assert sorted(environment.files) == [
-        "cases.yaml", "environment.yaml", "intents.yaml", "language.yaml", "policy.md", "population.yaml", "rules.yaml", "schema.yaml",
+        "cases.yaml",
+        "environment.yaml",
+        "intents.yaml",
+        "language.yaml",
+        "policy.md",
+        "population.yaml",
+        "rules.yaml",
+        "schema.yaml",
         "toolset.yaml",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("domain", sorted(discover()))
@@ -73,105 +89,250 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
 @pytest.mark.parametrize(
     ("file", "old", "new", "line"),
     [
-        ("schema.yaml", "{type: text, values: [open", "{typ: text, values: [open", [
-            "schema.yaml: tables.loans.columns.status.typ: unknown key 'typ'; did you mean 'type'? known keys: "
-            "check, description, domain, fk, nullable, pk, type, unique, unit, values, volatile",
-        ]),
-        ("schema.yaml", "fees_cents: {type: cents", "fees_cents: {type: money", [
-            "schema.yaml: tables.members.columns.fees_cents.type: 'money' does not fit here; "
-            "it should be 'text', 'int', 'cents', 'bool', 'date' or 'datetime'",
-        ]),
-        ("schema.yaml", "fk: members.member_id", "fk: member.member_id", [
-            "schema.yaml: tables.loans.columns.member_id.fk: unknown table 'member'; did you mean 'members'?",
-        ]),
-        ("schema.yaml", "      full_name: {type: text}", "      full_name: {type: text}\n      full_name: {type: date}", [
-            "schema.yaml: line 7: the key 'full_name' stands twice in one mapping; remove one of them",
-        ]),
-        ("schema.yaml", "      full_name:", "      on:", [
-            "schema.yaml: line 6: YAML reads the key 'on' as True; put it in quotes, or use another word",
-        ]),
-        ("schema.yaml", "tables:", "tables: [", [
-            "schema.yaml: line 3, column 16: not YAML: did not find expected ',' or ']'; "
-            "text with ': ', ' #', '{' or ',' in it needs quotes; check the indentation",
-        ]),
-        ("toolset.yaml", NOT_FOUND, NOT_FOUND.replace("error", "errors"), [
-            "toolset.yaml: tools[list_loans].steps[0].errors: unknown key 'errors'; did you mean 'error'? known keys: error, let, sql",
-        ]),
-        ("toolset.yaml", "      - let: member", "      - fetch: member", [
-            "toolset.yaml: tools[list_loans].steps[0]: {'fetch': 'member', 'sql': 'SELECT status FROM members WHERE member_id = :mem... "
-            "is not a step; a step is one of let, let_rows, check, forbid, new_id, exec",
-        ]),
-        ("toolset.yaml", "default: 14", "default: 50", [
-            "toolset.yaml: tools[renew_loan].parameters.days: default 50 does not fit the parameter's own schema; correct one of them",
-        ]),
-        ("population.yaml", "{sequence: mb_}", "{sequense: mb_}", [
-            "population.yaml: tables[0].columns.member_id: {'sequense': 'mb_'} is not a kind of value; "
-            "use one of value, sequence, faker, choice, int, cents, date, datetime, parent, ref, digits, expr, text, by, null, other",
-        ]),
-        ("population.yaml", "{faker: first_name}", "{faker: first_nam}", [
-            "population.yaml: tables[0].columns._first: Faker has no provider 'first_nam'; "
-            "use one such as name, first_name, last_name, company, street_address, city",
-        ]),
-        ("population.yaml", "{faker: first_name}", "{faker: date_of_birth}", [
-            "population.yaml: tables[0].columns._first: the Faker provider 'date_of_birth' is not repeatable or depends on the real clock; "
-            "use date, datetime, int or digits",
-        ]),
-        ("population.yaml", "{_first} {_last}", "{_first} {_lost}", [
-            "population.yaml: tables[0].columns.full_name: _lost is not a column made before this one; known here: member_id, _first, _last",
-        ]),
-        ("population.yaml", "per: members", "per: member", [
-            "population.yaml: tables[1].per: no batch above makes 'member'; did you mean 'members'?",
-            "population.yaml: tables[1].columns.member_id: this batch has no parent; add per: TABLE",
-        ]),
-        ("population.yaml", "      status: {choice: {open: 3, returned: 1}}\n", "", [
-            "population.yaml: tables[1].columns: status of loans are not made; give a value for every column that is not nullable",
-            "population.yaml: tables[1].columns.returned_on: status is not a column made before this one; "
-            "known here: loan_id, member_id, title, due_on, renewals",
-        ]),
-        ("rules.yaml", "guards: [pay_fees]", "guards: [pay_fee]", [
-            "rules.yaml: rules.desk_limit.guards: unknown tool 'pay_fee'; did you mean 'pay_fees'?",
-        ]),
-        ("rules.yaml", "call.amount_cents > policy.desk_limit_cents", "call.amount > policy.limit", [
-            "rules.yaml: rules.desk_limit.breaks: call.amount is not a parameter of pay_fees; did you mean 'amount_cents'?",
-            "rules.yaml: rules.desk_limit.breaks: unknown constant of the policy 'limit'; use one of desk_limit_cents",
-        ]),
-        ("language.yaml", "cols: [title]", "cols: [name]", [
-            "language.yaml: describe.loans.title.cols: unknown column of loans 'name'; "
-            "use one of due_on, loan_id, member_id, renewals, returned_on, status, title",
-            "language.yaml: describe.loans.title.text: {title} is not one of cols; use one of name",
-        ]),
-        ("intents.yaml", "loan: {is: loans, of: member, where", "loan: {is: lons, of: membr, where", [
-            "intents.yaml: intents[return_all].roles.loan.is: unknown table 'lons'; did you mean 'loans'?",
-            "intents.yaml: intents[return_all].roles.loan.of: 'membr' is not a role above; did you mean 'member'?",
-        ]),
-        ("intents.yaml", "renew_loan: {loan_id: loan.loan_id}", "renew_loan: {loan: loan.loan_id}", [
-            "intents.yaml: intents[renew_due_first].do[0].renewed.renew_loan.loan: unknown parameter of renew_loan 'loan'; did you mean 'loan_id'?",
-        ]),
-        ("intents.yaml", "kind: money, from: [4500", "kind: monny, from: [4500", [
-            "intents.yaml: intents[pay_over_desk_limit].slots.amount_cents.kind: 'monny' does not fit here; "
-            "it should be 'money', 'date', 'number', 'text', 'bool', 'digits' or 'id'",
-        ]),
-        ("cases.yaml", "kind: determinism, intent: return_all", "kind: determinism, intent: return_every", [
-            "cases.yaml: verifier[6].intent: unknown intent 'return_every'; did you mean 'return_all'?",
-        ]),
-        ("environment.yaml", "now: 2026-03-16T09:30:00", "now: 2026-03-16", [
-            "environment.yaml: now: '2026-03-16' is not a moment; write it as YYYY-MM-DDTHH:MM:SS",
-        ]),
-        ("environment.yaml", "license: apache-2.0", "license: apache2", [
-            "environment.yaml: license: the Hub knows no licence 'apache2'; did you mean apache-2.0?",
-        ]),
-        ("environment.yaml", "license: apache-2.0", "license: proprietary", [
-            "environment.yaml: license: the Hub knows no licence 'proprietary'; "
-            "use an identifier that the Hub lists, such as apache-2.0, mit or cc-by-4.0",
-        ]),
-        ("environment.yaml", "license: apache-2.0\n", "", ["environment.yaml: license: a required key is missing; add 'license'"]),
-        ("environment.yaml", 'version: "1"', 'version: "1st"', [
-            "environment.yaml: version: '1st' is not a version; write one to three numbers with dots between them, such as 1 or 1.2",
-        ]),
+        (
+            "schema.yaml",
+            "{type: text, values: [open",
+            "{typ: text, values: [open",
+            [
+                "schema.yaml: tables.loans.columns.status.typ: unknown key 'typ'; did you mean 'type'? known keys: "
+                "check, description, domain, fk, nullable, pk, type, unique, unit, values, volatile",
+            ],
+        ),
+        (
+            "schema.yaml",
+            "fees_cents: {type: cents",
+            "fees_cents: {type: money",
+            [
+                "schema.yaml: tables.members.columns.fees_cents.type: 'money' does not fit here; "
+                "it should be 'text', 'int', 'cents', 'bool', 'date' or 'datetime'",
+            ],
+        ),
+        (
+            "schema.yaml",
+            "fk: members.member_id",
+            "fk: member.member_id",
+            [
+                "schema.yaml: tables.loans.columns.member_id.fk: unknown table 'member'; did you mean 'members'?",
+            ],
+        ),
+        (
+            "schema.yaml",
+            "      full_name: {type: text}",
+            "      full_name: {type: text}\n      full_name: {type: date}",
+            [
+                "schema.yaml: line 7: the key 'full_name' stands twice in one mapping; remove one of them",
+            ],
+        ),
+        (
+            "schema.yaml",
+            "      full_name:",
+            "      on:",
+            [
+                "schema.yaml: line 6: YAML reads the key 'on' as True; put it in quotes, or use another word",
+            ],
+        ),
+        (
+            "schema.yaml",
+            "tables:",
+            "tables: [",
+            [
+                "schema.yaml: line 3, column 16: not YAML: did not find expected ',' or ']'; "
+                "text with ': ', ' #', '{' or ',' in it needs quotes; check the indentation",
+            ],
+        ),
+        (
+            "toolset.yaml",
+            NOT_FOUND,
+            NOT_FOUND.replace("error", "errors"),
+            [
+                "toolset.yaml: tools[list_loans].steps[0].errors: unknown key 'errors'; did you mean 'error'? "
+                "known keys: error, let, sql",
+            ],
+        ),
+        (
+            "toolset.yaml",
+            "      - let: member",
+            "      - fetch: member",
+            [
+                "toolset.yaml: tools[list_loans].steps[0]: "
+                "{'fetch': 'member', 'sql': 'SELECT status FROM members WHERE member_id = :mem... "
+                "is not a step; a step is one of let, let_rows, check, forbid, new_id, exec",
+            ],
+        ),
+        (
+            "toolset.yaml",
+            "default: 14",
+            "default: 50",
+            [
+                "toolset.yaml: tools[renew_loan].parameters.days: default 50 does not fit the parameter's own schema; "
+                "correct one of them",
+            ],
+        ),
+        (
+            "population.yaml",
+            "{sequence: mb_}",
+            "{sequense: mb_}",
+            [
+                "population.yaml: tables[0].columns.member_id: {'sequense': 'mb_'} is not a kind of value; "
+                "use one of value, sequence, faker, choice, int, cents, date, datetime, parent, ref, "
+                "digits, expr, text, by, null, other",
+            ],
+        ),
+        (
+            "population.yaml",
+            "{faker: first_name}",
+            "{faker: first_nam}",
+            [
+                "population.yaml: tables[0].columns._first: Faker has no provider 'first_nam'; "
+                "use one such as name, first_name, last_name, company, street_address, city",
+            ],
+        ),
+        (
+            "population.yaml",
+            "{faker: first_name}",
+            "{faker: date_of_birth}",
+            [
+                "population.yaml: tables[0].columns._first: the Faker provider 'date_of_birth' is not repeatable or "
+                "depends on the real clock; use date, datetime, int or digits",
+            ],
+        ),
+        (
+            "population.yaml",
+            "{_first} {_last}",
+            "{_first} {_lost}",
+            [
+                "population.yaml: tables[0].columns.full_name: _lost is not a column made before this one; "
+                "known here: member_id, _first, _last",
+            ],
+        ),
+        (
+            "population.yaml",
+            "per: members",
+            "per: member",
+            [
+                "population.yaml: tables[1].per: no batch above makes 'member'; did you mean 'members'?",
+                "population.yaml: tables[1].columns.member_id: this batch has no parent; add per: TABLE",
+            ],
+        ),
+        (
+            "population.yaml",
+            "      status: {choice: {open: 3, returned: 1}}\n",
+            "",
+            [
+                "population.yaml: tables[1].columns: status of loans are not made; "
+                "give a value for every column that is not nullable",
+                "population.yaml: tables[1].columns.returned_on: status is not a column made before this one; "
+                "known here: loan_id, member_id, title, due_on, renewals",
+            ],
+        ),
+        (
+            "rules.yaml",
+            "guards: [pay_fees]",
+            "guards: [pay_fee]",
+            [
+                "rules.yaml: rules.desk_limit.guards: unknown tool 'pay_fee'; did you mean 'pay_fees'?",
+            ],
+        ),
+        (
+            "rules.yaml",
+            "call.amount_cents > policy.desk_limit_cents",
+            "call.amount > policy.limit",
+            [
+                "rules.yaml: rules.desk_limit.breaks: call.amount is not a parameter of pay_fees; "
+                "did you mean 'amount_cents'?",
+                "rules.yaml: rules.desk_limit.breaks: unknown constant of the policy 'limit'; "
+                "use one of desk_limit_cents",
+            ],
+        ),
+        (
+            "language.yaml",
+            "cols: [title]",
+            "cols: [name]",
+            [
+                "language.yaml: describe.loans.title.cols: unknown column of loans 'name'; "
+                "use one of due_on, loan_id, member_id, renewals, returned_on, status, title",
+                "language.yaml: describe.loans.title.text: {title} is not one of cols; use one of name",
+            ],
+        ),
+        (
+            "intents.yaml",
+            "loan: {is: loans, of: member, where",
+            "loan: {is: lons, of: membr, where",
+            [
+                "intents.yaml: intents[return_all].roles.loan.is: unknown table 'lons'; did you mean 'loans'?",
+                "intents.yaml: intents[return_all].roles.loan.of: 'membr' is not a role above; did you mean 'member'?",
+            ],
+        ),
+        (
+            "intents.yaml",
+            "renew_loan: {loan_id: loan.loan_id}",
+            "renew_loan: {loan: loan.loan_id}",
+            [
+                "intents.yaml: intents[renew_due_first].do[0].renewed.renew_loan.loan: "
+                "unknown parameter of renew_loan 'loan'; did you mean 'loan_id'?",
+            ],
+        ),
+        (
+            "intents.yaml",
+            "kind: money, from: [4500",
+            "kind: monny, from: [4500",
+            [
+                "intents.yaml: intents[pay_over_desk_limit].slots.amount_cents.kind: 'monny' does not fit here; "
+                "it should be 'money', 'date', 'number', 'text', 'bool', 'digits' or 'id'",
+            ],
+        ),
+        (
+            "cases.yaml",
+            "kind: determinism, intent: return_all",
+            "kind: determinism, intent: return_every",
+            [
+                "cases.yaml: verifier[6].intent: unknown intent 'return_every'; did you mean 'return_all'?",
+            ],
+        ),
+        (
+            "environment.yaml",
+            "now: 2026-03-16T09:30:00",
+            "now: 2026-03-16",
+            [
+                "environment.yaml: now: '2026-03-16' is not a moment; write it as YYYY-MM-DDTHH:MM:SS",
+            ],
+        ),
+        (
+            "environment.yaml",
+            "license: apache-2.0",
+            "license: apache2",
+            [
+                "environment.yaml: license: the Hub knows no licence 'apache2'; did you mean apache-2.0?",
+            ],
+        ),
+        (
+            "environment.yaml",
+            "license: apache-2.0",
+            "license: proprietary",
+            [
+                "environment.yaml: license: the Hub knows no licence 'proprietary'; "
+                "use an identifier that the Hub lists, such as apache-2.0, mit or cc-by-4.0",
+            ],
+        ),
+        (
+            "environment.yaml",
+            "license: apache-2.0\n",
+            "",
+            ["environment.yaml: license: a required key is missing; add 'license'"],
+        ),
+        (
+            "environment.yaml",
+            'version: "1"',
+            'version: "1st"',
+            [
+                "environment.yaml: version: '1st' is not a version; "
+                "write one to three numbers with dots between them, such as 1 or 1.2",
+            ],
+        ),
         ("policy.md", "", None, ["policy.md: the file is missing; write it in mock/"]),
         ("language.yaml", "", None, ["language.yaml: the file is missing; write it in mock/"]),
     ],
-)  # fmt: skip
+)
 def test_one_fault_is_told_in_whole_lines(spoil: Spoil, file: str, old: str, new: str | None, line: list[str]) -> None:
     assert issues(spoil((file, old, new))) == line
 
@@ -179,8 +340,15 @@ def test_one_fault_is_told_in_whole_lines(spoil: Spoil, file: str, old: str, new
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("rejects", "environment.yaml: the domain is called 'rejects', as a folder of every dataset is; rename its folder"),
-        ("My Bank", "environment.yaml: the domain is called 'My Bank'; rename its folder: small letters first, then also digits, _ and -"),
+        (
+            "rejects",
+            "environment.yaml: the domain is called 'rejects', as a folder of every dataset is; rename its folder",
+        ),
+        (
+            "My Bank",
+            "environment.yaml: the domain is called 'My Bank'; "
+            "rename its folder: small letters first, then also digits, _ and -",
+        ),
     ],
 )
 def test_a_domain_needs_a_name_that_a_dataset_can_hold(spoil: Spoil, name: str, line: str) -> None:
@@ -202,12 +370,18 @@ def test_five_faults_in_five_files_are_all_told(spoil: Spoil) -> None:
 def test_a_tool_that_cannot_be_read_hides_no_fault_of_another(spoil: Spoil) -> None:
     folder = spoil(
         ("toolset.yaml", "description: Find members", "descripton: Find members"),
-        ("toolset.yaml", "FROM loans\n          WHERE member_id = :member_id ORDER BY", "FROM loans\n          WHERE membr_id = :member_id ORDER BY"),
+        (
+            "toolset.yaml",
+            "FROM loans\n          WHERE member_id = :member_id ORDER BY",
+            "FROM loans\n          WHERE membr_id = :member_id ORDER BY",
+        ),
         ("toolset.yaml", "SELECT status FROM members", "SELECT statu FROM members"),
     )
     with pytest.raises(SpecError) as error:
         load_environment(folder)
     assert [issue.place for issue in error.value.issues] == [
-        "tools[find_member].descripton", "tools[list_loans].steps[0].sql", "tools[list_loans].returns.loans.rows",
+        "tools[find_member].descripton",
+        "tools[list_loans].steps[0].sql",
+        "tools[list_loans].returns.loans.rows",
         "tools[list_loans].parameters.member_id",
-    ]  # fmt: skip
+    ]

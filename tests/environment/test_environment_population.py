@@ -40,11 +40,11 @@ tables:
 """)
 )
 WORLD = WorldSpec(title="Pets", description="", version="1", license="mit", now="2026-03-16T09:30:00")
-OWNERS = """
-  - table: owners
-    count: 10
-    columns: {owner_id: {sequence: ow_}, kind: {choice: {shop: 1, person: 3}}, name: {by: kind, cases: {shop: {faker: company}, else: {faker: name}}}}
-"""
+OWNERS = (
+    "\n  - table: owners\n    count: 10\n"
+    "    columns: {owner_id: {sequence: ow_}, kind: {choice: {shop: 1, person: 3}}, "
+    "name: {by: kind, cases: {shop: {faker: company}, else: {faker: name}}}}\n"
+)
 PETS = """
   - table: pets
     per: owners
@@ -115,7 +115,9 @@ def test_a_planted_copy_gets_its_own_number() -> None:
 
 
 def test_derived_values_see_all_rows() -> None:
-    derive = "\nderive:\n  - UPDATE owners SET name = (SELECT MIN(p.name) FROM pets p WHERE p.owner_id = owners.owner_id)\n"
+    derive = (
+        "\nderive:\n  - UPDATE owners SET name = (SELECT MIN(p.name) FROM pets p WHERE p.owner_id = owners.owner_id)\n"
+    )
     rows = make(OWNERS + PETS, derive)
     first = {row[0]: row[1] for row in rows["owners"]}
     assert first == {owner: min(str(row[2]) for row in rows["pets"] if row[1] == owner) for owner in first}
@@ -139,29 +141,60 @@ def test_scale_multiplies_what_hangs_on_nothing() -> None:
 @pytest.mark.parametrize(
     ("tables", "more", "lines"),
     [
-        (OWNERS.replace("shop: 1,", "shpo: 1,"), "", [
-            "population.yaml: tables[0].columns.kind: row 1 of owners: kind is 'shpo', not one of shop, person; correct the value",
-        ]),
-        (OWNERS + PETS.replace("{parent: owner_id}", "{value: ow_1}"), "", [
-            "population.yaml: pets.owner_id: row pt_1001: 'ow_1' is not a owners.owner_id (19 such rows); use parent: or ref: owners",
-        ]),
-        (OWNERS + PETS.replace("cents: [1000, 90000]", "cents: [0, 0]"), "", [
-            "population.yaml: pets: row pt_1001 breaks the check 'price_cents > 0'; correct the batch or the check",
-        ]),
-        (OWNERS + PETS.replace("digits: 6", "value: '123456'"), "", [
-            "population.yaml: pets.chip: two rows have '123456'; make the values unique",
-        ]),
-        (OWNERS + PETS.replace("date: [-3000, -10]", "value: 2026-02-30"), "", [
-            "population.yaml: tables[1].columns.born_on: row 0 of pets: born_on is '2026-02-30', not a date YYYY-MM-DD; correct the value",
-        ]),
-        (OWNERS, "\nplant:\n  - {title: shops, change: owners, where: kind = 'shop', count: 50, set: {name: {value: x}}}\n", [
-            "population.yaml: plant[0]: shops: 1 rows of owners fit, 50 are wanted; lower count or widen where",
-        ]),
-        (OWNERS + PETS, "\nderive:\n  - UPDATE pets SET price_cents = price_cents - price_cents\n", [
-            "population.yaml: pets: row pt_1001 breaks the check 'price_cents > 0'; correct the batch or the check",
-        ]),
+        (
+            OWNERS.replace("shop: 1,", "shpo: 1,"),
+            "",
+            [
+                "population.yaml: tables[0].columns.kind: row 1 of owners: kind is 'shpo', not one of shop, person; "
+                "correct the value",
+            ],
+        ),
+        (
+            OWNERS + PETS.replace("{parent: owner_id}", "{value: ow_1}"),
+            "",
+            [
+                "population.yaml: pets.owner_id: row pt_1001: 'ow_1' is not a owners.owner_id (19 such rows); "
+                "use parent: or ref: owners",
+            ],
+        ),
+        (
+            OWNERS + PETS.replace("cents: [1000, 90000]", "cents: [0, 0]"),
+            "",
+            [
+                "population.yaml: pets: row pt_1001 breaks the check 'price_cents > 0'; correct the batch or the check",
+            ],
+        ),
+        (
+            OWNERS + PETS.replace("digits: 6", "value: '123456'"),
+            "",
+            [
+                "population.yaml: pets.chip: two rows have '123456'; make the values unique",
+            ],
+        ),
+        (
+            OWNERS + PETS.replace("date: [-3000, -10]", "value: 2026-02-30"),
+            "",
+            [
+                "population.yaml: tables[1].columns.born_on: row 0 of pets: born_on is '2026-02-30', "
+                "not a date YYYY-MM-DD; correct the value",
+            ],
+        ),
+        (
+            OWNERS,
+            "\nplant:\n  - {title: shops, change: owners, where: kind = 'shop', count: 50, set: {name: {value: x}}}\n",
+            [
+                "population.yaml: plant[0]: shops: 1 rows of owners fit, 50 are wanted; lower count or widen where",
+            ],
+        ),
+        (
+            OWNERS + PETS,
+            "\nderive:\n  - UPDATE pets SET price_cents = price_cents - price_cents\n",
+            [
+                "population.yaml: pets: row pt_1001 breaks the check 'price_cents > 0'; correct the batch or the check",
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_named(tables: str, more: str, lines: list[str]) -> None:
     text = yaml.safe_load(f"seed: 1\ntables:{tables}{more}".replace("value: 2026-02-30", "value: '2026-02-30'"))
     with pytest.raises(SpecError) as caught:
@@ -175,7 +208,9 @@ def test_the_state_hash_depends_on_no_process(mock_environment: Environment, moc
         "environment = load_environment('mock'); print(state_hash(environment.schema, populate(environment)))"
     )
     variables = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Pacific/Auckland"}
-    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=variables).stdout.strip()
+    printed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=variables
+    ).stdout.strip()
     assert printed == state_hash(mock_environment.schema, mock_rows)
 
 
@@ -184,10 +219,12 @@ def test_another_seed_gives_other_rows(mock_environment: Environment, mock_rows:
 
 
 def test_a_dangling_reference_is_found(spoil: Spoil) -> None:
-    environment = load_environment(spoil(("population.yaml", "member_id: {parent: member_id}", "member_id: {value: mb_7}")))
+    environment = load_environment(
+        spoil(("population.yaml", "member_id: {parent: member_id}", "member_id: {value: mb_7}"))
+    )
     with pytest.raises(SpecError) as caught:
         populate(environment)
-    assert (
-        str(caught.value)
-        == "population.yaml: loans.member_id: row ln_1001: 'mb_7' is not a members.member_id (29 such rows); use parent: or ref: members"
+    assert str(caught.value) == (
+        "population.yaml: loans.member_id: row ln_1001: 'mb_7' is not a members.member_id (29 such rows); "
+        "use parent: or ref: members"
     )

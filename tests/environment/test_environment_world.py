@@ -43,22 +43,40 @@ def test_whole_floats_are_integers_and_defaults_are_filled_in(mock_world: World)
         ("renew_lone", {}, "unknown tool 'renew_lone'"),
         ("renew_loan", {}, "invalid arguments: 'loan_id' is a required property"),
         ("renew_loan", {"loan_id": "ln_1004", "days": 14.5}, "invalid arguments: days: 14.5 is not of type 'integer'"),
-        ("renew_loan", {"loan_id": "ln_1004", "days": 29}, "invalid arguments: days: 29 is greater than the maximum of 28"),
+        (
+            "renew_loan",
+            {"loan_id": "ln_1004", "days": 29},
+            "invalid arguments: days: 29 is greater than the maximum of 28",
+        ),
         ("renew_loan", {"loan_id": 1004}, "invalid arguments: loan_id: 1004 is not of type 'string'"),
-        ("find_member", {**MEMBER, "date_of_birth": "23 May 1958"}, "invalid arguments: date_of_birth: '23 May 1958' is not a 'date'"),
-        ("find_member", {**MEMBER, "date_of_birth": "1958-02-30"}, "invalid arguments: date_of_birth: '1958-02-30' is not a 'date'"),
+        (
+            "find_member",
+            {**MEMBER, "date_of_birth": "23 May 1958"},
+            "invalid arguments: date_of_birth: '23 May 1958' is not a 'date'",
+        ),
+        (
+            "find_member",
+            {**MEMBER, "date_of_birth": "1958-02-30"},
+            "invalid arguments: date_of_birth: '1958-02-30' is not a 'date'",
+        ),
         ("renew_loan", {"loan_id": "ln_0"}, "Loan ln_0 not found"),
         ("renew_loan", {"loan_id": "ln_1001"}, "Paper Lanterns was due on 2026-03-15 and cannot be renewed"),
         ("pay_fees", {"member_id": "mb_1001", "amount_cents": 11826}, "Only $118.25 is owed"),
     ],
 )
-def test_a_wrong_call_is_a_result_with_an_error(mock_world: World, name: str, arguments: dict[str, object], error: str) -> None:
+def test_a_wrong_call_is_a_result_with_an_error(
+    mock_world: World, name: str, arguments: dict[str, object], error: str
+) -> None:
     assert mock_world.call(name, arguments).model_dump() == {"value": None, "error": error}
     assert mock_world.net_changes() == {}
 
 
 def test_both_engines_give_the_same(mock_environment: Environment, mock_rows: Rows) -> None:
-    calls = [("list_loans", {"member_id": "mb_1001"}), ("return_loan", {"loan_id": "ln_1001"}), ("return_loan", {"loan_id": "ln_1001"})]
+    calls = [
+        ("list_loans", {"member_id": "mb_1001"}),
+        ("return_loan", {"loan_id": "ln_1001"}),
+        ("return_loan", {"loan_id": "ln_1001"}),
+    ]
     seen = []
     for engine in ("sqlite", "duckdb"):
         with World(mock_environment, mock_rows, engine) as world:  # type: ignore[arg-type]
@@ -67,7 +85,28 @@ def test_both_engines_give_the_same(mock_environment: Environment, mock_rows: Ro
     assert seen[0][0][2].error == "Paper Lanterns has been returned already"
 
 
-PLAIN_VALUES = ["", "x", "mb_1001", "2026-02-30", "2026-02-28", "y" * 300, 0, 1, 7, 28, 29, -1, 2**63, 7.0, 7.5, True, False, None, [], {}]
+PLAIN_VALUES = [
+    "",
+    "x",
+    "mb_1001",
+    "2026-02-30",
+    "2026-02-28",
+    "y" * 300,
+    0,
+    1,
+    7,
+    28,
+    29,
+    -1,
+    2**63,
+    7.0,
+    7.5,
+    True,
+    False,
+    None,
+    [],
+    {},
+]
 
 
 @pytest.mark.parametrize("domain", ["mock", "finance"])
@@ -81,7 +120,9 @@ def test_what_is_let_through_is_what_the_schema_allows(domain: str) -> None:
         validator = Draft202012Validator(tool.spec.json_schema(), format_checker=formats)
         offered = {param: [*schema.get("enum", ()), *PLAIN_VALUES] for param, schema in tool.spec.parameters.items()}
         for step in range(60):
-            arguments = {param: values[(step * 7 + place) % len(values)] for place, (param, values) in enumerate(offered.items())}
+            arguments = {
+                param: values[(step * 7 + place) % len(values)] for place, (param, values) in enumerate(offered.items())
+            }
             if step % 10 == 9 and arguments:
                 arguments.popitem()
             arguments |= {"more": 1} if step % 10 == 8 else {}

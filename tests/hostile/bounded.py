@@ -1,4 +1,5 @@
-"""Run a verb as a person would, but with little time and little memory: each in a process of its own, forked from one that has loaded everything."""
+"""Run a verb as a person would, but with little time and little memory: each in a process of its own, forked from one
+that has loaded everything."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ MEGABYTES = 1_500
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a verb did. The status is negative if it was killed: -9 or -24 stand for time, and a MemoryError for memory."""
+    """What a verb did. The status is negative if it was killed: -9 or -24 stand for time, and a MemoryError for
+    memory."""
 
     status: int
     out: str
@@ -43,13 +45,20 @@ class Bounded:
     """The near end: `run` may be called again and again."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen([sys.executable, "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", START], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
 
     def run(self, *arguments: str | Path, seconds: float = SECONDS, megabytes: int = MEGABYTES) -> Outcome:
         """Run a verb of the command line."""
         assert self._process.stdin is not None and self._process.stdout is not None
         with tempfile.TemporaryDirectory() as folder:
-            asked = {"arguments": [os.fspath(argument) for argument in arguments], "folder": folder, "seconds": seconds, "megabytes": megabytes}
+            asked = {
+                "arguments": [os.fspath(argument) for argument in arguments],
+                "folder": folder,
+                "seconds": seconds,
+                "megabytes": megabytes,
+            }
             self._process.stdin.write(json.dumps(asked) + "\n")
             self._process.stdin.flush()
             status = int(self._process.stdout.readline())

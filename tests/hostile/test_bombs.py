@@ -33,8 +33,12 @@ def repeated(folder: Path, times: int, size: int, **options: object) -> Path:
     ("times", "size", "dictionary", "verb"),
     [(8_000, 1_000_000, True, "show"), (2_000, 1_000_000, False, "stats"), (2_000, 1_000_000, True, "verify")],
 )
-def test_a_small_file_of_huge_rows_is_refused(bounded: Bounded, dataset: Path, times: int, size: int, dictionary: bool, verb: str) -> None:
-    path = repeated(dataset, times, size, use_dictionary=dictionary, data_page_size=1 << 26, dictionary_pagesize_limit=1 << 26)
+def test_a_small_file_of_huge_rows_is_refused(
+    bounded: Bounded, dataset: Path, times: int, size: int, dictionary: bool, verb: str
+) -> None:
+    path = repeated(
+        dataset, times, size, use_dictionary=dictionary, data_page_size=1 << 26, dictionary_pagesize_limit=1 << 26
+    )
     assert path.stat().st_size < MOST_BYTES / 100
     if verb == "verify":
         repair(dataset)
@@ -57,9 +61,13 @@ STATEMENTS = {
     "dates in dates": "SELECT " + "add_days(" * 12 + "'2026-01-01'" + ", 1)" * 12 + " AS n FROM loans",
     "parentheses": "SELECT " + "(" * 5_000 + "1" + ")" * 5_000 + " AS n FROM loans",
     "many unions": " UNION ALL ".join(["SELECT title FROM loans"] * 700),
-    "nested queries": "SELECT title FROM loans WHERE 1 = " + "(SELECT COUNT(*) FROM loans WHERE 1 = " * 30 + "1" + ")" * 30,
+    "nested queries": "SELECT title FROM loans WHERE 1 = "
+    + "(SELECT COUNT(*) FROM loans WHERE 1 = " * 30
+    + "1"
+    + ")" * 30,
     "a long text": f"SELECT '{'x' * 100_000}' AS n FROM loans",
-    "many conditions": "SELECT title FROM loans WHERE " + " OR ".join([f"title = '{number}'" for number in range(1_000)]),
+    "many conditions": "SELECT title FROM loans WHERE "
+    + " OR ".join([f"title = '{number}'" for number in range(1_000)]),
     "negations": "SELECT title FROM loans WHERE " + "NOT " * 4_000 + "1 = 1",
     "signs": "SELECT " + "- " * 4_000 + "1 AS n FROM loans",
 }
@@ -77,7 +85,9 @@ def test_a_statement_that_explodes_is_refused_before_it_does(bounded: Bounded, d
     with_tool(domain, returns={"found": {"rows": STATEMENTS[name]}})
     found = bounded.run("admit", domain)
     assert (found.status, found.out) == (2, ""), found.err
-    assert found.lines and all(line.startswith("toolscale: toolset.yaml: ") and "evil_tool" in line for line in found.lines), found.err[:2_000]
+    assert found.lines and all(
+        line.startswith("toolscale: toolset.yaml: ") and "evil_tool" in line for line in found.lines
+    ), found.err[:2_000]
 
 
 PATTERNS = [
@@ -102,10 +112,15 @@ def test_a_pattern_that_explodes_elsewhere_runs_in_linear_time(pattern: str) -> 
         Validator({"type": "string", "pattern": pattern}).is_valid(text)
 
 
-@pytest.mark.parametrize("pattern", [r"(a)\1", r"(?=a)b", r"(?<!a)b", "(", "[", "a{1000000}", "(a{1000}){1000}", r"\p{Nowhere}", "(?P<n>a)(?P=n)"])
+@pytest.mark.parametrize(
+    "pattern",
+    [r"(a)\1", r"(?=a)b", r"(?<!a)b", "(", "[", "a{1000000}", "(a{1000}){1000}", r"\p{Nowhere}", "(?P<n>a)(?P=n)"],
+)
 def test_a_pattern_that_cannot_be_run_is_refused(bounded: Bounded, domain: Path, pattern: str) -> None:
     parameters = {"title": {"type": "string", "description": "A title.", "pattern": pattern}}
-    with_tool(domain, parameters=parameters, returns={"found": {"rows": "SELECT loan_id FROM loans WHERE title = :title"}})
+    with_tool(
+        domain, parameters=parameters, returns={"found": {"rows": "SELECT loan_id FROM loans WHERE title = :title"}}
+    )
     found = bounded.run("admit", domain)
     assert (found.status, found.out) == (2, "")
     assert any("evil_tool" in line and ("pattern" in line or "regex" in line) for line in found.lines), found.err
@@ -120,7 +135,9 @@ COUNTS = {
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_a_population_of_too_many_rows_is_refused_before_they_are_made(bounded: Bounded, domain: Path, name: str) -> None:
+def test_a_population_of_too_many_rows_is_refused_before_they_are_made(
+    bounded: Bounded, domain: Path, name: str
+) -> None:
     population = yaml.safe_load((domain / "population.yaml").read_text())
     population["tables"][0] |= COUNTS[name]
     (domain / "population.yaml").write_text(yaml.safe_dump(population, sort_keys=False))
@@ -147,7 +164,10 @@ def test_a_derivation_without_end_is_stopped(bounded: Bounded, domain: Path) -> 
     (domain / "population.yaml").write_text(yaml.safe_dump(population, sort_keys=False))
     found = bounded.run("admit", domain)
     told = "the statements up to this one take more than 200,000,000 instructions; let each read fewer rows"
-    assert (found.status, found.out) == (2, "") and f"population.yaml: derive[{len(population['derive']) - 1}]: {told}" in found.err
+    assert (found.status, found.out) == (
+        2,
+        "",
+    ) and f"population.yaml: derive[{len(population['derive']) - 1}]: {told}" in found.err
 
 
 def test_a_folder_that_is_a_bomb_leaves_no_copy_behind(dataset: Path, bounded: Bounded, tmp_path: Path) -> None:

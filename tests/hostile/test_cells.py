@@ -1,4 +1,5 @@
-"""Cells of a dataset from anywhere: whoever shows or counts them says in one line what is wrong, and nothing reaches the terminal as it is."""
+"""Cells of a dataset from anywhere: whoever shows or counts them says in one line what is wrong, and nothing reaches
+the terminal as it is."""
 
 from __future__ import annotations
 
@@ -34,8 +35,12 @@ MORE: dict[str, Callable[[Row], None]] = {
     "row changes without a key": cell("row_changes", '[{"table":"t","before":{},"after":null}]'),
     "an unknown status": cell("verdict", "held", 0, "status"),
     "an unknown gate": cell("verdict", "x", 0, "gate"),
-    "money that is none": cell("communicate", [{"kind": "money", "value": "abc", "about": None, "others": [], "withheld": False}]),
-    "money beyond all numbers": cell("communicate", [{"kind": "money", "value": "9" * 5_000, "about": None, "others": [], "withheld": False}]),
+    "money that is none": cell(
+        "communicate", [{"kind": "money", "value": "abc", "about": None, "others": [], "withheld": False}]
+    ),
+    "money beyond all numbers": cell(
+        "communicate", [{"kind": "money", "value": "9" * 5_000, "about": None, "others": [], "withheld": False}]
+    ),
     "a request of a million characters": cell("request", "x" * 999_999),
 }
 
@@ -50,7 +55,9 @@ def alter(folder: Path, path: str, change: Callable[[Row], None]) -> None:
 
 @pytest.mark.parametrize("verb", ["show", "stats", "diff"])
 @pytest.mark.parametrize("name", [*CORRUPTIONS, *MORE])
-def test_a_task_with_a_strange_cell_is_shown_or_refused_in_one_line(bounded: Bounded, dataset: Path, name: str, verb: str) -> None:
+def test_a_task_with_a_strange_cell_is_shown_or_refused_in_one_line(
+    bounded: Bounded, dataset: Path, name: str, verb: str
+) -> None:
     alter(dataset, TRAIN, (CORRUPTIONS | MORE)[name])
     found = bounded.run(verb, dataset, *({"show": ["--random", "100"], "diff": [dataset]}.get(verb, [])))
     assert found.status in (0, 2), found.err
@@ -88,9 +95,14 @@ def poisoned(value: str) -> str:
 
 @pytest.mark.parametrize(("verb", "path"), [("show", TRAIN), ("rejects", REJECTED), ("stats", TRAIN)])
 @pytest.mark.parametrize("machine", [False, True])
-def test_no_text_of_a_row_reaches_the_terminal_as_it_is(bounded: Bounded, dataset: Path, verb: str, path: str, machine: bool) -> None:
+def test_no_text_of_a_row_reaches_the_terminal_as_it_is(
+    bounded: Bounded, dataset: Path, verb: str, path: str, machine: bool
+) -> None:
     rows = read_shard(dataset / path, REJECT_SCHEMA if path == REJECTED else TASK_SCHEMA)
-    options = [*(["--json"] if machine else []), *(["--random", "100"] if verb == "show" else ["--limit", "100"] if verb == "rejects" else [])]
+    options = [
+        *(["--json"] if machine else []),
+        *(["--random", "100"] if verb == "show" else ["--limit", "100"] if verb == "rejects" else []),
+    ]
     shown = 0
     for place in [place for place in texts(rows[0]) if place[0] not in ("prompt", "tools") and 1 not in place]:
 
@@ -107,5 +119,10 @@ def test_no_text_of_a_row_reaches_the_terminal_as_it_is(bounded: Bounded, datase
         shown += found.status == 0
         if machine and found.status == 0:
             json.loads(found.out)
-        write_shards((dataset / path).parent, "rejected" if path == REJECTED else "train", rows, REJECT_SCHEMA if path == REJECTED else TASK_SCHEMA)
+        write_shards(
+            (dataset / path).parent,
+            "rejected" if path == REJECTED else "train",
+            rows,
+            REJECT_SCHEMA if path == REJECTED else TASK_SCHEMA,
+        )
     assert shown

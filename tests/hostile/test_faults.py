@@ -1,4 +1,5 @@
-"""What goes wrong around a command: full disks, ended processes, strange paths, folders of others. One line, and nothing half-written or lost."""
+"""What goes wrong around a command: full disks, ended processes, strange paths, folders of others. One line, and
+nothing half-written or lost."""
 
 from __future__ import annotations
 
@@ -28,11 +29,16 @@ def make(out: str | bytes | Path) -> subprocess.CompletedProcess[bytes]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_whoever_ends_a_run_gets_one_line_from_it_and_all_its_helpers(tmp_path: Path, number: signal.Signals) -> None:
-    # As from a terminal: whatever runs in the background of a script inherits that SIGINT is ignored, and so would this.
+    # As from a terminal: whatever runs in the background of a script inherits that SIGINT is ignored,
+    # and so would this.
     process = subprocess.Popen(
-        [*MAKE, str(tmp_path / "mock")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        [*MAKE, str(tmp_path / "mock")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
-    )  # fmt: skip
+    )
     while not list(tmp_path.glob(".mock.work/*/judged")):  # helpers run from here on
         assert process.poll() is None
         time.sleep(0.01)
@@ -48,7 +54,10 @@ def test_output_that_cannot_be_written_is_one_line(mock_dataset: Path) -> None:
         command = [sys.executable, "-m", "toolscale", "show", str(mock_dataset)]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == "toolscale: the output cannot be written: no space left on device; free space, or write it elsewhere\n"
+    assert (
+        done.stderr
+        == "toolscale: the output cannot be written: no space left on device; free space, or write it elsewhere\n"
+    )
 
 
 def test_a_path_that_is_not_utf_8_is_written_and_told_with_escapes(tmp_path: Path) -> None:
@@ -68,7 +77,10 @@ def test_a_mount_point_is_refused_before_anything_is_made(tmp_path: Path) -> Non
     try:
         done = make(place)
         assert (done.returncode, done.stdout) == (2, b"")
-        assert done.stderr.decode() == f"toolscale: {place} is a mount point, which cannot be replaced; choose a folder inside it\n"
+        assert (
+            done.stderr.decode()
+            == f"toolscale: {place} is a mount point, which cannot be replaced; choose a folder inside it\n"
+        )
     finally:
         subprocess.run(["umount", place], check=True)
     assert [path.name for path in tmp_path.iterdir()] == ["mounted"]
@@ -90,7 +102,8 @@ def test_a_work_folder_with_files_of_somebody_is_left_alone(tmp_path: Path, boun
     (tmp_path / ".mock.work" / "thesis" / "thesis.txt").write_text("mine")
     found = bounded.run("synthesize", "mock", "--tasks", "2", "--out", tmp_path / "mock")
     assert (found.status, found.out) == (2, "") and found.lines == [
-        f"toolscale: {tmp_path}/.mock.work is in the way: it holds files that are not ours; move it, or choose another place"
+        f"toolscale: {tmp_path}/.mock.work is in the way: it holds files that are not ours; "
+        "move it, or choose another place"
     ]
     assert (tmp_path / ".mock.work" / "thesis" / "thesis.txt").read_text() == "mine"
 
@@ -115,7 +128,11 @@ def test_a_damaged_unit_is_judged_again(tmp_path: Path, damage: str) -> None:
 
 def test_a_run_goes_on_from_a_damaged_unit(tmp_path: Path, mock_dataset: Path) -> None:
     """As after a power failure: the work folder is there, and one of its files is not what was written."""
-    process = subprocess.Popen([*MAKE[:-1], "--tasks", "10", "--out", str(tmp_path / "mock")], stdout=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(
+        [*MAKE[:-1], "--tasks", "10", "--out", str(tmp_path / "mock")],
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     while not (units := list(tmp_path.glob(".mock.work/*/judged/*.jsonl"))):
         assert process.poll() is None
         time.sleep(0.01)

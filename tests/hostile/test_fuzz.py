@@ -103,8 +103,12 @@ def test_a_database(mock_dataset: Path, tmp_path: Path, changes: list[Edit]) -> 
 
 
 @bytewise
-@given(edits, st.sampled_from([("experts/paper.yaml", load_catalogue), ("training/configs/tiny_cpu.yaml", read_config)]))
-def test_a_catalogue_and_a_config(tmp_path: Path, changes: list[Edit], source: tuple[str, Callable[[Path], object]]) -> None:
+@given(
+    edits, st.sampled_from([("experts/paper.yaml", load_catalogue), ("training/configs/tiny_cpu.yaml", read_config)])
+)
+def test_a_catalogue_and_a_config(
+    tmp_path: Path, changes: list[Edit], source: tuple[str, Callable[[Path], object]]
+) -> None:
     path, read = source
     (tmp_path / "file.yaml").write_bytes(edited(Path(path).read_bytes(), changes))
     survives(lambda: read(tmp_path / "file.yaml"))

@@ -1,4 +1,5 @@
-"""Every file of a domain, written by somebody who means harm: named in one line each, within a few seconds and little memory."""
+"""Every file of a domain, written by somebody who means harm: named in one line each, within a few seconds and little
+memory."""
 
 from __future__ import annotations
 
@@ -89,8 +90,12 @@ ATTACKS: dict[str, Attack] = {
 }
 
 
-@pytest.mark.parametrize(("attack", "file"), [(attack, [*FILES][number % len(FILES)]) for number, attack in enumerate(ATTACKS)])
-def test_a_file_of_a_domain_is_refused_in_lines_that_name_it(bounded: Bounded, domain: Path, file: str, attack: str) -> None:
+@pytest.mark.parametrize(
+    ("attack", "file"), [(attack, [*FILES][number % len(FILES)]) for number, attack in enumerate(ATTACKS)]
+)
+def test_a_file_of_a_domain_is_refused_in_lines_that_name_it(
+    bounded: Bounded, domain: Path, file: str, attack: str
+) -> None:
     """Each attack on one file, each file under several attacks: all are read by the same function."""
     ATTACKS[attack](domain / file)
     found = bounded.run("admit", domain)
@@ -99,11 +104,16 @@ def test_a_file_of_a_domain_is_refused_in_lines_that_name_it(bounded: Bounded, d
     assert "\x1b" not in found.err and "\u202e" not in found.err
 
 
-@pytest.mark.parametrize("attack", ["Latin-1", "nine megabytes", "a folder", "a pipe", "a link to a device", "missing", "a text from right to left"])
+@pytest.mark.parametrize(
+    "attack",
+    ["Latin-1", "nine megabytes", "a folder", "a pipe", "a link to a device", "missing", "a text from right to left"],
+)
 def test_a_policy_is_refused_in_lines_that_name_it(bounded: Bounded, domain: Path, attack: str) -> None:
     ATTACKS[attack](domain / POLICY_TEXT)
     found = bounded.run("admit", domain)
-    assert (found.status, found.out) == (2, "") and all(line.startswith(f"toolscale: {POLICY_TEXT}: ") for line in found.lines), found.err
+    assert (found.status, found.out) == (2, "") and all(
+        line.startswith(f"toolscale: {POLICY_TEXT}: ") for line in found.lines
+    ), found.err
 
 
 @pytest.mark.parametrize("attack", sorted(ATTACKS.keys() - {"missing"}))
@@ -111,6 +121,10 @@ def test_a_catalogue_is_refused_in_lines_that_name_it(bounded: Bounded, tmp_path
     path = tmp_path / "experts.yaml"
     path.write_text("version: 1\n")
     ATTACKS[attack](path)
-    found = bounded.run("describe", path, "--endpoint", "http://127.0.0.1:9", "--model", "m", "--out", tmp_path / "out.yaml")
-    assert (found.status, found.out) == (2, "") and all(line.startswith(f"toolscale: {path}: ") for line in found.lines), found.err
+    found = bounded.run(
+        "describe", path, "--endpoint", "http://127.0.0.1:9", "--model", "m", "--out", tmp_path / "out.yaml"
+    )
+    assert (found.status, found.out) == (2, "") and all(
+        line.startswith(f"toolscale: {path}: ") for line in found.lines
+    ), found.err
     assert not (tmp_path / "out.yaml").exists()

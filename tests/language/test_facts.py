@@ -47,7 +47,9 @@ def read_case(text: str) -> tuple[list[Fact], dict[str, Any]]:
             kind, _, value = told.strip().partition("=")
             name, withheld = kind.removeprefix("withheld "), kind.startswith("withheld ")
             told_others = tuple(filter(None, others.split(",")))
-            facts.append(Fact(kind=name, value=typed(name, value), about=about or None, others=told_others, withheld=withheld))
+            facts.append(
+                Fact(kind=name, value=typed(name, value), about=about or None, others=told_others, withheld=withheld)
+            )
     return facts, settings
 
 
@@ -66,7 +68,8 @@ REJECTED_THOUGH_RIGHT = {
 
 
 def test_held_out_answers_are_never_wrongly_accepted() -> None:
-    """Answers written blind. Their first run gave 1 false accept and 9 false rejects in 100; what was mended then is learned in other words."""
+    """Answers written blind. Their first run gave 1 false accept and 9 false rejects in 100; what was mended then is
+    learned in other words."""
     accepted, rejected = set(), set()
     for expected, facts, answer in read_lines("heldout_answers.txt"):
         told, settings = read_case(facts)
@@ -85,10 +88,20 @@ def test_findings_name_the_fact_and_the_rival() -> None:
     fact = Fact(kind="money", value=500, about="joint account")
     assert grade_answer("Done.", [fact], today=TODAY) == "the money of joint account is not stated as 500"
     seen = {"money": frozenset((500,))}
-    assert grade_answer("It is $5, and $7 is due.", [fact], today=TODAY, observed=seen) == "a money that nothing gave: $7"
+    assert (
+        grade_answer("It is $5, and $7 is due.", [fact], today=TODAY, observed=seen) == "a money that nothing gave: $7"
+    )
 
 
-NAMES = ("joint account", "savings account", "City Gas", "my rainy day fund", "Savings 2", "Metro Water", "card ending in 4821")
+NAMES = (
+    "joint account",
+    "savings account",
+    "City Gas",
+    "my rainy day fund",
+    "Savings 2",
+    "Metro Water",
+    "card ending in 4821",
+)
 labels = st.one_of(st.none(), st.sampled_from(NAMES))
 values = {
     "money": st.integers(-500_000, 9_999_999),
@@ -115,14 +128,22 @@ def one_of_each_kind(draw: st.DrawFn) -> list[Fact]:
 @given(one_of_each_kind(), st.integers(0, STYLES - 1))
 def test_what_is_stated_in_any_style_is_graded_as_stated(facts: list[Fact], style: int) -> None:
     answer = state_facts(facts, TODAY, style)
-    assert grade_answer(answer, facts, today=TODAY, observed={"money": frozenset(), "date": frozenset(), "number": frozenset()}) is None
+    assert (
+        grade_answer(
+            answer, facts, today=TODAY, observed={"money": frozenset(), "date": frozenset(), "number": frozenset()}
+        )
+        is None
+    )
 
 
 @given(st.sampled_from(["money", "date", "number"]), st.data(), st.integers(0, STYLES - 1))
 def test_labels_tell_two_facts_of_a_kind_apart(kind: str, data: st.DataObject, style: int) -> None:
     first, second = data.draw(st.lists(values[kind], unique=True, min_size=2, max_size=2))
     one, two = data.draw(st.lists(st.sampled_from(NAMES), unique=True, min_size=2, max_size=2))
-    facts = [Fact(kind=kind, value=first, about=one, others=(two,)), Fact(kind=kind, value=second, about=two, others=(one,))]
+    facts = [
+        Fact(kind=kind, value=first, about=one, others=(two,)),
+        Fact(kind=kind, value=second, about=two, others=(one,)),
+    ]
     swapped = [fact.model_copy(update={"value": value}) for fact, value in zip(facts, (second, first), strict=True)]
     assert grade_answer(state_facts(facts, TODAY, style), facts, today=TODAY) is None
     assert grade_answer(state_facts(swapped, TODAY, style), facts, today=TODAY) is not None
@@ -141,15 +162,22 @@ LABELS = (*NAMES[:-1], *ENDINGS)
 
 @st.composite
 def mixed_facts(draw: st.DrawFn) -> list[Fact]:
-    """Facts as composed tasks have them: several of a kind, with and without labels, parts that were done or not, labels that end cards."""
+    """Facts as composed tasks have them: several of a kind, with and without labels, parts that were done or not,
+    labels that end cards."""
     names = draw(st.lists(st.sampled_from(LABELS), unique=True, min_size=1, max_size=3))
     facts: list[Fact] = []
     for name in names:
         others = tuple(other for other in LABELS if other != name and draw(st.booleans()))
-        for kind in draw(st.lists(st.sampled_from(["bool", "money", "date", "text", "number"]), unique=True, min_size=1, max_size=3)):
+        for kind in draw(
+            st.lists(st.sampled_from(["bool", "money", "date", "text", "number"]), unique=True, min_size=1, max_size=3)
+        ):
             facts.append(Fact(kind=kind, value=draw(values[kind]), about=name, others=others))
-    for kind in draw(st.lists(st.sampled_from(["money", "date", "number", "text", "digits", "id"]), unique=True, max_size=3)):
-        facts.append(Fact(kind=kind, value=draw(values[kind] | st.sampled_from(ENDINGS) if kind == "digits" else values[kind])))
+    for kind in draw(
+        st.lists(st.sampled_from(["money", "date", "number", "text", "digits", "id"]), unique=True, max_size=3)
+    ):
+        facts.append(
+            Fact(kind=kind, value=draw(values[kind] | st.sampled_from(ENDINGS) if kind == "digits" else values[kind]))
+        )
     said = [(fact.kind, fact.value) for fact in facts if fact.kind != "bool"]
     assume(len(set(said)) == len(said))
     return draw(st.permutations(facts))
@@ -163,7 +191,9 @@ def test_several_labelled_facts_are_graded_as_stated(facts: list[Fact], style: i
 
 
 @given(mixed_facts(), st.data(), st.integers(0, STYLES - 1))
-def test_several_labelled_facts_with_one_false_are_graded_as_wrong(facts: list[Fact], data: st.DataObject, style: int) -> None:
+def test_several_labelled_facts_with_one_false_are_graded_as_wrong(
+    facts: list[Fact], data: st.DataObject, style: int
+) -> None:
     fact = data.draw(st.sampled_from(facts))
     other = 1 - int(fact.value) if fact.kind == "bool" else data.draw(values[fact.kind])
     assume((fact.kind, other) not in {(told.kind, told.value) for told in facts} or fact.kind == "bool")
@@ -173,10 +203,17 @@ def test_several_labelled_facts_with_one_false_are_graded_as_wrong(facts: list[F
     assert grade_answer(answer, facts, today=TODAY, budget=9) is not None, answer
 
 
-@given(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 1), st.integers(0, 1), st.integers(0, STYLES - 1))
-def test_a_part_is_done_or_not_whatever_was_done_elsewhere(one: str, other: str, first: int, second: int, style: int) -> None:
+@given(
+    st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 1), st.integers(0, 1), st.integers(0, STYLES - 1)
+)
+def test_a_part_is_done_or_not_whatever_was_done_elsewhere(
+    one: str, other: str, first: int, second: int, style: int
+) -> None:
     assume(one != other)
-    facts = [Fact(kind="bool", value=first, about=one, others=(other,)), Fact(kind="bool", value=second, about=other, others=(one,))]
+    facts = [
+        Fact(kind="bool", value=first, about=one, others=(other,)),
+        Fact(kind="bool", value=second, about=other, others=(one,)),
+    ]
     answer = state_facts(facts, TODAY, style)
     for told in facts:
         wrong = told.model_copy(update={"value": 1 - int(told.value)})
@@ -185,7 +222,9 @@ def test_a_part_is_done_or_not_whatever_was_done_elsewhere(one: str, other: str,
 
 
 @given(st.sampled_from(["money", "date", "digits", "text", "id"]), st.data(), st.integers(0, STYLES - 1))
-def test_a_withheld_value_must_not_be_said_unless_something_told_says_it(kind: str, data: st.DataObject, style: int) -> None:
+def test_a_withheld_value_must_not_be_said_unless_something_told_says_it(
+    kind: str, data: st.DataObject, style: int
+) -> None:
     value = data.draw(values[kind])
     secret = Fact(kind=kind, value=value, about="Crystal Becker", withheld=True)
     refusal = Fact(kind="bool", value=0)
@@ -198,13 +237,18 @@ def test_a_withheld_value_must_not_be_said_unless_something_told_says_it(kind: s
 
 
 PIECES = (
-    "The fee is $5", "Your balance is USD 40", "Not the card ending in 4821", "It is about", "approx", "Fri", "Mar", "March 20, 2026", "Sorry", "No",
-    "It was $7", "Now it is $9", "$3", "You have 2", "1", "Is it $6", "Or $8", "At 4 p.m", "From $5 to $6", "Eight of them", "USD", "the end", "10",
-    "or more",
+    "The fee is $5", "Your balance is USD 40", "Not the card ending in 4821", "It is about", "approx", "Fri", "Mar",
+    "March 20, 2026", "Sorry", "No", "It was $7", "Now it is $9", "$3", "You have 2", "1", "Is it $6", "Or $8",
+    "At 4 p.m", "From $5 to $6", "Eight of them", "USD", "the end", "10", "or more",
 )  # fmt: skip
 
 
-@given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from((". ", ", ", "? ", "\n", "! ", ".\n", " ", ": "))), max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(PIECES), st.sampled_from((". ", ", ", "? ", "\n", "! ", ".\n", " ", ": "))),
+        max_size=8,
+    )
+)
 def test_a_sentence_reads_the_same_wherever_it_stands(pieces: list[tuple[str, str]]) -> None:
     text = "".join(piece + mark for piece, mark in pieces)
     answer = read_answer(text, TODAY)
@@ -224,4 +268,7 @@ def test_a_refusal_reads_as_one() -> None:
     facts = [Fact(kind="bool", value=0), Fact(kind="money", value=100_000)]
     assert state_facts(facts, TODAY) == "I'm sorry, but I can't do that. The limit is $1,000."
     assert state_facts([Fact(kind="bool", value=1)], TODAY) == "Done."
-    assert state_facts([Fact(kind="money", value=19885, about="joint account")], TODAY) == "For your joint account, the amount is $198.85."
+    assert (
+        state_facts([Fact(kind="money", value=19885, about="joint account")], TODAY)
+        == "For your joint account, the amount is $198.85."
+    )

@@ -47,8 +47,9 @@ def test_any_text_can_be_read_and_mentions_never_overlap(text: str, tense: str |
 
 
 WORDS = (
-    "the", "a", "$", "5", "20", "March", "May", "Friday", "next", "on", "in", "two", "weeks", "ago", "of", "and", "or", "about", "not", "4", "pm",
-    "%", "cents", ",", ".", "3/4", "20th", "ending", "thousand", "dollars", "-", "2026", "end", "last", "month", "1,000", "day", "twenty", "first",
+    "the", "a", "$", "5", "20", "March", "May", "Friday", "next", "on", "in", "two", "weeks", "ago", "of", "and", "or",
+    "about", "not", "4", "pm", "%", "cents", ",", ".", "3/4", "20th", "ending", "thousand", "dollars", "-", "2026",
+    "end", "last", "month", "1,000", "day", "twenty", "first",
 )  # fmt: skip
 
 

@@ -47,7 +47,11 @@ def test_an_id_reads_back(name: str) -> None:
     assert states(f"What about {render(name, 'plain', TODAY)}?", "id", name, TODAY)
 
 
-@given(st.text(st.characters(categories=["L", "N", "Z"]), min_size=1).filter(lambda text: text.strip() and text.lower().isascii()))
+@given(
+    st.text(st.characters(categories=["L", "N", "Z"]), min_size=1).filter(
+        lambda text: text.strip() and text.lower().isascii()
+    )
+)
 def test_a_text_reads_back(name: str) -> None:
     assert states(f"I was at {render(name, 'text', TODAY)}, once.", "text", name, TODAY)
 
@@ -55,13 +59,27 @@ def test_a_text_reads_back(name: str) -> None:
 @pytest.mark.parametrize(
     ("value", "form", "text"),
     [
-        (124050, "money", "$1,240.50"), (4000, "money", "$40"), (-305, "money", "-$3.05"), (4000, "words", "40 dollars"),
-        (1250, "words", "12 dollars and 50 cents"), (100, "words", "1 dollar"), ("2026-03-20", "date", "March 20, 2026"),
-        ("2026-03-20", "day", "Friday, the 20th"), ("2026-03-24", "day", "next Tuesday, the 24th"), ("2026-05-24", "day", "May 24, 2026"),
-        ("2026-03-20", "nth", "the 20th"), ("2026-02-13", "nth", "February 13, 2026"), (12, "number", "12"), ("Visa", "lower", "visa"),
-        ("4821", "digits", "4821"), ("tx_1", "plain", "tx_1"), (1, "bool", "yes"), (0, "bool", "no"), ("Blue Bottle", "text", "Blue Bottle"),
+        (124050, "money", "$1,240.50"),
+        (4000, "money", "$40"),
+        (-305, "money", "-$3.05"),
+        (4000, "words", "40 dollars"),
+        (1250, "words", "12 dollars and 50 cents"),
+        (100, "words", "1 dollar"),
+        ("2026-03-20", "date", "March 20, 2026"),
+        ("2026-03-20", "day", "Friday, the 20th"),
+        ("2026-03-24", "day", "next Tuesday, the 24th"),
+        ("2026-05-24", "day", "May 24, 2026"),
+        ("2026-03-20", "nth", "the 20th"),
+        ("2026-02-13", "nth", "February 13, 2026"),
+        (12, "number", "12"),
+        ("Visa", "lower", "visa"),
+        ("4821", "digits", "4821"),
+        ("tx_1", "plain", "tx_1"),
+        (1, "bool", "yes"),
+        (0, "bool", "no"),
+        ("Blue Bottle", "text", "Blue Bottle"),
     ],
-)  # fmt: skip
+)
 def test_every_form(value: str | int, form: str, text: str) -> None:
     assert render(value, form, TODAY) == text
 
@@ -76,14 +94,23 @@ def test_a_date_without_its_year_is_said_only_where_it_reads_as_itself() -> None
     said = {form: render("2025-12-23", form, TODAY, "past") for form in ("short", "shortth", "numeric", "near")}
     assert said == {"short": "December 23", "shortth": "December 23rd", "numeric": "12/23", "near": "December 23"}
     born = {form: render("1980-04-02", form, TODAY) for form in ("short", "shortth", "numeric", "near")}
-    assert born == {"short": "April 2, 1980", "shortth": "April 2nd, 1980", "numeric": "4/2/1980", "near": "April 2, 1980"}
+    assert born == {
+        "short": "April 2, 1980",
+        "shortth": "April 2nd, 1980",
+        "numeric": "4/2/1980",
+        "near": "April 2, 1980",
+    }
 
 
 def test_a_day_of_this_week_is_said_by_its_name() -> None:
     days = ("2026-03-13", "2026-03-15", "2026-03-16", "2026-03-17", "2026-03-20")
     assert [render(day, "near", "2026-03-16", "past" if day < "2026-03-16" else "future") for day in days] == [
-        "last Friday", "yesterday", "today", "tomorrow", "this Friday",
-    ]  # fmt: skip
+        "last Friday",
+        "yesterday",
+        "today",
+        "tomorrow",
+        "this Friday",
+    ]
 
 
 def test_a_day_of_last_month_is_not_said_by_its_number() -> None:

@@ -1,4 +1,5 @@
-"""A chat server of one's own: a real HTTP server on a free port of loopback that gives the answers it is told to give, one after the other.
+"""A chat server of one's own: a real HTTP server on a free port of loopback that gives the answers it is told to give,
+one after the other.
 
 What it was asked is kept, headers included. The last answer is given again and again.
 """
@@ -16,7 +17,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """What one request gets: a status, a body, more headers; `cut` closes the connection halfway, `held` never answers while the server runs."""
+    """What one request gets: a status, a body, more headers; `cut` closes the connection halfway, `held` never answers
+    while the server runs."""
 
     body: bytes = b""
     status: int = 200
@@ -45,12 +47,18 @@ def said(content: str | None, calls: list[dict[str, Any]] | None = None, **rest:
     message: dict[str, Any] = {"role": "assistant", "content": content}
     if calls:
         message["tool_calls"] = calls
-    return Answer(json.dumps({"id": "1", "object": "chat.completion", "choices": [{"index": 0, "message": message}], **rest}).encode())
+    return Answer(
+        json.dumps(
+            {"id": "1", "object": "chat.completion", "choices": [{"index": 0, "message": message}], **rest}
+        ).encode()
+    )
 
 
 @contextmanager
 def chat_server(
-    *answers: Answer, echo: Callable[[dict[str, str]], Answer] | None = None, reply: Callable[[dict[str, Any]], Answer] | None = None
+    *answers: Answer,
+    echo: Callable[[dict[str, str]], Answer] | None = None,
+    reply: Callable[[dict[str, Any]], Answer] | None = None,
 ) -> Iterator[ChatServer]:
     """Run a server that gives these answers."""
     closing = Event()
@@ -64,7 +72,9 @@ def chat_server(
             if state.reply:
                 answer = state.reply(json.loads(body))
             else:
-                answer = state.echo(state.headers[-1]) if state.echo else state.answers[min(number, len(state.answers) - 1)]
+                answer = (
+                    state.echo(state.headers[-1]) if state.echo else state.answers[min(number, len(state.answers) - 1)]
+                )
             if answer.held:
                 closing.wait()
                 return

@@ -16,16 +16,21 @@ from toolscale.models.pricing import typical_cost, typical_latency
 from toolscale.records import CATEGORIES, AnswerKey, Effort, ExpertReply, ExpertSpec, Price, ToolCall
 
 SPEC = ExpertSpec(
-    name="one", title="One", price=Price(input=1.25, output=10), source="made for a test", spread=0,
+    name="one",
+    title="One",
+    price=Price(input=1.25, output=10),
+    source="made for a test",
+    spread=0,
     skills=dict(zip(CATEGORIES, (0.95, 0.7, 0.02, 0.85, 0.4, 0.39, 0.0), strict=True)),
     effort=dict.fromkeys(CATEGORIES, Effort(output_tokens=1000, latency_s=31)),
-)  # fmt: skip
+)
 
 
 def test_a_card_in_prose() -> None:
     assert card(SPEC, SPEC.price, "expert-2", "prose") == (
-        "Strong at arithmetic without a calculator, saying what a program prints and mathematics; fair at general knowledge; weak at facts from "
-        "private documents, reasoning and working with tools. It costs $1.25 per million tokens in and $10 per million tokens out. "
+        "Strong at arithmetic without a calculator, saying what a program prints and mathematics; "
+        "fair at general knowledge; weak at facts from private documents, reasoning and working with tools. "
+        "It costs $1.25 per million tokens in and $10 per million tokens out. "
         "An answer typically costs 1.0 cents and takes about 31 seconds."
     )
 
@@ -40,25 +45,58 @@ def test_a_description_stands_instead_of_the_skills_and_the_price_is_that_of_the
 
 def test_a_card_of_facts() -> None:
     assert card(SPEC, SPEC.price, "expert-2", "compact") == (
-        "expert-2.arithmetic=10 expert-2.code=7 expert-2.lookup=0 expert-2.mathematics=8 expert-2.knowledge=4 expert-2.reasoning=4 expert-2.tools=0 "
-        "expert-2.price=12 expert-2.latency=11"
+        "expert-2.arithmetic=10 expert-2.code=7 expert-2.lookup=0 expert-2.mathematics=8 "
+        "expert-2.knowledge=4 expert-2.reasoning=4 expert-2.tools=0 expert-2.price=12 expert-2.latency=11"
     )
     assert (typical_cost(SPEC, SPEC.price), typical_latency(SPEC)) == (pytest.approx(0.01025), pytest.approx(31))
 
 
 def test_small_and_free_prices_are_worded() -> None:
     quick = SPEC.model_copy(update={"effort": dict.fromkeys(CATEGORIES, Effort(output_tokens=1, latency_s=1))})
-    endings = [prose_card(quick, price).split("An answer typically ")[1] for price in (Price(input=0, output=0), Price(input=0.01, output=0))]
-    assert endings == ["costs nothing and takes about 1 second.", "costs less than 0.001 cents and takes about 1 second."]
+    endings = [
+        prose_card(quick, price).split("An answer typically ")[1]
+        for price in (Price(input=0, output=0), Price(input=0.01, output=0))
+    ]
+    assert endings == [
+        "costs nothing and takes about 1 second.",
+        "costs less than 0.001 cents and takes about 1 second.",
+    ]
 
 
 def test_one_kind_of_skill_needs_no_others() -> None:
-    assert worded_skills(SPEC.model_copy(update={"skills": dict.fromkeys(CATEGORIES, 1.0)})).startswith("Strong at arithmetic without a calculator, ")
+    assert worded_skills(SPEC.model_copy(update={"skills": dict.fromkeys(CATEGORIES, 1.0)})).startswith(
+        "Strong at arithmetic without a calculator, "
+    )
 
 
 def test_levels_at_their_edges() -> None:
-    assert [price_level(usd) for usd in (0, 1e-6, 1e-5, 1.7e-5, 1.8e-5, 1e-4, 1e-3, 1e-2, 0.056, 0.057, 3)] == [0, 0, 0, 0, 1, 4, 8, 12, 14, 15, 15]
-    assert [latency_level(seconds) for seconds in (0, 0.1, 0.5, 0.7, 0.71, 1, 2, 4, 64, 90, 91, 1e6)] == [0, 0, 0, 0, 1, 2, 4, 6, 14, 14, 15, 15]
+    assert [price_level(usd) for usd in (0, 1e-6, 1e-5, 1.7e-5, 1.8e-5, 1e-4, 1e-3, 1e-2, 0.056, 0.057, 3)] == [
+        0,
+        0,
+        0,
+        0,
+        1,
+        4,
+        8,
+        12,
+        14,
+        15,
+        15,
+    ]
+    assert [latency_level(seconds) for seconds in (0, 0.1, 0.5, 0.7, 0.71, 1, 2, 4, 64, 90, 91, 1e6)] == [
+        0,
+        0,
+        0,
+        0,
+        1,
+        2,
+        4,
+        6,
+        14,
+        14,
+        15,
+        15,
+    ]
     assert [skill_level(share) for share in (0, 0.04, 0.06, 0.25, 0.35, 0.95, 1)] == [0, 0, 1, 2, 4, 10, 10]
 
 
@@ -78,7 +116,14 @@ class Writer:
         self.asked: list[Sequence[Any]] = []
 
     async def reply(
-        self, messages: Sequence[Any], tools: Sequence[Any], *, key: AnswerKey | None, category: str, draw: str, made: Sequence[ToolCall]
+        self,
+        messages: Sequence[Any],
+        tools: Sequence[Any],
+        *,
+        key: AnswerKey | None,
+        category: str,
+        draw: str,
+        made: Sequence[ToolCall],
     ) -> ExpertReply:
         self.asked.append(messages)
         return self._reply

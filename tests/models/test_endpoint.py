@@ -34,15 +34,24 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def expert(base_url: str, **options: Any) -> EndpointExpert:
     options = {"api_key_env": "TEST_KEY", "timeout_s": 5.0, "deadline_s": 20.0, **options}
-    return EndpointExpert(ExpertSpec(
-        name="one", title="One", price=Price(input=1, output=10), source="made for a test", skills=dict.fromkeys(CATEGORIES, 0.5),
-        effort=dict.fromkeys(CATEGORIES, Effort(output_tokens=100, latency_s=1)), endpoint=Endpoint(base_url=base_url, model="m", **options),
-    ))  # fmt: skip
+    return EndpointExpert(
+        ExpertSpec(
+            name="one",
+            title="One",
+            price=Price(input=1, output=10),
+            source="made for a test",
+            skills=dict.fromkeys(CATEGORIES, 0.5),
+            effort=dict.fromkeys(CATEGORIES, Effort(output_tokens=100, latency_s=1)),
+            endpoint=Endpoint(base_url=base_url, model="m", **options),
+        )
+    )
 
 
 def ask(base_url: str, tools: Sequence[dict[str, Any]] = (), **options: Any) -> ExpertReply:
     """Ask once; the seconds it took are measured, and left out of what is compared."""
-    reply = asyncio.run(expert(base_url, **options).reply(QUESTION, tools, key=None, category="arithmetic", draw="0", made=()))
+    reply = asyncio.run(
+        expert(base_url, **options).reply(QUESTION, tools, key=None, category="arithmetic", draw="0", made=())
+    )
     assert reply.latency_s > 0
     return reply.model_copy(update={"latency_s": 0.0})
 
@@ -60,12 +69,16 @@ def test_a_question_is_asked_and_its_tokens_are_those_that_the_server_counts() -
 def test_tokens_that_are_not_counted_are_approximated() -> None:
     for usage in (None, {"prompt_tokens": -1, "completion_tokens": True}, {"prompt_tokens": 10**12}, "many"):
         with chat_server(said("The answer is 42.", usage=usage)) as server:
-            assert ask(server.base_url) == ExpertReply(content="The answer is 42.", input_tokens=5, output_tokens=5, kind="endpoint")
+            assert ask(server.base_url) == ExpertReply(
+                content="The answer is 42.", input_tokens=5, output_tokens=5, kind="endpoint"
+            )
 
 
 def test_tools_are_handed_over_and_calls_come_back() -> None:
     with chat_server(said(None, [CALL], usage={"prompt_tokens": 1, "completion_tokens": 1})) as server:
-        assert ask(server.base_url, TOOLS) == ExpertReply(tool_calls=(CALL,), input_tokens=1, output_tokens=1, kind="endpoint")
+        assert ask(server.base_url, TOOLS) == ExpertReply(
+            tool_calls=(CALL,), input_tokens=1, output_tokens=1, kind="endpoint"
+        )
         assert server.asked[0]["tools"] == TOOLS
 
 
@@ -74,18 +87,28 @@ def test_an_expert_can_be_asked_from_one_event_loop_after_another_and_many_times
         one = expert(server.base_url)
 
         async def many() -> list[ExpertReply]:
-            return await asyncio.gather(*(one.reply(QUESTION, (), key=None, category="code", draw=str(i), made=()) for i in range(8)))
+            return await asyncio.gather(
+                *(one.reply(QUESTION, (), key=None, category="code", draw=str(i), made=()) for i in range(8))
+            )
 
         replies = [*asyncio.run(many()), *asyncio.run(many())]
         assert [reply.content for reply in replies] == ["42"] * 16
 
 
-@pytest.mark.parametrize("answer", [
-    Answer(status=503), Answer(status=408), Answer(status=429, headers={"Retry-After": "0.1"}), Answer(b"{", cut=True),
-    Answer(status=429, headers={"Retry-After": formatdate(usegmt=True)}), Answer(status=429, headers={"Retry-After": "soon"}),
-    Answer(status=429, headers={"Retry-After": "Mon, 01 Jan 0001 00:00:00 GMT"}), Answer(status=429, headers={"Retry-After": "-5"}),
-    Answer(gzip.compress(b"{}"), 500, {"Content-Encoding": "gzip"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(status=503),
+        Answer(status=408),
+        Answer(status=429, headers={"Retry-After": "0.1"}),
+        Answer(b"{", cut=True),
+        Answer(status=429, headers={"Retry-After": formatdate(usegmt=True)}),
+        Answer(status=429, headers={"Retry-After": "soon"}),
+        Answer(status=429, headers={"Retry-After": "Mon, 01 Jan 0001 00:00:00 GMT"}),
+        Answer(status=429, headers={"Retry-After": "-5"}),
+        Answer(gzip.compress(b"{}"), 500, {"Content-Encoding": "gzip"}),
+    ],
+)
 def test_what_may_pass_is_tried_again(answer: Answer) -> None:
     with chat_server(answer, said("42")) as server:
         assert ask(server.base_url).content == "42"
@@ -102,71 +125,94 @@ def test_a_server_that_is_down_is_an_error_of_the_reply() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        assert ask(url, deadline_s=2.0) == failed("no answer in 2 s: the connection failed (All connection attempts failed)")
+        assert ask(url, deadline_s=2.0) == failed(
+            "no answer in 2 s: the connection failed (All connection attempts failed)"
+        )
 
 
 def test_a_deadline_that_is_reached_says_what_happened_last() -> None:
     with chat_server(Answer(held=True)) as server:
         assert ask(server.base_url, deadline_s=0.3) == failed("no answer in 0.3 s: it was silent")
-        assert ask(server.base_url, deadline_s=2.0, timeout_s=0.3) == failed("no answer in 2 s: a request had no answer after 0.3 s")
+        assert ask(server.base_url, deadline_s=2.0, timeout_s=0.3) == failed(
+            "no answer in 2 s: a request had no answer after 0.3 s"
+        )
     with chat_server(Answer(status=500), Answer(held=True)) as server:
         assert ask(server.base_url, deadline_s=3.0) == failed("no answer in 3 s: it answered 500")
 
 
 def test_a_server_that_asks_to_wait_past_the_deadline_is_not_waited_for() -> None:
     with chat_server(Answer(status=429, headers={"Retry-After": "3600"})) as server:
-        assert ask(server.base_url) == failed("no answer in 20 s: the rate limit is reached (429), and it asks to wait 3600 s")
+        assert ask(server.base_url) == failed(
+            "no answer in 20 s: the rate limit is reached (429), and it asks to wait 3600 s"
+        )
         assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(("status", "body", "reason"), [
-    (400, b'{"error": {"message": "too many tokens"}}', "400: too many tokens"),
-    (401, b"{}", "401: {}"),
-    (404, b"", "404: no reason given"),
-    (422, b"<html>\x1b[31m\n" + b"x" * 5000, "422: <html> [31m " + "x" * 187 + "…"),
-    (400, b"[" * 100_000, "400: " + "[" * 199 + "…"),
-    (400, b'{"error": {"message": "half \\ud800"}}', "400: half"),
-    (302, b"elsewhere", "302: elsewhere"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (400, b'{"error": {"message": "too many tokens"}}', "400: too many tokens"),
+        (401, b"{}", "401: {}"),
+        (404, b"", "404: no reason given"),
+        (422, b"<html>\x1b[31m\n" + b"x" * 5000, "422: <html> [31m " + "x" * 187 + "…"),
+        (400, b"[" * 100_000, "400: " + "[" * 199 + "…"),
+        (400, b'{"error": {"message": "half \\ud800"}}', "400: half"),
+        (302, b"elsewhere", "302: elsewhere"),
+    ],
+)
 def test_a_refusal_stops_at_once(status: int, body: bytes, reason: str) -> None:
     with chat_server(Answer(body, status, {"Location": "http://127.0.0.1:9/"})) as server:
         assert ask(server.base_url) == failed(f"it refused ({reason})")
         assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(("answer", "problem"), [
-    (Answer(b"<html>busy</html>", headers={"Content-Type": "text/html"}), "it is not JSON that can be read"),
-    (Answer(b"[" * 100_000), "it is not JSON that can be read"),
-    (Answer(b"9" * 5000), "it is not JSON that can be read"),
-    (Answer(b'{"choices": [{"message": {"content": "\xff"}}]}'), "it is not UTF-8"),
-    (Answer(b"null"), "it has no choices"),
-    (Answer(b'{"choices": []}'), "it has no choices"),
-    (Answer(b'{"choices": {"0": 1}}'), "it has no choices"),
-    (Answer(b'{"choices": [null]}'), "its first choice has no message"),
-    (Answer(b'{"choices": [{"message": {"content": [1]}}]}'), "its content is not text"),
-    (said(None), "it has neither content nor calls"),
-    (said(""), "it has neither content nor calls"),
-    (said(None, [{"id": "c1", "function": {"name": "look", "arguments": {}}}]), "a call has no id, name or arguments in text"),
-    (Answer(gzip.compress(said("42").body), headers={"Content-Encoding": "gzip"}), "it is compressed, which it was asked not to be"),
-    (Answer(b" " * 8_000_001), "it is longer than 8 MB"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (Answer(b"<html>busy</html>", headers={"Content-Type": "text/html"}), "it is not JSON that can be read"),
+        (Answer(b"[" * 100_000), "it is not JSON that can be read"),
+        (Answer(b"9" * 5000), "it is not JSON that can be read"),
+        (Answer(b'{"choices": [{"message": {"content": "\xff"}}]}'), "it is not UTF-8"),
+        (Answer(b"null"), "it has no choices"),
+        (Answer(b'{"choices": []}'), "it has no choices"),
+        (Answer(b'{"choices": {"0": 1}}'), "it has no choices"),
+        (Answer(b'{"choices": [null]}'), "its first choice has no message"),
+        (Answer(b'{"choices": [{"message": {"content": [1]}}]}'), "its content is not text"),
+        (said(None), "it has neither content nor calls"),
+        (said(""), "it has neither content nor calls"),
+        (
+            said(None, [{"id": "c1", "function": {"name": "look", "arguments": {}}}]),
+            "a call has no id, name or arguments in text",
+        ),
+        (
+            Answer(gzip.compress(said("42").body), headers={"Content-Encoding": "gzip"}),
+            "it is compressed, which it was asked not to be",
+        ),
+        (Answer(b" " * 8_000_001), "it is longer than 8 MB"),
+    ],
+)
 def test_a_reply_that_cannot_be_used_is_an_error_of_the_reply(answer: Answer, problem: str) -> None:
     with chat_server(answer) as server:
         assert ask(server.base_url, TOOLS) == failed(f"its reply cannot be used: {problem}")
         assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize(("answer", "problem"), [
-    (said(None, reasoning_content="Hm."), "it has neither content nor calls"),
-    (said([1]), "its content is not text"),
-    (said(None, [{"id": "c1"}]), "a call has no id, name or arguments in text"),
-    (Answer(b'{"choices": []}'), "it has no choices"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (said(None, reasoning_content="Hm."), "it has neither content nor calls"),
+        (said([1]), "its content is not text"),
+        (said(None, [{"id": "c1"}]), "a call has no id, name or arguments in text"),
+        (Answer(b'{"choices": []}'), "it has no choices"),
+    ],
+)
 def test_a_reply_that_cannot_be_used_has_the_tokens_that_the_server_counted(answer: Answer, problem: str) -> None:
     counted = {**json.loads(answer.body), "usage": {"prompt_tokens": 12, "completion_tokens": 32_000}}
     with chat_server(Answer(status=500), Answer(json.dumps(counted).encode())) as server:
         reply = ask(server.base_url, TOOLS)
-        assert reply == ExpertReply(error=f"its reply cannot be used: {problem}", input_tokens=12, output_tokens=32_000, kind="endpoint")
+        assert reply == ExpertReply(
+            error=f"its reply cannot be used: {problem}", input_tokens=12, output_tokens=32_000, kind="endpoint"
+        )
         assert len(server.asked) == 2
 
 
@@ -195,7 +241,12 @@ def test_half_a_surrogate_pair_does_not_reach_the_record() -> None:
 def test_half_a_surrogate_pair_in_a_question_can_be_asked() -> None:
     with chat_server(said("42")) as server:
         question = [{"role": "user", "content": "6 x 7 \ud83d"}]
-        assert asyncio.run(expert(server.base_url).reply(question, (), key=None, category="code", draw="", made=())).content == "42"
+        assert (
+            asyncio.run(
+                expert(server.base_url).reply(question, (), key=None, category="code", draw="", made=())
+            ).content
+            == "42"
+        )
 
 
 def test_the_key_is_sent_and_stands_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
@@ -207,7 +258,9 @@ def test_the_key_is_sent_and_stands_nowhere_else(caplog: pytest.LogCaptureFixtur
         one = expert(server.base_url)
         assert ask(server.base_url) == failed("it refused (401: bad key: Bearer …)")
         assert server.headers[0]["authorization"] == f"Bearer {KEY}"
-    with chat_server(said(f"Your key is {KEY}.", [{**CALL, "function": {"name": "look", "arguments": json.dumps({"at": KEY})}}])) as server:
+    with chat_server(
+        said(f"Your key is {KEY}.", [{**CALL, "function": {"name": "look", "arguments": json.dumps({"at": KEY})}}])
+    ) as server:
         assert KEY not in ask(server.base_url, TOOLS).model_dump_json()
     assert KEY not in repr(one) + one.spec.model_dump_json() + caplog.text
 
@@ -224,7 +277,15 @@ def test_a_server_gets_no_key_and_no_header_that_the_catalogue_does_not_name(mon
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer other\nX-Secret: other")
     with chat_server(said("42")) as server:
         assert ask(server.base_url, api_key_env=None).content == "42"
-        assert set(server.headers[0]) <= {"host", "accept", "accept-encoding", "connection", "content-length", "content-type", "user-agent"}
+        assert set(server.headers[0]) <= {
+            "host",
+            "accept",
+            "accept-encoding",
+            "connection",
+            "content-length",
+            "content-type",
+            "user-agent",
+        }
 
 
 def test_a_short_key_is_no_secret_and_spoils_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,12 +294,20 @@ def test_a_short_key_is_no_secret_and_spoils_no_answer(monkeypatch: pytest.Monke
         assert ask(server.base_url).content == "The list is EMPTY."
 
 
-@pytest.mark.parametrize(("value", "message"), [
-    (None, "the expert 'one' needs a key, and TEST_KEY is not set; set it to the key of http://h/v1"),
-    ("", "the expert 'one' needs a key, and TEST_KEY is not set; set it to the key of http://h/v1"),
-    ("sk-secret\n", "the key in TEST_KEY has a character that no key has; set it again, without spaces and line ends"),
-])  # fmt: skip
-def test_a_key_that_is_missing_or_none_fails_before_anything_runs(monkeypatch: pytest.MonkeyPatch, value: str | None, message: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "the expert 'one' needs a key, and TEST_KEY is not set; set it to the key of http://h/v1"),
+        ("", "the expert 'one' needs a key, and TEST_KEY is not set; set it to the key of http://h/v1"),
+        (
+            "sk-secret\n",
+            "the key in TEST_KEY has a character that no key has; set it again, without spaces and line ends",
+        ),
+    ],
+)
+def test_a_key_that_is_missing_or_none_fails_before_anything_runs(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, message: str
+) -> None:
     if value is None:
         monkeypatch.delenv("TEST_KEY")
     else:
@@ -252,7 +321,10 @@ def test_a_key_that_is_missing_or_none_fails_before_anything_runs(monkeypatch: p
 def test_an_address_that_cannot_be_one_fails_before_anything_runs(address: str) -> None:
     with pytest.raises(UsageError) as caught:
         expert(address)
-    assert str(caught.value) == f"{address!r}, the base_url of the expert 'one', is not an address; write it as https://host/v1"
+    assert (
+        str(caught.value)
+        == f"{address!r}, the base_url of the expert 'one', is not an address; write it as https://host/v1"
+    )
 
 
 @pytest.mark.parametrize("address", ["https://me:secret@h/v1", "https://h/v1?key=secret"])
@@ -262,13 +334,17 @@ def test_an_address_with_a_secret_is_refused_without_repeating_it(address: str) 
     assert "secret" not in str(caught.value)
 
 
-NAMES = st.sampled_from(["choices", "message", "content", "tool_calls", "id", "function", "name", "arguments", "usage", "prompt_tokens"])
+NAMES = st.sampled_from(
+    ["choices", "message", "content", "tool_calls", "id", "function", "name", "arguments", "usage", "prompt_tokens"]
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
 )
 MESSAGE = st.fixed_dictionaries({}, optional={"content": JSON, "tool_calls": JSON})
-COMPLETION = JSON | st.fixed_dictionaries({"choices": st.lists(st.fixed_dictionaries({"message": MESSAGE | JSON}), max_size=2), "usage": JSON})
+COMPLETION = JSON | st.fixed_dictionaries(
+    {"choices": st.lists(st.fixed_dictionaries({"message": MESSAGE | JSON}), max_size=2), "usage": JSON}
+)
 
 
 @given(st.binary(max_size=50) | COMPLETION.map(lambda value: json.dumps(value).encode()), st.booleans())

@@ -16,9 +16,13 @@ from toolscale.models.simulated import SimulatedExpert, drawn, steps_made
 from toolscale.records import CATEGORIES, AnswerKey, Effort, ExpertReply, ExpertSpec, Price, Script, ToolCall
 
 SPEC = ExpertSpec(
-    name="one", title="One", price=Price(input=1, output=10), source="made for a test", skills=dict.fromkeys(CATEGORIES, 0.6),
+    name="one",
+    title="One",
+    price=Price(input=1, output=10),
+    source="made for a test",
+    skills=dict.fromkeys(CATEGORIES, 0.6),
     effort=dict.fromkeys(CATEGORIES, Effort(output_tokens=300, latency_s=4)),
-)  # fmt: skip
+)
 KEY = AnswerKey(right=Script(answer="42"), wrong=(Script(answer="41"), Script(answer="24")))
 QUESTION = [{"role": "user", "content": "6 x 7?"}]
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
@@ -27,10 +31,17 @@ TWO_STEPS = AnswerKey(right=Script(calls=(LOOK, MOVE), answer="Moved."), wrong=(
 
 
 def ask(
-    draw: str = "0", spec: ExpertSpec = SPEC, key: AnswerKey | None = KEY, category: str = "arithmetic", tools: Sequence[dict[str, Any]] = (),
-    made: Sequence[ToolCall] = (), pace: float = 0.0,
-) -> ExpertReply:  # fmt: skip
-    return asyncio.run(SimulatedExpert(spec, pace).reply(QUESTION, tools, key=key, category=category, draw=draw, made=made))
+    draw: str = "0",
+    spec: ExpertSpec = SPEC,
+    key: AnswerKey | None = KEY,
+    category: str = "arithmetic",
+    tools: Sequence[dict[str, Any]] = (),
+    made: Sequence[ToolCall] = (),
+    pace: float = 0.0,
+) -> ExpertReply:
+    return asyncio.run(
+        SimulatedExpert(spec, pace).reply(QUESTION, tools, key=key, category=category, draw=draw, made=made)
+    )
 
 
 def with_skill(skill: float) -> ExpertSpec:
@@ -39,7 +50,9 @@ def with_skill(skill: float) -> ExpertSpec:
 
 def test_a_question_is_answered_in_words() -> None:
     tokens, seconds = ask().output_tokens, ask().latency_s
-    assert ask(spec=with_skill(1)) == ExpertReply(content="The answer is 42.", input_tokens=2, output_tokens=tokens, latency_s=seconds)
+    assert ask(spec=with_skill(1)) == ExpertReply(
+        content="The answer is 42.", input_tokens=2, output_tokens=tokens, latency_s=seconds
+    )
 
 
 def test_a_wrong_answer_looks_like_a_right_one_and_every_one_comes_up() -> None:
@@ -58,7 +71,10 @@ def test_asking_again_repeats_the_answer_and_another_expert_draws_for_itself() -
 
 
 def test_a_draw_is_the_same_on_every_machine() -> None:
-    assert [(round(drawn(text, "one").chance, 6), drawn(text, "one").factor) for text in ("0", "1")] == [(0.688147, 10), (0.054969, 12)]
+    assert [(round(drawn(text, "one").chance, 6), drawn(text, "one").factor) for text in ("0", "1")] == [
+        (0.688147, 10),
+        (0.054969, 12),
+    ]
 
 
 def test_a_script_is_played_step_by_step_between_calls_of_others() -> None:
@@ -68,11 +84,20 @@ def test_a_script_is_played_step_by_step_between_calls_of_others() -> None:
 
     other = ToolCall(name="look", arguments={"at": "b7"})
     look, move = [{"name": "look", "arguments": '{"at":"a1"}'}], [{"name": "move", "arguments": '{"to":2}'}]
-    assert [step(), step(other), step(other, LOOK), step(LOOK, other), step(MOVE), step(LOOK, LOOK, MOVE)] == [look, look, move, move, look, "Moved."]
+    assert [step(), step(other), step(other, LOOK), step(LOOK, other), step(MOVE), step(LOOK, LOOK, MOVE)] == [
+        look,
+        look,
+        move,
+        move,
+        look,
+        "Moved.",
+    ]
 
 
 def test_calls_have_ids_that_differ_from_step_to_step() -> None:
-    replies = [ask(spec=with_skill(1), key=TWO_STEPS, category="tools", tools=TOOLS, made=made) for made in ((), (LOOK,))]
+    replies = [
+        ask(spec=with_skill(1), key=TWO_STEPS, category="tools", tools=TOOLS, made=made) for made in ((), (LOOK,))
+    ]
     assert len({call["id"] for reply in replies for call in reply.tool_calls}) == 2
 
 
@@ -81,7 +106,9 @@ def test_a_script_without_calls_is_said_as_it_stands_where_there_are_tools() -> 
 
 
 @given(st.lists(st.sampled_from([LOOK, MOVE]), max_size=6), st.lists(st.sampled_from([LOOK, MOVE]), max_size=6))
-def test_the_steps_made_are_the_longest_prefix_that_is_a_subsequence(calls: list[ToolCall], made: list[ToolCall]) -> None:
+def test_the_steps_made_are_the_longest_prefix_that_is_a_subsequence(
+    calls: list[ToolCall], made: list[ToolCall]
+) -> None:
     def follows(prefix: list[ToolCall]) -> bool:
         rest = iter(made)
         return all(any(call == other for other in rest) for call in prefix)
@@ -100,7 +127,9 @@ def test_the_factors_have_mean_one_and_do_not_fall(spread: float) -> None:
 def test_the_expected_cost_and_latency_are_the_averages_over_all_sizes() -> None:
     sizes = {(reply.output_tokens, reply.latency_s) for reply in (ask(str(draw)) for draw in range(500))}
     assert sizes == {(output_tokens(SPEC, "code", factor), latency_s(SPEC, "code", factor)) for factor in factors(0.5)}
-    assert expected_cost(SPEC, SPEC.price, "code", 50) == pytest.approx(sum(cost_usd(SPEC.price, 50, tokens) for tokens, _ in sizes) / 16, rel=1e-12)
+    assert expected_cost(SPEC, SPEC.price, "code", 50) == pytest.approx(
+        sum(cost_usd(SPEC.price, 50, tokens) for tokens, _ in sizes) / 16, rel=1e-12
+    )
     assert expected_latency(SPEC, "code") == pytest.approx(4, rel=1e-12)
 
 
@@ -108,7 +137,9 @@ def test_what_is_handed_over_is_counted() -> None:
     called = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "look", "arguments": "{}"}}]}
     messages = [called, {"role": "tool", "content": "abc"}]
     reply = asyncio.run(SimulatedExpert(SPEC).reply(messages, TOOLS, key=KEY, category="code", draw="", made=()))
-    assert reply.input_tokens == -(-(6 + 3 + len('[{"function":{"name":"look","parameters":{"type":"object"}},"type":"function"}]')) // 4)
+    assert reply.input_tokens == -(
+        -(6 + 3 + len('[{"function":{"name":"look","parameters":{"type":"object"}},"type":"function"}]')) // 4
+    )
 
 
 def test_pace_really_waits_and_changes_no_figure() -> None:

@@ -34,7 +34,8 @@ experts:
     title: First
     skills: {SKILLS}
     effort: {EFFORT}
-  - {{name: second, title: Second, price: {{input: 1, output: 2}}, skills: {SKILLS}, effort: {EFFORT}, source: made for a test}}
+  - {{name: second, title: Second, price: {{input: 1, output: 2}},\
+ skills: {SKILLS}, effort: {EFFORT}, source: made for a test}}
 """
 
 
@@ -44,22 +45,45 @@ def describing(body: dict[str, Any]) -> Answer:
     return said(f'Right in {sum(run["right"] for run in runs)} of {len(runs)}: "sums", it\'s #1.\nWeak: none.')
 
 
-def test_a_catalogue_that_is_described_keeps_all_else_and_its_cards_say_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_catalogue_that_is_described_keeps_all_else_and_its_cards_say_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "new" / "described.yaml"
     with chat_server(reply=describing) as server:
-        assert main(["describe", str(PAPER), "--endpoint", server.base_url, "--model", "m", "--out", str(out), "--tasks", "6", "--json"]) == 0
+        assert (
+            main(
+                [
+                    "describe",
+                    str(PAPER),
+                    "--endpoint",
+                    server.base_url,
+                    "--model",
+                    "m",
+                    "--out",
+                    str(out),
+                    "--tasks",
+                    "6",
+                    "--json",
+                ]
+            )
+            == 0
+        )
     told = json.loads(capsys.readouterr().out)
     old, new = load_catalogue(PAPER), load_catalogue(out)
     assert told == {"catalogue": str(out), "described": {spec.name: spec.description for spec in new.experts}}
     assert [spec.model_copy(update={"description": None}) for spec in new.experts] == list(old.experts)
     assert set(PAPER.read_text().splitlines()) <= set(out.read_text().splitlines())
-    assert all(spec.description and spec.description.endswith(' of 6: "sums", it\'s #1. Weak: none.') for spec in new.experts)
+    assert all(
+        spec.description and spec.description.endswith(' of 6: "sums", it\'s #1. Weak: none.') for spec in new.experts
+    )
     assert {body["model"] for body in server.asked} == {"m"} and len(server.asked) == len(old.experts)
     task = rollout_tasks("train", 0, {"arithmetic": 1}, Offering(new, load_price_lists(ROOT / "experts" / "prices")))[0]
     assert all(offered.card.startswith("Right in ") for offered in task.experts)
 
 
-def test_what_is_described_is_kept_unless_it_is_asked_for_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_described_is_kept_unless_it_is_asked_for_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "two.yaml"
     path.write_text(TWO)
     with chat_server(said("Good.")) as server:
@@ -70,10 +94,16 @@ def test_what_is_described_is_kept_unless_it_is_asked_for_again(tmp_path: Path, 
     assert [spec.description for spec in load_catalogue(path).experts] == ["Good.", "Good."]
     assert once == TWO.replace("title: Second, price", 'title: Second, description: "Good.", price')
     assert path.read_text() == once.replace(OLD, ">-\n      Good.")
-    assert capsys.readouterr().out.splitlines()[-3:] == ["first: Good.", "second: Good.", f"{path}: 2 experts described"]
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "first: Good.",
+        "second: Good.",
+        f"{path}: 2 experts described",
+    ]
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=200), min_size=1, max_size=40))
+@given(
+    st.lists(st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=200), min_size=1, max_size=40)
+)
 def test_whatever_words_are_written_are_read_again(words: list[str]) -> None:
     text = " ".join(words)
     for old in (TWO, TWO.replace(f" {OLD}", ""), TWO.replace(f" {OLD}", " ~")):
@@ -81,16 +111,35 @@ def test_whatever_words_are_written_are_read_again(words: list[str]) -> None:
         assert [expert["description"] for expert in found["experts"]] == [text, text]
 
 
-def test_an_expert_with_an_endpoint_is_asked_itself_and_with_tools_in_environment_tasks(mock_dataset: Path, tmp_path: Path) -> None:
+def test_an_expert_with_an_endpoint_is_asked_itself_and_with_tools_in_environment_tasks(
+    mock_dataset: Path, tmp_path: Path
+) -> None:
     path = tmp_path / "two.yaml"
     with chat_server(said("I do not know.")) as expert, chat_server(said("It knows little.")) as server:
-        text = TWO.replace("    title: First\n", f"    title: First\n    endpoint: {{base_url: '{expert.base_url}', model: one}}\n")
+        text = TWO.replace(
+            "    title: First\n", f"    title: First\n    endpoint: {{base_url: '{expert.base_url}', model: one}}\n"
+        )
         path.write_text(text)
-        arguments = ["--endpoint", server.base_url, "--model", "m", "--again", "--tasks", "8", "--dataset", str(mock_dataset)]
+        arguments = [
+            "--endpoint",
+            server.base_url,
+            "--model",
+            "m",
+            "--again",
+            "--tasks",
+            "8",
+            "--dataset",
+            str(mock_dataset),
+        ]
         assert main(["describe", str(path), *arguments]) == 0
     assert sorted(bool(body.get("tools")) for body in expert.asked) == [False] * 6 + [True] * 2
-    first, second = ([json.loads(line) for line in body["messages"][0]["content"].splitlines() if line.startswith("{")] for body in server.asked)
-    assert [(run["right"], json.loads(run["trajectory"])) for run in first] == [(False, [{"content": "I do not know.", "role": "assistant"}])] * 8
+    first, second = (
+        [json.loads(line) for line in body["messages"][0]["content"].splitlines() if line.startswith("{")]
+        for body in server.asked
+    )
+    assert [(run["right"], json.loads(run["trajectory"])) for run in first] == [
+        (False, [{"content": "I do not know.", "role": "assistant"}])
+    ] * 8
     assert [run["right"] for run in second] == [True] * 8  # simulated, with skill 1
     assert "call_expert" not in second[-1]["trajectory"] and '"tool_calls"' in second[-1]["trajectory"]
 
@@ -98,9 +147,19 @@ def test_an_expert_with_an_endpoint_is_asked_itself_and_with_tools_in_environmen
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (Answer(b"<html>"), "no description of 'second' was written: its reply cannot be used: it is not JSON that can be read; check the address"),
-        (said(" \n"), "no description of 'second' was written: it wrote nothing; check the address and the name of the model"),
-        (Answer(b'{"error": {"message": "bad key s3cret-key-1234"}}', 401), "no description of 'second' was written: it refused (401: bad key …)"),
+        (
+            Answer(b"<html>"),
+            "no description of 'second' was written: "
+            "its reply cannot be used: it is not JSON that can be read; check the address",
+        ),
+        (
+            said(" \n"),
+            "no description of 'second' was written: it wrote nothing; check the address and the name of the model",
+        ),
+        (
+            Answer(b'{"error": {"message": "bad key s3cret-key-1234"}}', 401),
+            "no description of 'second' was written: it refused (401: bad key …)",
+        ),
     ],
 )
 def test_nothing_is_written_where_the_writer_gives_nothing(
@@ -122,20 +181,37 @@ def test_nothing_is_written_where_the_writer_gives_nothing(
 @pytest.mark.parametrize(
     ("change", "arguments", "told"),
     [
-        ({}, ["--endpoint", "http://127.0.0.1:9/v1", "--deadline", "0.2"], "toolscale: http://127.0.0.1:9/v1: no description of 'second' was"),
+        (
+            {},
+            ["--endpoint", "http://127.0.0.1:9/v1", "--deadline", "0.2"],
+            "toolscale: http://127.0.0.1:9/v1: no description of 'second' was",
+        ),
         ({}, ["--key-env", "s3cret-key"], "toolscale: --key-env takes the name of an environment variable, not a key;"),
         ({}, ["--key-env", "NOT_SET_KEY"], "toolscale: the expert 'writer' needs a key, and NOT_SET_KEY is not set;"),
-        ({}, ["--endpoint", "http://me:s3cret-key@host/v1"], "toolscale: the base_url of the expert 'writer' holds a user, a password or a query;"),
+        (
+            {},
+            ["--endpoint", "http://me:s3cret-key@host/v1"],
+            "toolscale: the base_url of the expert 'writer' holds a user, a password or a query;",
+        ),
         ({"First": "[First"}, [], "toolscale: {path}: line "),
         ({"name: first": "name: First"}, [], "toolscale: {path}: experts[First].name: 'First' does not fit here;"),
-        ({f"    description: {OLD}\n": "", "    price:": "    ? price\n    :"}, [], "toolscale: {path}: experts: no description"),
         (
-            {"    title: First\n": "    title: First\n    endpoint: {base_url: 'http://127.0.0.1:9/v1', model: one, deadline_s: 0.2}\n"}, ["--again"],
+            {f"    description: {OLD}\n": "", "    price:": "    ? price\n    :"},
+            [],
+            "toolscale: {path}: experts: no description",
+        ),
+        (
+            {
+                "    title: First\n": (
+                    "    title: First\n    endpoint: {base_url: 'http://127.0.0.1:9/v1', model: one, deadline_s: 0.2}\n"
+                )
+            },
+            ["--again"],
             "toolscale: experts[first]: first gave no answer: no answer in 0.2 s: ",
         ),
         ({}, ["--dataset", "nowhere"], "toolscale: nowhere has no manifest.json"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_work_is_one_line_and_the_file_stays(
     change: dict[str, str], arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

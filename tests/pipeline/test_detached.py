@@ -83,7 +83,12 @@ def watcher(out: Path, words: list[str]) -> subprocess.Popen[str]:
     """A process that starts, or finds, a training and watches it; it begins when it is told to."""
     environ = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, "-c", WATCHER, str(out), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ, cwd=out.parent
+        [sys.executable, "-c", WATCHER, str(out), *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environ,
+        cwd=out.parent,
     )
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     return process
@@ -98,11 +103,19 @@ def test_a_training_gives_what_it_wrote_and_is_told_step_by_step(out: Path, capl
     assert not is_running(start["pid"])
 
 
-def test_a_line_that_is_being_written_and_one_that_is_no_json_are_not_mistaken_for_steps(out: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_line_that_is_being_written_and_one_that_is_no_json_are_not_mistaken_for_steps(
+    out: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
     out.mkdir()
-    for text, told in (('{"step": 3, "right": true, "cost_usd": 0.25}\n{"step": 4, "rew', "step 3: cost_usd 0.25"), ("[1]\n", None), ("3, \n", None)):
-        code = f"import pathlib as p; p.Path('metrics.jsonl').write_text({text!r}); p.Path('done.json').write_text('{{}}')"
+    for text, told in (
+        ('{"step": 3, "right": true, "cost_usd": 0.25}\n{"step": 4, "rew', "step 3: cost_usd 0.25"),
+        ("[1]\n", None),
+        ("3, \n", None),
+    ):
+        code = (
+            f"import pathlib as p; p.Path('metrics.jsonl').write_text({text!r}); p.Path('done.json').write_text('{{}}')"
+        )
         start_training(out, [sys.executable, "-c", code], out)
         assert watch_training(out, poll=0.02) == {}
         assert caplog.messages[-1] == (told or "a line of metrics that is no JSON object")
@@ -142,7 +155,9 @@ def test_many_watchers_at_once_have_one_process(out: Path) -> None:
 
 def test_who_watched_to_the_end_has_collected_the_process(out: Path) -> None:
     words = [sys.executable, "-W", "error::ResourceWarning", "-c", WATCHER, str(out), *command(out)]
-    done = subprocess.run(words, input="\n", capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, cwd=out.parent)
+    done = subprocess.run(
+        words, input="\n", capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, cwd=out.parent
+    )
     assert (done.returncode, done.stderr) == (0, "")  # else Python says that a process is still running
 
 
@@ -192,13 +207,20 @@ def test_a_lock_file_without_a_process_stops_nobody(out: Path) -> None:
     (place / "lock").touch()
     words = command(out)
     (place / "order.json").write_text(json.dumps({"command": words, "folder": str(out.parent)}))
-    (place / "starts.jsonl").write_text('{"number": 7, "pid": 1, "host": "gone", "boot_id": "gone", "done_before": null}\n{"number": 8, "pi')
+    (place / "starts.jsonl").write_text(
+        '{"number": 7, "pid": 1, "host": "gone", "boot_id": "gone", "done_before": null}\n{"number": 8, "pi'
+    )
     assert not stop_training(out)
     assert watch_training(out, poll=0.02)["steps"] == 4
-    assert json.loads((place / "starts.jsonl").read_text().splitlines()[-1].removeprefix('{"number": 8, "pi'))["number"] == 8
+    assert (
+        json.loads((place / "starts.jsonl").read_text().splitlines()[-1].removeprefix('{"number": 8, "pi'))["number"]
+        == 8
+    )
 
 
-@pytest.mark.parametrize(("status", "words"), [(1, "ended with status 1 (stopped)"), (2, "ended with status 2 (bad input)")])
+@pytest.mark.parametrize(
+    ("status", "words"), [(1, "ended with status 1 (stopped)"), (2, "ended with status 2 (bad input)")]
+)
 def test_a_training_that_fails_is_not_tried_again_and_says_why(out: Path, status: int, words: str) -> None:
     with pytest.raises(TrainingError) as caught:
         train(out, fail_at=3, status=status)
@@ -214,7 +236,9 @@ def test_a_training_that_ends_well_and_leaves_nothing_is_a_failure(out: Path) ->
 
 
 def test_one_that_is_killed_at_the_same_step_again_and_again_is_given_up(out: Path) -> None:
-    with pytest.raises(TrainingInterruptedError, match="was killed by signal 9, 3 times without a new checkpoint") as caught:
+    with pytest.raises(
+        TrainingInterruptedError, match="was killed by signal 9, 3 times without a new checkpoint"
+    ) as caught:
         train(out, restarts=2, fail_at=3, status=-9)
     assert isinstance(caught.value, TransientError)
     assert (len(pids(out)), steps(out)) == (3, [1, 2])
@@ -260,7 +284,9 @@ def test_one_on_another_machine_is_left_to_that_machine(out: Path) -> None:
 
 def test_another_command_for_the_same_folder_is_refused_while_one_runs(out: Path) -> None:
     start_training(out, command(out, hold_at=3), out.parent)
-    with pytest.raises(UsageError, match=f"another training is writing {out}; wait for it, stop it, or choose another folder"):
+    with pytest.raises(
+        UsageError, match=f"another training is writing {out}; wait for it, stop it, or choose another folder"
+    ):
         start_training(out, [*command(out, hold_at=3), "--steps", "5"], out.parent)
 
 
@@ -305,5 +331,7 @@ def test_a_training_is_given_no_setting_of_airflow(out: Path, monkeypatch: pytes
 def test_a_result_that_is_no_json_is_one_line(out: Path) -> None:
     train(out)
     (out / "done.json").write_text("[")
-    with pytest.raises(TrainingError, match=r"done\.json is not a JSON object \(.*\); remove it and start the training again"):
+    with pytest.raises(
+        TrainingError, match=r"done\.json is not a JSON object \(.*\); remove it and start the training again"
+    ):
         watch_training(out)

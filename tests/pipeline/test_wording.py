@@ -26,11 +26,14 @@ FILE = """\
 
 
 def wording(body: dict[str, Any]) -> Answer:
-    """A model that says weights as a list and reads them so. It never understands a lot of cost, and does not answer about much haste."""
+    """A model that says weights as a list and reads them so. It never understands a lot of cost, and does not answer
+    about much haste."""
     prompt = body["messages"][0]["content"]
     if "<instruction>" not in prompt:
         lines = re.findall(r"^- (.*): (\S+)", prompt, re.MULTILINE)
-        weights = {name: 1.0 if weight == "use" else 0.0 if weight == "keep" else float(weight) for name, weight in lines}
+        weights = {
+            name: 1.0 if weight == "use" else 0.0 if weight == "keep" else float(weight) for name, weight in lines
+        }
         return Answer(b"{}") if weights["latency"] == 0.8 else said("I wish: " + json.dumps(weights))
     found = json.loads(prompt.split("I wish: ")[1].splitlines()[0])
     weights = {name: found.pop(name) for name in ("outcome", "cost", "latency")}
@@ -41,7 +44,23 @@ def wording(body: dict[str, Any]) -> Answer:
 def test_a_file_of_words_that_were_read_as_meant(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "words.jsonl"
     with chat_server(reply=wording) as server:
-        assert main(["preferences", "--out", str(out), "--endpoint", server.base_url, "--model", "m", "--count", "60", "--json"]) == 0
+        assert (
+            main(
+                [
+                    "preferences",
+                    "--out",
+                    str(out),
+                    "--endpoint",
+                    server.base_url,
+                    "--model",
+                    "m",
+                    "--count",
+                    "60",
+                    "--json",
+                ]
+            )
+            == 0
+        )
     told = json.loads(capsys.readouterr().out)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert told["written"] == dict(Counter(line["split"] for line in lines))
@@ -49,19 +68,41 @@ def test_a_file_of_words_that_were_read_as_meant(tmp_path: Path, capsys: pytest.
         assert counts["asked"] == 60 == counts["silent"] + counts["unreadable"] + counts["mismatched"] + counts["kept"]
         assert counts["silent"] > 0 < counts["mismatched"] and counts["unreadable"] == 0
     assert told["repeated"] == sum(counts["kept"] for counts in told["counts"].values()) - len(lines)
-    assert all(json.loads(line["instruction"].removeprefix("I wish: "))["cost"] == line["cost"] not in (0.8,) for line in lines)
+    assert all(
+        json.loads(line["instruction"].removeprefix("I wish: "))["cost"] == line["cost"] not in (0.8,) for line in lines
+    )
     assert 0.2 < sum(bool(line["tools"]) for line in lines) / len(lines) < 0.9
     with chat_server(reply=wording) as server:
-        assert main(["preferences", "--out", str(tmp_path / "again.jsonl"), "--endpoint", server.base_url, "--model", "m", "--count", "60"]) == 0
+        assert (
+            main(
+                [
+                    "preferences",
+                    "--out",
+                    str(tmp_path / "again.jsonl"),
+                    "--endpoint",
+                    server.base_url,
+                    "--model",
+                    "m",
+                    "--count",
+                    "60",
+                ]
+            )
+            == 0
+        )
     assert (tmp_path / "again.jsonl").read_bytes() == out.read_bytes()
-    assert capsys.readouterr().out.startswith(f"{tmp_path / 'again.jsonl'}: {len(lines)} preferences in the model's words (")
+    assert capsys.readouterr().out.startswith(
+        f"{tmp_path / 'again.jsonl'}: {len(lines)} preferences in the model's words ("
+    )
 
 
 def test_tasks_draw_what_fits_them(tmp_path: Path) -> None:
     path = tmp_path / "words.jsonl"
     path.write_text(FILE)
     words = WordedPreferences.read(path, ALIASES)
-    plain, wish, quick = (Preference(**{name: value for name, value in json.loads(line).items() if name != "split"}) for line in FILE.splitlines())
+    plain, wish, quick = (
+        Preference(**{name: value for name, value in json.loads(line).items() if name != "split"})
+        for line in FILE.splitlines()
+    )
     drawn = [words.draw(number, 0, "train", ("expert-1", "expert-2"), (), 0.5) for number in range(200)]
     assert drawn == [words.draw(number, 0, "train", ("expert-1", "expert-2"), (), 0.5) for number in range(200)]
     assert drawn.count(plain) + drawn.count(wish) == 200 and 70 < drawn.count(wish) < 130
@@ -72,14 +113,32 @@ def test_tasks_draw_what_fits_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("nonsense", "line 4: invalid JSON: expected ident at line 1 column 2; write the file anew with `toolscale preferences`"),
+        (
+            "nonsense",
+            "line 4: invalid JSON: expected ident at line 1 column 2; write the file anew with `toolscale preferences`",
+        ),
         ('{"split": "train"}', "line 4: instruction: field required; write"),
-        ('{"split": "dev", "instruction": "x"}', "line 4: split: input should be 'train' or 'test' (value \"dev\"); write"),
-        ('{"split": "test", "instruction": "x", "cost": 2.0}', "line 4: cost: input should be less than or equal to 1 (value 2.0); write"),
-        ('{"split": "test", "instruction": "x", "tools": {"expert-1": -1.0}}', "line 4: tools.expert-1: -1.0 is not a weight; write a number from"),
-        ('{"split": "test", "instruction": "x", "tools": {"expert-9": 1.0}}', "line 4: tools: 'expert-9' is never offered; use expert-1, expert-2,"),
+        (
+            '{"split": "dev", "instruction": "x"}',
+            "line 4: split: input should be 'train' or 'test' (value \"dev\"); write",
+        ),
+        (
+            '{"split": "test", "instruction": "x", "cost": 2.0}',
+            "line 4: cost: input should be less than or equal to 1 (value 2.0); write",
+        ),
+        (
+            '{"split": "test", "instruction": "x", "tools": {"expert-1": -1.0}}',
+            "line 4: tools.expert-1: -1.0 is not a weight; write a number from",
+        ),
+        (
+            '{"split": "test", "instruction": "x", "tools": {"expert-9": 1.0}}',
+            "line 4: tools: 'expert-9' is never offered; use expert-1, expert-2,",
+        ),
         ('{"split": "test", "instruction": " "}', "line 4: instruction: it has 0 characters; write 1 to 600"),
-        ('{"split": "test", "instruction": "Be  right."}', 'line 4: instruction: "Be right." stands in line 1 already; remove one of them'),
+        (
+            '{"split": "test", "instruction": "Be  right."}',
+            'line 4: instruction: "Be right." stands in line 1 already; remove one of them',
+        ),
     ],
 )
 def test_a_line_that_is_wrong_is_named(line: str, told: str, tmp_path: Path) -> None:
@@ -107,42 +166,93 @@ def test_a_file_that_is_none_or_lacks_a_split_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "arguments", "told"),
     [
-        (said("It depends."), [], "no preference of the split 'train' without wishes about tools could be kept: asked 4, silent 0, unreadable 4,"),
-        (Answer(b"<html>"), [], "no preference of the split 'train' without wishes about tools could be kept: asked 4, silent 4, unreadable 0, "
-         "mismatched 0, kept 0 (the last unusable reply: its reply cannot be used: it is not JSON that can be read); ask for more with --count"),
-        (Answer(b"no such model", 404), [], "it refused (404: no such model); check the address and the name of the model, and that the server runs"),
+        (
+            said("It depends."),
+            [],
+            "no preference of the split 'train' without wishes about tools could be kept: "
+            "asked 4, silent 0, unreadable 4,",
+        ),
+        (
+            Answer(b"<html>"),
+            [],
+            "no preference of the split 'train' without wishes about tools could be kept: "
+            "asked 4, silent 4, unreadable 0, mismatched 0, kept 0 "
+            "(the last unusable reply: its reply cannot be used: it is not JSON that can be read); "
+            "ask for more with --count",
+        ),
+        (
+            Answer(b"no such model", 404),
+            [],
+            "it refused (404: no such model); check the address and the name of the model, and that the server runs",
+        ),
         (Answer(b"", 503), ["--deadline", "0.2"], "no answer in 0.2 s: it answered 503; check the address"),
     ],
-)  # fmt: skip
+)
 def test_no_file_is_left_where_nothing_can_be_kept(
     answer: Answer, arguments: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = ["--out", str(tmp_path / "words.jsonl")]
     with chat_server(answer) as server:
-        assert main(["preferences", *out, "--endpoint", server.base_url, "--model", "m", "--count", "4", *arguments]) == 2
+        assert (
+            main(["preferences", *out, "--endpoint", server.base_url, "--model", "m", "--count", "4", *arguments]) == 2
+        )
     captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.startswith(f"toolscale: {server.base_url}: {told}") and captured.err.count("\n") == 1
+    assert (
+        captured.out == ""
+        and captured.err.startswith(f"toolscale: {server.base_url}: {told}")
+        and captured.err.count("\n") == 1
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     with chat_server(reply=wording) as server:
-        arguments = ["--out", str(tmp_path / "file" / "words.jsonl"), "--endpoint", server.base_url, "--model", "m", "--count", "20"]
+        arguments = [
+            "--out",
+            str(tmp_path / "file" / "words.jsonl"),
+            "--endpoint",
+            server.base_url,
+            "--model",
+            "m",
+            "--count",
+            "20",
+        ]
         assert main(["preferences", *arguments]) == 2
     assert capsys.readouterr().err.startswith(f"toolscale: cannot write {tmp_path / 'file' / 'words.jsonl'}: ")
 
 
-def test_training_draws_from_the_file_and_from_the_catalogue_that_was_described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_draws_from_the_file_and_from_the_catalogue_that_was_described(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from training.config import Config, read_config
     from training.data import open_work
 
     monkeypatch.chdir(Path(__file__).parents[2])
     words, catalogue, config = tmp_path / "words.jsonl", tmp_path / "experts.yaml", tmp_path / "config.yaml"
     with chat_server(reply=wording) as server:
-        assert main(["preferences", "--out", str(words), "--endpoint", server.base_url, "--model", "m", "--count", "30"]) == 0
+        assert (
+            main(["preferences", "--out", str(words), "--endpoint", server.base_url, "--model", "m", "--count", "30"])
+            == 0
+        )
     with chat_server(said("It is good at sums.")) as server:
-        assert main(["describe", "experts/paper.yaml", "--out", str(catalogue), "--endpoint", server.base_url, "--model", "m", "--tasks", "1"]) == 0
+        assert (
+            main(
+                [
+                    "describe",
+                    "experts/paper.yaml",
+                    "--out",
+                    str(catalogue),
+                    "--endpoint",
+                    server.base_url,
+                    "--model",
+                    "m",
+                    "--tasks",
+                    "1",
+                ]
+            )
+            == 0
+        )
     data = {"mixture": {"code": 1}, "preferences": str(words), "catalogue": str(catalogue)}
     config.write_text(yaml.safe_dump({"steps": 1, "model": {"path": "m"}, "data": data}))
     settings: Config = read_config(config)
@@ -150,11 +260,18 @@ def test_training_draws_from_the_file_and_from_the_catalogue_that_was_described(
     tasks = [work.tasks[number] for number in range(40)]
     work.held.close()
     lines = {line["instruction"]: line for line in map(json.loads, words.read_text().splitlines())}
-    assert all(task.preference.model_dump() | {"split": "train"} == lines[task.preference.instruction] for task in tasks)
-    assert all(task.preference.tools.keys() <= {offered.alias for offered in task.experts} | set(task.basic_tools) for task in tasks)
+    assert all(
+        task.preference.model_dump() | {"split": "train"} == lines[task.preference.instruction] for task in tasks
+    )
+    assert all(
+        task.preference.tools.keys() <= {offered.alias for offered in task.experts} | set(task.basic_tools)
+        for task in tasks
+    )
     assert all(offered.card.startswith("It is good at sums. It costs ") for task in tasks for offered in task.experts)
     config.write_text(yaml.safe_dump({"steps": 1, "model": {"path": "m", "codec": "tiny"}, "data": data}))
     with pytest.raises(SpecError) as error:
         read_config(config)
-    assert str(error.value).startswith(f"{config}: data.preferences: the tiny codec does not know the words of {words}; remove the key, or use")
+    assert str(error.value).startswith(
+        f"{config}: data.preferences: the tiny codec does not know the words of {words}; remove the key, or use"
+    )
     assert "\n" not in str(error.value)

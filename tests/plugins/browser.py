@@ -11,7 +11,14 @@ import httpx
 from playwright.sync_api import Frame, Page, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 SIZE = (1400, 900)
 SCREENSHOTS = Path(__file__).parents[2] / "var" / "screenshots"
 DAG_ID = "synthesize_dataset"
@@ -35,10 +42,14 @@ def browser_page(base: str, token: str = "", *, dark: bool = False, size: tuple[
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         try:
-            context = browser.new_context(viewport={"width": size[0], "height": size[1]}, base_url=base, locale="en-US", timezone_id="UTC")
+            context = browser.new_context(
+                viewport={"width": size[0], "height": size[1]}, base_url=base, locale="en-US", timezone_id="UTC"
+            )
             if token:
                 context.add_cookies([{"name": "_token", "value": token, "url": base}])
-            context.add_init_script(f"localStorage.getItem('theme') || localStorage.setItem('theme', '{'dark' if dark else 'light'}')")
+            context.add_init_script(
+                f"localStorage.getItem('theme') || localStorage.setItem('theme', '{'dark' if dark else 'light'}')"
+            )
             page = context.new_page()
             page.set_default_timeout(PATIENCE)
             yield page
@@ -53,7 +64,8 @@ def our_frame(page: Page, route: str = "") -> Frame:
     """
     page.wait_for_selector("iframe")
     page.wait_for_function(
-        "route => [...document.querySelectorAll('iframe')].some(f => f.contentWindow.location.pathname.endsWith(route) && "
+        "route => [...document.querySelectorAll('iframe')]"
+        ".some(f => f.contentWindow.location.pathname.endsWith(route) && "
         "f.contentDocument.readyState === 'complete' && f.contentDocument.querySelector('main *'))",
         arg=f"/toolscale/{route}" if route else "",
     )
@@ -80,4 +92,7 @@ def run_tab_path(run_id: str) -> str:
 def task_tab_path(run_id: str, task_id: str, map_index: int | None = None) -> str:
     """Return the address of the tab of a task instance."""
     mapped = "" if map_index is None else f"/mapped/{map_index}"
-    return f"/dags/{DAG_ID}/runs/{quote(run_id, safe='')}/tasks/{quote(task_id, safe='')}{mapped}/plugin/rejected-tasks-of-task"
+    return (
+        f"/dags/{DAG_ID}/runs/{quote(run_id, safe='')}"
+        f"/tasks/{quote(task_id, safe='')}{mapped}/plugin/rejected-tasks-of-task"
+    )

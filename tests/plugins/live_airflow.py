@@ -1,4 +1,5 @@
-"""Airflow's API server as a process of its own: its users, its database, our plugin. Nothing is scheduled: one run was executed before it starts."""
+"""Airflow's API server as a process of its own: its users, its database, our plugin. Nothing is scheduled: one run was
+executed before it starts."""
 
 from __future__ import annotations
 
@@ -59,17 +60,29 @@ def start_airflow(folder: Path) -> Iterator[LiveAirflow]:
     (folder / "dags").mkdir()
     (folder / "dags" / "small_dag.py").write_text(DAG)
     bundle = {"name": "of-the-test", "classpath": LOCAL_BUNDLE, "kwargs": {"path": str(folder / "dags")}}
-    home = make_home(folder / "home", settings={
-        "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps([bundle]),  # the DAG of the repository has the same name
-        "AIRFLOW__API__PORT": str(port), "AIRFLOW__API__BASE_URL": base, "AIRFLOW__API__WORKERS": "1",
-    })  # fmt: skip
-    for command in ([ROOT / "scripts" / "airflow-setup"], ["airflow", "dags", "reserialize"], ["airflow", "dags", "test", DAG_ID]):
+    home = make_home(
+        folder / "home",
+        settings={
+            # Of this folder alone: the DAG of the repository has the same name.
+            "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps([bundle]),
+            "AIRFLOW__API__PORT": str(port),
+            "AIRFLOW__API__BASE_URL": base,
+            "AIRFLOW__API__WORKERS": "1",
+        },
+    )
+    for command in (
+        [ROOT / "scripts" / "airflow-setup"],
+        ["airflow", "dags", "reserialize"],
+        ["airflow", "dags", "test", DAG_ID],
+    ):
         done = subprocess.run(command, env=home.environ, capture_output=True, text=True)
         assert done.returncode == 0, f"{command}: {done.stderr[-2000:]}{done.stdout[-2000:]}"
     with running("api-server", ["airflow", "api-server"], log=folder / "server.log", environ=home.environ) as server:
         server.wait_until(lambda: _answers(base))
         token = token_of(base, "viewer", PASSWORDS["viewer"])
-        runs = httpx.get(f"{base}/api/v2/dags/{DAG_ID}/dagRuns", headers={"Authorization": f"Bearer {token}"}, timeout=300).json()["dag_runs"]
+        runs = httpx.get(
+            f"{base}/api/v2/dags/{DAG_ID}/dagRuns", headers={"Authorization": f"Bearer {token}"}, timeout=300
+        ).json()["dag_runs"]
         write_two_runs(Path(home.data), newer=runs[0]["dag_run_id"])
         yield LiveAirflow(base, Path(home.data), runs[0]["dag_run_id"], token)
 

@@ -21,7 +21,14 @@ def finished(data: Path, mock_dataset: Path) -> Path:
     """Tuesday's run made a dataset of the mock domain."""
     shutil.copytree(mock_dataset, data / "runs/tuesday/mock/dataset")
     (data / "runs/tuesday/mock/quality.json").write_text(
-        json.dumps({"passed": False, "figures": {"accepted": 0.5}, "thresholds": {"accepted": 0.9}, "reasons": ["too few were accepted: 50 %"]})
+        json.dumps(
+            {
+                "passed": False,
+                "figures": {"accepted": 0.5},
+                "thresholds": {"accepted": 0.9},
+                "reasons": ["too few were accepted: 50 %"],
+            }
+        )
     )
     return data
 
@@ -34,15 +41,22 @@ def test_runs_are_listed_newest_first_with_what_came_out_of_each_domain(finished
     (tuesday, monday), total = open_datasets(finished).page(1)
     assert total == 2
     assert (monday.folder, monday.finished, [part.domain for part in monday.parts]) == ("monday", False, ["finance"])
-    assert (tuesday.run.seed, tuesday.run.params, [part.domain for part in tuesday.parts]) == (7, {"tasks": 12}, ["finance", "mock"])
+    assert (tuesday.run.seed, tuesday.run.params, [part.domain for part in tuesday.parts]) == (
+        7,
+        {"tasks": 12},
+        ["finance", "mock"],
+    )
     reading = read_dataset(mock_dataset)
     counts = reading.manifest.counts
     figures = count_figures(reading.rows, asked=10, over_quota=counts["over_quota"], no_case=counts["no_case"])
     part = tuesday.parts[1]
     assert part.quality == Quality(False, ["too few were accepted: 50 %"], {"accepted": 0.5}, {"accepted": 0.9})
     assert {name: part.count(name) for name in ("asked", "accepted", "candidates", "nothing")} == {
-        "asked": 10, "accepted": 10, "candidates": counts["candidates"], "nothing": None,
-    }  # fmt: skip
+        "asked": 10,
+        "accepted": 10,
+        "candidates": counts["candidates"],
+        "nothing": None,
+    }
     assert part.tiers == figures.tiers
     assert {gate: share for gate, _, share in part.gates} == pytest.approx(figures.pass_rates)
     assert part.accepted_share == pytest.approx(1 - counts["rejected"] / counts["candidates"])
@@ -86,15 +100,27 @@ def test_a_card_is_rendered_without_its_header_and_with_its_plots(finished: Path
     assert "pretty_name" not in page
     assert "<h1>" in page and "<td>schema</td>" in page and "style=" not in page
     assert '<img src="plot?run=tuesday&amp;domain=mock&amp;name=mock/gates.png"' in page
-    assert open_datasets(finished).plot("tuesday", "mock", "mock/gates.png") == (mock_dataset / "plots/mock/gates.png").read_bytes()
+    assert (
+        open_datasets(finished).plot("tuesday", "mock", "mock/gates.png")
+        == (mock_dataset / "plots/mock/gates.png").read_bytes()
+    )
 
 
-@pytest.mark.parametrize(("run", "domain", "name"), [
-    ("tuesday", "mock", "../manifest.json"), ("tuesday", "mock", "../gates.png"),
-    ("tuesday", "mock", "/mock/gates.png"), ("tuesday", "mock", "..%2f.png"), ("tuesday", "..", "gates.png"),
-    ("tuesday", "mock/dataset/..", "gates.png"),
-    ("../runs/tuesday", "mock", "gates.png"), ("", "", "gates.png"), ("monday", "finance", "gates.png"), ("tuesday", "mock", "a\n.png"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("run", "domain", "name"),
+    [
+        ("tuesday", "mock", "../manifest.json"),
+        ("tuesday", "mock", "../gates.png"),
+        ("tuesday", "mock", "/mock/gates.png"),
+        ("tuesday", "mock", "..%2f.png"),
+        ("tuesday", "..", "gates.png"),
+        ("tuesday", "mock/dataset/..", "gates.png"),
+        ("../runs/tuesday", "mock", "gates.png"),
+        ("", "", "gates.png"),
+        ("monday", "finance", "gates.png"),
+        ("tuesday", "mock", "a\n.png"),
+    ],
+)
 def test_a_plot_is_one_of_a_dataset_or_nothing(finished: Path, run: str, domain: str, name: str) -> None:
     with pytest.raises(KeyError):
         open_datasets(finished).plot(run, domain, name)

@@ -1,4 +1,5 @@
-"""What changed from one run to another: which two are compared, what the page says, and what it does with runs that cannot be compared."""
+"""What changed from one run to another: which two are compared, what the page says, and what it does with runs that
+cannot be compared."""
 
 from __future__ import annotations
 
@@ -23,9 +24,14 @@ def write_run(data: Path, folder: str, day: int, dataset: Path | None, *, domain
     night = f"2026-11-{day:02d}T02:00:00+00:00"
     by_hand = "manual" in folder
     about = {
-        "dag_id": DAG_ID, "run_id": f"{folder}__{night}", "started": night, "seed": day, "params": {}, "domains": list(domains),
+        "dag_id": DAG_ID,
+        "run_id": f"{folder}__{night}",
+        "started": night,
+        "seed": day,
+        "params": {},
+        "domains": list(domains),
         "night": None if by_hand else night,
-    }  # fmt: skip
+    }
     home = data / "runs" / folder
     home.mkdir(parents=True)
     (home / "run.json").write_text(json.dumps(about))
@@ -44,7 +50,8 @@ def other_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path, mock_dataset: Path, other_dataset: Path) -> Path:
-    """Three nights and a run by hand, with a dataset each, and a run without one; the run by hand made another domain."""
+    """Three nights and a run by hand, with a dataset each, and a run without one; the run by hand made another
+    domain."""
     folder = tmp_path / "data"
     write_run(folder, "monday", 16, mock_dataset)
     write_run(folder, "tuesday", 17, other_dataset)
@@ -72,16 +79,28 @@ def test_what_the_page_says_is_what_diff_prints(data: Path, mock_dataset: Path, 
     for name, tasks in (*domain.intents.items(), *domain.outcomes.items()):
         assert f"{name} {tasks.added} {tasks.removed} {tasks.changed} {tasks.unchanged}" in words(page)
     for name, figure in (*domain.counts.items(), *domain.gates.items(), *domain.quality.items()):
-        assert f"{name} {figure.before:,g} {figure.after:,g} {f'{figure.difference:+,g}' if figure.difference else '='}" in words(page)
+        assert (
+            f"{name} {figure.before:,g} {figure.after:,g} {f'{figure.difference:+,g}' if figure.difference else '='}"
+            in words(page)
+        )
     assert all(f"<code>{task}</code>" in page for task in (*domain.tasks.added, *domain.tasks.removed))
     assert "rejects?run_id=thursday__2026-11-19T02%3A00%3A00%2B00%3A00&amp;domain=mock&amp;gate=novel" in page
 
 
-@pytest.mark.parametrize(("before", "after", "compared"), [
-    ("", "", ("tuesday", "thursday")), ("", "manual", ("tuesday", "manual")), ("", "tuesday", ("monday", "tuesday")),
-    ("", "monday", ("tuesday", "monday")), ("thursday", "monday", ("thursday", "monday")), ("monday", "monday", ("monday", "monday")),
-])  # fmt: skip
-def test_a_run_is_compared_with_the_one_before_it_of_the_same_domains(data: Path, before: str, after: str, compared: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("before", "after", "compared"),
+    [
+        ("", "", ("tuesday", "thursday")),
+        ("", "manual", ("tuesday", "manual")),
+        ("", "tuesday", ("monday", "tuesday")),
+        ("", "monday", ("tuesday", "monday")),
+        ("thursday", "monday", ("thursday", "monday")),
+        ("monday", "monday", ("monday", "monday")),
+    ],
+)
+def test_a_run_is_compared_with_the_one_before_it_of_the_same_domains(
+    data: Path, before: str, after: str, compared: tuple[str, str]
+) -> None:
     diffs = open_diffs(data)
     assert [choice.folder for choice in diffs.choices()] == ["thursday", "manual", "tuesday", "monday"]
     found = diffs.diff(before, after)
@@ -98,7 +117,10 @@ def test_a_comparison_is_made_again_only_when_a_dataset_changed(data: Path, othe
     assert third is not None and third.comparison == compare_places(other_dataset, data / "runs/thursday/dataset")
 
 
-@pytest.mark.parametrize("asked", ["before=friday", "after=friday", "after=../monday", "after=monday/../tuesday", "before=%00", "after=nobody"])
+@pytest.mark.parametrize(
+    "asked",
+    ["before=friday", "after=friday", "after=../monday", "after=monday/../tuesday", "before=%00", "after=nobody"],
+)
 def test_a_run_without_a_dataset_is_not_there(data: Path, asked: str) -> None:
     found = pages(data).get(f"/diff?{asked}")
     assert found.status_code == 404 and "There is no such dataset" in found.text

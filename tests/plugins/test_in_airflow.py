@@ -1,4 +1,5 @@
-"""The pages where people see them: in Airflow's UI, in Chromium, with Airflow's authorization in front of every route."""
+"""The pages where people see them: in Airflow's UI, in Chromium, with Airflow's authorization in front of every
+route."""
 
 from __future__ import annotations
 
@@ -14,11 +15,19 @@ pytestmark = pytest.mark.xdist_group("airflow")
 
 
 def test_airflow_lets_nobody_see_a_route_without_signing_in(airflow: LiveAirflow) -> None:
-    paths = [*paths_of_all_routes(pages(airflow.data)), "/static/toolscale.js", "/rejects?dag_id=another_dag", "/rejects?dag_id=~"]
+    paths = [
+        *paths_of_all_routes(pages(airflow.data)),
+        "/static/toolscale.js",
+        "/rejects?dag_id=another_dag",
+        "/rejects?dag_id=~",
+    ]
     signed_in = {"Authorization": f"Bearer {airflow.token}"}
     with httpx.Client(base_url=f"{airflow.base}/toolscale", timeout=300) as client:
         assert {path: client.get(path).status_code for path in paths} == dict.fromkeys(paths, 401)
-        assert {client.get(path, headers={"Authorization": "Bearer forged"}).status_code for path in paths} <= {401, 403}
+        assert {client.get(path, headers={"Authorization": "Bearer forged"}).status_code for path in paths} <= {
+            401,
+            403,
+        }
         assert not {client.get(path, headers=signed_in).status_code for path in paths} & {401, 403, 500}
         assert "This Dag judges no tasks" in client.get("/rejects?dag_id=another_dag", headers=signed_in).text
 
@@ -53,7 +62,9 @@ def test_a_run_and_a_task_show_their_own_and_a_row_opens_the_case(airflow: LiveA
         page.goto(run_tab_path(airflow.run_id))
         expect(our_frame(page, "rejects").get_by_role("heading", name="2 rejected tasks")).to_be_visible()
         page.goto(task_tab_path(airflow.run_id, "finance.judge", 1))
-        expect(our_frame(page, "rejects").get_by_role("heading", name="Nothing was rejected in this shard")).to_be_visible()
+        expect(
+            our_frame(page, "rejects").get_by_role("heading", name="Nothing was rejected in this shard")
+        ).to_be_visible()
         page.goto(task_tab_path(airflow.run_id, "finance.plan"))
         expect(our_frame(page, "rejects").get_by_text("finance.plan judges no candidates")).to_be_visible()
         page.goto(task_tab_path(airflow.run_id, "finance.judge", 0))

@@ -1,4 +1,5 @@
-"""Nights: what came out of each, how that differs from those before, where it went, and what is shown where files are broken or lie."""
+"""Nights: what came out of each, how that differs from those before, where it went, and what is shown where files are
+broken or lie."""
 
 from __future__ import annotations
 
@@ -41,20 +42,27 @@ def drifts(night: Night) -> dict[str, str]:
     return {name: change.drift for name, change in night.changes.items() if change.drift}
 
 
-@pytest.mark.parametrize(("value", "before", "least", "change"), [
-    (5.0, [], 1, None),
-    (5.0, [4.0], 1, Change(1.0, Usual(4.0, 1, 1))),
-    (5.0, [1.0, 2.0, 3.0], 1, Change(3.0, Usual(2.0, 3.5 * 1.4826, 3))),
-    (0.9, [0.5] * 14, 0.01, Change(0.4, Usual(0.5, 0.01, 14))),
-    (0.505, [0.5] * 14, 0.01, Change(0.505 - 0.5, Usual(0.5, 0.01, 14))),
-    (9.0, [*[1.0] * 14, 9.0, 9.0, 9.0], 0, Change(8.0, Usual(1.0, 0, 14))),
-    (2.0, [1.0, 1.0, 1.0, 1.0, 3.0], 0, Change(1.0, Usual(1.0, 3.5 * 1.2533 * 0.4, 5))),
-])  # fmt: skip
-def test_a_change_is_against_the_median_of_fourteen_nights(value: float, before: list[float], least: float, change: Change | None) -> None:
+@pytest.mark.parametrize(
+    ("value", "before", "least", "change"),
+    [
+        (5.0, [], 1, None),
+        (5.0, [4.0], 1, Change(1.0, Usual(4.0, 1, 1))),
+        (5.0, [1.0, 2.0, 3.0], 1, Change(3.0, Usual(2.0, 3.5 * 1.4826, 3))),
+        (0.9, [0.5] * 14, 0.01, Change(0.4, Usual(0.5, 0.01, 14))),
+        (0.505, [0.5] * 14, 0.01, Change(0.505 - 0.5, Usual(0.5, 0.01, 14))),
+        (9.0, [*[1.0] * 14, 9.0, 9.0, 9.0], 0, Change(8.0, Usual(1.0, 0, 14))),
+        (2.0, [1.0, 1.0, 1.0, 1.0, 3.0], 0, Change(1.0, Usual(1.0, 3.5 * 1.2533 * 0.4, 5))),
+    ],
+)
+def test_a_change_is_against_the_median_of_fourteen_nights(
+    value: float, before: list[float], least: float, change: Change | None
+) -> None:
     assert change_of(value, before, least) == change
 
 
-@pytest.mark.parametrize(("by", "nights", "drift"), [(1.5, 5, "higher"), (-1.5, 14, "lower"), (1.0, 14, ""), (-1.0, 14, ""), (99.0, 4, "")])
+@pytest.mark.parametrize(
+    ("by", "nights", "drift"), [(1.5, 5, "higher"), (-1.5, 14, "lower"), (1.0, 14, ""), (-1.0, 14, ""), (99.0, 4, "")]
+)
 def test_a_mark_needs_five_nights_and_a_change_beyond_what_they_show(by: float, nights: int, drift: str) -> None:
     assert Change(by, Usual(0.0, 1.0, nights)).drift == drift
 
@@ -66,8 +74,10 @@ def test_odd_nights_do_not_move_what_is_usual() -> None:
 
 def test_a_line_has_gaps_where_values_are_missing_and_dots_where_something_is_to_be_seen() -> None:
     assert sparkline([1.0, 2.0, None, 3.0, None, 1.0, 2.0], [False, True, *[False] * 5]) == Sparkline(
-        lines=["5,39 36.7,22", "163.3,39 195,22"], dots=[Dot(36.7, 22, True), Dot(100, 5, False), Dot(195, 22, False)], band=None,
-    )  # fmt: skip
+        lines=["5,39 36.7,22", "163.3,39 195,22"],
+        dots=[Dot(36.7, 22, True), Dot(100, 5, False), Dot(195, 22, False)],
+        band=None,
+    )
     assert sparkline([4.0], [False]) == Sparkline(lines=[], dots=[Dot(100, 22, False)], band=None)
     assert sparkline([4.0, 4.0], [False, False], Usual(4.0, 0.5, 14)).band == (5.0, 34.0)
     assert sparkline([4.0, 4.0], [False, False], Usual(4.0, 0.5, 4)).band is None
@@ -82,18 +92,42 @@ def test_a_night_says_what_came_out_and_where_it_went(tmp_path: Path, manifest: 
     (night,) = found.nights
     assert (found.total, found.page, found.pages, found.left_out, found.problems) == (1, 1, 1, 0, {})
     assert night == Night(
-        home.name, night.run,
+        home.name,
+        night.run,
         made=Made(digest, night.made.asked, 396, 438, 42, USUAL, night.made.bytes),
-        judged=Judged(True, round(396 / 414, 4), 0.9991), ended=Ended(FIRST + timedelta(days=3, minutes=31, seconds=4), True),
-        pushes=[Push("me/nights", "https://huggingface.co/datasets/me/nights", f"v1.0.0-{digest[:8]}", digest[:40], "dataset", digest)],
-        trainings=[Training("mine", True, "best choice in 81.9 %, 95.6 % of the way to the best, check passed")], combined=True, changes={},
-    )  # fmt: skip
+        judged=Judged(True, round(396 / 414, 4), 0.9991),
+        ended=Ended(FIRST + timedelta(days=3, minutes=31, seconds=4), True),
+        pushes=[
+            Push(
+                "me/nights",
+                "https://huggingface.co/datasets/me/nights",
+                f"v1.0.0-{digest[:8]}",
+                digest[:40],
+                "dataset",
+                digest,
+            )
+        ],
+        trainings=[Training("mine", True, "best choice in 81.9 %, 95.6 % of the way to the best, check passed")],
+        combined=True,
+        changes={},
+    )
     assert (night.run.run_id, night.when, night.state, night.duration) == (
-        "scheduled__2026-10-04T02:00:00+00:00", FIRST + timedelta(days=3), "passed", timedelta(minutes=31),
-    )  # fmt: skip
+        "scheduled__2026-10-04T02:00:00+00:00",
+        FIRST + timedelta(days=3),
+        "passed",
+        timedelta(minutes=31),
+    )
     about = json.loads((home / "dataset/manifest.json").read_text())
-    assert night.made and night.made.bytes == sum(file["bytes"] for file in about["files"]) + len((home / "dataset/manifest.json").read_bytes())
-    assert [night.value(figure) for figure in (ACCEPTED, KILLED, TASKS, of_gate("novel"), of_gate("lawful"))] == [0.9565, 0.9991, 396, 24 / 438, 0.0]
+    assert night.made and night.made.bytes == sum(file["bytes"] for file in about["files"]) + len(
+        (home / "dataset/manifest.json").read_bytes()
+    )
+    assert [night.value(figure) for figure in (ACCEPTED, KILLED, TASKS, of_gate("novel"), of_gate("lawful"))] == [
+        0.9565,
+        0.9991,
+        396,
+        24 / 438,
+        0.0,
+    ]
 
 
 def test_forty_nights_are_compared_each_with_the_fourteen_before_it(tmp_path: Path, manifest: Path) -> None:
@@ -116,16 +150,32 @@ def test_the_trend_is_drawn_for_figures_and_the_gates_that_failed_most(tmp_path:
     ((nights, trends),) = page_of(tmp_path).trends
     assert len(nights) == 30
     assert {trend.figure.label: (trend.nights, trend.marks) for trend in trends} == {
-        "Accepted": (30, 1), "Kill rate": (30, 0), "Tasks": (30, 1), "novel": (30, 0), "unambiguous": (30, 1), "mutants_killed": (30, 0),
-        "replay": (30, 0), "case_agrees": (30, 0),
-    }  # fmt: skip
-    assert trends[2].words == "Tasks over 30 nights, the oldest first: from 396 to 396, lowest 371, highest 396; 1 marked as not usual"
+        "Accepted": (30, 1),
+        "Kill rate": (30, 0),
+        "Tasks": (30, 1),
+        "novel": (30, 0),
+        "unambiguous": (30, 1),
+        "mutants_killed": (30, 0),
+        "replay": (30, 0),
+        "case_agrees": (30, 0),
+    }
+    assert (
+        trends[2].words
+        == "Tasks over 30 nights, the oldest first: from 396 to 396, lowest 371, highest 396; 1 marked as not usual"
+    )
     page = pages(tmp_path).get("/nights").text
-    assert (page.count("<polyline"), page.count('class="mark"'), page.count('<rect class="usual"'), page.count("than usual</span>")) == (8, 3, 8, 3)
+    assert (
+        page.count("<polyline"),
+        page.count('class="mark"'),
+        page.count('<rect class="usual"'),
+        page.count("than usual</span>"),
+    ) == (8, 3, 8, 3)
     assert "Page 1 of 2" in page and 'href="nights?page=2"' in page and " style=" not in page
 
 
-def test_only_nights_that_asked_for_the_same_are_compared_and_one_made_twice_counts_once(tmp_path: Path, manifest: Path) -> None:
+def test_only_nights_that_asked_for_the_same_are_compared_and_one_made_twice_counts_once(
+    tmp_path: Path, manifest: Path
+) -> None:
     for day in range(6):
         write_night(tmp_path, manifest, day)
     again = write_night(tmp_path, manifest, 5, by_hand=True, accepted=200)
@@ -135,9 +185,15 @@ def test_only_nights_that_asked_for_the_same_are_compared_and_one_made_twice_cou
     write_night(tmp_path, manifest, 7, tasks=60, accepted=60)
     write_night(tmp_path, manifest, 8)
     found = page_of(tmp_path)
-    compared = {night.run.run_id.partition("T")[0]: {change.usual.nights for change in night.changes.values()} for night in found.nights[:3]}
+    compared = {
+        night.run.run_id.partition("T")[0]: {change.usual.nights for change in night.changes.values()}
+        for night in found.nights[:3]
+    }
     assert compared == {"scheduled__2026-10-09": {6}, "scheduled__2026-10-08": set(), "manual__2026-10-07": set()}
-    assert [(len(nights), nights[0].made and nights[0].made.asked[0][:2]) for nights, _ in found.trends] == [(8, ("mock", 396)), (1, ("mock", 60))]
+    assert [(len(nights), nights[0].made and nights[0].made.asked[0][:2]) for nights, _ in found.trends] == [
+        (8, ("mock", 396)),
+        (1, ("mock", 60)),
+    ]
 
 
 def test_before_the_first_night_the_page_says_what_to_do_and_one_night_is_a_dot(tmp_path: Path, manifest: Path) -> None:
@@ -145,34 +201,57 @@ def test_before_the_first_night_the_page_says_what_to_do_and_one_night_is_a_dot(
     assert empty.status_code == 200 and "No night yet" in empty.text and "../dags/synthesize_dataset" in empty.text
     write_night(tmp_path, manifest, 0)
     page = pages(tmp_path).get("/nights").text
-    assert "1 run<" in page and page.count("no night before it") == 8 and "<polyline" not in page and page.count("<circle") == 8
+    assert (
+        "1 run<" in page
+        and page.count("no night before it") == 8
+        and "<polyline" not in page
+        and page.count("<circle") == 8
+    )
 
 
 def test_a_run_without_a_dataset_says_how_far_it_came(tmp_path: Path, manifest: Path) -> None:
     for name, day in (("works", 2), ("stopped", 1)):
         write_run(tmp_path, name, name, (FIRST + timedelta(days=day)).isoformat())
-    write(tmp_path / "runs/stopped/finished.json", {"finished": (FIRST + timedelta(days=1, seconds=9)).isoformat(), "complete": False})
+    write(
+        tmp_path / "runs/stopped/finished.json",
+        {"finished": (FIRST + timedelta(days=1, seconds=9)).isoformat(), "complete": False},
+    )
     refused = write_night(tmp_path, manifest, 0, failed={"novel": 10, "replay": 800})
     shutil.rmtree(refused / "dataset")
     unjudged = write_night(tmp_path, manifest, -1)
     (unjudged / "mock/quality.json").unlink()
     nights = page_of(tmp_path).nights
     assert [(night.state, night.duration, night.made and night.made.tasks) for night in nights] == [
-        ("in progress", None, None), ("ended", timedelta(seconds=9), None), ("failed", timedelta(minutes=31), 396),
+        ("in progress", None, None),
+        ("ended", timedelta(seconds=9), None),
+        ("failed", timedelta(minutes=31), 396),
         ("not judged", timedelta(minutes=31), 396),
-    ]  # fmt: skip
+    ]
 
 
-@pytest.mark.parametrize(("path", "content", "why"), [
-    ("run.json", "{", "not the JSON of a run"),
-    ("dataset/manifest.json", "[" * 99, "not a manifest: invalid json: eof while parsing a list at line 1 column 99"),
-    ("dataset/manifest.json", "", "not a manifest: invalid json: eof while parsing a value at line 1 column 0"),
-    ("mock/quality.json", '{"passed": true}', "quality.json cannot be read: clear quality_gate to write it again"),
-    ("finished.json", '{"finished": "at dawn", "complete": true}', "it does not say when the run ended"),
-    ("published/me.json", '{"repo": "me/x", "url": "javascript:alert(1)", "tag": 7}', "not the record of a push: url, tag, commit, dataset, sha256"),
-    ("finished.json", "0" * 2_000_000, "it has more than 1,048,576 bytes, which the pipeline does not write"),
-])  # fmt: skip
-def test_what_is_broken_is_named_in_a_line_and_the_rest_is_shown(tmp_path: Path, manifest: Path, path: str, content: str, why: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "content", "why"),
+    [
+        ("run.json", "{", "not the JSON of a run"),
+        (
+            "dataset/manifest.json",
+            "[" * 99,
+            "not a manifest: invalid json: eof while parsing a list at line 1 column 99",
+        ),
+        ("dataset/manifest.json", "", "not a manifest: invalid json: eof while parsing a value at line 1 column 0"),
+        ("mock/quality.json", '{"passed": true}', "quality.json cannot be read: clear quality_gate to write it again"),
+        ("finished.json", '{"finished": "at dawn", "complete": true}', "it does not say when the run ended"),
+        (
+            "published/me.json",
+            '{"repo": "me/x", "url": "javascript:alert(1)", "tag": 7}',
+            "not the record of a push: url, tag, commit, dataset, sha256",
+        ),
+        ("finished.json", "0" * 2_000_000, "it has more than 1,048,576 bytes, which the pipeline does not write"),
+    ],
+)
+def test_what_is_broken_is_named_in_a_line_and_the_rest_is_shown(
+    tmp_path: Path, manifest: Path, path: str, content: str, why: str
+) -> None:
     write_night(tmp_path, manifest, 0)
     home = write_night(tmp_path, manifest, 1)
     (home / path).parent.mkdir(exist_ok=True)
@@ -189,7 +268,10 @@ def test_counts_that_cannot_be_are_no_figures(tmp_path: Path, manifest: Path) ->
         about["domains"]["mock"]["counts"] |= change
         path.write_text(json.dumps(about))
     found = page_of(tmp_path)
-    assert ([night.made for night in found.nights], set(found.problems.values())) == ([None] * 4, {"not a manifest: its counts cannot be"})
+    assert ([night.made for night in found.nights], set(found.problems.values())) == (
+        [None] * 4,
+        {"not a manifest: its counts cannot be"},
+    )
 
 
 def test_a_folder_without_a_run_is_named_and_the_runs_of_another_dag_are_not(tmp_path: Path, manifest: Path) -> None:
@@ -197,17 +279,28 @@ def test_a_folder_without_a_run_is_named_and_the_runs_of_another_dag_are_not(tmp
     (home / "run.json").rename(tmp_path / "gone")
     write_run(tmp_path, "other", "theirs", "2027-01-01T00:00:00+00:00", dag_id="secret_dag")
     found = page_of(tmp_path)
-    assert (found.nights, found.problems) == ([], {f"runs/{home.name}/run.json": "it is missing, so that nobody knows which run this was"})
+    assert (found.nights, found.problems) == (
+        [],
+        {f"runs/{home.name}/run.json": "it is missing, so that nobody knows which run this was"},
+    )
 
 
 def test_everything_in_files_is_text(tmp_path: Path, manifest: Path) -> None:
     home = write_night(tmp_path, manifest, 0)
     about = json.loads((home / "run.json").read_text())
-    write(home / "run.json", about | {"run_id": HOSTILE, "domains": [HOSTILE, "mock", "\ud800"] * 40, "started": HOSTILE, "night": HOSTILE})
+    write(
+        home / "run.json",
+        about | {"run_id": HOSTILE, "domains": [HOSTILE, "mock", "\ud800"] * 40, "started": HOSTILE, "night": HOSTILE},
+    )
     dataset = json.loads((home / "dataset/manifest.json").read_text())
     dataset["domains"]["mock"]["gates"][HOSTILE] = {"fail": 400}
     write(home / "dataset/manifest.json", dataset)
-    write_training(tmp_path, home, "mine", {"check": {"passed": 1}, "questions": {"policies": [{"policy": "trained", "best": HOSTILE, "share": 1}]}})
+    write_training(
+        tmp_path,
+        home,
+        "mine",
+        {"check": {"passed": 1}, "questions": {"policies": [{"policy": "trained", "best": HOSTILE, "share": 1}]}},
+    )
     write_push(home, url="https://example.org/datasets/me/nights?x=<b>")
     page = pages(tmp_path).get("/nights").text
     assert page.count("<script") == 1 and "<img" not in page and "<b>" not in page and " style=" not in page
@@ -215,15 +308,18 @@ def test_everything_in_files_is_text(tmp_path: Path, manifest: Path) -> None:
     assert not re.search(r"\son\w+=", page.split("<main>")[1].replace("onerror=alert", ""))
 
 
-@pytest.mark.parametrize(("report", "words"), [
-    (REPORT, "best choice in 81.9 %, 95.6 % of the way to the best, check passed"),
-    (REPORT | {"check": {"passed": False}}, "best choice in 81.9 %, 95.6 % of the way to the best, check failed"),
-    ({}, "this kind of model is not measured"),
-    ({"reward": 1.0}, "of another kind, see report.json"),
-    (REPORT | {"questions": {"policies": []}}, "cannot be read"),
-    ({"check": 1, "questions": 1}, "cannot be read"),
-    ([1], "of another kind, see report.json"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (REPORT, "best choice in 81.9 %, 95.6 % of the way to the best, check passed"),
+        (REPORT | {"check": {"passed": False}}, "best choice in 81.9 %, 95.6 % of the way to the best, check failed"),
+        ({}, "this kind of model is not measured"),
+        ({"reward": 1.0}, "of another kind, see report.json"),
+        (REPORT | {"questions": {"policies": []}}, "cannot be read"),
+        ({"check": 1, "questions": 1}, "cannot be read"),
+        ([1], "of another kind, see report.json"),
+    ],
+)
 def test_an_evaluation_is_told_in_words(report: object, words: str) -> None:
     assert evaluation_of(json.dumps(report).encode()) == words
 
@@ -238,9 +334,23 @@ def test_a_version_is_linked_to_the_hub_and_one_of_other_bytes_is_told_apart(tmp
     assert page.count("/datasets/me/nights/commit/") == 2 and page.count("(what this run made before)") == 1
 
 
-def test_what_the_pipeline_writes_is_what_the_page_reads(tmp_path: Path, mock_dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_pipeline_writes_is_what_the_page_reads(
+    tmp_path: Path, mock_dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started = datetime(2026, 11, 21, 2, tzinfo=UTC)
-    order = Order("synthesize_dataset", "scheduled__1", started.isoformat(), None, ("mock",), 10, 0, 0.5, "auto", {}, night=started.isoformat())
+    order = Order(
+        "synthesize_dataset",
+        "scheduled__1",
+        started.isoformat(),
+        None,
+        ("mock",),
+        10,
+        0,
+        0.5,
+        "auto",
+        {},
+        night=started.isoformat(),
+    )
     url = order_run(str(tmp_path), order)
     run = run_at(url)
     shutil.copytree(mock_dataset, run.dataset("mock"))
@@ -251,12 +361,23 @@ def test_what_the_pipeline_writes_is_what_the_page_reads(tmp_path: Path, mock_da
         monkeypatch.setenv("HF_ENDPOINT", endpoint)
         monkeypatch.setenv("HF_TOKEN", "hf_write")
         pushed = push_dataset(told["dataset"], "me/nights", told["sha256"])
-        elsewhere = push_dataset(str(shutil.copytree(mock_dataset, tmp_path / "mine" / "dataset")), "me/nights", told["sha256"])
+        elsewhere = push_dataset(
+            str(shutil.copytree(mock_dataset, tmp_path / "mine" / "dataset")), "me/nights", told["sha256"]
+        )
     close_run(url, started + timedelta(minutes=2))
     (night,) = page_of(tmp_path).nights
-    assert night.pushes == [Push(*(pushed[name] for name in ("repo", "url", "tag", "commit")), "dataset", told["sha256"])]
-    assert (night.state, night.duration, night.value(TASKS), night.value(KILLED)) == ("passed", timedelta(minutes=2), 10, 1.0)
-    assert {path: path.read_bytes() for path in dataset} == dataset and sorted(dataset) == sorted(p for p in run.dataset().rglob("*") if p.is_file())
+    assert night.pushes == [
+        Push(*(pushed[name] for name in ("repo", "url", "tag", "commit")), "dataset", told["sha256"])
+    ]
+    assert (night.state, night.duration, night.value(TASKS), night.value(KILLED)) == (
+        "passed",
+        timedelta(minutes=2),
+        10,
+        1.0,
+    )
+    assert {path: path.read_bytes() for path in dataset} == dataset and sorted(dataset) == sorted(
+        p for p in run.dataset().rglob("*") if p.is_file()
+    )
     assert elsewhere["already_published"] and [path.name for path in (tmp_path / "mine").iterdir()] == ["dataset"]
     order_run(str(tmp_path), order)
     assert page_of(tmp_path).nights[0].ended is None

@@ -51,9 +51,13 @@ def test_rejects_and_datasets_are_read_from_object_storage(bucket: str, tmp_path
     store.pipe(f"{bucket}/runs/monday/finished.json", b'{"finished": "2026-11-16T02:30:05+00:00", "complete": false}')
     nights = Nights(folder).page(1)
     assert [(night.folder, night.state, night.made and night.made.tasks) for night in nights.nights] == [
-        ("tuesday", "in progress", 10), ("monday", "ended", None),
-    ]  # fmt: skip
-    store.put(str(write_shard(tmp_path, "monday", MONDAY, 2, [reject(7, "novel")])), f"{bucket}/runs/monday/finance/rejects/finance-002.parquet")
+        ("tuesday", "in progress", 10),
+        ("monday", "ended", None),
+    ]
+    store.put(
+        str(write_shard(tmp_path, "monday", MONDAY, 2, [reject(7, "novel")])),
+        f"{bucket}/runs/monday/finance/rejects/finance-002.parquet",
+    )
     store.pipe(f"{bucket}/runs/monday/finance/rejects/finance-001.parquet", b"PAR1 and no more")
     assert [row["number"] for row in rejects.page(Query()).rows] == [3, 4, 1, 2, 7]
     assert list(rejects.corrupt) == ["runs/monday/finance/rejects/finance-001.parquet"]

@@ -26,14 +26,29 @@ def numbers(rejects: Rejects, **query: str) -> list[int]:
 
 def test_the_newest_run_comes_first_and_then_the_order_of_candidates(data: Path) -> None:
     page = open_rejects(data).page(Query())
-    assert [(row["run_id"], row["number"]) for row in page.rows] == [(TUESDAY, 3), (TUESDAY, 4), (MONDAY, 1), (MONDAY, 2), (MONDAY, 5)]
+    assert [(row["run_id"], row["number"]) for row in page.rows] == [
+        (TUESDAY, 3),
+        (TUESDAY, 4),
+        (MONDAY, 1),
+        (MONDAY, 2),
+        (MONDAY, 5),
+    ]
     assert (page.total, page.there, page.pages) == (5, 5, 1)
     assert page.rows[2] == {
-        "location": str(data / "runs/monday/finance/rejects/finance-000.parquet"), "row": 0, "started": "2026-11-16T02:00:05+00:00",
-        "evolutions": ["compose"], "number": 1, "domain": "finance", "intent_id": "pay_bill", "run_id": MONDAY, "task_id": "finance.judge",
-        "map_index": 0, "shard": "finance-000", "request": "Please pay my bill, number 1.",
+        "location": str(data / "runs/monday/finance/rejects/finance-000.parquet"),
+        "row": 0,
+        "started": "2026-11-16T02:00:05+00:00",
+        "evolutions": ["compose"],
+        "number": 1,
+        "domain": "finance",
+        "intent_id": "pay_bill",
+        "run_id": MONDAY,
+        "task_id": "finance.judge",
+        "map_index": 0,
+        "shard": "finance-000",
+        "request": "Please pay my bill, number 1.",
         "failed": [{"gate": "novel", "finding": "novel found something"}],
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -83,8 +98,11 @@ def test_a_case_has_all_columns_and_its_neighbours_in_the_list(data: Path) -> No
     row = rejects.case(MONDAY, "finance", 2)
     assert row is not None
     assert {name: row[name] for name in ("number", "reproduce", "path", "folder")} == {
-        "number": 2, "reproduce": "toolscale judge finance 2 --seed 0", "path": "runs/monday/finance/rejects/finance-000.parquet", "folder": "monday",
-    }  # fmt: skip
+        "number": 2,
+        "reproduce": "toolscale judge finance 2 --seed 0",
+        "path": "runs/monday/finance/rejects/finance-000.parquet",
+        "folder": "monday",
+    }
     assert set(COLUMNS) < row.keys()
     before, after = rejects.neighbours(Query(), MONDAY, "finance", 2)
     assert before is not None and after is not None and (before["number"], after["number"]) == (1, 5)
@@ -106,14 +124,17 @@ def test_files_that_come_change_and_go_are_seen(data: Path) -> None:
 def test_corrupt_files_are_named_and_the_rest_is_shown(data: Path) -> None:
     cut = data / "runs/monday/finance/rejects/finance-001.parquet"
     cut.write_bytes(cut.read_bytes()[:300])
-    pq.write_table(pa.table({"number": ["one"], "domain": ["finance"]}), data / "runs/monday/finance/rejects/finance-002.parquet")
+    pq.write_table(
+        pa.table({"number": ["one"], "domain": ["finance"]}), data / "runs/monday/finance/rejects/finance-002.parquet"
+    )
     (data / "runs/tuesday/finance/rejects/finance-009.parquet").write_bytes(b"")
     rejects = open_rejects(data)
     assert numbers(rejects) == [3, 4, 1, 2]
     assert sorted(rejects.corrupt) == [
-        "runs/monday/finance/rejects/finance-001.parquet", "runs/monday/finance/rejects/finance-002.parquet",
+        "runs/monday/finance/rejects/finance-001.parquet",
+        "runs/monday/finance/rejects/finance-002.parquet",
         "runs/tuesday/finance/rejects/finance-009.parquet",
-    ]  # fmt: skip
+    ]
     other = "its columns are not those of rejects: number, intent_id, evolutions and 15 more"
     assert rejects.corrupt["runs/monday/finance/rejects/finance-002.parquet"] == other
     assert all(str(data) not in reason and "\n" not in reason for reason in rejects.corrupt.values())

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscale.preferences import VOCABULARY, WordingCounts, preference, preferences, read_instruction, worded_by_model, wording_prompt, words
+from toolscale.preferences import (
+    VOCABULARY,
+    WordingCounts,
+    preference,
+    preferences,
+    read_instruction,
+    worded_by_model,
+    wording_prompt,
+    words,
+)
 from toolscale.records import Preference
 
 ALIASES, BASIC = ("expert-1", "expert-2", "expert-3", "expert-13"), ("python", "local_search", "web_search")
@@ -19,20 +28,25 @@ splits = st.sampled_from(["train", "test"])
 
 
 @given(st.integers(0, 10**6), st.integers(0, 3), splits, offers)
-def test_the_weights_can_be_read_in_the_words(number: int, seed: int, split: str, offered: tuple[list[str], list[str]]) -> None:
+def test_the_weights_can_be_read_in_the_words(
+    number: int, seed: int, split: str, offered: tuple[list[str], list[str]]
+) -> None:
     drawn = preference(number, seed, split, *offered)
     assert read_instruction(drawn.instruction, *offered) == drawn
 
 
 def test_every_way_of_saying_is_read_back() -> None:
-    for split, (number, drawn) in itertools.product(("train", "test"), enumerate(itertools.islice(preferences("train", 1, ALIASES, BASIC), 4000))):
+    for split, (number, drawn) in itertools.product(
+        ("train", "test"), enumerate(itertools.islice(preferences("train", 1, ALIASES, BASIC), 4000))
+    ):
         held_out = preference(number, 1, "test", ALIASES, BASIC) if split == "test" else drawn
         assert read_instruction(held_out.instruction, ALIASES, BASIC) == held_out
 
 
 def test_words_are_few_and_those_of_the_test_split_are_known() -> None:
     train, test = (
-        {word for one in itertools.islice(preferences(split, 0, (), BASIC), 3000) for word in words(one.instruction)} for split in ("train", "test")
+        {word for one in itertools.islice(preferences(split, 0, (), BASIC), 3000) for word in words(one.instruction)}
+        for split in ("train", "test")
     )
     assert len(VOCABULARY) <= 120
     assert test <= train <= VOCABULARY
@@ -40,9 +54,14 @@ def test_words_are_few_and_those_of_the_test_split_are_known() -> None:
 
 
 def test_splits_share_neither_words_nor_weights() -> None:
-    train, test = (list(itertools.islice(preferences(split, seed, ALIASES, BASIC), 3000)) for split, seed in (("train", 0), ("test", 0)))
+    train, test = (
+        list(itertools.islice(preferences(split, seed, ALIASES, BASIC), 3000))
+        for split, seed in (("train", 0), ("test", 0))
+    )
     assert not {one.instruction for one in train} & {one.instruction for one in test}
-    assert not {(one.outcome, one.cost, one.latency) for one in train} & {(one.outcome, one.cost, one.latency) for one in test}
+    assert not {(one.outcome, one.cost, one.latency) for one in train} & {
+        (one.outcome, one.cost, one.latency) for one in test
+    }
 
 
 def test_a_preference_is_drawn_by_its_number() -> None:
@@ -62,15 +81,29 @@ def test_tools_of_a_domain_are_no_matter_of_preference() -> None:
     [
         ("i care above all about accuracy, and a little about cost.", (1.0, 0.2, 0.0), {}),
         ("saving money and saving time matter a lot.", (1.0, 0.8, 0.8), {}),
-        ("please note: a quick answer is most important, and cost is quite important. accuracy is not important.", (0.0, 0.6, 1.0), {}),
-        ("give a lot of weight to speed. please keep away from expert-13 or expert-1.", (1.0, 0.0, 0.8), {"expert-13": 0.0, "expert-1": 0.0}),
-        ("cost matters somewhat. i like local search better than web search.", (1.0, 0.4, 0.0), {"local_search": 1.0, "web_search": 0.0}),
         (
-            "give no weight to cost or speed. this must stay with us: use your own interpreter and local search, and do not use any expert.",
-            (1.0, 0.0, 0.0), {"python": 1.0, "local_search": 1.0, "web_search": 0.0} | dict.fromkeys(ALIASES, 0.0),
+            "please note: a quick answer is most important, and cost is quite important. accuracy is not important.",
+            (0.0, 0.6, 1.0),
+            {},
+        ),
+        (
+            "give a lot of weight to speed. please keep away from expert-13 or expert-1.",
+            (1.0, 0.0, 0.8),
+            {"expert-13": 0.0, "expert-1": 0.0},
+        ),
+        (
+            "cost matters somewhat. i like local search better than web search.",
+            (1.0, 0.4, 0.0),
+            {"local_search": 1.0, "web_search": 0.0},
+        ),
+        (
+            "give no weight to cost or speed. "
+            "this must stay with us: use your own interpreter and local search, and do not use any expert.",
+            (1.0, 0.0, 0.0),
+            {"python": 1.0, "local_search": 1.0, "web_search": 0.0} | dict.fromkeys(ALIASES, 0.0),
         ),
     ],
-)  # fmt: skip
+)
 def test_what_instructions_mean(instruction: str, weights: tuple[float, float, float], tools: dict[str, float]) -> None:
     outcome, cost, latency = weights
     assert read_instruction(instruction, ALIASES, BASIC) == Preference(
@@ -78,20 +111,30 @@ def test_what_instructions_mean(instruction: str, weights: tuple[float, float, f
     )
 
 
-@pytest.mark.parametrize("text", ["", "be quick!", "i care hugely about cost.", "please use expert-9 where you can.", "cost matters a lot. thanks."])
+@pytest.mark.parametrize(
+    "text",
+    ["", "be quick!", "i care hugely about cost.", "please use expert-9 where you can.", "cost matters a lot. thanks."],
+)
 def test_what_is_not_of_the_grammar_is_not_guessed(text: str) -> None:
     assert read_instruction(text, ALIASES, BASIC) is None
 
 
 def test_a_models_words_are_kept_only_if_they_are_read_as_meant() -> None:
-    drafts = [Preference(instruction="", outcome=1.0, cost=cost, latency=0.2, tools={"python": 1.0}) for cost in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
-    written = iter(["  Be right,\nand spend what it takes. ", "Spend little.", "x" * 601, None, "Save money.", "Be thrifty."])
-    read = iter([
-        json.dumps({"outcome": 0.9, "cost": 0.2, "latency": 0.2, "tools": {"your own interpreter": 1}}),
-        "Here you are: " + json.dumps({"outcome": 1, "cost": 0.6, "latency": 0.2, "tools": {"python": 1}}),
-        "I cannot say.",
-        json.dumps({"outcome": 1, "cost": 1, "latency": 0, "tools": {}}),
-    ])  # fmt: skip
+    drafts = [
+        Preference(instruction="", outcome=1.0, cost=cost, latency=0.2, tools={"python": 1.0})
+        for cost in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    ]
+    written = iter(
+        ["  Be right,\nand spend what it takes. ", "Spend little.", "x" * 601, None, "Save money.", "Be thrifty."]
+    )
+    read = iter(
+        [
+            json.dumps({"outcome": 0.9, "cost": 0.2, "latency": 0.2, "tools": {"your own interpreter": 1}}),
+            "Here you are: " + json.dumps({"outcome": 1, "cost": 0.6, "latency": 0.2, "tools": {"python": 1}}),
+            "I cannot say.",
+            json.dumps({"outcome": 1, "cost": 1, "latency": 0, "tools": {}}),
+        ]
+    )
     asked: list[str] = []
 
     async def write(prompt: str) -> str | None:
@@ -110,16 +153,23 @@ def test_a_models_words_are_kept_only_if_they_are_read_as_meant() -> None:
 
 @pytest.mark.parametrize(
     "reply",
-    ["[1]", '{"outcome": 2, "cost": 0, "latency": 0}', '{"outcome": true, "cost": 0, "latency": 0}', '{"outcome": NaN, "cost": 0, "latency": 0}',
-     '{"outcome": 1, "cost": 0}',
-     '{"outcome": 1, "cost": 0, "latency": 0, "tools": {"hammer": 1}}', '{"outcome": 1, "cost": 0, "latency": 0, "tools": 3}',
-     "{" * 9999 + "}"],
-)  # fmt: skip
+    [
+        "[1]",
+        '{"outcome": 2, "cost": 0, "latency": 0}',
+        '{"outcome": true, "cost": 0, "latency": 0}',
+        '{"outcome": NaN, "cost": 0, "latency": 0}',
+        '{"outcome": 1, "cost": 0}',
+        '{"outcome": 1, "cost": 0, "latency": 0, "tools": {"hammer": 1}}',
+        '{"outcome": 1, "cost": 0, "latency": 0, "tools": 3}',
+        "{" * 9999 + "}",
+    ],
+)
 def test_a_reading_that_is_none_is_counted(reply: str) -> None:
     async def answer(prompt: str) -> str:
         return reply
 
     draft = Preference(instruction="", outcome=1.0)
     assert asyncio.run(worded_by_model([draft], ALIASES, BASIC, answer, answer))[1] in (
-        WordingCounts(asked=1, unreadable=1), WordingCounts(asked=1, silent=1),
-    )  # fmt: skip
+        WordingCounts(asked=1, unreadable=1),
+        WordingCounts(asked=1, silent=1),
+    )

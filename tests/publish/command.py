@@ -19,7 +19,8 @@ class Command:
     environ: pytest.MonkeyPatch
 
     def __call__(self, *arguments: str | Path, token: str = "hf_write") -> tuple[int, str, str]:
-        """Run a verb; return its exit status, stdout and stderr, with the endpoint written as HUB. The token is in neither."""
+        """Run a verb; return its exit status, stdout and stderr, with the endpoint written as HUB. The token is in
+        neither."""
         self.environ.setenv("HF_TOKEN", token)
         status = main([*map(str, arguments), "--endpoint", self.endpoint])
         told = self.capture.readouterr()

@@ -48,4 +48,9 @@ def toolscale(server: tuple[str, Hub], capsys: pytest.CaptureFixture[str], monke
 def apart(server: tuple[str, Hub], tmp_path: Path) -> dict[str, str]:
     """The environment of another process that talks to the server, with no token stored anywhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-    return {**kept, "HF_ENDPOINT": server[0], "HF_HOME": str(tmp_path / "home"), "HF_DATASETS_DISABLE_PROGRESS_BARS": "1"}
+    return {
+        **kept,
+        "HF_ENDPOINT": server[0],
+        "HF_HOME": str(tmp_path / "home"),
+        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+    }

@@ -1,7 +1,9 @@
-"""A Hugging Face Hub of one's own: a real HTTP server that speaks the part of the Hub's protocol that publishing, pulling and `datasets` use.
+"""A Hugging Face Hub of one's own: a real HTTP server that speaks the part of the Hub's protocol that publishing,
+pulling and `datasets` use.
 
-It keeps git-like commits in memory: content-addressed objects, a tree per commit, `main` moved in one assignment: a commit is whole or absent.
-Every request is logged, and faults can be planted: an answer of another status, a connection that is cut, a request that is held until it is let go.
+It keeps git-like commits in memory: content-addressed objects, a tree per commit, `main` moved in one assignment: a
+commit is whole or absent. Every request is logged, and faults can be planted: an answer of another status, a connection
+that is cut, a request that is held until it is let go.
 
     python tests/publish/hub_server.py --port 8900
 
@@ -82,7 +84,8 @@ class Repo:
 
 @dataclass
 class Fault:
-    """What happens to the next `times` requests of a method whose path matches, instead of, or after, what they ask for."""
+    """What happens to the next `times` requests of a method whose path matches, instead of, or after, what they ask
+    for."""
 
     method: str
     path: str
@@ -95,7 +98,8 @@ class Fault:
     read: int | None = None
     """Cut the connection after reading so many bytes of the body; nothing is done."""
     sent: int | None = None
-    """Do what is asked, and cut the connection after sending so many bytes of the answer's body; -1: before the answer."""
+    """Do what is asked, and cut the connection after sending so many bytes of the answer's body; -1: before the
+    answer."""
     hold: Event | None = None
     """Wait for this event after reading `read` bytes, then cut the connection."""
     reached: Event = field(default_factory=Event)
@@ -143,16 +147,23 @@ class Hub:
         return self.large[entry.sha256] if entry.sha256 else self.blobs[entry.oid]
 
     def change(self, name: str, title: str = "edited on the web", **contents: bytes | None) -> str:
-        """Commit a change to a dataset as somebody else would; None deletes. A path is written with its `/` as `__` and its `.` as `_DOT_`."""
+        """Commit a change to a dataset as somebody else would; None deletes. A path is written with its `/` as `__` and
+        its `.` as `_DOT_`."""
         repo = self.repos["dataset", name]
         paths = {key.replace("__", "/").replace("_DOT_", "."): value for key, value in contents.items()}
         kept = {path: entry for path, entry in repo.commits[repo.main].files.items() if path not in paths}
-        return repo.put(Commit(repo.main, title, kept | {path: self.store(value) for path, value in paths.items() if value is not None}))
+        return repo.put(
+            Commit(
+                repo.main, title, kept | {path: self.store(value) for path, value in paths.items() if value is not None}
+            )
+        )
 
     def put_file(self, name: str, path: str, content: bytes) -> str:
         """Commit one file of any name to a dataset."""
         repo = self.repos["dataset", name]
-        return repo.put(Commit(repo.main, "edited on the web", repo.commits[repo.main].files | {path: self.store(content)}))
+        return repo.put(
+            Commit(repo.main, "edited on the web", repo.commits[repo.main].files | {path: self.store(content)})
+        )
 
     def files(self, name: str) -> dict[str, bytes]:
         """What main of a dataset holds."""
@@ -169,9 +180,13 @@ class Hub:
         return titles
 
     def writes(self) -> list[str]:
-        """The requests that could change something, as `METHOD last-part`, in order; those that were refused or cut end in their status."""
+        """The requests that could change something, as `METHOD last-part`, in order; those that were refused or cut end
+        in their status."""
         found = [(method, path, status) for method, path, status in self.log if method not in ("GET", "HEAD")]
-        return [f"{method} {_act(path)}" + ("" if status < 300 and status else f" {status}") for method, path, status in found]
+        return [
+            f"{method} {_act(path)}" + ("" if status < 300 and status else f" {status}")
+            for method, path, status in found
+        ]
 
     def fault(self, method: str, path: str) -> Fault | None:
         with self.lock:
@@ -205,12 +220,20 @@ class Handler(BaseHTTPRequestHandler):
         if fault and self._struck(fault, path):
             return
         self.cut_after = fault.sent if fault else None
-        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) if not self.headers.get("Transfer-Encoding") else self._chunks()
+        self.body = (
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if not self.headers.get("Transfer-Encoding")
+            else self._chunks()
+        )
         try:
             with self.hub.lock:
                 status, headers, content = self._route(path)
         except Refusal as error:
-            headers = {"X-Error-Code": error.code, "X-Error-Message": error.message} if error.code else {"X-Error-Message": error.message}
+            headers = (
+                {"X-Error-Code": error.code, "X-Error-Message": error.message}
+                if error.code
+                else {"X-Error-Message": error.message}
+            )
             status, content = error.status, json.dumps({"error": error.message}).encode()
             headers["Content-Type"] = "application/json"
         self._answer(path, status, headers, content)
@@ -287,7 +310,9 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(401, "", "Invalid username or password.")
         name, role = user
         if role != "write" or owner not in (None, name):
-            raise Refusal(403, "", f"You don't have the rights to create or change anything under the namespace {owner!r}")
+            raise Refusal(
+                403, "", f"You don't have the rights to create or change anything under the namespace {owner!r}"
+            )
         return name
 
     def repo(self, kind: str, name: str, *, write: bool = False) -> Repo:
@@ -304,7 +329,12 @@ class Handler(BaseHTTPRequestHandler):
         user = self.user()
         if user is None:
             raise Refusal(401, "", "Invalid username or password.")
-        return {"type": "user", "name": user[0], "orgs": [], "auth": {"type": "access_token", "accessToken": {"role": user[1]}}}
+        return {
+            "type": "user",
+            "name": user[0],
+            "orgs": [],
+            "auth": {"type": "access_token", "accessToken": {"role": user[1]}},
+        }
 
     def create_repo(self) -> dict[str, Any]:
         asked = json.loads(self.body)
@@ -330,21 +360,44 @@ class Handler(BaseHTTPRequestHandler):
         oid, commit = repo.find(revision)
         siblings = [{"rfilename": path} for path in commit.files]
         return {
-            "_id": "0", "id": name, "author": repo.owner, "sha": oid, "private": repo.private, "gated": False, "disabled": False, "tags": [],
-            "downloads": 0, "likes": 0, "lastModified": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z", "siblings": siblings,
-        }  # fmt: skip
+            "_id": "0",
+            "id": name,
+            "author": repo.owner,
+            "sha": oid,
+            "private": repo.private,
+            "gated": False,
+            "disabled": False,
+            "tags": [],
+            "downloads": 0,
+            "likes": 0,
+            "lastModified": "2026-01-01T00:00:00.000Z",
+            "createdAt": "2026-01-01T00:00:00.000Z",
+            "siblings": siblings,
+        }
 
     def refs(self, kind: str, name: str) -> dict[str, Any]:
         repo = self.repo(kind, name)
         tags = [{"name": tag, "ref": f"refs/tags/{tag}", "targetCommit": oid} for tag, oid in repo.tags.items()]
-        return {"branches": [{"name": "main", "ref": "refs/heads/main", "targetCommit": repo.main}], "converts": [], "tags": tags}
+        return {
+            "branches": [{"name": "main", "ref": "refs/heads/main", "targetCommit": repo.main}],
+            "converts": [],
+            "tags": tags,
+        }
 
     def commits(self, kind: str, name: str, revision: str) -> list[dict[str, Any]]:
         repo = self.repo(kind, name)
         oid, found = repo.find(revision)[0], []
         while oid:
             commit = repo.commits[oid]
-            found.append({"id": oid, "title": commit.title, "message": "", "authors": [{"user": "me"}], "date": "2026-01-01T00:00:00.000Z"})
+            found.append(
+                {
+                    "id": oid,
+                    "title": commit.title,
+                    "message": "",
+                    "authors": [{"user": "me"}],
+                    "date": "2026-01-01T00:00:00.000Z",
+                }
+            )
             oid = commit.parent or ""
         return found
 
@@ -354,7 +407,11 @@ class Handler(BaseHTTPRequestHandler):
         below = {path: entry for path, entry in commit.files.items() if path.startswith(start)}
         if folder and not below:
             raise Refusal(404, "EntryNotFound", f"{folder} does not exist on {revision}")
-        folders = {start + "/".join(path[len(start) :].split("/")[:depth]) for path in below for depth in range(1, path[len(start) :].count("/") + 1)}
+        folders = {
+            start + "/".join(path[len(start) :].split("/")[:depth])
+            for path in below
+            for depth in range(1, path[len(start) :].count("/") + 1)
+        }
         recursive = self.query.get("recursive", ["false"])[0].lower() in ("true", "1")
         found = [{"type": "directory", "oid": "0" * 40, "size": 0, "path": path} for path in sorted(folders)]
         found += [entry.described(path) for path, entry in sorted(below.items())]
@@ -435,7 +492,12 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(404, "EntryNotFound", "Entry not found")
         entry = commit.files[file]
         content, mark = self.hub.content(entry), entry.sha256 or entry.oid
-        headers = {"ETag": f'"{mark}"', "X-Repo-Commit": oid, "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream"}
+        headers = {
+            "ETag": f'"{mark}"',
+            "X-Repo-Commit": oid,
+            "Accept-Ranges": "bytes",
+            "Content-Type": "application/octet-stream",
+        }
         if entry.sha256:
             headers |= {"X-Linked-Etag": f'"{mark}"', "X-Linked-Size": str(entry.size)}
         if found := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")):
@@ -465,7 +527,11 @@ ROUTES: list[tuple[str, str, Callable[..., Any]]] = [
     ("POST", r"/(?P<kind>\w+)s/(?P<name>[\w.-]+/[\w.-]+)\.git/info/lfs/objects/batch", Handler.batch),
     ("POST", r"/lfs/verify", Handler.verify_object),
     ("PUT", r"/lfs/(?P<sha256>[0-9a-f]{64})", Handler.put_object),
-    ("GET|HEAD", r"/(?P<kind>datasets/|spaces/)?(?P<name>[\w.-]+/[\w.-]+)/resolve/(?P<revision>[^/]+)/(?P<file>.+)", Handler.resolve),
+    (
+        "GET|HEAD",
+        r"/(?P<kind>datasets/|spaces/)?(?P<name>[\w.-]+/[\w.-]+)/resolve/(?P<revision>[^/]+)/(?P<file>.+)",
+        Handler.resolve,
+    ),
 ]
 
 
@@ -489,6 +555,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="A Hugging Face Hub on loopback, in memory.")
     parser.add_argument("--port", type=int, default=8900)
     with serving(parser.parse_args().port) as (endpoint, _):
-        print(f"export HF_ENDPOINT={endpoint} HF_TOKEN=hf_write   # interrupt with Ctrl-C; everything is forgotten", flush=True)
+        print(
+            f"export HF_ENDPOINT={endpoint} HF_TOKEN=hf_write   # interrupt with Ctrl-C; everything is forgotten",
+            flush=True,
+        )
         with suppress(KeyboardInterrupt):
             Event().wait()

@@ -1,4 +1,5 @@
-"""Answers that no Hub should give, and those that only look like an end: each is one line that a terminal can show, or is waited out."""
+"""Answers that no Hub should give, and those that only look like an end: each is one line that a terminal can show, or
+is waited out."""
 
 from __future__ import annotations
 
@@ -20,10 +21,17 @@ from toolscale.publish import publish_dataset
 PAGE = b"<!doctype html><title>Welcome</title>"
 
 
-@pytest.mark.parametrize(("method", "path", "status"), [("PUT", "^/lfs/", 403), ("PUT", "^/lfs/", 400), ("POST", "lfs/verify", 422)])
-def test_an_object_that_the_storage_refuses_is_one_line(method: str, path: str, status: int, dataset: Path, toolscale: Command, hub: Hub) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("PUT", "^/lfs/", 403), ("PUT", "^/lfs/", 400), ("POST", "lfs/verify", 422)]
+)
+def test_an_object_that_the_storage_refuses_is_one_line(
+    method: str, path: str, status: int, dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     hub.faults.append(Fault(method, path, 99, status=status))
-    line = f"HUB while uploading to me/x: the storage of the Hub refused an object ({status}: planted), nothing of this version is on main; "
+    line = (
+        f"HUB while uploading to me/x: the storage of the Hub refused an object ({status}: planted), "
+        "nothing of this version is on main; "
+    )
     line += "run the same command again, and if it stays so, ask whoever runs this Hub"
     assert toolscale("publish", dataset, "me/x", "--push") == (2, "", f"toolscale: {line}\n")
     assert hub.titles("me/x") == ["initial commit"]
@@ -34,7 +42,8 @@ def test_an_upload_may_take_longer_than_our_patience(dataset: Path, server: tupl
     slow = Fault("PUT", "^/lfs/", read=1000, hold=Event())
     hub.faults.append(slow)
     assert slow.hold
-    let_go = Thread(target=lambda: (time.sleep(3), slow.hold.set()))  # a Timer would wait for ever under a clock that was set for the tests
+    # A Timer would wait for ever under a clock that was set for the tests.
+    let_go = Thread(target=lambda: (time.sleep(3), slow.hold.set()))
     let_go.start()
     assert publish_dataset(dataset, "me/x", push=True, endpoint=endpoint, token="hf_write", patience=2).tagged
     assert hub.writes().count("PUT object 0") == 1
@@ -46,14 +55,16 @@ def test_a_wait_of_no_seconds_is_still_a_pause(dataset: Path, server: tuple[str,
     hub.faults.append(Fault("POST", "/repos/create", 10**6, status=503, headers={"Retry-After": "0"}))
     with pytest.raises(HubUnavailableError, match="it answered 503, still after 2 s of trying"):
         publish_dataset(dataset, "me/x", push=True, endpoint=endpoint, token="hf_write", patience=2)
-    assert hub.writes() in (["POST repos/create 503"] * 2, ["POST repos/create 503"] * 3)  # a second apart, where the machine keeps up
+    # A second apart, where the machine keeps up.
+    assert hub.writes() in (["POST repos/create 503"] * 2, ["POST repos/create 503"] * 3)
 
 
 def test_a_date_to_wait_for_is_understood(dataset: Path, server: tuple[str, Hub]) -> None:
     endpoint, hub = server
     headers = {"Retry-After": formatdate(time.time() + 3600, usegmt=True)}
     hub.faults.append(Fault("POST", "/repos/create", 99, status=429, headers=headers))
-    asked = r"it asks to wait \d{4} s, longer than the 120 s that we wait; try again then"  # an hour, less what it took to get there
+    # An hour, less what it took to get there.
+    asked = r"it asks to wait \d{4} s, longer than the 120 s that we wait; try again then"
     with pytest.raises(HubUnavailableError, match=asked):
         publish_dataset(dataset, "me/x", push=True, endpoint=endpoint, token="hf_write")
     assert hub.writes() == ["POST repos/create 429"]
@@ -61,16 +72,26 @@ def test_a_date_to_wait_for_is_understood(dataset: Path, server: tuple[str, Hub]
 
 @pytest.mark.parametrize("content", [PAGE, b"[]", b"{}", b"null"])
 @pytest.mark.parametrize("verb", ["publish", "pull"])
-def test_what_does_not_answer_like_a_hub_is_told(verb: str, content: bytes, dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_what_does_not_answer_like_a_hub_is_told(
+    verb: str, content: bytes, dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     hub.faults.append(Fault("GET", "", 99, status=200, content=content))
     out = dataset.parent / "pulled"
-    status, told, err = toolscale(*(("publish", dataset, "me/x", "--push") if verb == "publish" else ("pull", "me/x", "--out", out)))
+    status, told, err = toolscale(
+        *(("publish", dataset, "me/x", "--push") if verb == "publish" else ("pull", "me/x", "--out", out))
+    )
     assert (status, told, err.count("\n")) == (2, "", 1)
-    assert err.startswith("toolscale: HUB") and "it does not answer like a Hub" in err and err.endswith("; check the endpoint\n")
+    assert (
+        err.startswith("toolscale: HUB")
+        and "it does not answer like a Hub" in err
+        and err.endswith("; check the endpoint\n")
+    )
 
 
 @pytest.mark.parametrize("commit", ["../../outside", "A" * 40, "", "\x1b[2J\n"])
-def test_a_commit_that_is_none_is_used_nowhere(commit: str, dataset: Path, toolscale: Command, hub: Hub, tmp_path: Path) -> None:
+def test_a_commit_that_is_none_is_used_nowhere(
+    commit: str, dataset: Path, toolscale: Command, hub: Hub, tmp_path: Path
+) -> None:
     toolscale("publish", dataset, "me/x", "--push")
     hub.log.clear()
     content = json.dumps({"id": "me/x", "sha": commit, "siblings": [], "tags": []}).encode()
@@ -84,15 +105,21 @@ def test_a_commit_that_is_none_is_used_nowhere(commit: str, dataset: Path, tools
 @pytest.mark.parametrize("token", ["hf_ü", "hf_a b", "hf_\x07"])
 def test_a_token_that_can_be_none_is_not_sent(token: str, dataset: Path, toolscale: Command, hub: Hub) -> None:
     line = (
-        "the token has a character that no token has; set HF_TOKEN to one from https://huggingface.co/settings/tokens, or run `hf auth login` again"
+        "the token has a character that no token has; "
+        "set HF_TOKEN to one from https://huggingface.co/settings/tokens, or run `hf auth login` again"
     )
     assert toolscale("publish", dataset, "me/x", "--push", token=token) == (2, "", f"toolscale: {line}\n")
     assert toolscale("pull", "me/x", "--out", dataset.parent / "pulled", token=token) == (2, "", f"toolscale: {line}\n")
     assert hub.log == []
 
 
-@pytest.mark.parametrize("change", [{"\x1b[31mred\nline": 1}, {"version": "\x1b]0;title\x07"}, {"x" * 10_000: 1}, {"domains": {"\u202e": {}}}])
-def test_words_of_a_foreign_manifest_cannot_control_the_terminal(change: dict[str, object], dataset: Path, toolscale: Command, hub: Hub) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [{"\x1b[31mred\nline": 1}, {"version": "\x1b]0;title\x07"}, {"x" * 10_000: 1}, {"domains": {"\u202e": {}}}],
+)
+def test_words_of_a_foreign_manifest_cannot_control_the_terminal(
+    change: dict[str, object], dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     toolscale("publish", dataset, "me/x", "--push")
     content = json.dumps(json.loads(hub.files("me/x")[MANIFEST]) | change).encode()
     hub.put_file("me/x", MANIFEST, content)
@@ -124,5 +151,9 @@ def test_tags_of_a_foreign_repo_cannot_control_the_terminal(dataset: Path, tools
 def test_what_fails_under_a_lock_is_not_the_lock(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="thesis"), only_writer(tmp_path):
         (tmp_path / "thesis").read_text()
-    with only_writer(tmp_path), pytest.raises(UsageError, match=f"another run is writing {tmp_path};"), only_writer(tmp_path):
+    with (
+        only_writer(tmp_path),
+        pytest.raises(UsageError, match=f"another run is writing {tmp_path};"),
+        only_writer(tmp_path),
+    ):
         raise AssertionError

@@ -1,4 +1,5 @@
-"""Everything that can stand in the way of a push: one line that says what is needed, an exit status, and a main that is what it was."""
+"""Everything that can stand in the way of a push: one line that says what is needed, an exit status, and a main that is
+what it was."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ TOKENS = "https://huggingface.co/settings/tokens"
 SHA = "0" * 64
 
 
-def test_a_dry_run_writes_nothing_and_says_what_would_be_uploaded(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_a_dry_run_writes_nothing_and_says_what_would_be_uploaded(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     status, out, err = toolscale("publish", dataset, "me/x")
     rows, last = out.splitlines()[:-2], out.splitlines()[-2:]
     assert (status, err, hub.repos, hub.writes()) == (0, "", {}, [])
@@ -39,10 +42,16 @@ def test_a_dry_run_writes_nothing_and_says_what_would_be_uploaded(dataset: Path,
 def test_a_dry_run_needs_no_network(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
     publication = publish_dataset(dataset, "me/x", endpoint="http://127.0.0.1:9", token="hf_write")
     assert publication.not_asked.startswith("http://127.0.0.1:9 while looking at me/x: it cannot be reached (")
-    assert (publication.tag, len(publication.uploaded), publication.commit) == (tag_of(read_manifest(dataset)), 21, None)
+    assert (publication.tag, len(publication.uploaded), publication.commit) == (
+        tag_of(read_manifest(dataset)),
+        21,
+        None,
+    )
 
 
-def test_all_that_is_wrong_with_a_dataset_is_told_before_anything_is_asked(dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_all_that_is_wrong_with_a_dataset_is_told_before_anything_is_asked(
+    dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     card = dataset / "README.md"
     card.write_text(card.read_text().replace("license: apache-2.0\n", ""))
     (dataset / "notes.txt").write_text("mine")
@@ -51,8 +60,10 @@ def test_all_that_is_wrong_with_a_dataset_is_told_before_anything_is_asked(datas
     lines = err.splitlines()
     assert (status, out, hub.log) == (2, "", [])
     assert lines[:4] == [
-        "toolscale: the repo 'me--x' is no valid name: Cannot have -- or .. in repo_id: 'me--x'.; use e.g. me/finance-tasks",
-        f"toolscale: {card} names no licence; say `license: apache-2.0` (or another) in environment.yaml and make the dataset again",
+        "toolscale: the repo 'me--x' is no valid name: Cannot have -- or .. in repo_id: 'me--x'.; "
+        "use e.g. me/finance-tasks",
+        f"toolscale: {card} names no licence; "
+        "say `license: apache-2.0` (or another) in environment.yaml and make the dataset again",
         f"toolscale: {dataset}: plots/mock/calls.png: integrity: the file is in manifest.json but not in the folder",
         f"toolscale: {dataset}: notes.txt: integrity: the file is not in manifest.json",
     ]
@@ -78,7 +89,9 @@ def test_all_that_is_wrong_with_a_dataset_is_told_before_anything_is_asked(datas
         ),
     ],
 )
-def test_an_address_that_cannot_be_right_is_refused(repo: str, endpoint: str, line: str, dataset: Path, toolscale: Command) -> None:
+def test_an_address_that_cannot_be_right_is_refused(
+    repo: str, endpoint: str, line: str, dataset: Path, toolscale: Command
+) -> None:
     toolscale.endpoint = endpoint
     status, _, err = toolscale("publish", dataset, repo)
     assert toolscale("pull", repo, "--out", dataset.parent / "pulled")[::2] == (status, err)
@@ -87,7 +100,9 @@ def test_an_address_that_cannot_be_right_is_refused(repo: str, endpoint: str, li
 
 def test_a_folder_that_is_no_dataset_is_refused(tmp_path: Path, toolscale: Command, hub: Hub) -> None:
     status, _, err = toolscale("publish", tmp_path, "me/x")
-    line = f"{tmp_path} has no manifest.json: it is no dataset, or was never finished; make it with `toolscale synthesize`"
+    line = (
+        f"{tmp_path} has no manifest.json: it is no dataset, or was never finished; make it with `toolscale synthesize`"
+    )
     assert (status, err, hub.log) == (2, f"toolscale: {line}\n", [])
 
 
@@ -117,30 +132,69 @@ REFUSED = "the token may not do that (403: planted); set HF_TOKEN to one that ma
 @pytest.mark.parametrize(
     ("token", "happens", "status", "line"),
     [
-        ("hf_nobody", None, 2,
-         f"HUB while looking at me/x: it does not know this token (401); set HF_TOKEN to one from {TOKENS}; pushing needs write access"),
-        ("hf_read", None, 2,
-         "HUB while uploading to me/x: the token may not do that (403: You don't have the rights to create or change anything under the namespace "
-         "'me'); set HF_TOKEN to one that may write there"),
+        (
+            "hf_nobody",
+            None,
+            2,
+            "HUB while looking at me/x: it does not know this token (401); "
+            f"set HF_TOKEN to one from {TOKENS}; pushing needs write access",
+        ),
+        (
+            "hf_read",
+            None,
+            2,
+            "HUB while uploading to me/x: the token may not do that (403: "
+            "You don't have the rights to create or change anything under the namespace 'me'); "
+            "set HF_TOKEN to one that may write there",
+        ),
         ("hf_write", fault("POST", "/commit/", status=403), 2, f"HUB while uploading to me/x: {REFUSED}"),
         ("hf_write", fault("POST", "/tag/", status=403), 2, f"HUB while tagging me/x: {REFUSED}"),
         ("hf_write", limited("/preupload/"), 1, f"HUB while uploading to me/x: {HOUR}"),
         ("hf_write", limited("objects/batch"), 1, f"HUB while uploading to me/x: {HOUR}"),
         ("hf_write", limited("/commit/"), 1, f"HUB while uploading to me/x: {HOUR}"),
-        ("hf_write", somebody_commits, 1,
-         "HUB while uploading to me/x: somebody else committed meanwhile (412), nothing of this version is on main; run the same command again"),
-        ("hf_write", fault("POST", "/validate-yaml", status=400), 2,
-         "HUB/datasets/me/x: Invalid metadata in README.md.; change it and make the dataset again"),
-        ("hf_write", fault("POST", "/preupload/", status=418, headers={"X-Error-Message": "your token hf_write is a teapot"}), 2,
-         "HUB while uploading to me/x: refused (418: your token … is a teapot planted); change what it names"),
-        ("hf_write", lambda hub: hub.put_file("me/x", ".gitignore", b"*.parquet"), 2,
-         "HUB/datasets/me/x has a .gitignore, by which the Hub leaves files out of a commit; delete it there"),
-        ("hf_write", lambda hub: hub.change("me/x", manifest_DOT_json=None), 2,
-         "HUB/datasets/me/x holds 'changes.json' but no manifest.json: it is no dataset of ours; choose another repo, or empty it"),
+        (
+            "hf_write",
+            somebody_commits,
+            1,
+            "HUB while uploading to me/x: somebody else committed meanwhile (412), "
+            "nothing of this version is on main; run the same command again",
+        ),
+        (
+            "hf_write",
+            fault("POST", "/validate-yaml", status=400),
+            2,
+            "HUB/datasets/me/x: Invalid metadata in README.md.; change it and make the dataset again",
+        ),
+        (
+            "hf_write",
+            fault("POST", "/preupload/", status=418, headers={"X-Error-Message": "your token hf_write is a teapot"}),
+            2,
+            "HUB while uploading to me/x: refused (418: your token … is a teapot planted); change what it names",
+        ),
+        (
+            "hf_write",
+            lambda hub: hub.put_file("me/x", ".gitignore", b"*.parquet"),
+            2,
+            "HUB/datasets/me/x has a .gitignore, by which the Hub leaves files out of a commit; delete it there",
+        ),
+        (
+            "hf_write",
+            lambda hub: hub.change("me/x", manifest_DOT_json=None),
+            2,
+            "HUB/datasets/me/x holds 'changes.json' but no manifest.json: "
+            "it is no dataset of ours; choose another repo, or empty it",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_stops_a_push_leaves_main_as_it_was(
-    token: str, happens: Callable[[Hub], None] | None, status: int, line: str, dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+    token: str,
+    happens: Callable[[Hub], None] | None,
+    status: int,
+    line: str,
+    dataset: Path,
+    later_dataset: Path,
+    toolscale: Command,
+    hub: Hub,
 ) -> None:
     toolscale("publish", dataset, "me/x", "--push")
     repo = hub.repos["dataset", "me/x"]
@@ -164,13 +218,21 @@ def test_what_stops_a_push_leaves_main_as_it_was(
     ("planted", "line"),
     [
         (Fault("GET", "/api/", 99, status=500), "while looking at me/x: it answered 500, still after 1 s of trying"),
-        (Fault("POST", "/repos/create", 99, status=503), "while making the repo me/x: it answered 503, still after 1 s of trying"),
+        (
+            Fault("POST", "/repos/create", 99, status=503),
+            "while making the repo me/x: it answered 503, still after 1 s of trying",
+        ),
         (Fault("PUT", "^/lfs/", 99, status=502), "while uploading to me/x: it answered 502, still after 1 s of trying"),
-        (Fault("POST", "/commit/", 99, status=500), "while uploading to me/x: it answered 500, still after 1 s of trying"),
+        (
+            Fault("POST", "/commit/", 99, status=500),
+            "while uploading to me/x: it answered 500, still after 1 s of trying",
+        ),
     ],
     ids=lambda value: value.path if isinstance(value, Fault) else "",
 )
-def test_a_hub_that_stays_broken_is_given_up_and_gone_on_with(planted: Fault, line: str, dataset: Path, server: tuple[str, Hub]) -> None:
+def test_a_hub_that_stays_broken_is_given_up_and_gone_on_with(
+    planted: Fault, line: str, dataset: Path, server: tuple[str, Hub]
+) -> None:
     endpoint, hub = server
     hub.faults.append(planted)
     with pytest.raises(HubUnavailableError) as raised:
@@ -184,7 +246,10 @@ def test_a_hub_that_stays_broken_is_given_up_and_gone_on_with(planted: Fault, li
 def test_a_connection_that_always_drops_is_given_up(dataset: Path, server: tuple[str, Hub]) -> None:
     endpoint, hub = server
     hub.faults.append(Fault("PUT", "^/lfs/", 99, read=5000))
-    with pytest.raises(HubUnavailableError, match=r"while uploading to me/x: the connection was lost \(.*\), still after 1 s of trying; run"):
+    with pytest.raises(
+        HubUnavailableError,
+        match=r"while uploading to me/x: the connection was lost \(.*\), still after 1 s of trying; run",
+    ):
         publish_dataset(dataset, "me/x", push=True, endpoint=endpoint, token="hf_write", patience=1)
     assert hub.titles("me/x") == ["initial commit"]
 
@@ -204,7 +269,10 @@ def test_a_tag_that_fails_is_said_to_be_all_that_is_missing(dataset: Path, serve
 def test_a_tag_that_points_elsewhere_is_not_moved(dataset: Path, toolscale: Command, hub: Hub) -> None:
     repo, tag = hub.create("dataset", "me/x"), tag_of(read_manifest(dataset))
     repo.tags[tag] = first = repo.main
-    line = f"HUB/datasets/me/x: the tag {tag} exists and points to {first[:8]}, which is not this version; delete the tag there, "
+    line = (
+        f"HUB/datasets/me/x: the tag {tag} exists and points to {first[:8]}, which is not this version; "
+        "delete the tag there, "
+    )
     line += "or raise `version` in environment.yaml and make the dataset again"
     assert toolscale("publish", dataset, "me/x", "--push") == (2, "", f"toolscale: {line}\n")
     assert (hub.writes(), repo.main, repo.tags) == ([], first, {tag: first})
@@ -220,7 +288,10 @@ def test_a_repo_of_another_type_is_refused(push: tuple[str, ...], dataset: Path,
 
 def test_a_repo_of_somebody_else_is_refused(dataset: Path, toolscale: Command, hub: Hub) -> None:
     line = "You don't have the rights to create or change anything under the namespace 'you'"
-    line = f"HUB while making the repo you/x: the token may not do that (403: {line}); set HF_TOKEN to one that may write there"
+    line = (
+        f"HUB while making the repo you/x: the token may not do that (403: {line}); "
+        "set HF_TOKEN to one that may write there"
+    )
     assert toolscale("publish", dataset, "you/x", "--push") == (2, "", f"toolscale: {line}\n")
     hub.create("dataset", "you/y", private=True)
     line = "HUB/datasets/you/y is there, but this token may not see it; set HF_TOKEN to one with write access to it"

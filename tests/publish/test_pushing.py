@@ -49,7 +49,11 @@ def test_a_first_push_makes_one_commit_and_one_tag(dataset: Path, toolscale: Com
     assert out.startswith(f"{dataset}: 21 files (")
     assert out.endswith(f" uploaded, 0 unchanged, 0 deleted; published as {tag}: HUB/datasets/me/x/tree/{tag}\n")
     repo, files = hub.repos["dataset", "me/x"], hub.files("me/x")
-    assert (hub.titles("me/x"), repo.tags, repo.private) == ([f"Publish {tag}", "initial commit"], {tag: repo.main}, False)
+    assert (hub.titles("me/x"), repo.tags, repo.private) == (
+        [f"Publish {tag}", "initial commit"],
+        {tag: repo.main},
+        False,
+    )
     assert data_of(files) == data_of(files_of(dataset))
     assert files.keys() == files_of(dataset).keys() | {".gitattributes", "changes.json"}
     assert files[".gitattributes"] == ATTRIBUTES
@@ -62,11 +66,17 @@ def test_a_second_push_uploads_nothing(dataset: Path, toolscale: Command, hub: H
     toolscale("publish", dataset, "me/x", "--push")
     main, tag = hub.repos["dataset", "me/x"].main, tag_of(read_manifest(dataset))
     hub.log.clear()
-    assert toolscale("publish", dataset, "me/x", "--push") == (0, f"{dataset}: already published as {tag}: HUB/datasets/me/x/tree/{tag}\n", "")
+    assert toolscale("publish", dataset, "me/x", "--push") == (
+        0,
+        f"{dataset}: already published as {tag}: HUB/datasets/me/x/tree/{tag}\n",
+        "",
+    )
     assert (hub.writes(), hub.repos["dataset", "me/x"].main) == ([], main)
 
 
-def test_a_new_version_is_one_commit_with_what_changed(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_a_new_version_is_one_commit_with_what_changed(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     toolscale("publish", dataset, "me/x", "--push")
     hub.put_file("me/x", "mock/train-00009-of-00001.parquet", b"not ours")
     before, repo = hub.files("me/x"), hub.repos["dataset", "me/x"]
@@ -84,12 +94,21 @@ def test_a_new_version_is_one_commit_with_what_changed(dataset: Path, later_data
     assert TRAIN in changed and "environments/mock/database.sqlite" not in changed
     large = [path for path in changed if path.endswith((".parquet", ".png"))]
     assert sorted(hub.writes()) == sorted(
-        ["POST validate-yaml", "POST preupload", "POST objects/batch", *["PUT object", "POST lfs/verify"] * len(large), "POST commit", "POST tag"]
+        [
+            "POST validate-yaml",
+            "POST preupload",
+            "POST objects/batch",
+            *["PUT object", "POST lfs/verify"] * len(large),
+            "POST commit",
+            "POST tag",
+        ]
     )
     assert len(repo.tags) == 2
 
 
-def test_a_card_that_was_edited_on_the_hub_is_no_obstacle(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_a_card_that_was_edited_on_the_hub_is_no_obstacle(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     toolscale("publish", dataset, "me/x", "--push")
     hub.put_file("me/x", "README.md", hub.files("me/x")["README.md"] + b"\nA remark.\n")
     assert toolscale("publish", later_dataset, "me/x", "--push")[0] == 0
@@ -109,7 +128,9 @@ def test_a_private_repo_is_private(dataset: Path, toolscale: Command, hub: Hub) 
     assert hub.repos["dataset", "me/x"].private
 
 
-def test_a_push_that_was_killed_while_uploading_goes_on(dataset: Path, toolscale: Command, hub: Hub, apart: dict[str, str]) -> None:
+def test_a_push_that_was_killed_while_uploading_goes_on(
+    dataset: Path, toolscale: Command, hub: Hub, apart: dict[str, str]
+) -> None:
     kill_at(Fault("PUT", "^/lfs/", read=5000), dataset, hub, apart)
     assert "/api/agent-harnesses" not in {path for _, path, _ in hub.log}  # the Hub is not told which program runs us
     stored = len(hub.large)
@@ -120,7 +141,9 @@ def test_a_push_that_was_killed_while_uploading_goes_on(dataset: Path, toolscale
     assert len(hub.titles("me/x")) == 2
 
 
-def test_a_push_that_was_killed_before_its_tag_gets_the_tag(dataset: Path, toolscale: Command, hub: Hub, apart: dict[str, str]) -> None:
+def test_a_push_that_was_killed_before_its_tag_gets_the_tag(
+    dataset: Path, toolscale: Command, hub: Hub, apart: dict[str, str]
+) -> None:
     kill_at(Fault("POST", "/tag/", read=0), dataset, hub, apart)
     repo, tag = hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset))
     assert (hub.titles("me/x"), repo.tags) == ([f"Publish {tag}", "initial commit"], {})
@@ -137,7 +160,9 @@ def test_a_connection_that_drops_during_an_upload_is_made_again(dataset: Path, t
 
 
 @pytest.mark.parametrize("act", ["commit", "tag"])
-def test_an_answer_that_is_lost_doubles_nothing(act: str, dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_an_answer_that_is_lost_doubles_nothing(
+    act: str, dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     first, later = tag_of(read_manifest(dataset)), tag_of(read_manifest(later_dataset))
     hub.faults.append(Fault("POST", f"/{act}/", sent=-1))
     assert toolscale("publish", dataset, "me/x", "--push")[0] == 0
@@ -148,12 +173,22 @@ def test_an_answer_that_is_lost_doubles_nothing(act: str, dataset: Path, later_d
     assert hub.repos["dataset", "me/x"].tags.keys() == {first, later}
 
 
-@pytest.mark.parametrize("headers", [{"Retry-After": "1"}, {"RateLimit": '"api";r=0;t=1', "RateLimit-Policy": '"fixed window";"api";q=500;w=300'}])
+@pytest.mark.parametrize(
+    "headers",
+    [{"Retry-After": "1"}, {"RateLimit": '"api";r=0;t=1', "RateLimit-Policy": '"fixed window";"api";q=500;w=300'}],
+)
 def test_a_rate_limit_is_waited_for_as_told(headers: dict[str, str], dataset: Path, server: tuple[str, Hub]) -> None:
     endpoint, hub = server
     hub.faults.append(Fault("POST", "/preupload/", status=429, headers=headers))
     told: list[str] = []
-    publication = publish_dataset(dataset, "me/x", push=True, endpoint=endpoint, token="hf_write", progress=lambda act, done, total: told.append(act))
+    publication = publish_dataset(
+        dataset,
+        "me/x",
+        push=True,
+        endpoint=endpoint,
+        token="hf_write",
+        progress=lambda act, done, total: told.append(act),
+    )
     assert "uploading to me/x: waiting 1 s for the Hub" in told
     assert publication.commit == hub.repos["dataset", "me/x"].main
     assert hub.writes().count("POST preupload 429") == 1

@@ -1,4 +1,5 @@
-"""A main that was edited, broken or left without its tag is put right by the next push; what was published before comes back as it was."""
+"""A main that was edited, broken or left without its tag is put right by the next push; what was published before comes
+back as it was."""
 
 from __future__ import annotations
 
@@ -27,9 +28,16 @@ def without_tag(dataset: Path, toolscale: Command, hub: Hub) -> str:
 
 @pytest.mark.parametrize(
     ("path", "content"),
-    [("README.md", b"---\nlicense: mit\n---\nmine\n"), ("changes.json", b"{}"), ("notes.txt", b"mine"), ("plots/mock/calls.png", b"no plot")],
+    [
+        ("README.md", b"---\nlicense: mit\n---\nmine\n"),
+        ("changes.json", b"{}"),
+        ("notes.txt", b"mine"),
+        ("plots/mock/calls.png", b"no plot"),
+    ],
 )
-def test_what_was_changed_on_the_hub_is_put_back_as_it_was_tagged(path: str, content: bytes, dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_what_was_changed_on_the_hub_is_put_back_as_it_was_tagged(
+    path: str, content: bytes, dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     toolscale("publish", dataset, "me/x", "--push")
     whole, repo, tag = hub.files("me/x"), hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset))
     tagged = repo.main
@@ -56,14 +64,19 @@ def test_a_tag_of_a_broken_commit_is_told(dataset: Path, toolscale: Command, hub
     toolscale("publish", dataset, "me/x", "--push")
     repo, tag = hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset))
     repo.tags[tag] = broken = hub.put_file("me/x", "README.md", b"mine")
-    line = f"HUB/datasets/me/x: the tag {tag} points to {broken[:8]}, which is not whole; delete the tag there and run this again"
+    line = (
+        f"HUB/datasets/me/x: the tag {tag} points to {broken[:8]}, which is not whole; "
+        "delete the tag there and run this again"
+    )
     assert toolscale("publish", dataset, "me/x", "--push") == (2, "", f"toolscale: {line}\n")
     del repo.tags[tag]
     assert toolscale("publish", dataset, "me/x", "--push")[0] == 0
     assert repo.tags == {tag: repo.main} and holds(toolscale, dataset.parent / "pulled")
 
 
-def test_a_version_without_its_tag_gets_it_before_the_next_one(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_a_version_without_its_tag_gets_it_before_the_next_one(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     first, later = without_tag(dataset, toolscale, hub), tag_of(read_manifest(later_dataset))
     repo = hub.repos["dataset", "me/x"]
     untagged = repo.main
@@ -72,7 +85,9 @@ def test_a_version_without_its_tag_gets_it_before_the_next_one(dataset: Path, la
     assert repo.tags == {first: untagged, later: repo.main}
 
 
-def test_a_broken_version_without_its_tag_does_not_get_it_later(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_a_broken_version_without_its_tag_does_not_get_it_later(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     without_tag(dataset, toolscale, hub)
     broken = hub.put_file("me/x", "README.md", b"mine")
     status, out, _ = toolscale("publish", later_dataset, "me/x", "--push")
@@ -83,18 +98,28 @@ def test_a_broken_version_without_its_tag_does_not_get_it_later(dataset: Path, l
     assert told.endswith("; somebody changed it there; this is published as a first version")
 
 
-def test_a_manifest_that_cannot_be_read_does_not_block_the_repo(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_a_manifest_that_cannot_be_read_does_not_block_the_repo(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     toolscale("publish", dataset, "me/x", "--push")
-    repo, first, later = hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset)), tag_of(read_manifest(later_dataset))
+    repo, first, later = (
+        hub.repos["dataset", "me/x"],
+        tag_of(read_manifest(dataset)),
+        tag_of(read_manifest(later_dataset)),
+    )
     bad = hub.put_file("me/x", MANIFEST, b"{}")
     status, out, err = toolscale("publish", later_dataset, "me/x", "--push")
-    why = f"HUB/datasets/me/x at {bad[:8]}: manifest.json is not a manifest: name: field required; nothing of it is used"
+    why = (
+        f"HUB/datasets/me/x at {bad[:8]}: manifest.json is not a manifest: name: field required; nothing of it is used"
+    )
     assert (status, err, out.splitlines()[0]) == (0, "", f"{why}; {first} is taken as the version before")
     assert json.loads(hub.files("me/x")["changes.json"])["previous"] == first
     assert repo.tags[later] == repo.main and holds(toolscale, dataset.parent / "pulled")
 
 
-def test_the_newest_version_that_can_be_read_is_the_one_before(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_the_newest_version_that_can_be_read_is_the_one_before(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     toolscale("publish", later_dataset, "me/x", "--push")
     toolscale("publish", dataset, "me/x", "--push")
     repo, later = hub.repos["dataset", "me/x"], tag_of(read_manifest(later_dataset))
@@ -112,26 +137,44 @@ def test_without_any_version_that_can_be_read_a_push_is_the_first(dataset: Path,
     assert json.loads(hub.files("me/x")["changes.json"])["previous"] is None
 
 
-def test_earlier_data_come_back_as_they_were_published(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_earlier_data_come_back_as_they_were_published(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     toolscale("publish", dataset, "me/x", "--push")
     repo, tag, whole = hub.repos["dataset", "me/x"], tag_of(read_manifest(dataset)), hub.files("me/x")
     first = repo.main
     toolscale("publish", later_dataset, "me/x", "--push")
     status, out, _ = toolscale("publish", dataset, "me/x", "--push", "--json")
     told = json.loads(out)
-    assert (status, told["commit"], told["tagged"], told["restored"], told["already_published"]) == (0, repo.main, False, True, False)
-    assert (hub.files("me/x"), hub.titles("me/x")[0], repo.tags[tag], len(repo.tags)) == (whole, f"Restore {tag}", first, 2)
+    assert (status, told["commit"], told["tagged"], told["restored"], told["already_published"]) == (
+        0,
+        repo.main,
+        False,
+        True,
+        False,
+    )
+    assert (hub.files("me/x"), hub.titles("me/x")[0], repo.tags[tag], len(repo.tags)) == (
+        whole,
+        f"Restore {tag}",
+        first,
+        2,
+    )
     told = json.loads(toolscale("publish", dataset, "me/x", "--push", "--json")[1])
     assert (told["commit"], told["tagged"], told["already_published"]) == (first, True, True)
 
 
-def test_a_push_says_what_changed_since_the_version_before(dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub) -> None:
+def test_a_push_says_what_changed_since_the_version_before(
+    dataset: Path, later_dataset: Path, toolscale: Command, hub: Hub
+) -> None:
     assert " since v" not in toolscale("publish", dataset, "me/x", "--push")[1]
     out = toolscale("publish", later_dataset, "me/x", "--push")[1]
     changes = json.loads(hub.files("me/x")["changes.json"])["domains"]["mock"]
     counts = {kind: len(changes[kind]) for kind in ("added", "removed", "changed")}
     previous = tag_of(read_manifest(dataset))
     assert counts["added"] > 0
-    assert out.splitlines()[-1] == f"{counts['added']} added, {counts['removed']} removed, {counts['changed']} changed since {previous}"
+    assert (
+        out.splitlines()[-1]
+        == f"{counts['added']} added, {counts['removed']} removed, {counts['changed']} changed since {previous}"
+    )
     compared = json.loads(toolscale("publish", later_dataset, "me/x", "--push", "--json")[1])["compared"]
     assert compared == {"previous": previous, **counts}

@@ -1,4 +1,5 @@
-"""What is published can be tied to its maker: the manifest is signed, and whoever has the public key takes nothing else."""
+"""What is published can be tied to its maker: the manifest is signed, and whoever has the public key takes nothing
+else."""
 
 from __future__ import annotations
 
@@ -35,14 +36,22 @@ def theirs(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_a_signed_version_is_pulled_and_verified_with_the_key_of_its_maker_alone(
-    dataset: Path, toolscale: Command, hub: Hub, ours: tuple[Path, Path], theirs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    dataset: Path,
+    toolscale: Command,
+    hub: Hub,
+    ours: tuple[Path, Path],
+    theirs: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv(SIGNING_KEY, str(ours[0]))
     assert toolscale("publish", dataset, "me/x", "--push")[0] == 0
     out = tmp_path / "pulled"
     status, told, err = toolscale("pull", "me/x", "--out", out, "--key", theirs[1])
-    assert (status, told, err.count("\n")) == (2, "", 1) and ": it is signed by another key: " in err and not out.exists()
+    assert (
+        (status, told, err.count("\n")) == (2, "", 1) and ": it is signed by another key: " in err and not out.exists()
+    )
     assert toolscale("pull", "me/x", "--out", out, "--key", ours[1])[0] == 0
     assert main(["verify", str(out), "--key", str(ours[1])]) == 0
     assert main(["verify", str(out)]) == 0
@@ -57,11 +66,15 @@ def test_without_keys_nothing_is_signed_and_whoever_has_one_is_told(
 ) -> None:
     assert toolscale("publish", dataset, "me/x", "--push")[0] == 0
     status, _, err = toolscale("pull", "me/x", "--out", tmp_path / "pulled", "--key", ours[1])
-    assert status == 2 and err.endswith(f"{MANIFEST}: integrity: it is not signed; whoever has the key did not publish it\n")
+    assert status == 2 and err.endswith(
+        f"{MANIFEST}: integrity: it is not signed; whoever has the key did not publish it\n"
+    )
     assert toolscale("pull", "me/x", "--out", tmp_path / "pulled")[0] == 0
 
 
-def test_a_signature_of_another_manifest_is_named_without_a_key_as_well(dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_signature_of_another_manifest_is_named_without_a_key_as_well(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     signed = sign(read_manifest(dataset), Ed25519PrivateKey.generate())
     forged = Path(shutil.copytree(dataset, tmp_path / "forged"))
     (forged / MANIFEST).write_bytes(render_manifest(signed.model_copy(update={"name": "toolscale-bank"})))
@@ -77,11 +90,17 @@ def test_a_key_that_is_none_is_refused_before_anything_is_sent_and_is_not_repeat
     path.write_text(content)
     monkeypatch.setenv(SIGNING_KEY, str(path))
     status, out, err = toolscale("publish", dataset, "me/x", "--push")
-    assert (status, out, err.count("\n")) == (2, "", 1) and f"{SIGNING_KEY} holds no private Ed25519 key" in err and "secret" not in err
+    assert (
+        (status, out, err.count("\n")) == (2, "", 1)
+        and f"{SIGNING_KEY} holds no private Ed25519 key" in err
+        and "secret" not in err
+    )
     assert hub.writes() == []
 
 
-def test_a_key_to_verify_with_that_is_none_is_refused(dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_key_to_verify_with_that_is_none_is_refused(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "key.pub").write_text("ssh-ed25519 AAAA me@here")
     assert main(["verify", str(dataset), "--key", str(tmp_path / "key.pub")]) == 2
     assert "the key to verify with is no public Ed25519 key; make one with `openssl" in capsys.readouterr().err

@@ -30,9 +30,14 @@ from toolscale.records import AnswerKey, Question, Script
 
 EVERY = [(category, template) for category, templates in TEMPLATES.items() for template in templates]
 OPERATORS: dict[type, Callable[[Fraction, Fraction], Fraction]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Mod: operator.mod,
-    ast.FloorDiv: lambda a, b: Fraction(a // b), ast.Pow: lambda a, b: Fraction(a**b),
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+    ast.FloorDiv: lambda a, b: Fraction(a // b),
+    ast.Pow: lambda a, b: Fraction(a**b),
+}
 
 
 def some(split: str, count: int, *categories: str) -> list[Question]:
@@ -68,7 +73,9 @@ def test_arithmetic_agrees_with_exact_fractions_and_with_the_interpreter() -> No
 
 def test_programs_print_the_answer() -> None:
     for one in some("train", 800, "code") + some("test", 200, "code"):
-        assert one.snippet is not None and (f"`{one.snippet}`" in one.text or f"```python\n{one.snippet}\n```" in one.text)
+        assert one.snippet is not None and (
+            f"`{one.snippet}`" in one.text or f"```python\n{one.snippet}\n```" in one.text
+        )
         assert printed(one.snippet) == f"{one.answer}\n"
 
 
@@ -78,14 +85,18 @@ COUNTED: dict[str, Callable[[Mapping[str, int]], int]] = {
     "zeros": lambda v: len(digits := str(math.factorial(v["n"]))) - len(digits.rstrip("0")),
     "leftovers": lambda v: next(n for n in itertools.count(1) if n % v["m"] == v["p"] and n % v["n"] == v["q"]),
     "divisors": lambda v: sum(v["n"] % n == 0 for n in range(1, v["n"] + 1)),
-    "committee": lambda v: sum(min(group) < v["women"] for group in itertools.combinations(range(v["women"] + v["men"]), v["size"])),
+    "committee": lambda v: sum(
+        min(group) < v["women"] for group in itertools.combinations(range(v["women"] + v["men"]), v["size"])
+    ),
     "paths": lambda v: _walks(0, 0, v["c"], v["d"]) * _walks(v["c"], v["d"], v["a"], v["b"]),
     "dice": lambda v: _odds(v["sides"], v["total"]),
 }
 
 
 def _walks(x: int, y: int, a: int, b: int) -> int:
-    return 1 if (x, y) == (a, b) else (_walks(x + 1, y, a, b) if x < a else 0) + (_walks(x, y + 1, a, b) if y < b else 0)
+    return (
+        1 if (x, y) == (a, b) else (_walks(x + 1, y, a, b) if x < a else 0) + (_walks(x, y + 1, a, b) if y < b else 0)
+    )
 
 
 def _odds(sides: int, total: int) -> int:
@@ -103,7 +114,9 @@ def test_mathematics_agrees_with_counting(name: str) -> None:
 
 
 def test_letters_agree_with_counting() -> None:
-    short = {drawn.slots["word"]: drawn.answer for drawn in draws("mathematics", "letters") if len(drawn.slots["word"]) < 8}
+    short = {
+        drawn.slots["word"]: drawn.answer for drawn in draws("mathematics", "letters") if len(drawn.slots["word"]) < 8
+    }
     assert short == {word: str(len(set(itertools.permutations(word)))) for word in short}
     assert "BANANA" in short
 
@@ -208,10 +221,17 @@ def test_weekdays_turns_and_swaps_can_be_followed() -> None:
     for drawn in draws("reasoning", "weekday"):
         day, month, year = drawn.slots["day"].split()
         start = date(int(year), MONTHS.index(month) + 1, int(day))
-        assert (f"{start:%A}", f"{start + timedelta(days=int(drawn.slots['days'])):%A}") == (drawn.slots["weekday"], drawn.answer)
+        assert (f"{start:%A}", f"{start + timedelta(days=int(drawn.slots['days'])):%A}") == (
+            drawn.slots["weekday"],
+            drawn.answer,
+        )
     ring = ["north", "east", "south", "west"]
     for drawn in draws("reasoning", "turns"):
-        steps = [{"right": 1, "around": 2, "left": 3}[word] for word in words(drawn.slots["steps"]) if word in ("right", "around", "left")]
+        steps = [
+            {"right": 1, "around": 2, "left": 3}[word]
+            for word in words(drawn.slots["steps"])
+            if word in ("right", "around", "left")
+        ]
         assert ring[(ring.index(drawn.slots["start"]) + sum(steps)) % 4] == drawn.answer
     for drawn in draws("reasoning", "swaps"):
         cup = dict(re.findall(r"(\w+) has (\w+)", drawn.slots["cups"]))
@@ -223,13 +243,30 @@ def test_weekdays_turns_and_swaps_can_be_followed() -> None:
 def test_tables_of_facts() -> None:
     assert [len(table) for table in (ELEMENTS, COUNTRIES, GREEK, MORSE, NATO, RESISTORS)] == [118, 130, 24, 26, 26, 10]
     assert [ELEMENTS[number - 1] for number in (1, 26, 47, 79, 92, 118)] == [
-        ("H", "hydrogen"), ("Fe", "iron"), ("Ag", "silver"), ("Au", "gold"), ("U", "uranium"), ("Og", "oganesson"),
-    ]  # fmt: skip
+        ("H", "hydrogen"),
+        ("Fe", "iron"),
+        ("Ag", "silver"),
+        ("Au", "gold"),
+        ("U", "uranium"),
+        ("Og", "oganesson"),
+    ]
     for table in (ELEMENTS, COUNTRIES, MORSE, NATO, RESISTORS, UNITS):
         assert all(len(set(column)) == len(column) for column in zip(*table, strict=True))
-    assert [name[0] for name in (row[1] for row in NATO)] == [row[0] for row in MORSE] == [chr(65 + place) for place in range(26)]
+    assert (
+        [name[0] for name in (row[1] for row in NATO)]
+        == [row[0] for row in MORSE]
+        == [chr(65 + place) for place in range(26)]
+    )
     assert len({power for _, power in PREFIXES}) == len(PREFIXES) == 24
-    named = {"comma": ",", "asterisk": "*", "tilde": "~", "left square bracket": "[", "question mark": "?", "backslash": "\\", "space": " "}
+    named = {
+        "comma": ",",
+        "asterisk": "*",
+        "tilde": "~",
+        "left square bracket": "[",
+        "question mark": "?",
+        "backslash": "\\",
+        "space": " ",
+    }
     assert {name: chr(code) for code, name in ASCII_MARKS if name in named} == named
 
 
@@ -254,7 +291,9 @@ def test_the_library_is_written_as_json_lines(tmp_path: Path) -> None:
         write_corpus(tmp_path / "file")
 
 
-@pytest.mark.parametrize(("category", "template"), EVERY, ids=[f"{category}-{template.name}" for category, template in EVERY])
+@pytest.mark.parametrize(
+    ("category", "template"), EVERY, ids=[f"{category}-{template.name}" for category, template in EVERY]
+)
 def test_every_template(category: str, template: QuestionTemplate) -> None:
     assert len(template.phrasings) >= 3
     rng = random.Random(1)
@@ -282,14 +321,20 @@ def test_splits_and_seeds_differ_and_numbers_are_stable() -> None:
 
 def test_all_words_of_puzzles_and_sums_are_in_the_vocabulary() -> None:
     for one in some("train", 1500, "arithmetic", "code", "mathematics", "reasoning", "lookup"):
-        plain = re.sub(r'```.*?```|`[^`]*`|"[A-Z][^".]*"(?! )|"[^"]*[a-z] [0-9]+"|"\w+ \w+"', " ", one.text, flags=re.DOTALL)
+        plain = re.sub(
+            r'```.*?```|`[^`]*`|"[A-Z][^".]*"(?! )|"[^"]*[a-z] [0-9]+"|"\w+ \w+"', " ", one.text, flags=re.DOTALL
+        )
         known = {name.lower() for name in NAMES}
-        assert {word for word in words(plain) if word not in known and word.upper() not in plain} - VOCABULARY <= set(words(one.lookup or "")), one
+        assert {word for word in words(plain) if word not in known and word.upper() not in plain} - VOCABULARY <= set(
+            words(one.lookup or "")
+        ), one
 
 
 def test_an_expert_plays_bare_answers() -> None:
     one = question(0, 0, "train", ["arithmetic"])
-    assert answer_key(one) == AnswerKey(right=Script(answer=one.answer), wrong=tuple(Script(answer=wrong) for wrong in one.wrong))
+    assert answer_key(one) == AnswerKey(
+        right=Script(answer=one.answer), wrong=tuple(Script(answer=wrong) for wrong in one.wrong)
+    )
 
 
 def test_every_process_draws_the_same() -> None:
@@ -297,10 +342,17 @@ def test_every_process_draws_the_same() -> None:
         "import itertools; from toolscale.questions import questions; from toolscale.preferences import preferences\n"
         "for split in ('train', 'test'):\n"
         "    for one in itertools.islice(questions(split, 3), 120): print(one.model_dump_json())\n"
-        "    for one in itertools.islice(preferences(split, 3, ('a', 'b'), ('python',)), 60): print(one.model_dump_json())"
+        "    for one in itertools.islice(preferences(split, 3, ('a', 'b'), ('python',)), 60): "
+        "print(one.model_dump_json())"
     )
     written = [
-        subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for seed in ("1", "2")
     ]
     assert written[0] == written[1]

@@ -13,9 +13,22 @@ from hypothesis import strategies as st
 from toolscale.errors import UsageError
 from toolscale.records import Charge, Preference, Rollout
 from toolscale.reward import (
-    NO_EXPERTS, Figures, FilterCounts, References, RewardConfig, Selected, absolute_reward, advantages, deviation, figures_of, keep_group,
-    paper_rewards, references_of, rewards_of, select_samples,
-)  # fmt: skip
+    NO_EXPERTS,
+    Figures,
+    FilterCounts,
+    References,
+    RewardConfig,
+    Selected,
+    absolute_reward,
+    advantages,
+    deviation,
+    figures_of,
+    keep_group,
+    paper_rewards,
+    references_of,
+    rewards_of,
+    select_samples,
+)
 
 TOOLS = ("expert-1", "expert-2", "python")
 REFERENCES = References(cost_usd=0.02, latency_s=30.0)
@@ -23,20 +36,41 @@ REFERENCES = References(cost_usd=0.02, latency_s=30.0)
 amounts = st.floats(min_value=0, max_value=1e4, allow_subnormal=False)
 weights = st.floats(min_value=0, max_value=1, allow_subnormal=False)
 figures = st.builds(
-    Figures, right=st.booleans(), cost_usd=amounts, latency_s=amounts, uses=st.dictionaries(st.sampled_from(TOOLS), st.integers(1, 9), max_size=3)
+    Figures,
+    right=st.booleans(),
+    cost_usd=amounts,
+    latency_s=amounts,
+    uses=st.dictionaries(st.sampled_from(TOOLS), st.integers(1, 9), max_size=3),
 )
 groups = st.lists(figures, min_size=1, max_size=8)
 wishes = st.builds(
-    Preference, instruction=st.just("x"), outcome=weights, cost=weights, latency=weights, tools=st.dictionaries(st.sampled_from(TOOLS), weights)
+    Preference,
+    instruction=st.just("x"),
+    outcome=weights,
+    cost=weights,
+    latency=weights,
+    tools=st.dictionaries(st.sampled_from(TOOLS), weights),
 )
-configs = st.builds(RewardConfig, kind=st.sampled_from(["paper", "absolute", "outcome", "efficiency"]), cap=st.floats(0.5, 8))
+configs = st.builds(
+    RewardConfig, kind=st.sampled_from(["paper", "absolute", "outcome", "efficiency"]), cap=st.floats(0.5, 8)
+)
 
 
 def rollout(*charges: Charge, right: bool = True, answer: str | None = "42", malformed: int = 0) -> Rollout:
     return Rollout(
-        id="r", task_id="t", category="arithmetic", policy="p", sample=0, messages=(), ledger=charges, answer=answer, stop="answered",
-        malformed=malformed, right=right, finding="",
-    )  # fmt: skip
+        id="r",
+        task_id="t",
+        category="arithmetic",
+        policy="p",
+        sample=0,
+        messages=(),
+        ledger=charges,
+        answer=answer,
+        stop="answered",
+        malformed=malformed,
+        right=right,
+        finding="",
+    )
 
 
 TERMINAL = Charge(turn=1, kind="expert", name="expert-1", cost_usd=0.04, latency_s=90.0, terminal=True)
@@ -71,7 +105,9 @@ def test_a_group_worked_by_hand() -> None:
         Figures(False, 0.4, 20, {"python": 4}),
         Figures(True, 0.4, 50, {}),
     ]
-    wish = Preference(instruction="", outcome=1.0, cost=0.6, latency=0.4, tools={"expert-1": 0.5, "python": 0.2, "expert-2": 1.0})
+    wish = Preference(
+        instruction="", outcome=1.0, cost=0.6, latency=0.4, tools={"expert-1": 0.5, "python": 0.2, "expert-2": 1.0}
+    )
     assert paper_rewards(group, wish, TOOLS) == [
         pytest.approx(1 + 0.6 * 1 + 0.4 * 1 + 0.5 * 1 + 0.2 * 0),
         pytest.approx(1 + 0.6 * 2 / 3 + 0.4 * 0.5 + 0.5 * 0.5 + 0.2 * 0.25),
@@ -83,15 +119,24 @@ def test_a_group_worked_by_hand() -> None:
 def test_costs_of_the_released_code_are_not_turned_around() -> None:
     # The released code gives 3, 3.33 and 4 for these; the paper's formula gives this.
     group = [Figures(True, cost, 1) for cost in (0.1, 0.2, 0.4)]
-    assert paper_rewards(group, Preference(instruction="", cost=1.0), ()) == [pytest.approx(1), pytest.approx(2 / 3), 0.0]
+    assert paper_rewards(group, Preference(instruction="", cost=1.0), ()) == [
+        pytest.approx(1),
+        pytest.approx(2 / 3),
+        0.0,
+    ]
 
 
 def test_the_kinds_on_one_rollout() -> None:
     one, wish = Figures(True, 0.01, 60), Preference(instruction="", outcome=0.8, cost=0.4, latency=0.2)
-    found = {kind: rewarded([one], wish, RewardConfig(kind=kind)) for kind in ("paper", "absolute", "outcome", "efficiency")}
+    found = {
+        kind: rewarded([one], wish, RewardConfig(kind=kind)) for kind in ("paper", "absolute", "outcome", "efficiency")
+    }
     assert found == {
-        "paper": [0.0], "absolute": [pytest.approx(0.8 - 0.4 * 0.5 - 0.2 * 2)], "outcome": [1.0], "efficiency": [pytest.approx(1 - 0.125 - 0.5)],
-    }  # fmt: skip
+        "paper": [0.0],
+        "absolute": [pytest.approx(0.8 - 0.4 * 0.5 - 0.2 * 2)],
+        "outcome": [1.0],
+        "efficiency": [pytest.approx(1 - 0.125 - 0.5)],
+    }
 
 
 @given(groups, st.data(), wishes, configs, st.sampled_from(["cost_usd", "latency_s"]), st.floats(0, 1))
@@ -105,7 +150,9 @@ def test_cheaper_and_faster_never_score_lower(
 
 
 @given(st.lists(figures, min_size=2, max_size=8), configs, st.sampled_from(["cost_usd", "latency_s"]))
-def test_the_cheapest_and_the_fastest_score_highest_where_nothing_else_counts(group: list[Figures], config: RewardConfig, name: str) -> None:
+def test_the_cheapest_and_the_fastest_score_highest_where_nothing_else_counts(
+    group: list[Figures], config: RewardConfig, name: str
+) -> None:
     assume(config.kind in ("paper", "absolute"))
     wish = Preference(instruction="", outcome=0.0, cost=float(name == "cost_usd"), latency=float(name == "latency_s"))
     rightly = [dataclasses.replace(each, right=True) for each in group]
@@ -116,10 +163,15 @@ def test_the_cheapest_and_the_fastest_score_highest_where_nothing_else_counts(gr
 
 
 @given(groups, st.data(), wishes, configs)
-def test_right_never_scores_lower_than_wrong(group: list[Figures], data: st.DataObject, wish: Preference, config: RewardConfig) -> None:
+def test_right_never_scores_lower_than_wrong(
+    group: list[Figures], data: st.DataObject, wish: Preference, config: RewardConfig
+) -> None:
     place = data.draw(st.integers(0, len(group) - 1))
     wrong, right = [*group], [*group]
-    wrong[place], right[place] = dataclasses.replace(group[place], right=False), dataclasses.replace(group[place], right=True)
+    wrong[place], right[place] = (
+        dataclasses.replace(group[place], right=False),
+        dataclasses.replace(group[place], right=True),
+    )
     assert rewarded(right, wish, config)[place] >= rewarded(wrong, wish, config)[place]
 
 
@@ -135,15 +187,22 @@ def test_rewards_are_bounded(group: list[Figures], wish: Preference, config: Rew
 
 
 @given(groups, st.data(), wishes, configs)
-def test_the_order_of_a_group_does_not_matter(group: list[Figures], data: st.DataObject, wish: Preference, config: RewardConfig) -> None:
+def test_the_order_of_a_group_does_not_matter(
+    group: list[Figures], data: st.DataObject, wish: Preference, config: RewardConfig
+) -> None:
     order = data.draw(st.permutations(range(len(group))))
     scores = rewarded(group, wish, config)
     assert rewarded([group[place] for place in order], wish, config) == [scores[place] for place in order]
 
 
 @given(groups, wishes, st.sampled_from(["cost_usd", "latency_s"]), st.integers(-8, 8), st.integers(0, 1000))
-def test_the_papers_reward_has_no_unit_and_no_zero(group: list[Figures], wish: Preference, name: str, power: int, shift: int) -> None:
-    whole = [dataclasses.replace(each, cost_usd=float(int(each.cost_usd)), latency_s=float(int(each.latency_s))) for each in group]
+def test_the_papers_reward_has_no_unit_and_no_zero(
+    group: list[Figures], wish: Preference, name: str, power: int, shift: int
+) -> None:
+    whole = [
+        dataclasses.replace(each, cost_usd=float(int(each.cost_usd)), latency_s=float(int(each.latency_s)))
+        for each in group
+    ]
     moved = [dataclasses.replace(each, **{name: (getattr(each, name) + shift) * 2.0**power}) for each in whole]
     assert paper_rewards(moved, wish, TOOLS) == paper_rewards(whole, wish, TOOLS)
 
@@ -170,22 +229,39 @@ def test_unscaled_advantages_keep_the_unit_of_the_reward(rewards: list[float], u
     found = advantages(rewards, "none")
     mean = statistics.fmean(rewards)
     assert found == pytest.approx([reward - mean for reward in rewards], abs=1e-9)
-    assert advantages([reward * unit for reward in rewards], "none") == pytest.approx([value * unit for value in found], abs=1e-9)
+    assert advantages([reward * unit for reward in rewards], "none") == pytest.approx(
+        [value * unit for value in found], abs=1e-9
+    )
 
 
 def test_advantages_where_nothing_differs() -> None:
     assert [advantages([]), advantages([3.0]), advantages([0.1] * 3), advantages([0.0, 1.0])] == [
-        [], [0.0], [0.0] * 3, [pytest.approx(-(0.5**0.5)), pytest.approx(0.5**0.5)],
-    ]  # fmt: skip
-    assert [keep_group([1.0]), keep_group([1.0, 1.0], 0.0), keep_group([1.0, 1.1]), keep_group([1.0, 1.2])] == [False, False, False, True]
+        [],
+        [0.0],
+        [0.0] * 3,
+        [pytest.approx(-(0.5**0.5)), pytest.approx(0.5**0.5)],
+    ]
+    assert [keep_group([1.0]), keep_group([1.0, 1.0], 0.0), keep_group([1.0, 1.1]), keep_group([1.0, 1.2])] == [
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_filters_say_why_a_sample_is_left_out() -> None:
-    fine, unread, silent, blank = rollout(), rollout(malformed=1, answer=None), rollout(answer=None), rollout(answer=" ")
+    fine, unread, silent, blank = (
+        rollout(),
+        rollout(malformed=1, answer=None),
+        rollout(answer=None),
+        rollout(answer=" "),
+    )
     groups = [[(fine, 1.0), (unread, 0.0), (silent, 0.0), (blank, 0.0)], [(fine, 1.0), (fine, 1.0)], [(fine, 0.5)], []]
     assert select_samples(groups) == (
         [Selected(0, 0, pytest.approx(1.5))],
-        FilterCounts(groups=4, samples=7, homogeneous_groups=3, homogeneous_samples=3, unparsable=1, unanswered=2, kept=1),
+        FilterCounts(
+            groups=4, samples=7, homogeneous_groups=3, homogeneous_samples=3, unparsable=1, unanswered=2, kept=1
+        ),
     )
     lenient = RewardConfig(drop_unparsable=False, drop_unanswered=False)
     selected, counts = select_samples(groups, lenient)

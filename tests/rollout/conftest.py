@@ -37,12 +37,17 @@ def form_tasks() -> list[Task]:
 def first_tasks(interaction: Interaction) -> list[Task]:
     environment = load_environment("mock")
     rows = populate(environment)
-    judge, source = Judge(environment, rows, audit_share=0, replica=False), CandidateSource(environment, World(environment, rows))
+    judge, source = (
+        Judge(environment, rows, audit_share=0, replica=False),
+        CandidateSource(environment, World(environment, rows)),
+    )
     found = list[Task]()
     number = 0
     while len(found) < 8:
         candidate = source.draw(0, number)
-        judged = judge.judge(candidate.model_copy(update={"interaction": interaction})) if candidate is not None else None
+        judged = (
+            judge.judge(candidate.model_copy(update={"interaction": interaction})) if candidate is not None else None
+        )
         if judged is not None and judged.verdict.accepted and judged.task is not None:
             found.append(judged.task)
         number += 1

@@ -19,7 +19,9 @@ def completion(message: dict[str, Any], prompt: int = 20, written: int = 10) -> 
     """A chat completion with one choice."""
     usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}}
-    return 200, json.dumps({"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage})
+    return 200, json.dumps(
+        {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    )
 
 
 class _Server(ThreadingHTTPServer):

@@ -12,8 +12,20 @@ from toolscale.basic_tools.base import BasicResult, one_text_function
 from toolscale.environment.builtins import calculate
 from toolscale.models.simulated import SimulatedExpert
 from toolscale.records import (
-    CATEGORIES, Catalogue, Effort, ExpertSpec, Limits, OfferedExpert, Preference, Price, Question, Rollout, RolloutTask, Task, TokenTrace,
-)  # fmt: skip
+    CATEGORIES,
+    Catalogue,
+    Effort,
+    ExpertSpec,
+    Limits,
+    OfferedExpert,
+    Preference,
+    Price,
+    Question,
+    Rollout,
+    RolloutTask,
+    Task,
+    TokenTrace,
+)
 from toolscale.rollout import Bench, Domain, Message, Policy, Tool, Turn, run_rollouts
 
 
@@ -21,15 +33,27 @@ def spec(name: str, skill: float, dollars: float, seconds: float, tokens: float 
     """An expert that is equally good at everything; `dollars` for a million tokens, in and out."""
     effort = Effort(output_tokens=tokens, latency_s=seconds)
     return ExpertSpec(
-        name=name, title=name.title(), price=Price(input=dollars, output=dollars), skills=dict.fromkeys(CATEGORIES, skill),
-        effort=dict.fromkeys(CATEGORIES, effort), source="made up for tests",
-    )  # fmt: skip
+        name=name,
+        title=name.title(),
+        price=Price(input=dollars, output=dollars),
+        skills=dict.fromkeys(CATEGORIES, skill),
+        effort=dict.fromkeys(CATEGORIES, effort),
+        source="made up for tests",
+    )
 
 
-CATALOGUE = Catalogue(title="Three experts", experts=(spec("sage", 1.0, 10, 8.0), spec("coin", 0.5, 2, 4.0), spec("fool", 0.0, 1, 1.0)))
+CATALOGUE = Catalogue(
+    title="Three experts", experts=(spec("sage", 1.0, 10, 8.0), spec("coin", 0.5, 2, 4.0), spec("fool", 0.0, 1, 1.0))
+)
 EXPERTS = {expert.name: SimulatedExpert(expert) for expert in CATALOGUE.experts}
 OFFERED = tuple(
-    OfferedExpert(alias=f"expert-{number}", expert=expert.name, input_price=expert.price.input, output_price=expert.price.output, card=expert.title)
+    OfferedExpert(
+        alias=f"expert-{number}",
+        expert=expert.name,
+        input_price=expert.price.input,
+        output_price=expert.price.output,
+        card=expert.title,
+    )
     for number, expert in enumerate(CATALOGUE.experts, start=1)
 )
 WISH = Preference(instruction="Keep it cheap.", cost=0.5)
@@ -56,20 +80,34 @@ def question(number: int = 1) -> Question:
     """What is 7 and a number?"""
     answer = 7 + number
     return Question(
-        id=f"sum-{number}", category="arithmetic", text=f"What is `7 + {number}`?", answer=str(answer), answer_kind="integer",
-        wrong=(str(answer + 1), str(answer + 10)), snippet=f"7 + {number}", source="made up for tests",
-    )  # fmt: skip
+        id=f"sum-{number}",
+        category="arithmetic",
+        text=f"What is `7 + {number}`?",
+        answer=str(answer),
+        answer_kind="integer",
+        wrong=(str(answer + 1), str(answer + 10)),
+        snippet=f"7 + {number}",
+        source="made up for tests",
+    )
 
 
 def asking(number: int = 1, **changes: Any) -> RolloutTask:
     """A question with three experts and the calculator."""
-    given = {"id": f"task-{number}", "question": question(number), "experts": OFFERED, "basic_tools": ("calculator",), "preference": WISH}
+    given = {
+        "id": f"task-{number}",
+        "question": question(number),
+        "experts": OFFERED,
+        "basic_tools": ("calculator",),
+        "preference": WISH,
+    }
     return RolloutTask(category="arithmetic", **given | changes)
 
 
 def working(task: Task, **changes: Any) -> RolloutTask:
     """An environment task with three experts."""
-    return RolloutTask(**{"id": task.id, "category": "tools", "task": task, "experts": OFFERED, "preference": WISH} | changes)
+    return RolloutTask(
+        **{"id": task.id, "category": "tools", "task": task, "experts": OFFERED, "preference": WISH} | changes
+    )
 
 
 def call(name: str, arguments: Any, number: int = 1) -> dict[str, Any]:
@@ -100,7 +138,8 @@ def hand_over(alias: str) -> dict[str, Any]:
 
 @dataclass
 class Reciting:
-    """A policy that says the same messages in every rollout, the last one again and again. 20 tokens in, 10 out, half a second each."""
+    """A policy that says the same messages in every rollout, the last one again and again. 20 tokens in, 10 out, half a
+    second each."""
 
     messages: Sequence[Message | Turn]
     name: str = "reciting"
@@ -138,7 +177,9 @@ async def played(task: RolloutTask, policy: Policy, domain: Domain | None = None
     return (await run_rollouts([task], policy, bench, samples))[0]
 
 
-def play(task: RolloutTask, *messages: Message | Turn, domain: Domain | None = None, limits: Limits | None = None) -> Rollout:
+def play(
+    task: RolloutTask, *messages: Message | Turn, domain: Domain | None = None, limits: Limits | None = None
+) -> Rollout:
     """One rollout of a policy that recites."""
     given = task if limits is None else task.model_copy(update={"limits": limits})
     return asyncio.run(played(given, Reciting(messages), domain))[0]

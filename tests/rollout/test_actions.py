@@ -14,8 +14,18 @@ from toolscale.errors import UsageError
 from toolscale.models.pricing import expected_cost, expected_latency
 from toolscale.records import Limits, Rollout, RolloutTask, Task
 from toolscale.rollout import (
-    GIVE_UP, Action, Bench, Domain, Outcome, ScriptedPolicy, actions, expected_figures, expected_utility, references, run_rollouts,
-)  # fmt: skip
+    GIVE_UP,
+    Action,
+    Bench,
+    Domain,
+    Outcome,
+    ScriptedPolicy,
+    actions,
+    expected_figures,
+    expected_utility,
+    references,
+    run_rollouts,
+)
 from toolscale.rollout.scripted import at_random, best, cheapest, dearest, fastest, strongest, tools_first
 
 
@@ -56,8 +66,13 @@ def test_outcomes_are_what_rollouts_show() -> None:
 
 def test_means_are_those_of_the_catalogue() -> None:
     for offered, spec in zip(OFFERED, CATALOGUE.experts, strict=True):
-        outcomes = expected_figures(sums(), Action("expert", offered.alias), CATALOGUE, turn_cost=0.25, turn_latency=0.5)
-        mean = [math.fsum(outcome.probability * value for outcome in outcomes for value in [outcome[part]]) for part in (1, 2, 3)]
+        outcomes = expected_figures(
+            sums(), Action("expert", offered.alias), CATALOGUE, turn_cost=0.25, turn_latency=0.5
+        )
+        mean = [
+            math.fsum(outcome.probability * value for outcome in outcomes for value in [outcome[part]])
+            for part in (1, 2, 3)
+        ]
         tokens = math.ceil(len(sums().question.text) / 4)  # type: ignore[union-attr]
         cost, latency = expected_cost(spec, spec.price, "arithmetic", tokens), expected_latency(spec, "arithmetic")
         assert mean == pytest.approx([spec.skills["arithmetic"], 0.25 + cost, 0.5 + latency])
@@ -74,8 +89,16 @@ def test_references_are_the_dearest_and_the_slowest_answer() -> None:
 
 
 def test_what_is_denied_or_not_offered_is_not_open() -> None:
-    assert actions(sums()) == [Action("expert", "expert-1"), Action("expert", "expert-2"), Action("expert", "expert-3"), Action("python")]
-    assert actions(sums(limits=Limits(denied=("python", "expert-2")))) == [Action("expert", "expert-1"), Action("expert", "expert-3")]
+    assert actions(sums()) == [
+        Action("expert", "expert-1"),
+        Action("expert", "expert-2"),
+        Action("expert", "expert-3"),
+        Action("python"),
+    ]
+    assert actions(sums(limits=Limits(denied=("python", "expert-2")))) == [
+        Action("expert", "expert-1"),
+        Action("expert", "expert-3"),
+    ]
     assert actions(sums(limits=Limits(denied=("call_expert",)), basic_tools=())) == []
 
 
@@ -99,7 +122,9 @@ def test_the_optimum_depends_on_what_is_cared_for() -> None:
     assert chosen(0, 0.01, basic_tools=()) == Action("expert", "expert-1")
     assert chosen(700, 0.01, basic_tools=()) == Action("expert", "expert-2")
     assert chosen(0, 1.0, basic_tools=()) == GIVE_UP
-    utility = expected_utility(sums(), Action("expert", "expert-2"), CATALOGUE, lambda task, outcome: float(outcome.right))
+    utility = expected_utility(
+        sums(), Action("expert", "expert-2"), CATALOGUE, lambda task, outcome: float(outcome.right)
+    )
     assert utility == pytest.approx(0.5)
 
 
@@ -118,4 +143,6 @@ def test_scripted_policies_work_on_environment_tasks(domain: Domain, mock_tasks:
 
 def test_an_interpreter_gives_the_answer() -> None:
     found = rollouts(sums(5), Action("python"), 2)
-    assert [(rollout.answer, rollout.right, rollout.uses()) for rollout in found] == [("The answer is 12.", True, {"python": 1})] * 2
+    assert [(rollout.answer, rollout.right, rollout.uses()) for rollout in found] == [
+        ("The answer is 12.", True, {"python": 1})
+    ] * 2

@@ -1,4 +1,5 @@
-"""The tools that really run, inside the loop: what a question lets them find is found, at the charge that is known beforehand."""
+"""The tools that really run, inside the loop: what a question lets them find is found, at the charge that is known
+beforehand."""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, BasicT
         yield opened
 
 
-@pytest.mark.parametrize(("category", "tool"), [("arithmetic", "python"), ("code", "python"), ("lookup", "local_search")])
+@pytest.mark.parametrize(
+    ("category", "tool"), [("arithmetic", "python"), ("code", "python"), ("lookup", "local_search")]
+)
 def test_tools_find_what_a_question_lets_them_find(tools: dict[str, BasicTool], category: str, tool: str) -> None:
     offering = Offering(CATALOGUE, most=3, basic_tools=("python", "local_search"), basic_share=1.0, denied_share=0.0)
     source = rollout_tasks("test", 0, {category: 1}, offering)
@@ -44,7 +47,11 @@ def test_code_that_fails_is_an_observation(tools: dict[str, BasicTool]) -> None:
 
     rollout = asyncio.run(run())
     assert rollout.messages[3]["content"] == "Error: ZeroDivisionError: division by zero"
-    assert [(charge.error, charge.cost_usd, charge.latency_s) for charge in rollout.ledger if charge.kind == "basic"] == [
-        ("ZeroDivisionError: division by zero", 0.0000083, 1.0)
-    ]
-    assert (rollout.malformed, rollout.right, [tool["id"] for tool in rollout.messages[2]["tool_calls"]]) == (0, True, ["call-1"])
+    assert [
+        (charge.error, charge.cost_usd, charge.latency_s) for charge in rollout.ledger if charge.kind == "basic"
+    ] == [("ZeroDivisionError: division by zero", 0.0000083, 1.0)]
+    assert (rollout.malformed, rollout.right, [tool["id"] for tool in rollout.messages[2]["tool_calls"]]) == (
+        0,
+        True,
+        ["call-1"],
+    )

@@ -10,15 +10,20 @@ from toolscale.rollout.calls import read_arguments
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"amount": 1e999}', "1e999 is too large a number"), ('{"to": [-1e999]}', "-1e999 is too large a number"),
+        ('{"amount": 1e999}', "1e999 is too large a number"),
+        ('{"to": [-1e999]}', "-1e999 is too large a number"),
         ('{"amount": NaN}', "NaN is not JSON"),
-        ('{"id": "a", "id": "b"}', "a key stands twice"), ('{"in": {"id": 1, "id": 2}}', "a key stands twice"),
+        ('{"id": "a", "id": "b"}', "a key stands twice"),
+        ('{"in": {"id": 1, "id": 2}}', "a key stands twice"),
     ],
-)  # fmt: skip
+)
 def test_arguments_that_cannot_be_kept_are_refused(text: str, told: str) -> None:
     assert read_arguments(text) == ({}, f"The arguments are not JSON: {told}. Write them again as one JSON object.")
 
 
 def test_arguments_are_read_as_they_are_written() -> None:
-    assert read_arguments('{"amount": 1e3, "id": "a", "to": [0.5, 7]}') == ({"amount": 1000.0, "id": "a", "to": [0.5, 7]}, None)
+    assert read_arguments('{"amount": 1e3, "id": "a", "to": [0.5, 7]}') == (
+        {"amount": 1000.0, "id": "a", "to": [0.5, 7]},
+        None,
+    )
     assert read_arguments(" ") == ({}, None)

@@ -37,7 +37,9 @@ def test_a_task_depends_on_seed_split_and_number_alone() -> None:
 
 @given(st.integers(0, 10**9), st.integers(0, 1000), st.sampled_from(["prose", "compact"]))
 def test_every_offer_keeps_to_the_dials(number: int, seed: int, style: Any) -> None:
-    offering = Offering(PAPER, PRICES, fewest=2, most=5, style=style, basic_tools=("python", "local_search"), denied_share=0.5)
+    offering = Offering(
+        PAPER, PRICES, fewest=2, most=5, style=style, basic_tools=("python", "local_search"), denied_share=0.5
+    )
     task = rollout_tasks("train", seed, MIXTURE, offering)[number]
     specs = {spec.name: spec for spec in PAPER.experts}
     aliases = [offered.alias for offered in task.experts]
@@ -47,7 +49,10 @@ def test_every_offer_keeps_to_the_dials(number: int, seed: int, style: Any) -> N
     asked = [(offered.input_price, offered.output_price) for offered in task.experts]
     priced = [[price_of(specs[offered.expert], provider) for offered in task.experts] for provider in (None, *PRICES)]
     fitting = next(prices for prices in priced if [(price.input, price.output) for price in prices] == asked)
-    cards = [card(specs[offered.expert], price, offered.alias, style) for offered, price in zip(task.experts, fitting, strict=True)]
+    cards = [
+        card(specs[offered.expert], price, offered.alias, style)
+        for offered, price in zip(task.experts, fitting, strict=True)
+    ]
     assert [offered.card for offered in task.experts] == cards
     assert len(task.limits.denied) <= 1 and set(task.limits.denied) <= {*aliases, *task.basic_tools}
     assert set(task.preference.tools) <= {*aliases, *task.basic_tools} - set(task.limits.denied)
@@ -77,17 +82,24 @@ def test_questions_may_come_from_elsewhere() -> None:
     def draw(category: str, split: str, seed: int, number: int) -> Question:
         return question(number).model_copy(update={"category": category})
 
-    assert rollout_tasks("test", 0, {"lookup": 1}, OFFERING, draw_question=draw)[7].question == draw("lookup", "test", 0, 7)
+    assert rollout_tasks("test", 0, {"lookup": 1}, OFFERING, draw_question=draw)[7].question == draw(
+        "lookup", "test", 0, 7
+    )
 
 
 def test_what_is_offered_can_be_set_up() -> None:
-    bench = Bench({spec.name: SimulatedExpert(spec) for spec in PAPER.experts}, {name: Calculator() for name in ("python", "local_search")})
+    bench = Bench(
+        {spec.name: SimulatedExpert(spec) for spec in PAPER.experts},
+        {name: Calculator() for name in ("python", "local_search")},
+    )
     task = rollout_tasks("train", 0, MIXTURE, OFFERING)[0]
     tools = bench.setting(task).tools
     described = tools[0]["function"]["description"].splitlines()
     assert described[2:] == [f"{offered.alias}: {offered.card}" for offered in task.experts]
     compact = rollout_tasks("train", 0, MIXTURE, Offering(PAPER, style="compact"))[0]
-    assert bench.setting(compact).tools[0]["function"]["description"].splitlines()[2:] == [offered.card for offered in compact.experts]
+    assert bench.setting(compact).tools[0]["function"]["description"].splitlines()[2:] == [
+        offered.card for offered in compact.experts
+    ]
     cost, latency = references(task, PAPER)
     assert cost > 0 and latency > 0
 
@@ -96,13 +108,20 @@ def test_what_is_offered_can_be_set_up() -> None:
     ("mixture", "changes", "message"),
     [
         ({"poetry": 1}, {}, "the mixture names 'poetry'; its categories are arithmetic, code"),
-        ({"code": 0}, {}, "must be 0 or more, and one of them more than 0"), ({"code": -1}, {}, "must be 0 or more"),
-        ({"code": float("nan")}, {}, "must be 0 or more"), ({"tools": 1}, {}, "wants environment tasks"),
-        (MIXTURE, {"most": 7}, "give 0 <= fewest <= most <= 6"), (MIXTURE, {"fewest": 4, "most": 3}, "give 0 <= fewest <= most"),
+        ({"code": 0}, {}, "must be 0 or more, and one of them more than 0"),
+        ({"code": -1}, {}, "must be 0 or more"),
+        ({"code": float("nan")}, {}, "must be 0 or more"),
+        ({"tools": 1}, {}, "wants environment tasks"),
+        (MIXTURE, {"most": 7}, "give 0 <= fewest <= most <= 6"),
+        (MIXTURE, {"fewest": 4, "most": 3}, "give 0 <= fewest <= most"),
         (MIXTURE, {"denied_share": 1.5}, "denied_share is 1.5; a share is from 0 to 1"),
-        (MIXTURE, {"catalogue": CATALOGUE}, r"give 0 <= fewest <= most <= 3 \(6 aliases, 3 experts in 'Three experts'\)"),
+        (
+            MIXTURE,
+            {"catalogue": CATALOGUE},
+            r"give 0 <= fewest <= most <= 3 \(6 aliases, 3 experts in 'Three experts'\)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_dials_that_cannot_work_are_refused(mixture: dict[str, float], changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         rollout_tasks("train", 0, mixture, Offering(**{"catalogue": PAPER} | changes))

@@ -9,19 +9,44 @@ from typing import Any
 
 import pytest
 from server import chat_server, completion
-from stage import CATALOGUE, EXPERTS, OFFERED, Calculator, Reciting, ask, asking, call, calling, hand_over, play, saying, working
+from stage import (
+    CATALOGUE,
+    EXPERTS,
+    OFFERED,
+    Calculator,
+    Reciting,
+    ask,
+    asking,
+    call,
+    calling,
+    hand_over,
+    play,
+    saying,
+    working,
+)
 
 from toolscale.errors import RolloutError, StorageError, UsageError
 from toolscale.models.endpoint import EndpointExpert
 from toolscale.models.simulated import SimulatedExpert
 from toolscale.records import Rollout, RolloutTask, Task
-from toolscale.rollout import Bench, Domain, Policy, ScriptedPolicy, read_rollouts, regrade, run_rollouts, write_rollouts
+from toolscale.rollout import (
+    Bench,
+    Domain,
+    Policy,
+    ScriptedPolicy,
+    read_rollouts,
+    regrade,
+    run_rollouts,
+    write_rollouts,
+)
 from toolscale.rollout.scripted import at_random
 
 ASKS = Reciting([calling(ask("expert-2", final=True))])
 
 
-def run(tasks: list[RolloutTask], policy: Policy, domain: Domain | None = None, samples: int = 3, **more: Any) -> list[list[Rollout]]:
+def run(
+    tasks: list[RolloutTask], policy: Policy, domain: Domain | None = None, samples: int = 3, **more: Any
+) -> list[list[Rollout]]:
     """Rollouts on the three experts."""
     bench = Bench(EXPERTS, {"calculator": Calculator()}, {} if domain is None else {"mock": domain})
     return asyncio.run(run_rollouts(tasks, policy, bench, samples, **more))
@@ -107,7 +132,9 @@ class Asking:
 def test_what_nobody_expected_stops_everything_and_names_the_task() -> None:
     expert = Broken()
     worse = asking(2, id="task-of-trouble")
-    worse = worse.model_copy(update={"question": worse.question.model_copy(update={"text": "broken?"}), "experts": OFFERED[:1]})  # type: ignore[union-attr]
+    worse = worse.model_copy(
+        update={"question": worse.question.model_copy(update={"text": "broken?"}), "experts": OFFERED[:1]}
+    )  # type: ignore[union-attr]
     bench = Bench({"sage": expert}, {"calculator": Calculator()})
     with pytest.raises(RolloutError, match=r"^task task-of-trouble, sample 0: ZeroDivisionError: division by zero$"):
         asyncio.run(run_rollouts([asking(1, experts=OFFERED[:1]), worse], Asking(), bench, 3))
@@ -144,7 +171,9 @@ def test_rollouts_in_a_file_are_graded_as_they_were(tmp_path: Path, domain: Doma
     by_id = {task.id: task for task in tasks}
     assert stored == written
     assert [rollout.cost_usd for rollout in stored] == [rollout.cost_usd for rollout in written]
-    assert [regrade(rollout, by_id[rollout.task_id], domain) for rollout in stored] == [(rollout.right, rollout.finding) for rollout in written]
+    assert [regrade(rollout, by_id[rollout.task_id], domain) for rollout in stored] == [
+        (rollout.right, rollout.finding) for rollout in written
+    ]
     assert [file.name for file in path.parent.iterdir()] == ["rollouts.jsonl"]
 
 

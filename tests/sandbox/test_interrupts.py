@@ -14,7 +14,9 @@ from toolscale.sandbox.interrupts import uninterrupted
 
 def test_a_process_that_is_interrupted_before_its_first_line_goes_on() -> None:
     with uninterrupted():
-        process = subprocess.Popen([sys.executable, "-c", "print('done')"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", "print('done')"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
     process.send_signal(signal.SIGINT)
     assert (process.communicate(), process.returncode) == (("done\n", ""), 0)
 

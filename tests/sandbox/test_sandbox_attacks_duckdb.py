@@ -76,7 +76,12 @@ def test_a_write_step_cannot(bank: DuckdbSandbox, sql: str) -> None:
     bank.call(SET_STOCK, {"shelf": 1, "slot": 1, "stock": 6})
     before = bank.net_changes()
     with pytest.raises(SandboxError):
-        bank.call(tool("attack", "", write("counters", "UPDATE counters SET stock = 3 WHERE shelf = 1"), write("counters", sql)), {})
+        bank.call(
+            tool(
+                "attack", "", write("counters", "UPDATE counters SET stock = 3 WHERE shelf = 1"), write("counters", sql)
+            ),
+            {},
+        )
     assert bank.net_changes() == before
     assert not list(Path("/tmp").glob("stolen*"))
 

@@ -50,7 +50,12 @@ def test_a_write_step_cannot(bank: SqliteSandbox, sql: str) -> None:
     bank.call(SET_STOCK, {"shelf": 1, "slot": 1, "stock": 6})
     before = bank.net_changes()
     with pytest.raises(SandboxError):
-        bank.call(tool("attack", "", write("counters", "UPDATE counters SET stock = 3 WHERE shelf = 1"), write("counters", sql)), {})
+        bank.call(
+            tool(
+                "attack", "", write("counters", "UPDATE counters SET stock = 3 WHERE shelf = 1"), write("counters", sql)
+            ),
+            {},
+        )
     assert bank.net_changes() == before
     bank.rollback()
     assert bank.state_hash() == state_hash(SCHEMA, ROWS)
@@ -108,7 +113,11 @@ def test_a_cross_join_is_stopped_and_the_next_episode_works(bank: SqliteSandbox)
 
 
 def test_a_write_that_is_stopped_leaves_nothing_and_ends_the_episode(bank: SqliteSandbox) -> None:
-    bomb = tool("bomb", "", write("counters", f"INSERT INTO counters (shelf, slot, stock) SELECT 50, 50, found FROM ({CROSS_JOIN}) AS x"))
+    bomb = tool(
+        "bomb",
+        "",
+        write("counters", f"INSERT INTO counters (shelf, slot, stock) SELECT 50, 50, found FROM ({CROSS_JOIN}) AS x"),
+    )
     with pytest.raises(SandboxLimitError):
         bank.call(bomb, {})
     assert bank.state_hash() == state_hash(SCHEMA, ROWS)
@@ -138,8 +147,9 @@ def test_an_argument_that_is_too_big_is_a_limit(bank: SqliteSandbox) -> None:
 def test_a_large_result_is_stopped() -> None:
     sandbox = SqliteSandbox(SCHEMA, ROWS, now=NOW, limits=Limits(result_bytes=100_000))
     sandbox.begin()
-    text = "SELECT a.memo || '.' AS memo FROM (SELECT REPLACE('aaaaaaaaaa', 'a', 'bbbbbbbbbb') AS memo) AS a, " + ", ".join(
-        f"counters AS c{n}" for n in range(8)
+    text = (
+        "SELECT a.memo || '.' AS memo FROM (SELECT REPLACE('aaaaaaaaaa', 'a', 'bbbbbbbbbb') AS memo) AS a, "
+        + ", ".join(f"counters AS c{n}" for n in range(8))
     )
     with pytest.raises(SandboxLimitError, match="larger than 100000 bytes"):
         sandbox.call(tool("bomb", "", returns=(returning("all", "rows", text, "memo"),)), {})
@@ -148,8 +158,10 @@ def test_a_large_result_is_stopped() -> None:
 def test_a_full_database_is_a_limit() -> None:
     sandbox = SqliteSandbox(SCHEMA, ROWS, now=NOW, limits=Limits(database_pages=30))
     sandbox.begin()
-    many = "INSERT INTO counters (shelf, slot, stock) SELECT 100, ROW_NUMBER() OVER (ORDER BY a.shelf), 1 FROM counters AS a, " + ", ".join(
-        f"counters AS c{n}" for n in range(9)
+    many = (
+        "INSERT INTO counters (shelf, slot, stock) "
+        "SELECT 100, ROW_NUMBER() OVER (ORDER BY a.shelf), 1 FROM counters AS a, "
+        + ", ".join(f"counters AS c{n}" for n in range(9))
     )
     with pytest.raises(SandboxLimitError, match="full"):
         sandbox.call(tool("fill", "", write("counters", many)), {})

@@ -20,7 +20,7 @@ from sandbox_bank import (
     statement,
     tool,
     write,
-)  # fmt: skip
+)
 
 from toolscale.errors import SandboxError
 from toolscale.records import RowChange, ToolResult
@@ -44,11 +44,13 @@ def bank(engine: Sandbox) -> Iterator[Sandbox]:
 
 
 def test_a_call_returns_value_row_and_rows(bank: Sandbox) -> None:
-    assert bank.call(TRANSFER, PAY) == ToolResult(value={
-        "balance": 38_000,
-        "account": {"account_id": "a2", "status": "active"},
-        "made": [{"account_id": "a1", "is_credit": 0}, {"account_id": "a2", "is_credit": 1}],
-    })  # fmt: skip
+    assert bank.call(TRANSFER, PAY) == ToolResult(
+        value={
+            "balance": 38_000,
+            "account": {"account_id": "a2", "status": "active"},
+            "made": [{"account_id": "a1", "is_credit": 0}, {"account_id": "a2", "is_credit": 1}],
+        }
+    )
 
 
 def test_returns_can_be_left_out(bank: Sandbox) -> None:
@@ -64,7 +66,9 @@ def test_returns_can_be_left_out(bank: Sandbox) -> None:
         ({"amount_cents": 123_456_789}, "Only $500.00 available, not $1,234,567.89"),
     ],
 )
-def test_a_failing_guard_is_a_result_and_changes_nothing(bank: Sandbox, arguments: dict[str, object], error: str) -> None:
+def test_a_failing_guard_is_a_result_and_changes_nothing(
+    bank: Sandbox, arguments: dict[str, object], error: str
+) -> None:
     assert bank.call(TRANSFER, {**PAY, **arguments}) == ToolResult(error=error)
     assert bank.net_changes() == {}
 
@@ -73,7 +77,12 @@ def test_net_changes_become_records(bank: Sandbox) -> None:
     bank.call(SET_STOCK, {"shelf": 1, "slot": 2, "stock": 9})
     bank.call(MOVE_COUNTER, {"shelf": 2, "slot": 1, "to_slot": 7})
     assert to_row_changes(SCHEMA, bank.net_changes()) == (
-        RowChange(table="counters", key=(1, 2), before={"shelf": 1, "slot": 2, "stock": None}, after={"shelf": 1, "slot": 2, "stock": 9}),
+        RowChange(
+            table="counters",
+            key=(1, 2),
+            before={"shelf": 1, "slot": 2, "stock": None},
+            after={"shelf": 1, "slot": 2, "stock": 9},
+        ),
         RowChange(table="counters", key=(2, 1), before={"shelf": 2, "slot": 1, "stock": 0}, after=None),
         RowChange(table="counters", key=(2, 7), before=None, after={"shelf": 2, "slot": 7, "stock": 0}),
     )
@@ -132,28 +141,38 @@ def test_a_constraint_is_a_result_and_undoes_the_call(bank: Sandbox, step: objec
 
 def test_an_array_is_a_relation(bank: Sandbox) -> None:
     relation = (
-        "WITH slots AS (SELECT CAST(key AS BIGINT) AS ord, CAST(value ->> '$.value' AS BIGINT) AS value FROM json_each(:slots)) "
+        "WITH slots AS (SELECT CAST(key AS BIGINT) AS ord, "
+        "CAST(value ->> '$.value' AS BIGINT) AS value FROM json_each(:slots)) "
         "SELECT ord, value FROM slots ORDER BY ord"
     )
     listing = tool("listing", "slots", returns=(returning("slots", "rows", relation, "ord value"),))
-    assert bank.call(listing, {"slots": [7, True]}) == ToolResult(value={"slots": [{"ord": 0, "value": 7}, {"ord": 1, "value": 1}]})
+    assert bank.call(listing, {"slots": [7, True]}) == ToolResult(
+        value={"slots": [{"ord": 0, "value": 7}, {"ord": 1, "value": 1}]}
+    )
 
 
 def test_let_rows_are_evaluated_once(bank: Sandbox) -> None:
-    relation = "WITH seen AS (SELECT CAST(value ->> '$.stock' AS BIGINT) AS stock FROM json_each(:seen)) SELECT SUM(stock) AS total FROM seen"
+    relation = (
+        "WITH seen AS (SELECT CAST(value ->> '$.stock' AS BIGINT) AS stock FROM json_each(:seen)) "
+        "SELECT SUM(stock) AS total FROM seen"
+    )
     empty = tool(
-        "empty", "",
+        "empty",
+        "",
         let_rows("seen", "SELECT stock FROM counters ORDER BY shelf, slot", "stock"),
         write("counters", "UPDATE counters SET stock = 0"),
         returns=(returning("total", "value", relation, "total"),),
-    )  # fmt: skip
+    )
     assert bank.call(empty, {}) == ToolResult(value={"total": 5})
 
 
 def test_a_let_without_error_binds_nulls(bank: Sandbox) -> None:
     optional = tool(
-        "optional", "id", let("found", "SELECT status FROM accounts WHERE account_id = :id", "status"), check(":found.status IS NULL", "It is there"),
-    )  # fmt: skip
+        "optional",
+        "id",
+        let("found", "SELECT status FROM accounts WHERE account_id = :id", "status"),
+        check(":found.status IS NULL", "It is there"),
+    )
     assert [bank.call(optional, {"id": name}).error for name in ("zz", "a1")] == [None, "It is there"]
 
 
@@ -205,7 +224,9 @@ def test_a_mark_that_was_rolled_back_over_is_refused(bank: Sandbox) -> None:
 
 def test_a_query_reads_the_current_state(bank: Sandbox) -> None:
     bank.call(SET_STOCK, {"shelf": 1, "slot": 1, "stock": 6})
-    assert bank.query(statement("SELECT slot, stock FROM counters WHERE shelf = :shelf ORDER BY slot"), {"shelf": 1}) == [(1, 6), (2, None)]
+    assert bank.query(
+        statement("SELECT slot, stock FROM counters WHERE shelf = :shelf ORDER BY slot"), {"shelf": 1}
+    ) == [(1, 6), (2, None)]
 
 
 def test_a_call_without_an_episode_is_refused(engine: Sandbox) -> None:

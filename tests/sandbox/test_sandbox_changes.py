@@ -16,7 +16,12 @@ from toolscale.sql.compiled import CompiledTool
 Call = tuple[CompiledTool, dict[str, Any]]
 
 REMARK = tool("remark", "memo", write("transfers", "UPDATE transfers SET memo = :memo"))
-SHIFT = tool("shift", "by", write("counters", "UPDATE counters SET stock = stock + :by"), write("counters", "DELETE FROM counters WHERE stock > 9"))
+SHIFT = tool(
+    "shift",
+    "by",
+    write("counters", "UPDATE counters SET stock = stock + :by"),
+    write("counters", "DELETE FROM counters WHERE stock > 9"),
+)
 
 shelves = st.integers(1, 2)
 slots = st.integers(1, 3)
@@ -33,13 +38,17 @@ calls: st.SearchStrategy[list[Call]] = st.lists(
         st.tuples(st.just(REMARK), st.fixed_dictionaries({"memo": memos})),
         st.tuples(
             st.just(TRANSFER),
-            st.fixed_dictionaries({
-                "source": st.sampled_from(["a1", "a2", "a3"]), "target": st.sampled_from(["a1", "a2", "a3"]), "amount_cents": st.integers(0, 2000),
-            }),
+            st.fixed_dictionaries(
+                {
+                    "source": st.sampled_from(["a1", "a2", "a3"]),
+                    "target": st.sampled_from(["a1", "a2", "a3"]),
+                    "amount_cents": st.integers(0, 2000),
+                }
+            ),
         ),
     ),
     max_size=8,
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +85,9 @@ def test_net_changes_are_the_difference_of_two_snapshots(executor: SqliteSandbox
 
 @given(before=calls, after=calls)
 @settings(max_examples=100, deadline=None)
-def test_going_back_to_a_mark_is_as_if_nothing_had_followed(executor: SqliteSandbox, before: list[Call], after: list[Call]) -> None:
+def test_going_back_to_a_mark_is_as_if_nothing_had_followed(
+    executor: SqliteSandbox, before: list[Call], after: list[Call]
+) -> None:
     executor.begin()
     for called, arguments in before:
         executor.call(called, arguments)

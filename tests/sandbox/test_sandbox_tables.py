@@ -48,10 +48,20 @@ def test_duckdb_tables_have_no_foreign_keys() -> None:
 
 
 def test_a_colon_and_a_quote_in_a_check_stay_what_they_are() -> None:
-    schema = SchemaSpec.model_validate({"tables": {"shifts": {"columns": {
-        "start": {"type": "text", "pk": True, "check": "start <> '12:30'"},
-        "kind": {"type": "text", "values": ["o'clock", "10%"], "unique": True},
-    }, "check": ["start <> kind"], "unique": [["start", "kind"]]}}})  # fmt: skip
+    schema = SchemaSpec.model_validate(
+        {
+            "tables": {
+                "shifts": {
+                    "columns": {
+                        "start": {"type": "text", "pk": True, "check": "start <> '12:30'"},
+                        "kind": {"type": "text", "values": ["o'clock", "10%"], "unique": True},
+                    },
+                    "check": ["start <> kind"],
+                    "unique": [["start", "kind"]],
+                }
+            }
+        }
+    )
     assert lines(create_tables(schema, "sqlite")[0])[3:-3] == [
         "PRIMARY KEY (start),",
         "CHECK (start <> kind),",
@@ -64,13 +74,22 @@ def test_a_colon_and_a_quote_in_a_check_stay_what_they_are() -> None:
 
 def test_an_index_stands_where_no_key_or_longer_index_serves() -> None:
     equalities = [
-        ("accounts", ("account_id",)), ("accounts", ("client_id",)), ("accounts", ("client_id", "status")), ("counters", ("shelf",)),
-        ("counters", ("slot", "shelf")), ("counters", ("slot",)),
-    ]  # fmt: skip
+        ("accounts", ("account_id",)),
+        ("accounts", ("client_id",)),
+        ("accounts", ("client_id", "status")),
+        ("counters", ("shelf",)),
+        ("counters", ("slot", "shelf")),
+        ("counters", ("slot",)),
+    ]
     assert indexed_columns(SCHEMA, equalities) == [
-        ("accounts", ("client_id", "status")), ("counters", ("slot",)), ("transfers", ("account_id",)),
-    ]  # fmt: skip
-    assert create_indexes(SCHEMA, equalities)[0] == "CREATE INDEX ix_accounts__client_id__status ON accounts (client_id, status)"
+        ("accounts", ("client_id", "status")),
+        ("counters", ("slot",)),
+        ("transfers", ("account_id",)),
+    ]
+    assert (
+        create_indexes(SCHEMA, equalities)[0]
+        == "CREATE INDEX ix_accounts__client_id__status ON accounts (client_id, status)"
+    )
 
 
 def test_dump_is_ordered_by_key_whatever_the_order_of_loading() -> None:

@@ -22,14 +22,18 @@ from training.conversations import golden_conversations
 
 pytestmark = pytest.mark.xdist_group("forms")  # what they share takes longer than they do
 
-FORM = Form((
-    Field("left_cents", "money", "left", listed=False, labelled=False), Field("due", "date", "due", listed=False, labelled=False),
-    Field("limits_cents", "money", "limits", listed=True, labelled=True),
-))  # fmt: skip
+FORM = Form(
+    (
+        Field("left_cents", "money", "left", listed=False, labelled=False),
+        Field("due", "date", "due", listed=False, labelled=False),
+        Field("limits_cents", "money", "limits", listed=True, labelled=True),
+    )
+)
 FACTS = (
-    Fact(kind="money", value=1250, field="left_cents"), Fact(kind="money", value=500, about="card 1234", field="limits_cents"),
+    Fact(kind="money", value=1250, field="left_cents"),
+    Fact(kind="money", value=500, about="card 1234", field="limits_cents"),
     Fact(kind="money", value=900, about="card 9999", field="limits_cents"),
-)  # fmt: skip
+)
 LIMITS = [{"of": "the card 9999", "value": 900}, {"of": "card 1234", "value": 500}]
 
 
@@ -55,12 +59,19 @@ def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, s
     return status, captured.out + captured.err
 
 
-def found(answer: dict[str, Any] | str, facts: tuple[Fact, ...] = FACTS, certain: bool = True, shown: frozenset[Any] = frozenset()) -> str | None:
+def found(
+    answer: dict[str, Any] | str,
+    facts: tuple[Fact, ...] = FACTS,
+    certain: bool = True,
+    shown: frozenset[Any] = frozenset(),
+) -> str | None:
     text = answer if isinstance(answer, str) else json.dumps(answer)
     return form_finding(FORM, facts, text, shown=shown, today="2026-03-16", certain=certain)
 
 
-def test_a_dataset_of_forms_verifies_and_each_row_brings_its_own_tool(forms: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dataset_of_forms_verifies_and_each_row_brings_its_own_tool(
+    forms: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert said(capsys, "verify", forms)[0] == 0
     reading = read_dataset(forms)
     assert reading.manifest.domains["mock"].interaction == "form"
@@ -74,7 +85,10 @@ def test_a_filled_form_scores_what_a_message_would_and_words_score_nothing(playa
     for task in map(playable.task, playable.ids):
         domain, right = playable.domain(task), playable.domain(task).key(task).right
         empty = json.dumps({"done": "all"})
-        scores = [domain.grade(task, right.calls, answer).score for answer in (right.answer, "I have done all that you asked for.", "[]")]
+        scores = [
+            domain.grade(task, right.calls, answer).score
+            for answer in (right.answer, "I have done all that you asked for.", "[]")
+        ]
         assert scores == [1, 0, 0]
         asked = any(not fact.withheld for fact in task.communicate)
         assert domain.grade(task, right.calls, empty).score == int(not asked)
@@ -90,33 +104,57 @@ def test_a_form_is_played_as_a_call_or_as_the_answer_and_a_bad_one_can_be_given_
     for name, last in (("a", ["--answer", right.answer]), ("b", ["--call", as_call])):
         session = ["play", forms, "--session", tmp_path / name]
         assert FINAL_ANSWER in said(capsys, *session, task.id)[1]
-        assert said(capsys, *session, *(word for call in right.calls for word in ("--call", call.model_dump_json())))[0] == 0
+        assert (
+            said(capsys, *session, *(word for call in right.calls for word in ("--call", call.model_dump_json())))[0]
+            == 0
+        )
         status, told = said(capsys, *session, "--answer", "All done!")
-        assert (status, told.count("\n")) == (2, 1) and "is no filled form: it is not JSON; give the fields of final_answer" in told
+        assert (status, told.count("\n")) == (
+            2,
+            1,
+        ) and "is no filled form: it is not JSON; give the fields of final_answer" in told
         assert said(capsys, *session, *last) == (0, "score 1: right\n")
 
 
 def test_a_conversation_to_learn_from_ends_with_the_call(forms: Path) -> None:
     for talk in golden_conversations(forms):
         assert talk["messages"][-1]["content"] is None
-        assert talk["messages"][-1]["tool_calls"][0]["function"]["name"] == talk["tools"][-1]["function"]["name"] == FINAL_ANSWER
+        assert (
+            talk["messages"][-1]["tool_calls"][0]["function"]["name"]
+            == talk["tools"][-1]["function"]["name"]
+            == FINAL_ANSWER
+        )
 
 
 def test_each_fact_is_wanted_in_its_field_and_a_list_in_any_order() -> None:
     right = {"done": "all", "left_cents": 1250, "limits_cents": LIMITS}
     assert found(right) is None and found(right | {"left_cents": 1250.0, "reasons": []}) is None
-    assert found(fill(FORM, FACTS)) is None and found(fill(FORM, FACTS, 1)) is None and found(fill(FORM, FACTS, 2)) is None
+    assert (
+        found(fill(FORM, FACTS)) is None and found(fill(FORM, FACTS, 1)) is None and found(fill(FORM, FACTS, 2)) is None
+    )
     exchanged = [{"of": "card 9999", "value": 500}, {"of": "card 1234", "value": 900}]
-    assert [found(right | change) for change in (
-        {"left_cents": 12.5}, {"left_cents": None}, {"limits_cents": exchanged}, {"limits_cents": LIMITS[:1]}, {"done": "none"},
-        {"due": "2026-03-20"}, {"fee": 1}, {"reasons": [1, 2, 3]},
-    )] == [
-        "the answer is no filled form: left_cents: 12.5 is not of type 'integer', 'null'", "left_cents is not stated as 1250",
+    assert [
+        found(right | change)
+        for change in (
+            {"left_cents": 12.5},
+            {"left_cents": None},
+            {"limits_cents": exchanged},
+            {"limits_cents": LIMITS[:1]},
+            {"done": "none"},
+            {"due": "2026-03-20"},
+            {"fee": 1},
+            {"reasons": [1, 2, 3]},
+        )
+    ] == [
+        "the answer is no filled form: left_cents: 12.5 is not of type 'integer', 'null'",
+        "left_cents is not stated as 1250",
         'limits_cents is not stated as [{"of":"card 1234","value":500},{"of":"card 9999","value":900}]',
-        'limits_cents is not stated as [{"of":"card 1234","value":500},{"of":"card 9999","value":900}]', "done is 'none' and should be 'all'",
+        'limits_cents is not stated as [{"of":"card 1234","value":500},{"of":"card 9999","value":900}]',
+        "done is 'none' and should be 'all'",
         'due is "2026-03-20", and nothing shows that',
-        "the answer is no filled form: Additional properties are not allowed ('fee' was unexpected)", "3 reasons, and 0 decided",
-    ]  # fmt: skip
+        "the answer is no filled form: Additional properties are not allowed ('fee' was unexpected)",
+        "3 reasons, and 0 decided",
+    ]
 
 
 def test_a_field_that_does_not_apply_may_say_what_the_calls_showed() -> None:
@@ -129,14 +167,21 @@ def test_a_refusal_names_what_decided_it_and_what_is_withheld_stays_out() -> Non
     limit, hidden = Fact(kind="money", value=100000), Fact(kind="money", value=777, withheld=True, field="left_cents")
     for reason in (100000, "100000", "$1,000.00", "the limit of $1,000"):
         assert found({"done": "none", "reasons": [reason]}, facts=(no, limit, hidden)) is None
-    assert found({"done": "none", "reasons": ["$1,500.00"]}, facts=(no, limit)) == "reasons do not name the money 100000"
+    assert (
+        found({"done": "none", "reasons": ["$1,500.00"]}, facts=(no, limit)) == "reasons do not name the money 100000"
+    )
     assert found({"done": "all", "reasons": [100000]}, facts=(no, limit)) == "done is 'all' and should be 'none'"
-    assert found({"done": "none", "reasons": [100000], "left_cents": 777}, facts=(no, limit, hidden)) == "discloses what is withheld: left_cents"
+    assert (
+        found({"done": "none", "reasons": [100000], "left_cents": 777}, facts=(no, limit, hidden))
+        == "discloses what is withheld: left_cents"
+    )
     part = Fact(kind="bool", value=0, about="the other card")
     assert found({"done": "part"}, facts=(part,)) is None
 
 
-@pytest.mark.parametrize("answer", ["", "{", "[1]", '"all"', "null", "1e999", "[" * 100_000, '{"done": "all", "left_cents": true}'])
+@pytest.mark.parametrize(
+    "answer", ["", "{", "[1]", '"all"', "null", "1e999", "[" * 100_000, '{"done": "all", "left_cents": true}']
+)
 def test_what_is_no_form_is_refused_whatever_it_is(answer: str) -> None:
     assert str(found(answer)).startswith("the answer is no filled form: ")
 
@@ -145,8 +190,21 @@ def test_fields_are_named_once_and_branches_of_one_thing_share_theirs() -> None:
     def tell(is_: str, when: str | None = None, kind: Any = "money", what: str | None = None) -> Tell:
         return Tell.model_construct(kind=kind, is_=is_, when=when, what=what)
 
-    named = field_names([
-        tell("pay.available_cents", "x"), tell("other.available_cents", "NOT (x)"), tell("moved_2.available_cents"), tell("0", kind="bool"),
-        tell("(SELECT SUM(bill_2.amount_cents) FROM bill_2)"), tell("card.last4", kind="digits", what="Last 4 digits!"),
-    ])  # fmt: skip
-    assert named == ["available_cents", "available_cents", "available_cents_2", None, "total_amount_of_bill_cents", "last_4_digits"]
+    named = field_names(
+        [
+            tell("pay.available_cents", "x"),
+            tell("other.available_cents", "NOT (x)"),
+            tell("moved_2.available_cents"),
+            tell("0", kind="bool"),
+            tell("(SELECT SUM(bill_2.amount_cents) FROM bill_2)"),
+            tell("card.last4", kind="digits", what="Last 4 digits!"),
+        ]
+    )
+    assert named == [
+        "available_cents",
+        "available_cents",
+        "available_cents_2",
+        None,
+        "total_amount_of_bill_cents",
+        "last_4_digits",
+    ]

@@ -45,12 +45,18 @@ def test_a_task_is_played_command_by_command_and_graded_at_the_end(
         assert said(capsys, "play", mock_dataset, "--session", folder, "--call", json.dumps(call))[0] == 0
     (tmp_path / "calls.jsonl").write_text(json.dumps(solved["calls"][-1]) + "\n")
     assert said(capsys, "play", mock_dataset, "--session", folder, "--calls", tmp_path / "calls.jsonl")[0] == 0
-    assert said(capsys, "play", mock_dataset, "--session", folder, "--answer", solved["answer"]) == (0, "score 1: right\n", "")
+    assert said(capsys, "play", mock_dataset, "--session", folder, "--answer", solved["answer"]) == (
+        0,
+        "score 1: right\n",
+        "",
+    )
     assert json.loads((folder / "solution.json").read_text()) == solved
     assert said(capsys, "grade", mock_dataset, folder / "solution.json") == (0, f"{solved['task']}  1  right\n", "")
 
 
-def test_nothing_of_the_golden_side_is_shown_before_the_grade(mock_dataset: Path, playable: Playable, tmp_path: Path) -> None:
+def test_nothing_of_the_golden_side_is_shown_before_the_grade(
+    mock_dataset: Path, playable: Playable, tmp_path: Path
+) -> None:
     task = playable.task(playable.ids[0])
     command = [sys.executable, "-m", "toolscale", "play", mock_dataset, task.id, "--session", tmp_path / "s", "--json"]
     shown = json.loads(subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stdout)
@@ -59,11 +65,16 @@ def test_nothing_of_the_golden_side_is_shown_before_the_grade(mock_dataset: Path
     assert [tool["function"]["name"] for tool in shown["tools"]] == list(playable.world(task.domain)[0].tools)
 
 
-def test_sessions_stand_beside_each_other_and_a_tool_that_refuses_changes_nothing(playable: Playable, solved: dict[str, Any], tmp_path: Path) -> None:
+def test_sessions_stand_beside_each_other_and_a_tool_that_refuses_changes_nothing(
+    playable: Playable, solved: dict[str, Any], tmp_path: Path
+) -> None:
     from toolscale.records import ToolCall
 
     calls = [ToolCall.model_validate(call) for call in solved["calls"]]
-    with Sitting.at(tmp_path / "one", playable, solved["task"]) as one, Sitting.at(tmp_path / "two", playable, solved["task"]) as two:
+    with (
+        Sitting.at(tmp_path / "one", playable, solved["task"]) as one,
+        Sitting.at(tmp_path / "two", playable, solved["task"]) as two,
+    ):
         assert [one.call(call).ok for call in calls] == [True] * len(calls)
         assert two.call(ToolCall(name=calls[-1].name, arguments={})).error is not None
         assert (one.finish(solved["answer"]).score, two.finish(solved["answer"]).score) == (1, 0)
@@ -90,9 +101,15 @@ def test_what_cannot_be_played_is_told_in_one_line(
         "another folder": said(capsys, "play", mock_dataset, solved["task"], "--session", full),
         "another dataset": said(capsys, "play", mock_dataset, "--session", other),
         "another task": said(capsys, "play", mock_dataset, second, "--session", over),
-        "no JSON": said(capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--call", "find_patron(1)"),
-        "no call": said(capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--call", '{"nam": "x"}'),
-        "unknown tool": said(capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--call", '{"name": "fly"}'),
+        "no JSON": said(
+            capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--call", "find_patron(1)"
+        ),
+        "no call": said(
+            capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--call", '{"nam": "x"}'
+        ),
+        "unknown tool": said(
+            capsys, "play", mock_dataset, solved["task"], "--session", tmp_path / "new", "--call", '{"name": "fly"}'
+        ),
     }
     begins = {
         "unknown id": f"toolscale: no task of {mock_dataset} has an id that begins with 'zz'; ",
@@ -107,7 +124,9 @@ def test_what_cannot_be_played_is_told_in_one_line(
         "no call": """toolscale: '{"nam": "x"}' is no call (""",
         "unknown tool": "toolscale: there is no tool 'fly'; the tools are ",
     }
-    assert {what: (status, out, err.count("\n")) for what, (status, out, err) in told.items()} == dict.fromkeys(told, (2, "", 1))
+    assert {what: (status, out, err.count("\n")) for what, (status, out, err) in told.items()} == dict.fromkeys(
+        told, (2, "", 1)
+    )
     assert {what: err[: len(begins[what])] for what, (_, _, err) in told.items()} == begins
     assert not (tmp_path / "new" / "calls.jsonl").exists()
 
@@ -116,11 +135,20 @@ def test_grade_names_every_bad_line_and_grades_the_rest(
     mock_dataset: Path, solved: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = json.dumps(solved)
-    lines = [good, good[: len(good) // 2], json.dumps(solved | {"task": "zz"}), "", json.dumps(solved | {"calls": [{"name": "fly"}]}), good]
+    lines = [
+        good,
+        good[: len(good) // 2],
+        json.dumps(solved | {"task": "zz"}),
+        "",
+        json.dumps(solved | {"calls": [{"name": "fly"}]}),
+        good,
+    ]
     file = tmp_path / "solutions.jsonl"
     file.write_text("\n".join(lines))
     status, out, err = said(capsys, "grade", mock_dataset, file)
     assert (status, out) == (2, f"{solved['task']}  1  right\n" * 2)
-    assert [line.split(": ")[:3] for line in err.splitlines()] == [["toolscale", str(file), f"line {number}"] for number in (2, 3, 5)]
+    assert [line.split(": ")[:3] for line in err.splitlines()] == [
+        ["toolscale", str(file), f"line {number}"] for number in (2, 3, 5)
+    ]
     status, out, _ = said(capsys, "grade", mock_dataset, file, "--json")
     assert status == 2 and [(row["line"], row["score"]) for row in json.loads(out)] == [(1, 1), (6, 1)]

@@ -10,14 +10,33 @@ import pytest
 from toolscale.errors import SpecIssue
 from toolscale.records import ColumnType, SchemaSpec, ToolSpec
 from toolscale.sql import (
-    audit_tools, bind_on_duckdb, compile_select, compile_tool, compile_write, lint_scans, lint_schema, memory_database, second_opinion,
-)  # fmt: skip
+    audit_tools,
+    bind_on_duckdb,
+    compile_select,
+    compile_tool,
+    compile_write,
+    lint_scans,
+    lint_schema,
+    memory_database,
+    second_opinion,
+)
 
 HERE = Path(__file__).parent
 SELECTS = (HERE / "selects.txt").read_text().splitlines()
 WRITES = (HERE / "writes.txt").read_text().splitlines()
-PARAMS: dict[str, ColumnType] = {"id": "text", "name": "text", "amount": "cents", "day": "date", "flag": "bool", "nothing": "text", "zero": "int"}
-RELATIONS: dict[str, dict[str, ColumnType]] = {"ids": {"value": "text"}, "items": {"account_id": "text", "amount_cents": "cents"}}
+PARAMS: dict[str, ColumnType] = {
+    "id": "text",
+    "name": "text",
+    "amount": "cents",
+    "day": "date",
+    "flag": "bool",
+    "nothing": "text",
+    "zero": "int",
+}
+RELATIONS: dict[str, dict[str, ColumnType]] = {
+    "ids": {"value": "text"},
+    "items": {"account_id": "text", "amount_cents": "cents"},
+}
 LETS: dict[str, dict[str, ColumnType]] = {"src": {"balance_cents": "cents"}}
 
 
@@ -59,20 +78,39 @@ def test_a_disagreement_is_an_issue(bank: SchemaSpec) -> None:
 def test_what_duckdb_does_not_bind_is_an_issue(bank: SchemaSpec) -> None:
     statement = replace(compile_select("SELECT status FROM accounts", bank), duckdb="SELECT status + 1 FROM acounts")
     (issue,) = bind_on_duckdb([("p", statement)], bank, file="f")
-    assert str(issue).startswith("f: p: DuckDB refuses 'SELECT status FROM accounts': Catalog Error: Table with name acounts does not exist!")
+    assert str(issue).startswith(
+        "f: p: DuckDB refuses 'SELECT status FROM accounts': Catalog Error: Table with name acounts does not exist!"
+    )
 
 
-@pytest.mark.parametrize(("text", "scanned"), [
-    ("SELECT account_id FROM accounts WHERE account_id = :id", []),
-    ("SELECT account_id FROM accounts AS a WHERE a.status = 'active' ORDER BY account_id", ["accounts"]),
-    ("SELECT a.account_id FROM accounts AS a WHERE a.status = 'active' ORDER BY account_id LIMIT 5", []),
-    ("SELECT COUNT(*) AS n FROM clients", ["clients"]),
-    ("SELECT client_id FROM clients WHERE contains_ci(full_name, :id) ORDER BY client_id", ["clients"]),
-    ("SELECT p.line_no FROM accounts AS a JOIN postings AS p ON p.account_id = a.account_id WHERE a.client_id = :id "
-     "ORDER BY p.line_no, a.account_id", []),
-    ("SELECT value FROM ids WHERE value IN (SELECT account_id FROM accounts AS x WHERE x.account_id = ids.value) ORDER BY ord", []),
-    ("SELECT line_no FROM postings WHERE merchant = 'FROM clients AS postings' ORDER BY account_id, line_no", ["postings"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "scanned"),
+    [
+        ("SELECT account_id FROM accounts WHERE account_id = :id", []),
+        ("SELECT account_id FROM accounts AS a WHERE a.status = 'active' ORDER BY account_id", ["accounts"]),
+        ("SELECT a.account_id FROM accounts AS a WHERE a.status = 'active' ORDER BY account_id LIMIT 5", []),
+        ("SELECT COUNT(*) AS n FROM clients", ["clients"]),
+        ("SELECT client_id FROM clients WHERE contains_ci(full_name, :id) ORDER BY client_id", ["clients"]),
+        (
+            (
+                "SELECT p.line_no FROM accounts AS a JOIN postings AS p ON p.account_id = a.account_id "
+                "WHERE a.client_id = :id ORDER BY p.line_no, a.account_id"
+            ),
+            [],
+        ),
+        (
+            (
+                "SELECT value FROM ids WHERE value IN "
+                "(SELECT account_id FROM accounts AS x WHERE x.account_id = ids.value) ORDER BY ord"
+            ),
+            [],
+        ),
+        (
+            "SELECT line_no FROM postings WHERE merchant = 'FROM clients AS postings' ORDER BY account_id, line_no",
+            ["postings"],
+        ),
+    ],
+)
 def test_scans(bank: SchemaSpec, text: str, scanned: list[str]) -> None:
     statement = compile_select(text, bank, params=["id"], relations={"ids": {"value": "text"}})
     connection = memory_database(bank)
@@ -84,10 +122,20 @@ def test_scans(bank: SchemaSpec, text: str, scanned: list[str]) -> None:
 
 
 def test_an_index_is_made_for_what_tools_look_up(bank: SchemaSpec) -> None:
-    tool = ToolSpec.model_validate({
-        "name": "find", "description": "Find clients.", "parameters": {"name": {"type": "string"}, "day": {"type": "string", "format": "date"}},
-        "returns": {"clients": {"rows": "SELECT client_id FROM clients WHERE full_name = :name AND born_on = :day ORDER BY client_id"}},
-    })  # fmt: skip
+    tool = ToolSpec.model_validate(
+        {
+            "name": "find",
+            "description": "Find clients.",
+            "parameters": {"name": {"type": "string"}, "day": {"type": "string", "format": "date"}},
+            "returns": {
+                "clients": {
+                    "rows": (
+                        "SELECT client_id FROM clients WHERE full_name = :name AND born_on = :day ORDER BY client_id"
+                    )
+                }
+            },
+        }
+    )
     assert audit_tools([compile_tool(tool, bank)], bank) == []
     statement = compile_tool(tool, bank).returns[0].statement
     connection = memory_database(bank)
@@ -96,16 +144,37 @@ def test_an_index_is_made_for_what_tools_look_up(bank: SchemaSpec) -> None:
 
 
 def test_a_schema_has_plain_names_and_compares_money() -> None:
-    schema = SchemaSpec.model_validate({
-        "tables": {
-            "order": {"columns": {"id": {"type": "text", "pk": True, "volatile": True}, "total_cents": {"type": "cents", "volatile": True}}},
-            "good": {"columns": {"id": {"type": "text", "pk": True}, "Group": {"type": "text"}, "memo": {"type": "text", "volatile": True}}},
+    schema = SchemaSpec.model_validate(
+        {
+            "tables": {
+                "order": {
+                    "columns": {
+                        "id": {"type": "text", "pk": True, "volatile": True},
+                        "total_cents": {"type": "cents", "volatile": True},
+                    }
+                },
+                "good": {
+                    "columns": {
+                        "id": {"type": "text", "pk": True},
+                        "Group": {"type": "text"},
+                        "memo": {"type": "text", "volatile": True},
+                    }
+                },
+            }
         }
-    })  # fmt: skip
+    )
     assert [str(issue) for issue in lint_schema(schema)] == [
         "schema.yaml: tables.order: 'order' is a word of SQL; choose another name, order_rows say",
-        "schema.yaml: tables.order.columns.id: the key order.id is volatile: wrong rows would pass; compare it: remove volatile",
-        "schema.yaml: tables.order.columns.total_cents: money in order.total_cents is volatile: wrong amounts would pass; "
-        "compare it: remove volatile",
-        "schema.yaml: tables.good.columns.Group: 'Group' cannot name a column; use small letters, digits and single underscores",
+        (
+            "schema.yaml: tables.order.columns.id: the key order.id is volatile: wrong rows would pass; "
+            "compare it: remove volatile"
+        ),
+        (
+            "schema.yaml: tables.order.columns.total_cents: "
+            "money in order.total_cents is volatile: wrong amounts would pass; compare it: remove volatile"
+        ),
+        (
+            "schema.yaml: tables.good.columns.Group: 'Group' cannot name a column; "
+            "use small letters, digits and single underscores"
+        ),
     ]

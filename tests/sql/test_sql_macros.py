@@ -19,11 +19,17 @@ Run = Callable[..., tuple[Any, Any]]
 edges = ["2024-02-29", "2025-01-31", "2026-12-31", "1000-01-01", "8999-12-31"]
 dates = st.dates(date(1000, 1, 1), date(8999, 12, 31)).map(str) | st.sampled_from(edges)
 no_dates = st.sampled_from([
-    "now", "", "2026-02-30", "2026-2-3", "2026-02-03 ", "20260203", "infinity", "-infinity", "epoch", "today", "0999-12-31", "9000-01-01",
-    "10000-01-01", "2026-02-03T00:00:00", "2460000.5", "2026-13-01", "2026-00-10", "tomorrow", "12:00", "2026-02-03Z", "２０２６-02-03",
+    "now", "", "2026-02-30", "2026-2-3", "2026-02-03 ", "20260203", "infinity", "-infinity", "epoch", "today",
+    "0999-12-31", "9000-01-01", "10000-01-01", "2026-02-03T00:00:00", "2460000.5", "2026-13-01", "2026-00-10",
+    "tomorrow", "12:00", "2026-02-03Z", "２０２６-02-03",
 ]) | st.text(max_size=12).filter(lambda text: "\0" not in text)  # fmt: skip
 any_date = dates | no_dates | st.none()
-shifts = st.integers(-400, 400) | st.integers(-(2**62), 2**62) | st.sampled_from([-300_000, 300_000, 300_001, 10_000, -10_000, 10_001]) | st.none()
+shifts = (
+    st.integers(-400, 400)
+    | st.integers(-(2**62), 2**62)
+    | st.sampled_from([-300_000, 300_000, 300_001, 10_000, -10_000, 10_001])
+    | st.none()
+)
 numbers = st.integers(-(10**9), 10**9) | st.integers(-20, 20) | st.none()
 letters = st.characters(blacklist_categories=("Cs",), blacklist_characters="\0")
 texts = st.text(letters, max_size=8) | st.sampled_from(["ABC", "abc", "É", "é", "ß", " a "]) | st.none()
@@ -40,7 +46,13 @@ def value_of(run: Run, expression: str, types: dict[str, ColumnType], **values: 
 def is_date(text: str | None) -> bool:
     """Whether a macro takes the text for a date."""
     try:
-        return text is not None and text.isascii() and len(text) == 10 and str(date.fromisoformat(text)) == text and "1000" <= text[:4] <= "8999"
+        return (
+            text is not None
+            and text.isascii()
+            and len(text) == 10
+            and str(date.fromisoformat(text)) == text
+            and "1000" <= text[:4] <= "8999"
+        )
     except ValueError:
         return False
 
@@ -53,7 +65,9 @@ def test_add_days(on_both: Run, day: str | None, count: int | None) -> None:
     expected = None
     if is_date(day) and count is not None and abs(count) <= 300_000:
         expected = str(date.fromisoformat(str(day)) + timedelta(days=count))
-    assert value_of(on_both, "add_days(:day, :count)", {"day": "date", "count": "int"}, day=day, count=count) == expected
+    assert (
+        value_of(on_both, "add_days(:day, :count)", {"day": "date", "count": "int"}, day=day, count=count) == expected
+    )
 
 
 @given(any_date, any_date)
@@ -74,8 +88,12 @@ def test_add_months_clips_to_the_end_of_the_month(on_both: Run, day: str | None,
     if is_date(day) and count is not None and abs(count) <= 10_000:
         start = date.fromisoformat(str(day))
         year, month = divmod(start.year * 12 + start.month - 1 + count, 12)
-        expected = next(f"{year:04}-{month + 1:02}-{last:02}" for last in range(start.day, 0, -1) if _exists(year, month + 1, last))
-    assert value_of(on_both, "add_months(:day, :count)", {"day": "date", "count": "int"}, day=day, count=count) == expected
+        expected = next(
+            f"{year:04}-{month + 1:02}-{last:02}" for last in range(start.day, 0, -1) if _exists(year, month + 1, last)
+        )
+    assert (
+        value_of(on_both, "add_months(:day, :count)", {"day": "date", "count": "int"}, day=day, count=count) == expected
+    )
 
 
 def _exists(year: int, month: int, day: int) -> bool:
@@ -103,7 +121,14 @@ moments = st.datetimes().map(lambda moment: moment.isoformat(timespec="seconds")
 def test_date_of(on_both: Run, moment: str | None) -> None:
     found = value_of(on_both, "date_of(:moment)", {"moment": "datetime"}, moment=moment)
     assert found in (None, str(moment)[:10])
-    if moment is not None and len(moment) == 19 and is_date(moment[:10]) and moment[10] == "T" and moment[11:13] < "24" and moment[17:] < "60":
+    if (
+        moment is not None
+        and len(moment) == 19
+        and is_date(moment[:10])
+        and moment[10] == "T"
+        and moment[11:13] < "24"
+        and moment[17:] < "60"
+    ):
         assert found == moment[:10]
 
 
@@ -144,7 +169,9 @@ def test_contains_ci_folds_a_to_z(on_both: Run, text: str | None, part: str | No
 @pytest.mark.parametrize(("macro", "pick"), [("least_of", min), ("greatest_of", max)])
 @given(a=numbers, b=numbers)
 @settings(max_examples=60, deadline=None)
-def test_least_and_greatest_of_need_both(on_both: Run, macro: str, pick: Callable[[Any, Any], Any], a: int | None, b: int | None) -> None:
+def test_least_and_greatest_of_need_both(
+    on_both: Run, macro: str, pick: Callable[[Any, Any], Any], a: int | None, b: int | None
+) -> None:
     expected = None if a is None or b is None else pick(a, b)
     assert value_of(on_both, f"{macro}(:a, :b)", {"a": "int", "b": "int"}, a=a, b=b) == expected
 
@@ -153,12 +180,17 @@ def test_least_and_greatest_of_need_both(on_both: Run, macro: str, pick: Callabl
 @settings(max_examples=200, deadline=None)
 def test_text_functions(on_both: Run, text: str | None, start: int, count: int, other: str | None) -> None:
     expression = (
-        "TRIM(:t) || '|' || LOWER(:t) || UPPER(:t) || SUBSTR(:t, :n, :m) || SUBSTR(:t, :n) || REPLACE(:t, :o, 'x') || INSTR(:t, :o) || LENGTH(:t)"
+        "TRIM(:t) || '|' || LOWER(:t) || UPPER(:t) || SUBSTR(:t, :n, :m) || "
+        "SUBSTR(:t, :n) || REPLACE(:t, :o, 'x') || INSTR(:t, :o) || LENGTH(:t)"
     )
     value_of(on_both, expression, {"t": "text", "n": "int", "m": "int", "o": "text"}, t=text, n=start, m=count, o=other)
 
 
-@given(texts | st.integers(-(2**62), 2**62).map(str) | st.sampled_from(["007", "3.7", "1e3", "12abc", "-0", "+5", " 7", "9223372036854775808"]))
+@given(
+    texts
+    | st.integers(-(2**62), 2**62).map(str)
+    | st.sampled_from(["007", "3.7", "1e3", "12abc", "-0", "+5", " 7", "9223372036854775808"])
+)
 @settings(max_examples=150, deadline=None)
 def test_cast_to_integer_takes_whole_numbers_only(on_both: Run, text: str | None) -> None:
     found = value_of(on_both, "CAST(:t AS INTEGER)", {"t": "text"}, t=text)
@@ -168,7 +200,10 @@ def test_cast_to_integer_takes_whole_numbers_only(on_both: Run, text: str | None
 @given(st.integers(-(10**8), 10**8), st.integers(-(10**8), 10**8))
 @settings(max_examples=100, deadline=None)
 def test_arithmetic_has_64_bits(on_both: Run, a: int, b: int) -> None:
-    assert value_of(on_both, ":a * :b + 3000000000 - (100000 * 100000)", {"a": "cents", "b": "int"}, a=a, b=b) == a * b + 3_000_000_000 - 10**10
+    assert (
+        value_of(on_both, ":a * :b + 3000000000 - (100000 * 100000)", {"a": "cents", "b": "int"}, a=a, b=b)
+        == a * b + 3_000_000_000 - 10**10
+    )
 
 
 def test_macros_nest_and_take_any_expression(on_both: Run) -> None:

@@ -1,4 +1,5 @@
-"""Evolution: a chain of lines turns an intent into a harder one, whose plan and words are compiled, recorded and judged like any other."""
+"""Evolution: a chain of lines turns an intent into a harder one, whose plan and words are compiled, recorded and judged
+like any other."""
 
 from __future__ import annotations
 
@@ -54,25 +55,39 @@ def facts(task: Task) -> list[tuple[str, object]]:
 
 def test_names_are_exchanged_in_expressions_but_not_in_quotes_or_columns() -> None:
     names = {"bill": "bill_2", "pay": "pay_2"}
-    text = "(SELECT SUM(bill.amount_cents) FROM bill) > pay.paid_cents + say.limit AND x.bill = 'bill' AND o.pay = :today"
+    text = (
+        "(SELECT SUM(bill.amount_cents) FROM bill) > pay.paid_cents + say.limit AND x.bill = 'bill' AND o.pay = :today"
+    )
     assert rename_expression(text, names, {"limit": "limit_2"}) == (
-        "(SELECT SUM(bill_2.amount_cents) FROM bill_2) > pay_2.paid_cents + say.limit_2 AND x.bill = 'bill' AND o.pay = :today"
+        "(SELECT SUM(bill_2.amount_cents) FROM bill_2) > pay_2.paid_cents + say.limit_2 "
+        "AND x.bill = 'bill' AND o.pay = :today"
     )
 
 
 def test_renaming_an_intent_keeps_what_is_shared() -> None:
-    intent = Intent.model_validate({
-        "id": "x", "slots": {"amount": {"kind": "money", "from": [100]}}, "object": "bill",
-        "roles": {"client": {"is": "clients"}, "bill": {"is": "bills", "of": "client", "where": "bill.amount_cents > say.amount"}},
-        "when": "client.age > 3", "do": [{"pay": {"pay_bill": {"bill_id": "bill.bill_id", "amount": "say.amount"}}}],
-        "tell": [{"kind": "money", "is": "pay.left", "about": "bill.biller"}], "requests": ["Pay {bill^} with {amount}. {more} Then tell me."],
-    })  # fmt: skip
+    intent = Intent.model_validate(
+        {
+            "id": "x",
+            "slots": {"amount": {"kind": "money", "from": [100]}},
+            "object": "bill",
+            "roles": {
+                "client": {"is": "clients"},
+                "bill": {"is": "bills", "of": "client", "where": "bill.amount_cents > say.amount"},
+            },
+            "when": "client.age > 3",
+            "do": [{"pay": {"pay_bill": {"bill_id": "bill.bill_id", "amount": "say.amount"}}}],
+            "tell": [{"kind": "money", "is": "pay.left", "about": "bill.biller"}],
+            "requests": ["Pay {bill^} with {amount}. {more} Then tell me."],
+        }
+    )
     second = rename_intent(intent, "_2", frozenset({"client"}))
     assert second.slots == {"amount_2": Slot.model_validate({"kind": "money", "from": [100]})}
     assert list(second.roles) == ["client", "bill_2"]
     assert (second.roles["bill_2"].of, second.roles["bill_2"].where) == ("client", "bill_2.amount_cents > say.amount_2")
     assert second.when == ("client.age > 3",)
-    assert second.do == (CallStep(name="pay_2", tool="pay_bill", arguments={"bill_id": "bill_2.bill_id", "amount": "say.amount_2"}),)
+    assert second.do == (
+        CallStep(name="pay_2", tool="pay_bill", arguments={"bill_id": "bill_2.bill_id", "amount": "say.amount_2"}),
+    )
     assert (second.tell[0].is_, second.tell[0].about) == ("pay_2.left", "bill_2.biller")
     assert second.requests[0].say == "Pay {bill_2^} with {amount_2}. {more_2} Then tell me."
 
@@ -133,7 +148,10 @@ def test_where_a_condition_does_not_hold_what_was_asked_may_still_be_told(bank: 
         subject = judge.subject(candidate)
         if not subject.writes and judge.judge(candidate).verdict.accepted:
             row = judge.row("bills", candidate.bindings["bill"][0])
-            amount, due = render(row["amount_cents"], "money", subject.today), render(row["due_on"], "date", subject.today)
+            amount, due = (
+                render(row["amount_cents"], "money", subject.today),
+                render(row["due_on"], "date", subject.today),
+            )
             asked = f"{subject.answer} Your bill of {amount} is due on {due}."
             assert subject.text_finding(asked) is None
             assert subject.text_finding(f"{subject.answer} It may also be $1.23.") is not None
@@ -151,7 +169,9 @@ def test_a_batch_acts_on_every_row_that_the_adjective_names(bank: Court) -> None
 def test_what_was_taken_back_is_said_and_not_done(bank: Court) -> None:
     task = accepted(bank, "send_money", "correct amount_cents")
     assert task.scenario.known["was_amount_cents"] != task.scenario.known["amount_cents"]
-    assert [call.arguments["amount_cents"] for call in task.golden_calls if call.name == "send_transfer"] == [task.scenario.known["amount_cents"]]
+    assert [call.arguments["amount_cents"] for call in task.golden_calls if call.name == "send_transfer"] == [
+        task.scenario.known["amount_cents"]
+    ]
 
 
 def test_what_is_somebody_elses_is_neither_looked_up_nor_told(bank: Court) -> None:
@@ -166,23 +186,38 @@ def test_what_is_somebody_elses_is_neither_looked_up_nor_told(bank: Court) -> No
 def test_a_refusal_is_bound_by_the_rule(bank: Court) -> None:
     """Each is accepted, but where the amount that the person asks for is the figure to be told."""
     source, judge = bank
-    drawn = (source.draw_evolved(0, source.number("send_money+turned", turn), ("refuse daily_limit",)) for turn in range(20))
+    drawn = (
+        source.draw_evolved(0, source.number("send_money+turned", turn), ("refuse daily_limit",)) for turn in range(20)
+    )
     refused = [judge.judge(candidate) for candidate in drawn if candidate is not None]
     assert len(refused) >= 10
     for judged in refused:
         assert judged.task is not None
         assert (judged.task.outcome, judged.task.row_changes) == ("refuse", ())
         limit = next(fact.value for fact in judged.task.communicate if fact.kind == "money")
-        assert {gate.gate for gate in judged.verdict.failed} == ({"not_leaked"} if judged.candidate.say["amount_cents"] == limit else set())
+        assert {gate.gate for gate in judged.verdict.failed} == (
+            {"not_leaked"} if judged.candidate.say["amount_cents"] == limit else set()
+        )
 
 
 def test_a_stream_is_there_only_if_a_chain_can_begin(bank: Court) -> None:
-    """Nothing can be made harder of a refusal that is about the client alone; no account that must be active can be one that is not."""
+    """Nothing can be made harder of a refusal that is about the client alone; no account that must be active can be one
+    that is not."""
     source, _ = bank
     names = [stream.name for stream in source.streams]
     assert len(set(names)) == len(names)
-    assert {"pay_bill", "pay_bill+evolved", "pay_bill+turned", "refuse_expired_identity", "pay_bill_lowest_covering+evolved"} <= set(names)
-    assert not {"refuse_expired_identity+evolved", "refuse_expired_identity+turned", "pay_bill_lowest_covering+turned"} & set(names)
+    assert {
+        "pay_bill",
+        "pay_bill+evolved",
+        "pay_bill+turned",
+        "refuse_expired_identity",
+        "pay_bill_lowest_covering+evolved",
+    } <= set(names)
+    assert not {
+        "refuse_expired_identity+evolved",
+        "refuse_expired_identity+turned",
+        "pay_bill_lowest_covering+turned",
+    } & set(names)
     assert all(stream.weight > 0 for stream in source.streams)
 
 

@@ -21,11 +21,16 @@ def message(body: str, seed: int = 0, persona: Persona = NOBODY, **words: object
 @pytest.mark.parametrize(
     ("text", "within"),
     [
-        ("Could you freeze {card}?", "could you freeze {card}?"), ("I can't find {card}.", "I can't find {card}."),
-        ("I'd like {bill} paid.", "I'd like {bill} paid."), ("{card^} is gone.", "{card} is gone."), ("{card} is gone.", "{card} is gone."),
-        ("In June I moved.", "in June I moved."), ("So I owe {bill}.", "I owe {bill}."), ("Also, freeze {card}.", "freeze {card}."),
+        ("Could you freeze {card}?", "could you freeze {card}?"),
+        ("I can't find {card}.", "I can't find {card}."),
+        ("I'd like {bill} paid.", "I'd like {bill} paid."),
+        ("{card^} is gone.", "{card} is gone."),
+        ("{card} is gone.", "{card} is gone."),
+        ("In June I moved.", "in June I moved."),
+        ("So I owe {bill}.", "I owe {bill}."),
+        ("Also, freeze {card}.", "freeze {card}."),
     ],
-)  # fmt: skip
+)
 def test_a_matter_goes_on_in_small_letters_within_a_sentence(text: str, within: str) -> None:
     assert small(text) == within
 
@@ -51,7 +56,10 @@ def test_only_one_plain_sentence_goes_into_one_with_the_next() -> None:
 
 def test_three_matters_take_a_join_for_three() -> None:
     three = f"Pay {{bill}}. {NEXT} Freeze {{card}}. {NEXT} Call me."
-    assert message(three, joins=["{first} Also, {second}", "{first} Also, {second} And {third}"]) == "Pay {bill}. Also, freeze {card}. And call me."
+    assert (
+        message(three, joins=["{first} Also, {second}", "{first} Also, {second} And {third}"])
+        == "Pay {bill}. Also, freeze {card}. And call me."
+    )
 
 
 def test_who_speaks_is_said_first_in_between_or_last() -> None:
@@ -65,7 +73,12 @@ def test_who_speaks_is_said_first_in_between_or_last() -> None:
 
 
 def test_two_matters_are_not_parted_by_who_speaks() -> None:
-    frames = {"openings": [""], "middles": ["It's under {client}."], "signatures": ["{client}"], "joins": ["{first} Also, {second}"]}
+    frames = {
+        "openings": [""],
+        "middles": ["It's under {client}."],
+        "signatures": ["{client}"],
+        "joins": ["{first} Also, {second}"],
+    }
     assert message(f"Pay {{bill}}. {{more}} {NEXT} Freeze {{card}}. {{more_2}}", **frames).endswith("{client}")
 
 
@@ -80,5 +93,8 @@ def test_two_matters_are_not_parted_by_who_speaks() -> None:
 )
 def test_habits_leave_values_and_protected_words_alone(habits: set[str], typed: str) -> None:
     text = "Please pay my bill. I'm out of town. Don't use my \ue0000\ue001 account."
-    assert handwritten(text, habits, {"please": "pls", "account": "acct"}, random.Random(1), frozenset({"i'm", "don't"})) == typed
+    assert (
+        handwritten(text, habits, {"please": "pls", "account": "acct"}, random.Random(1), frozenset({"i'm", "don't"}))
+        == typed
+    )
     assert handwritten(text, {"short"}, {"account": "acct"}, random.Random(1), frozenset({"account"})) == text

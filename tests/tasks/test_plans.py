@@ -38,19 +38,23 @@ def pay(amount: str) -> dict[str, object]:
     [
         (
             {"do": [pay("700")]},
-            "intents.yaml: intents[x].do.paid.amount_cents: 700 is a literal that nobody said; use a slot, a role or policy.NAME",
+            "intents.yaml: intents[x].do.paid.amount_cents: 700 is a literal that nobody said; "
+            "use a slot, a role or policy.NAME",
         ),
         (
             {"do": [{"if": "member.fees_cents > 0", "then": [pay("member.fees_cents")], "else": [pay("900")]}]},
-            "intents.yaml: intents[x].do.paid.amount_cents: 900 is a literal that nobody said; use a slot, a role or policy.NAME",
+            "intents.yaml: intents[x].do.paid.amount_cents: 900 is a literal that nobody said; "
+            "use a slot, a role or policy.NAME",
         ),
         (
             {"do": [pay("member.nickname")]},
-            "intents.yaml: intents[x].roles.member: no read tool shows members.nickname; let a read tool return it, or do not use it",
+            "intents.yaml: intents[x].roles.member: no read tool shows members.nickname; "
+            "let a read tool return it, or do not use it",
         ),
         (
             {"do": [pay("case.amount")]},
-            "intents.yaml: intents[x].do[0].paid.amount_cents: unknown name 'case' of case.amount in 'case.amount'; use one of member, policy, say",
+            "intents.yaml: intents[x].do[0].paid.amount_cents: unknown name 'case' of case.amount in 'case.amount'; "
+            "use one of member, policy, say",
         ),
         (
             {"do": [pay("member.fees_cents")], "roles": LOAN},
@@ -61,12 +65,16 @@ def pay(amount: str) -> dict[str, object]:
             "intents.yaml: intents[x].do.seen: this look-up is never used; use its result or leave it out",
         ),
         (
-            {"do": [pay("member.fees_cents")], "tell": [{"kind": "money", "is": "paid.fees_cents"}, {"kind": "money", "is": "paid.amount_cents"}]},
+            {
+                "do": [pay("member.fees_cents")],
+                "tell": [{"kind": "money", "is": "paid.fees_cents"}, {"kind": "money", "is": "paid.amount_cents"}],
+            },
             "intents.yaml: intents[x].tell: two facts of kind money without `about`; say which is which with `about`",
         ),
         (
             {"do": [pay("member.fees_cents - 100")]},
-            "intents.yaml: intents[x].do.paid.amount_cents: member.fees_cents - 100 is a literal that nobody said; use a slot",
+            "intents.yaml: intents[x].do.paid.amount_cents: member.fees_cents - 100 is a literal that nobody said; "
+            "use a slot",
         ),
         (
             {"do": [pay("member.fees_cents")], "tell": [{"kind": "money", "is": "paid.fees_cents + 1"}]},
@@ -74,27 +82,41 @@ def pay(amount: str) -> dict[str, object]:
         ),
         (
             {"do": [{"if": "member.fees_cents > 5000", "then": [pay("member.fees_cents")]}]},
-            "intents.yaml: intents[x].do.if: member.fees_cents > 5000 compares with a number that nobody said; use a slot or policy.NAME",
+            "intents.yaml: intents[x].do.if: member.fees_cents > 5000 compares with a number that nobody said; "
+            "use a slot or policy.NAME",
         ),
         (
             {"do": [pay("member.fees_cents")], "tell": [{"kind": "money", "is": "member.fees_cents"}]},
-            "intents.yaml: intents[x].tell[0]: member.fees_cents is told as it was before a call changes it; tell the result of the call",
+            "intents.yaml: intents[x].tell[0]: member.fees_cents is told as it was before a call changes it; "
+            "tell the result of the call",
         ),
         (
             {"do": [pay("member.fees_cents")], "slots": {"days": {"kind": "number", "from": [7, 14]}}},
-            "intents.yaml: intents[x].slots.days: the request says it and nothing depends on it; use it or leave it out",
+            "intents.yaml: intents[x].slots.days: the request says it and nothing depends on it; "
+            "use it or leave it out",
         ),
         (
             {"do": [pay("member.fees_cents"), pay("member.fees_cents")]},
             "intents.yaml: intents[x].do: pay_fees is called 2 times with the same arguments; call it once",
         ),
         (
-            {"do": [RETURN], "roles": {**MEMBER, "loan": {"is": "loans", "of": "member", "first": "loan.due_on", "text": "one of my loans"}}},
-            "intents.yaml: intents[x].roles.loan: it is the first of an order, and no word of the request says so; give it cues",
+            {
+                "do": [RETURN],
+                "roles": {
+                    **MEMBER,
+                    "loan": {"is": "loans", "of": "member", "first": "loan.due_on", "text": "one of my loans"},
+                },
+            },
+            "intents.yaml: intents[x].roles.loan: it is the first of an order, and no word of the request says so; "
+            "give it cues",
         ),
         (
-            {"do": [{"each": "loan", "do": [RETURN]}], "roles": {**MEMBER, "loan": {"is": "loans", "of": "member", "take": "all", "text": "it"}}},
-            "intents.yaml: intents[x].roles.loan: it means several rows, and no word of the request says so; give it cues such as [all]",
+            {
+                "do": [{"each": "loan", "do": [RETURN]}],
+                "roles": {**MEMBER, "loan": {"is": "loans", "of": "member", "take": "all", "text": "it"}},
+            },
+            "intents.yaml: intents[x].roles.loan: it means several rows, and no word of the request says so; "
+            "give it cues such as [all]",
         ),
         (
             {"do": [pay("member.fees_cents")], "outcome": "refuse", "rule": "no_such_rule"},
@@ -117,14 +139,21 @@ def test_a_fault_of_a_plan_is_one_line(parts: dict[str, object], line: str) -> N
 
 def test_all_faults_of_all_intents_are_reported() -> None:
     environment = load_environment("mock")
-    broken = [intent.model_copy(update={"tell": (*intent.tell, *intent.tell)}) for intent in environment.spec.intents.intents]
-    changed = environment.spec.model_copy(update={"intents": environment.spec.intents.model_copy(update={"intents": tuple(broken)})})
+    broken = [
+        intent.model_copy(update={"tell": (*intent.tell, *intent.tell)}) for intent in environment.spec.intents.intents
+    ]
+    changed = environment.spec.model_copy(
+        update={"intents": environment.spec.intents.model_copy(update={"intents": tuple(broken)})}
+    )
 
     with pytest.raises(SpecError) as error:
         compile_plans(dataclasses.replace(environment, spec=changed))
     assert [issue.place for issue in error.value.issues] == [
-        "intents[pay_some_fees].tell", "intents[renew_due_first].tell", "intents[renew_due_first].tell", "intents[return_all].tell",
-    ]  # fmt: skip
+        "intents[pay_some_fees].tell",
+        "intents[renew_due_first].tell",
+        "intents[renew_due_first].tell",
+        "intents[return_all].tell",
+    ]
 
 
 def test_a_draw_depends_on_seed_and_number_alone() -> None:
@@ -155,5 +184,6 @@ def test_an_amount_that_the_policy_does_not_say_is_an_issue() -> None:
     policy = environment.spec.policy.model_copy(update={"constants": {"desk_limit_cents": 4400}})
     changed = dataclasses.replace(environment, spec=environment.spec.model_copy(update={"policy": policy}))
     assert [str(issue) for issue in check_constants(changed)] == [
-        "rules.yaml: constants.desk_limit_cents: policy.md does not say $44; write the amount into the policy, or correct it"
+        "rules.yaml: constants.desk_limit_cents: policy.md does not say $44; "
+        "write the amount into the policy, or correct it"
     ]

@@ -10,8 +10,25 @@ from hypothesis import strategies as st
 
 from toolscale.tasks.slips import misspell
 
-TEXT = "please settle the lowest balance there on Friday, the twentieth, for three hundred dollars from \ue0000\ue001 which covers it"
-KEPT = {"lowest", "covers", "Friday", "twentieth", "three", "hundred", "dollars", "the", "on", "for", "from", "which", "it"} - {"which"}
+TEXT = (
+    "please settle the lowest balance there on Friday, the twentieth, "
+    "for three hundred dollars from \ue0000\ue001 which covers it"
+)
+KEPT = {
+    "lowest",
+    "covers",
+    "Friday",
+    "twentieth",
+    "three",
+    "hundred",
+    "dollars",
+    "the",
+    "on",
+    "for",
+    "from",
+    "which",
+    "it",
+} - {"which"}
 
 
 @given(st.integers(0, 5000))
@@ -27,4 +44,6 @@ def test_cues_number_words_days_and_marks_are_never_misspelt(seed: int) -> None:
 
 @given(st.integers(0, 5000))
 def test_a_slip_never_makes_a_number_of_a_word(seed: int) -> None:
-    assert "three" not in misspell("are there active holds, and are there others, there and there", random.Random(seed), frozenset())
+    assert "three" not in misspell(
+        "are there active holds, and are there others, there and there", random.Random(seed), frozenset()
+    )

@@ -10,7 +10,14 @@ from toolscale.errors import TrainingError
 from training.alarms import Alarms
 from training.config import AlarmSettings
 
-FINE: dict[str, Any] = {"groups_kept": 3, "reward_std": 0.2, "turns": 10, "cut": 0, "calls": {"gpt-5": 5, "python": 5}, "offered": 3.0}
+FINE: dict[str, Any] = {
+    "groups_kept": 3,
+    "reward_std": 0.2,
+    "turns": 10,
+    "cut": 0,
+    "calls": {"gpt-5": 5, "python": 5},
+    "offered": 3.0,
+}
 
 
 def look(settings: AlarmSettings, *steps: dict[str, Any]) -> list[str]:

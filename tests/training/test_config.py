@@ -1,4 +1,5 @@
-"""Configurations are read strictly; every one that is shipped can be read; bad input ends a command with one line and status 2."""
+"""Configurations are read strictly; every one that is shipped can be read; bad input ends a command with one line and
+status 2."""
 
 from __future__ import annotations
 
@@ -40,13 +41,28 @@ def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"stepps": 3}, "stepps: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, data,"),
-        ({"loss": {"clip": 0.1}}, "loss.clip: is not a key of this section (value 0.1); remove it, or use one of: batch_tokens, clip_high,"),
-        ({"reward": {"kind": "nice"}}, "reward.kind: input should be 'paper', 'absolute', 'outcome' or 'efficiency', not 'nice'; correct it;"),
-        ({"rollout": {"samples": 1}}, "rollout.samples: input should be greater than or equal to 2, not 1; correct it;"),
+        (
+            {"stepps": 3},
+            "stepps: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, data,",
+        ),
+        (
+            {"loss": {"clip": 0.1}},
+            "loss.clip: is not a key of this section (value 0.1); remove it, or use one of: batch_tokens, clip_high,",
+        ),
+        (
+            {"reward": {"kind": "nice"}},
+            "reward.kind: input should be 'paper', 'absolute', 'outcome' or 'efficiency', not 'nice'; correct it;",
+        ),
+        (
+            {"rollout": {"samples": 1}},
+            "rollout.samples: input should be greater than or equal to 2, not 1; correct it;",
+        ),
         ({"steps": None}, "steps: input should be a valid integer, not None; correct it;"),
         ({"vllm": {}}, "vllm.base_url: is missing; add it"),
-        ({"vllm": {"base_url": "http://me:s3cret@host"}}, "vllm: base_url holds a user, a password or a query; leave only the address, and"),
+        (
+            {"vllm": {"base_url": "http://me:s3cret@host"}},
+            "vllm: base_url holds a user, a password or a query; leave only the address, and",
+        ),
         ({"data": None}, "data: input should be a valid dictionary or instance of DataSettings, not None; correct it;"),
     ],
 )
@@ -59,7 +75,10 @@ def test_what_is_wrong_is_told_in_one_line(change: dict[str, object], told: str,
     assert "\n" not in str(error.value) and "s3cret" not in str(error.value)
 
 
-@pytest.mark.parametrize(("text", "told"), [("a: [", "line 2, column 1: not YAML: "), ("- 1", "has no keys; "), (None, "the file is missing")])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("a: [", "line 2, column 1: not YAML: "), ("- 1", "has no keys; "), (None, "the file is missing")],
+)
 def test_a_file_that_is_no_configuration_is_told(text: str | None, told: str, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     if text is not None:
@@ -79,8 +98,9 @@ def test_a_bad_configuration_ends_the_command_with_status_2(tmp_path: Path, caps
     assert capsys.readouterr().err.splitlines() == [
         f"training: {path}: model: is missing; add it",
         f"training: {path}: data: is missing; add it",
-        f"training: {path}: lr: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, data, deepspeed, loss, "
-        "metrics, model, optimizer, reward, rollout, seed, steps, threads, vllm",
+        f"training: {path}: lr: is not a key of this section (value 3); remove it, or use one of: "
+        "alarms, checkpoint, data, deepspeed, loss, metrics, model, optimizer, reward, "
+        "rollout, seed, steps, threads, vllm",
     ]
     assert run_command(command, "grpo", [str(path)]) == 2
 
@@ -95,10 +115,16 @@ def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("codec", ["chat", "tiny"])
 @pytest.mark.parametrize("program", ["grpo", "sft"])
-def test_a_path_without_a_model_ends_the_command_with_status_2(program: str, codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_without_a_model_ends_the_command_with_status_2(
+    program: str, codec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from training.starting import run_command
 
-    rest = {"steps": 1, "data": {"mixture": {"knowledge": 1}}} if program == "grpo" else {"conversations": ["written.jsonl"]}
+    rest = (
+        {"steps": 1, "data": {"mixture": {"knowledge": 1}}}
+        if program == "grpo"
+        else {"conversations": ["written.jsonl"]}
+    )
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump({"model": {"path": str(tmp_path / "none"), "codec": codec}, **rest}))
     command = importlib.import_module(f"training.{program}").command
@@ -125,12 +151,17 @@ def test_a_dataset_without_its_environment_is_refused(mock_dataset: Path, tmp_pa
         domain.close()
     shutil.copytree(mock_dataset, tmp_path / "bare")
     shutil.rmtree(tmp_path / "bare" / "environments")
-    with pytest.raises(Exception, match=r"data.datasets: .* has tasks of 'mock' without their environment .* make or pull it whole"):
+    with pytest.raises(
+        Exception, match=r"data.datasets: .* has tasks of 'mock' without their environment .* make or pull it whole"
+    ):
         open_domains([str(tmp_path / "bare")])
 
 
 def test_questions_of_parquet_files_come_in_their_share(tmp_path: Path) -> None:
-    rows = [{"question": f"How many are {number} and {number}?", "reference_answer": str(2 * number)} for number in range(100)]
+    rows = [
+        {"question": f"How many are {number} and {number}?", "reference_answer": str(2 * number)}
+        for number in range(100)
+    ]
     path = tmp_path / "thoughts.parquet"
     pq.write_table(pa.Table.from_pylist(rows), path)
     draw = question_source(DataSettings(mixture={}, questions=(str(path),), questions_share=0.5))
@@ -139,8 +170,13 @@ def test_questions_of_parquet_files_come_in_their_share(tmp_path: Path) -> None:
     assert 150 < sum(one.source == path.name for one in drawn["train"]) < 250
     assert loaded["train"] and loaded["test"] and not loaded["train"] & loaded["test"]
     assert draw("code", "train", 0, 7) == draw_question("code", "train", 0, 7)  # the file has none of this category
-    assert drawn["train"][7] == question_source(DataSettings(mixture={}, questions=(str(path),)))("mathematics", "train", 0, 7)
-    pq.write_table(pa.Table.from_pylist([{"question": "Prove it.", "reference_answer": "Let x be a number. Then so is x + 1."}]), path)
+    assert drawn["train"][7] == question_source(DataSettings(mixture={}, questions=(str(path),)))(
+        "mathematics", "train", 0, 7
+    )
+    pq.write_table(
+        pa.Table.from_pylist([{"question": "Prove it.", "reference_answer": "Let x be a number. Then so is x + 1."}]),
+        path,
+    )
     with pytest.raises(UsageError, match=r"data\.questions: none of 1 rows can be checked"):
         question_source(DataSettings(mixture={}, questions=(str(path),)))
     with pytest.raises(DatasetError, match=r"none\.parquet: row 0: not a readable Parquet file"):

@@ -38,19 +38,28 @@ def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config
     write_config(tmp_path, config)
     (tmp_path / "done.json").write_text("{}")
     train("whole-0", config, tmp_path)
-    with pytest.raises(UsageError, match=f"holds a run with steps = {config.steps}, the configuration has 3; use the same configuration, or another"):
+    with pytest.raises(
+        UsageError,
+        match=(
+            f"holds a run with steps = {config.steps}, the configuration has 3; use the same configuration, or another"
+        ),
+    ):
         train("whole-0", config.model_copy(update={"steps": 3}), tmp_path)
 
 
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
     base = Path(config.model.path)
-    measured = {name: measure(each, base, full=name.startswith(WHOLE), count=48) for name, each in variants(config, 2).items()}
+    measured = {
+        name: measure(each, base, full=name.startswith(WHOLE), count=48) for name, each in variants(config, 2).items()
+    }
     findings = write_results(tmp_path, measured, config.steps, config.steps // COMPARED)
     assert [finding.reached for finding in findings][:2] == [False, False]
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert {name: figures[name] for name in ("seeds", "steps", "compared_steps")} == {
-        "seeds": 2, "steps": config.steps, "compared_steps": config.steps // COMPARED,
-    }  # fmt: skip
+        "seeds": 2,
+        "steps": config.steps,
+        "compared_steps": config.steps // COMPARED,
+    }
     assert list(figures["rewards"]) == list(KINDS) and figures["runs"].keys() == measured.keys()
     untrained = figures["tables"]["a"]["untrained"]
     assert untrained == {**figures["tables"]["a"]["trained"]}

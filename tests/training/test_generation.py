@@ -25,7 +25,9 @@ IDS = st.lists(st.integers(1, 5), min_size=1, max_size=8).map(tuple)
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return AutoModelForCausalLM.from_pretrained(make_model(tmp_path_factory.mktemp("model")), attn_implementation="sdpa").eval()
+    return AutoModelForCausalLM.from_pretrained(
+        make_model(tmp_path_factory.mktemp("model")), attn_implementation="sdpa"
+    ).eval()
 
 
 def some_requests(seed: int = 0) -> list[Request]:
@@ -33,7 +35,13 @@ def some_requests(seed: int = 0) -> list[Request]:
     prompts = [[rng.randrange(300) for _ in range(rng.randrange(2, 30))] for _ in range(5)]
     endings = [[rng.randrange(300) for _ in range(rng.randrange(0, 6))] for _ in range(15)]
     return [
-        Request(group, (*prompts[group], *endings[3 * group + sample]), rng.randrange(1, 7), random.Random(f"{group} {sample}"), sample)
+        Request(
+            group,
+            (*prompts[group], *endings[3 * group + sample]),
+            rng.randrange(1, 7),
+            random.Random(f"{group} {sample}"),
+            sample,
+        )
         for group in range(5)
         for sample in range(3)
     ]
@@ -47,7 +55,10 @@ def written_logprobs(model: Any, requests: Sequence[Request], completions: Seque
     packed, wanted, owners = arrange(rows, sequences, written)
     with torch.no_grad():
         found = Scorer(model)(packed, wanted)[0].tolist()
-    return [[value for value, owner in zip(found, owners, strict=True) if owner == number] for number in range(len(sequences))]
+    return [
+        [value for value, owner in zip(found, owners, strict=True) if owner == number]
+        for number in range(len(sequences))
+    ]
 
 
 @pytest.mark.parametrize(("branched", "budget"), [(2048, 8192), (2048, 60), (20, 100), (0, 1)])
@@ -69,7 +80,9 @@ def test_a_conversation_goes_on_from_its_prompt(branched: int, budget: int, mode
     assert any(memory.find(request.group, request.ids) for request in again)
     found = generate(model, again, settings, memory)
     expected = written_logprobs(model, again, found)
-    assert [value for each in found for value in each.logprobs] == pytest.approx([value for each in expected for value in each], abs=1e-5)
+    assert [value for each in found for value in each.logprobs] == pytest.approx(
+        [value for each in expected for value in each], abs=1e-5
+    )
     memory.forget()
     assert not any(memory.find(request.group, request.ids) for request in again)
 
@@ -102,13 +115,20 @@ def test_a_turn_ends_with_a_stop_token_or_at_its_limit(model: Any) -> None:
 def test_greedy_is_what_transformers_writes(model: Any) -> None:
     request = Request(0, (5, 6, 7, 8), 6, random.Random(0))
     [completion] = generate(model, [request], GenerationSettings(frozenset({0}), temperature=0.0))
-    expected = model.generate(torch.tensor([request.ids]), max_new_tokens=6, do_sample=False, eos_token_id=0, attention_mask=torch.ones(1, 4))
+    expected = model.generate(
+        torch.tensor([request.ids]), max_new_tokens=6, do_sample=False, eos_token_id=0, attention_mask=torch.ones(1, 4)
+    )
     assert completion.ids == expected[0, 4:].tolist()
 
 
 def test_draws_follow_the_distribution(model: Any) -> None:
     requests = [Request(0, (5, 6, 7), 1, random.Random(f"draw {number}"), number) for number in range(3000)]
-    drawn = [each.ids[0] for each in generate(model, requests, GenerationSettings(frozenset(), batch_tokens=10**6, branched_tokens=10**6))]
+    drawn = [
+        each.ids[0]
+        for each in generate(
+            model, requests, GenerationSettings(frozenset(), batch_tokens=10**6, branched_tokens=10**6)
+        )
+    ]
     with torch.no_grad():
         mass = model(torch.tensor([[5, 6, 7]])).logits[0, -1].softmax(-1)
     low = [word for word in range(len(mass)) if word % 2]
@@ -119,7 +139,9 @@ def test_draws_follow_the_distribution(model: Any) -> None:
 def test_rows_hold_every_sequence_once(pairs: list[tuple[tuple[int, ...], int]], limit: int, budget: int) -> None:
     sequences, groups = [ids for ids, _ in pairs], [group for _, group in pairs]
     rows = pack_rows(sequences, groups, limit)
-    found = {number: (*row.prefix, *branch) for row in rows for number, branch in zip(row.members, row.branches, strict=True)}
+    found = {
+        number: (*row.prefix, *branch) for row in rows for number, branch in zip(row.members, row.branches, strict=True)
+    }
     assert [found[number] for number in range(len(sequences))] == sequences
     batches = batch_rows(rows, budget)
     assert sorted(number for batch in batches for row in batch for number in row.members) == list(range(len(sequences)))
@@ -132,7 +154,13 @@ def test_a_token_sees_the_prefix_and_its_own_branch() -> None:
     assert packed.positions.tolist() == [[0, 1, 2, 2, 3], [0, 0, 0, 0, 0]]
     mask = packed.mask()
     assert mask is not None
-    assert mask[0, 0].int().tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 0, 1, 0], [1, 1, 0, 1, 1]]
+    assert mask[0, 0].int().tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [1, 1, 0, 1, 0],
+        [1, 1, 0, 1, 1],
+    ]
 
 
 def test_conversations_that_wait_are_written_together() -> None:

@@ -1,4 +1,5 @@
-"""Runs of training.grpo on a toy: it learns, it can be killed at any step, ranks wait for each other no more often than they must."""
+"""Runs of training.grpo on a toy: it learns, it can be killed at any step, ranks wait for each other no more often than
+they must."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ from training.grpo import run
 from training.metrics import read_metrics
 from training.sampler import local_policy
 
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning", "ignore:.torch.distributed:FutureWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.torch.jit.script:DeprecationWarning", "ignore:.torch.distributed:FutureWarning"
+)
 
 ROOT = Path(__file__).parents[2]
 TOY = Path(__file__).with_name("toy.py")
@@ -36,13 +39,23 @@ TIMES = {"seconds", "rollout_s"}
 
 def start(*command: str, **environment: str) -> subprocess.Popen[bytes]:
     """Start a Python with the repository on its path."""
-    known = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(TOY.parent)]), "OMP_NUM_THREADS": "1", **environment}
-    return subprocess.Popen([sys.executable, *command], env=known, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    known = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(TOY.parent)]),
+        "OMP_NUM_THREADS": "1",
+        **environment,
+    }
+    return subprocess.Popen(
+        [sys.executable, *command], env=known, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
 
 
 def outcome(out: Path) -> tuple[bytes, list[dict[str, Any]]]:
     """The model's bytes, and the figures of all steps without their times."""
-    lines = [{name: value for name, value in line.items() if name not in TIMES} for line in read_metrics(out / "metrics.jsonl")]
+    lines = [
+        {name: value for name, value in line.items() if name not in TIMES}
+        for line in read_metrics(out / "metrics.jsonl")
+    ]
     return (out / "model" / "model.safetensors").read_bytes(), lines
 
 
@@ -63,7 +76,9 @@ def test_rollouts_are_kept_and_can_be_graded_again(unbroken: Path) -> None:
     assert [path.name for path in kept] == ["step-000000-0.jsonl"]
     rollouts = list(read_rollouts(kept[0]))
     assert rollouts and all(rollout.trace is not None and rollout.ledger for rollout in rollouts)
-    assert sum(rollout.right for rollout in rollouts) / len(rollouts) == pytest.approx(read_metrics(unbroken / "metrics.jsonl")[0]["right"])
+    assert sum(rollout.right for rollout in rollouts) / len(rollouts) == pytest.approx(
+        read_metrics(unbroken / "metrics.jsonl")[0]["right"]
+    )
 
 
 def test_a_run_learns_and_leaves_what_it_should(tmp_path: Path) -> None:
@@ -76,14 +91,23 @@ def test_a_run_learns_and_leaves_what_it_should(tmp_path: Path) -> None:
     assert json.loads((out / "done.json").read_text()) == done
     assert sorted(path.name for path in (out / "checkpoints").iterdir()) == ["step-000020", "step-000030"]
     assert {"config.yaml", "metrics.png", "model", "done.json"} <= {path.name for path in out.iterdir()}
-    policy = local_policy(AutoModelForCausalLM.from_pretrained(out / "model"), ToyCodec(), RolloutSettings(max_new_tokens=3), temperature=0)
+    policy = local_policy(
+        AutoModelForCausalLM.from_pretrained(out / "model"),
+        ToyCodec(),
+        RolloutSettings(max_new_tokens=3),
+        temperature=0,
+    )
     work = toy_work()
-    groups = asyncio.run(run_rollouts([work.tasks[number] for number in range(1000, 1020)], policy, work.bench, samples=1))
+    groups = asyncio.run(
+        run_rollouts([work.tasks[number] for number in range(1000, 1020)], policy, work.bench, samples=1)
+    )
     assert sum(rollout.right for [rollout] in groups) >= 19
 
 
 @pytest.mark.parametrize("step", [1, 3, 4, 5])
-def test_a_run_that_was_stopped_ends_with_the_same_bytes(step: int, config: Path, unbroken: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_ends_with_the_same_bytes(
+    step: int, config: Path, unbroken: Path, tmp_path: Path
+) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_toy(config, tmp_path, stop_at=8 * step)
     assert [line["step"] for line in read_metrics(tmp_path / "metrics.jsonl")] == list(range(step))
@@ -99,7 +123,8 @@ def test_a_run_that_was_killed_ends_with_the_same_bytes(config: Path, unbroken: 
     told = process.communicate()[0].decode()
     assert process.returncode == -signal.SIGKILL, told[-3000:]
     assert 3 <= len(read_metrics(tmp_path / "metrics.jsonl")) < 6
-    (tmp_path / "checkpoints" / ".partial-step-000004").mkdir(exist_ok=True, parents=True)  # as if it had been killed while it saved
+    # As if it had been killed while it saved.
+    (tmp_path / "checkpoints" / ".partial-step-000004").mkdir(exist_ok=True, parents=True)
     run_toy(config, tmp_path)
     assert outcome(tmp_path) == outcome(unbroken)
 
@@ -111,11 +136,15 @@ def test_a_run_that_is_done_is_not_made_again(config: Path, unbroken: Path) -> N
 
 
 def test_two_processes_with_unequal_numbers_of_turns_finish(unbroken: Path, tmp_path: Path) -> None:
-    # Tasks 1, 3, 5, 7 have an expert and up to three turns, and belong to the second process; those of the first end after one message.
+    # Tasks 1, 3, 5, 7 have an expert and up to three turns, and belong to the second process;
+    # those of the first end after one message.
     pairs = []
     for stage in ("zero2", "zero3"):
         folder = tmp_path / stage
-        pairs += [make_toy(folder, steps=3, deepspeed=f"training/deepspeed/{stage}.json", loss={"batch_tokens": 60}), folder / "out"]
+        pairs += [
+            make_toy(folder, steps=3, deepspeed=f"training/deepspeed/{stage}.json", loss={"batch_tokens": 60}),
+            folder / "out",
+        ]
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(TOY))
     process = start(*launcher, *map(str, pairs), DS_ACCELERATOR="cpu")
     told = process.communicate(timeout=900)[0].decode()
@@ -132,27 +161,41 @@ def test_two_processes_with_unequal_numbers_of_turns_finish(unbroken: Path, tmp_
         assert lines[0]["grad_norm"] == pytest.approx(alone[0]["grad_norm"], rel=1e-3)
         assert lines[0]["loss"] == pytest.approx(alone[0]["loss"], abs=1e-4)
         model = AutoModelForCausalLM.from_pretrained(out / "model")
-        assert sum(parameter.abs().sum().item() > 0 for parameter in model.parameters()) == len(list(model.parameters()))
+        assert sum(parameter.abs().sum().item() > 0 for parameter in model.parameters()) == len(
+            list(model.parameters())
+        )
 
 
-def test_a_checkpoint_of_another_model_or_configuration_is_refused(config: Path, unbroken: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_model_or_configuration_is_refused(
+    config: Path, unbroken: Path, tmp_path: Path
+) -> None:
     other = make_toy(tmp_path / "other", sizes={"hidden_size": 48})
     shutil.copytree(unbroken, tmp_path / "run")
     settings = yaml.safe_load(other.read_text())
-    with pytest.raises(UsageError, match=r"holds a run with model.path = .* use the same configuration, or another folder"):
+    with pytest.raises(
+        UsageError, match=r"holds a run with model.path = .* use the same configuration, or another folder"
+    ):
         run_toy(other, tmp_path / "run")
     moved = yaml.safe_load(config.read_text()) | {"model": settings["model"]}
     (tmp_path / "moved.yaml").write_text(yaml.safe_dump(moved))
     (tmp_path / "run" / "config.yaml").unlink()
-    with pytest.raises(UsageError, match=r"is of another architecture: \S+ has the shape \[.*\] there and \[.*\] in the model"):
+    with pytest.raises(
+        UsageError, match=r"is of another architecture: \S+ has the shape \[.*\] there and \[.*\] in the model"
+    ):
         run_toy(tmp_path / "moved.yaml", tmp_path / "run")
 
 
 @pytest.mark.parametrize("stage", ["zero2", "zero3"])
 def test_the_learning_rate_of_the_step_is_the_one_that_counts(stage: str, tmp_path: Path) -> None:
     deepspeed = f"training/deepspeed/{stage}.json"
-    run_toy(make_toy(tmp_path, steps=2, optimizer={"lr": 0.01, "warmup_steps": 10**9}, deepspeed=deepspeed), tmp_path / "out")
-    before, after = (AutoModelForCausalLM.from_pretrained(folder).state_dict() for folder in (tmp_path / "base", tmp_path / "out" / "model"))
+    run_toy(
+        make_toy(tmp_path, steps=2, optimizer={"lr": 0.01, "warmup_steps": 10**9}, deepspeed=deepspeed),
+        tmp_path / "out",
+    )
+    before, after = (
+        AutoModelForCausalLM.from_pretrained(folder).state_dict()
+        for folder in (tmp_path / "base", tmp_path / "out" / "model")
+    )
     assert [line["trained_tokens"] > 0 for line in read_metrics(tmp_path / "out" / "metrics.jsonl")] == [True, True]
     torch.testing.assert_close(after, before, atol=1e-8, rtol=0)
 
@@ -176,7 +219,9 @@ def test_a_checkpoint_that_lost_its_weights_is_refused(left: str, config: Path, 
         os.truncate(weights, weights.stat().st_size // 2)
     else:
         (last / "generators-0.pt").unlink()
-    with pytest.raises(StorageError, match=r"step-000006: cannot be read .* remove this checkpoint, the one before is used then"):
+    with pytest.raises(
+        StorageError, match=r"step-000006: cannot be read .* remove this checkpoint, the one before is used then"
+    ):
         run_toy(config, tmp_path / "run")
 
 
@@ -189,7 +234,9 @@ class Mumbling(ToyCodec):
 
 def test_groups_of_which_no_rollout_can_be_read_are_not_kept(tmp_path: Path) -> None:
     # Their rewards differ, and still nothing is learned from them: every rollout was left out, and no alarm said so.
-    config = make_toy(tmp_path, steps=4, rollout={"output_price": 1000.0}, reward={"least_std": 0.0}, alarms={"window": 2})
+    config = make_toy(
+        tmp_path, steps=4, rollout={"output_price": 1000.0}, reward={"least_std": 0.0}, alarms={"window": 2}
+    )
     with pytest.raises(TrainingError, match="alarm no_groups at step 1"):
         asyncio.run(run(read_config(config), tmp_path / "out", toy_work(), Mumbling()))
     lines = read_metrics(tmp_path / "out" / "metrics.jsonl")
@@ -198,6 +245,8 @@ def test_groups_of_which_no_rollout_can_be_read_are_not_kept(tmp_path: Path) -> 
 
 def test_an_alarm_stops_the_run(tmp_path: Path) -> None:
     config = make_toy(tmp_path, steps=6, reward={"least_std": 100.0}, alarms={"window": 2})
-    with pytest.raises(TrainingError, match="alarm no_groups at step 1: no group of rollouts passed the filters in 2 steps"):
+    with pytest.raises(
+        TrainingError, match="alarm no_groups at step 1: no group of rollouts passed the filters in 2 steps"
+    ):
         run_toy(config, tmp_path / "out")
     assert len(read_metrics(tmp_path / "out" / "metrics.jsonl")) == 2

@@ -20,12 +20,15 @@ from training.config import LossSettings
 from training.loss import Scorer, Tokens, token_logprobs, token_losses
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.torch.jit.script:DeprecationWarning", "ignore:.gradient_checkpointing. is deprecated:FutureWarning", "ignore:OMP_NUM_THREADS:UserWarning"
+    "ignore:.torch.jit.script:DeprecationWarning",
+    "ignore:.gradient_checkpointing. is deprecated:FutureWarning",
+    "ignore:OMP_NUM_THREADS:UserWarning",
 )
 
 
 def some_samples(seed: int = 0, groups: int = 3, size: int = 4, words: int = 200) -> list[Sample]:
-    """Rollouts of two turns: prompt, written, observed, written. Two of a group are the same, and one group has one token of prompt."""
+    """Rollouts of two turns: prompt, written, observed, written. Two of a group are the same, and one group has one
+    token of prompt."""
     rng = random.Random(seed)
     samples = []
     for group in range(groups):
@@ -43,7 +46,13 @@ def some_samples(seed: int = 0, groups: int = 3, size: int = 4, words: int = 200
 
 
 def own_loss(
-    model: Any, samples: list[Sample], settings: LossSettings, branched: int, old: float, reference: Any = None, budget: int = 64
+    model: Any,
+    samples: list[Sample],
+    settings: LossSettings,
+    branched: int,
+    old: float,
+    reference: Any = None,
+    budget: int = 64,
 ) -> torch.Tensor:
     """The loss as training/grpo.py makes it, with old log-probabilities that are `old` away from the new ones."""
     scorer, known = Scorer(model, chunk=7), None if reference is None else Scorer(reference, chunk=7)
@@ -54,7 +63,10 @@ def own_loss(
         with torch.no_grad():
             ref = None if known is None else known(part.packed, part.wanted)[0][part.spread]
         shifted = new.detach() - old * torch.sin(new.detach() * 50) if old else None
-        loss = loss + token_losses(new, Tokens(part.tokens.advantages, shifted, None, ref), settings)[0].sum() / batch.tokens
+        loss = (
+            loss
+            + token_losses(new, Tokens(part.tokens.advantages, shifted, None, ref), settings)[0].sum() / batch.tokens
+        )
     return loss
 
 
@@ -64,25 +76,42 @@ def gradients(model: Any, loss: torch.Tensor) -> torch.Tensor:
     return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
 
 
-def trl_loss(folder: Path, samples: list[Sample], settings: LossSettings, old: float, reference: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
+def trl_loss(
+    folder: Path, samples: list[Sample], settings: LossSettings, old: float, reference: Any = None
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss and gradient of GRPOTrainer._compute_loss, fed with the same rollouts in TRL's own shape."""
     from datasets import Dataset
     from trl import GRPOConfig, GRPOTrainer
 
     options = GRPOConfig(
-        output_dir=str(folder / "trl"), use_cpu=True, bf16=False, report_to="none", loss_type="dapo", beta=settings.kl, num_generations=4,
-        per_device_train_batch_size=4, epsilon=settings.clip_low, epsilon_high=settings.clip_high, delta=settings.ratio_cap,
-        gradient_checkpointing=False, use_bias_correction_kl=False, dataloader_pin_memory=False,
-    )  # fmt: skip
+        output_dir=str(folder / "trl"),
+        use_cpu=True,
+        bf16=False,
+        report_to="none",
+        loss_type="dapo",
+        beta=settings.kl,
+        num_generations=4,
+        per_device_train_batch_size=4,
+        epsilon=settings.clip_low,
+        epsilon_high=settings.clip_high,
+        delta=settings.ratio_cap,
+        gradient_checkpointing=False,
+        use_bias_correction_kl=False,
+        dataloader_pin_memory=False,
+    )
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder)
     rows = Dataset.from_list([{"prompt": "a"}] * 4)
-    trainer = GRPOTrainer(model=model, reward_funcs=lambda **_: [0.0] * 4, args=options, train_dataset=rows, processing_class=tokenizer)
+    trainer = GRPOTrainer(
+        model=model, reward_funcs=lambda **_: [0.0] * 4, args=options, train_dataset=rows, processing_class=tokenizer
+    )
     trainer.current_gradient_accumulation_steps = 1
     trainer.model.train()
     begins = [next(place for place, mine in enumerate(sample.trace.written) if mine) for sample in samples]
     left, right = max(begins), max(len(sample.trace.ids) - begin for sample, begin in zip(samples, begins, strict=True))
-    fields: dict[str, list[list[float]]] = {name: [] for name in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "tool_mask")}
+    fields: dict[str, list[list[float]]] = {
+        name: [] for name in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "tool_mask")
+    }
     for sample, begin in zip(samples, begins, strict=True):
         ids, written = list(sample.trace.ids), list(sample.trace.written)
         pad, rest = left - begin, right - (len(ids) - begin)
@@ -94,14 +123,19 @@ def trl_loss(folder: Path, samples: list[Sample], settings: LossSettings, old: f
     inputs: dict[str, Any] = {name: torch.tensor(values) for name, values in fields.items()}
     inputs["advantages"] = torch.tensor([sample.advantage for sample in samples])
     inputs["num_items_in_batch"] = inputs["tool_mask"].sum()
-    whole = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], 1), torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], 1)
+    whole = (
+        torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], 1),
+        torch.cat([inputs["prompt_mask"], inputs["completion_mask"]], 1),
+    )
     with torch.no_grad():
         new, _, _ = trainer._get_per_token_logps_and_entropies(trainer.model, *whole, right)
         if old:
             inputs["old_per_token_logps"] = new - old * torch.sin(new * 50)
         if reference is not None:
             trainer.ref_model.load_state_dict(reference.state_dict())
-            inputs["ref_per_token_logps"], _, _ = trainer._get_per_token_logps_and_entropies(trainer.ref_model, *whole, right)
+            inputs["ref_per_token_logps"], _, _ = trainer._get_per_token_logps_and_entropies(
+                trainer.ref_model, *whole, right
+            )
     trainer.args.steps_per_generation = 1
     loss = trainer._compute_loss(trainer.model, inputs)
     return loss.detach(), gradients(trainer.model, loss)
@@ -119,7 +153,9 @@ def trl_loss(folder: Path, samples: list[Sample], settings: LossSettings, old: f
 )
 def test_loss_and_gradient_are_those_of_trl(settings: LossSettings, old: float, tmp_path: Path) -> None:
     folder = make_model(tmp_path / "model")
-    reference = AutoModelForCausalLM.from_pretrained(make_model(tmp_path / "reference", seed=1)) if settings.kl else None
+    reference = (
+        AutoModelForCausalLM.from_pretrained(make_model(tmp_path / "reference", seed=1)) if settings.kl else None
+    )
     samples = some_samples()
     model = AutoModelForCausalLM.from_pretrained(folder)
     model.train()
@@ -157,7 +193,8 @@ def test_what_another_program_sampled_is_weighed_up_to_the_cap() -> None:
 
 
 def test_a_rank_with_nothing_left_tells_the_same_figures_as_the_others() -> None:
-    """Figures are summed over all ranks, which must name the same ones: with a sampler of its own, one name was missing."""
+    """Figures are summed over all ranks, which must name the same ones: with a sampler of its own, one name was
+    missing."""
     for correct, names in ((False, {"clipped"}), (True, {"clipped", "weight"})):
         _, sums = token_losses(torch.zeros(0, requires_grad=True), empty_micro_batch(correct).tokens, LossSettings())
         assert sums.keys() == names
@@ -171,8 +208,15 @@ def test_squared_distance_is_verls_mse() -> None:
     assert sums["kl"].item() == pytest.approx(0.125)
 
 
-@given(st.floats(-2, 2).filter(lambda value: value == 0 or abs(value) > 1e-3), st.floats(-1, 1), st.floats(0.05, 0.3), st.floats(0.05, 0.3))
-def test_no_gradient_beyond_the_bounds_in_the_wished_direction(advantage: float, apart: float, low: float, high: float) -> None:
+@given(
+    st.floats(-2, 2).filter(lambda value: value == 0 or abs(value) > 1e-3),
+    st.floats(-1, 1),
+    st.floats(0.05, 0.3),
+    st.floats(0.05, 0.3),
+)
+def test_no_gradient_beyond_the_bounds_in_the_wished_direction(
+    advantage: float, apart: float, low: float, high: float
+) -> None:
     new = torch.tensor([apart - 1.0], requires_grad=True)
     tokens = Tokens(advantages=torch.tensor([advantage]), old=torch.tensor([-1.0]))
     losses, sums = token_losses(new, tokens, LossSettings(clip_low=low, clip_high=high))

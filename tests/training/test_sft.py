@@ -1,4 +1,5 @@
-"""SFT: only the assistant's tokens are learned, from JSONL and from golden trajectories, and a stopped run ends with the same bytes."""
+"""SFT: only the assistant's tokens are learned, from JSONL and from golden trajectories, and a stopped run ends with
+the same bytes."""
 
 from __future__ import annotations
 
@@ -22,16 +23,22 @@ pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWar
 
 
 TALKS: list[dict[str, Any]] = [
-    {"messages": [{"role": "user", "content": f"Say {word}."}, {"role": "assistant", "content": word}]} for word in ("one", "two", "six", "ten")
+    {"messages": [{"role": "user", "content": f"Say {word}."}, {"role": "assistant", "content": word}]}
+    for word in ("one", "two", "six", "ten")
 ]
 
 
 def write_config(folder: Path, **changes: Any) -> Path:
     (folder / "talks.jsonl").write_text("\n".join(map(json.dumps, TALKS)))
     config = {
-        "model": {"path": str(make_model(folder / "base"))}, "conversations": [str(folder / "talks.jsonl")], "epochs": 15, "batch": 4,
-        "optimizer": {"lr": 0.01}, "checkpoint": {"every": 5}, "metrics": {"plots": False},
-    } | changes  # fmt: skip
+        "model": {"path": str(make_model(folder / "base"))},
+        "conversations": [str(folder / "talks.jsonl")],
+        "epochs": 15,
+        "batch": 4,
+        "optimizer": {"lr": 0.01},
+        "checkpoint": {"every": 5},
+        "metrics": {"plots": False},
+    } | changes
     path = folder / "sft.yaml"
     path.write_text(yaml.safe_dump(config))
     return path
@@ -69,7 +76,9 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(tmp_path: Path) -> None
         last = broken / "checkpoints" / name
         last.rename(broken / "gone")
     run(config, broken)
-    assert (broken / "model" / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model" / "model.safetensors").read_bytes()
+    assert (broken / "model" / "model.safetensors").read_bytes() == (
+        tmp_path / "whole" / "model" / "model.safetensors"
+    ).read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""The tiny model: its words, its codec, the base model that is committed, and the exact ground on which it is measured."""
+"""The tiny model: its words, its codec, the base model that is committed, and the exact ground on which it is
+measured."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ def ids(*said: str) -> list[int]:
 
 def test_a_prompt_is_facts_tools_and_the_user_s_words(codec: TinyCodec) -> None:
     assert words(codec, codec.first(ASKED, [EXPERT_TOOL, PYTHON_TOOL])) == (
-        "<begin> expert-1.mathematics=7 expert-1.price=3 python <user> what is <code> ? i care above all about cost . <assistant>"
+        "<begin> expert-1.mathematics=7 expert-1.price=3 python <user> what is <code> ? "
+        "i care above all about cost . <assistant>"
     )
 
 
@@ -87,27 +89,44 @@ def test_one_word_stands_for_a_call_of_an_expert(codec: TinyCodec) -> None:
     message, malformed = codec.read(ids("expert-1"), ASKED, [EXPERT_TOOL])
     assert malformed is None
     assert message["tool_calls"][0]["function"]["name"] == "call_expert"
-    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"expert": "expert-1", "question": "What is `17 * 23`?", "final": True}
+    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {
+        "expert": "expert-1",
+        "question": "What is `17 * 23`?",
+        "final": True,
+    }
 
 
 @pytest.mark.parametrize("denied", [(), ("expert-2", "python")])
 @pytest.mark.parametrize("category", [*QUESTIONS, "several paragraphs"])
-def test_an_expert_is_asked_the_whole_question_and_nothing_else(codec: TinyCodec, ground: Ground, category: str, denied: tuple[str, ...]) -> None:
+def test_an_expert_is_asked_the_whole_question_and_nothing_else(
+    codec: TinyCodec, ground: Ground, category: str, denied: tuple[str, ...]
+) -> None:
     task = ground.board.tasks[0]
     for number in range(200):
-        asked = question(number, 3, "test" if number % 2 else "train", None if category not in QUESTIONS else (category,))
+        asked = question(
+            number, 3, "test" if number % 2 else "train", None if category not in QUESTIONS else (category,)
+        )
         if category not in QUESTIONS:
-            asked = asked.model_copy(update={"text": f"{asked.text}\n\nA) this\n\n\nB) that\n\n```python\nx = 1\n\nprint(x)\n```\n\nWhich one?\n"})
+            asked = asked.model_copy(
+                update={
+                    "text": f"{asked.text}\n\nA) this\n\n\nB) that\n\n```python\nx = 1\n\nprint(x)\n```\n\nWhich one?\n"
+                }
+            )
         wish = preference(number, 3, "train", ("expert-1", "expert-2"), ("python", "local_search"))
         limits = task.limits.model_copy(update={"denied": denied})
-        one = task.model_copy(update={"question": asked, "category": asked.category, "preference": wish, "limits": limits})
+        one = task.model_copy(
+            update={"question": asked, "category": asked.category, "preference": wish, "limits": limits}
+        )
         message, malformed = codec.read(ids("expert-1"), first_messages(one, None), [expert_tool(one)])
         assert malformed is None
         assert json.loads(message["tool_calls"][0]["function"]["arguments"])["question"] == asked.text
 
 
 def test_in_an_environment_an_expert_takes_over_and_is_asked_nothing(codec: TinyCodec) -> None:
-    tool = {"type": "function", "function": {"name": "call_expert", "description": "", "parameters": {"properties": {"expert": {}}}}}
+    tool = {
+        "type": "function",
+        "function": {"name": "call_expert", "description": "", "parameters": {"properties": {"expert": {}}}},
+    }
     message, _ = codec.read(ids("expert-2"), ASKED, [tool])
     assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"expert": "expert-2"}
 
@@ -129,7 +148,9 @@ def test_what_cannot_be_used_is_malformed(codec: TinyCodec, said: tuple[str, ...
 def test_where_no_tool_gave_a_result_the_answer_is_that_it_does_not_know(codec: TinyCodec) -> None:
     not_known = ({"role": "assistant", "content": "I do not know."}, None)
     assert codec.read(ids("<last>"), ASKED, [EXPERT_TOOL]) == not_known
-    assert codec.read(ids("<last>"), [*ASKED, {"role": "tool", "content": '{"error":"down"}'}], [EXPERT_TOOL]) == not_known
+    assert (
+        codec.read(ids("<last>"), [*ASKED, {"role": "tool", "content": '{"error":"down"}'}], [EXPERT_TOOL]) == not_known
+    )
 
 
 @pytest.mark.parametrize("said", ["expert-3", "python", "local_search"])
@@ -143,7 +164,9 @@ def test_what_is_read_is_written_the_same(codec: TinyCodec, said: str) -> None:
 def test_the_answer_is_read_out_of_what_search_found(tmp_path: Path, split: str) -> None:
     write_corpus(tmp_path)
     wrong = []
-    with open_basic_tools(BasicToolSettings(python=None, local_search=LocalSearchSettings(corpus=str(tmp_path)))) as tools:
+    with open_basic_tools(
+        BasicToolSettings(python=None, local_search=LocalSearchSettings(corpus=str(tmp_path)))
+    ) as tools:
         for number in range(120):
             asked = question(number, 7, split, ("lookup",))
             found = asyncio.run(tools["local_search"].call({"query": asked.lookup}))
@@ -153,8 +176,12 @@ def test_the_answer_is_read_out_of_what_search_found(tmp_path: Path, split: str)
 
 
 def test_the_committed_tokenizer_is_the_one_that_is_made() -> None:
-    assert json.loads((BASE / "tokenizer.json").read_text())["model"]["vocab"] == {word: place for place, word in enumerate(vocabulary())}
-    assert TinyCodec.load(str(BASE)).first(ASKED, [EXPERT_TOOL]) == TinyCodec(make_tokenizer()).first(ASKED, [EXPERT_TOOL])
+    assert json.loads((BASE / "tokenizer.json").read_text())["model"]["vocab"] == {
+        word: place for place, word in enumerate(vocabulary())
+    }
+    assert TinyCodec.load(str(BASE)).first(ASKED, [EXPERT_TOOL]) == TinyCodec(make_tokenizer()).first(
+        ASKED, [EXPERT_TOOL]
+    )
 
 
 def test_the_base_model_is_small_and_reads() -> None:
@@ -215,7 +242,8 @@ class ToldSession:
 
 
 def test_the_board_says_what_the_rollout_loop_finds(ground: Ground) -> None:
-    """The best choices, carried out by the real loop with the real tools, are worth what was expected, within four standard errors."""
+    """The best choices, carried out by the real loop with the real tools, are worth what was expected, within four
+    standard errors."""
     tasks, actions = ground.board.tasks, ground.board.actions
     best = one_hot(ground.board, ground.board.utilities(*ground.own())).argmax(axis=1)
     policy = Told(ground, {task.id: actions[place] for task, place in zip(tasks, best, strict=True)})
@@ -230,10 +258,17 @@ def test_the_board_says_what_the_rollout_loop_finds(ground: Ground) -> None:
     groups = asyncio.run(run())
     stopped = [rollout for group in groups for rollout in group if rollout.stop != "answered"]
     assert [rollout.messages for rollout in stopped] == []
-    found = np.array([
-        np.mean([absolute_reward(figures_of(each), task.preference, task_references(task, work.experts)) for each in group])
-        for task, group in zip(tasks, groups, strict=True)
-    ])  # fmt: skip
+    found = np.array(
+        [
+            np.mean(
+                [
+                    absolute_reward(figures_of(each), task.preference, task_references(task, work.experts))
+                    for each in group
+                ]
+            )
+            for task, group in zip(tasks, groups, strict=True)
+        ]
+    )
     apart = found - ground.baselines()["optimum"].utility
     assert abs(apart.mean()) < 4 * apart.std() / np.sqrt(len(apart))
 

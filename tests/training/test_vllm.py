@@ -19,11 +19,17 @@ from training.config import VllmSettings
 from training.generation import Completion, Request
 from training.vllm import VllmWriter, WeightSender
 
-GOOD = {"vllm_config": {"weight_transfer_config": {"backend": "nccl"}, "model_config": {"logprobs_mode": "processed_logprobs"}}}
+GOOD = {
+    "vllm_config": {
+        "weight_transfer_config": {"backend": "nccl"},
+        "model_config": {"logprobs_mode": "processed_logprobs"},
+    }
+}
 
 
 class Server(ThreadingHTTPServer):
-    """Answers as a vLLM would: the completion 5, 6, 0, and weights that come through a queue while /update_weights waits for them."""
+    """Answers as a vLLM would: the completion 5, 6, 0, and weights that come through a queue while /update_weights
+    waits for them."""
 
     daemon_threads = True
 
@@ -31,7 +37,11 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.seen: list[tuple[str, Any]] = []
         self.statuses: list[int] = []
-        self.choice: dict[str, Any] = {"token_ids": [5, 6, 0], "logprobs": {"token_logprobs": [-1.0, -0.5, -0.25]}, "finish_reason": "stop"}
+        self.choice: dict[str, Any] = {
+            "token_ids": [5, 6, 0],
+            "logprobs": {"token_logprobs": [-1.0, -0.5, -0.25]},
+            "finish_reason": "stop",
+        }
         self.info: Any = GOOD
         self.wire: queue.Queue[tuple[str, torch.Tensor] | dict[str, Any]] = queue.Queue()
         self.received: list[tuple[str, torch.Tensor]] = []
@@ -102,7 +112,9 @@ def write(server: Server, **settings: Any) -> Completion:
     """Write one turn after the tokens 1, 2."""
 
     async def once() -> Completion:
-        writer = VllmWriter(VllmSettings(base_url=f"{server.url}/v1", first_wait_s=0.01, **settings), frozenset({0}), 0.7)
+        writer = VllmWriter(
+            VllmSettings(base_url=f"{server.url}/v1", first_wait_s=0.01, **settings), frozenset({0}), 0.7
+        )
         try:
             return await writer.write(Request("task", (1, 2), 9, random.Random("draw")))
         finally:
@@ -115,12 +127,26 @@ def test_token_ids_go_in_and_come_out(server: Server) -> None:
     assert write(server) == Completion([5, 6, 0], [-1.0, -0.5, -0.25], finished=True)
     assert server.seen == [
         ("/v1/models", None),
-        ("/v1/completions", {
-            "model": "served", "prompt": [1, 2], "max_tokens": 9, "n": 1, "temperature": 0.7, "top_p": 1.0, "top_k": -1,
-            "seed": random.Random("draw").getrandbits(31), "logprobs": 0, "stop_token_ids": [0], "return_token_ids": True,
-            "return_tokens_as_token_ids": True, "skip_special_tokens": False, "add_special_tokens": False,
-        }),
-    ]  # fmt: skip
+        (
+            "/v1/completions",
+            {
+                "model": "served",
+                "prompt": [1, 2],
+                "max_tokens": 9,
+                "n": 1,
+                "temperature": 0.7,
+                "top_p": 1.0,
+                "top_k": -1,
+                "seed": random.Random("draw").getrandbits(31),
+                "logprobs": 0,
+                "stop_token_ids": [0],
+                "return_token_ids": True,
+                "return_tokens_as_token_ids": True,
+                "skip_special_tokens": False,
+                "add_special_tokens": False,
+            },
+        ),
+    ]
 
 
 def test_a_turn_that_was_cut_is_not_finished(server: Server) -> None:
@@ -144,7 +170,10 @@ def test_a_server_that_is_away_ends_the_rollout(server: Server) -> None:
     [
         ({"text": "hello"}, "does not give token ids with log-probabilities"),
         ({"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0]}}, "gave 2 tokens and 1 log-probabilities"),
-        ({"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "stop"}, "ended a turn without its stop token"),
+        (
+            {"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "stop"},
+            "ended a turn without its stop token",
+        ),
     ],
 )
 def test_a_server_that_is_not_set_up_is_told_apart(choice: dict[str, Any], problem: str, server: Server) -> None:
@@ -167,12 +196,19 @@ def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server)
     sender.close()
     update = [
         ("/start_weight_update", {}),
-        ("/update_weights", {"update_info": {"names": ["a", "b"], "dtype_names": ["float32"] * 2, "shapes": [[2, 3], [4]]}}),
+        (
+            "/update_weights",
+            {"update_info": {"names": ["a", "b"], "dtype_names": ["float32"] * 2, "shapes": [[2, 3], [4]]}},
+        ),
         ("/finish_weight_update", {}),
         ("/reset_prefix_cache", None),
     ]
     init = {"master_address": "10.0.0.1", "master_port": 51216, "rank_offset": 1, "world_size": 3, "packed": True}
-    once = [("/server_info?config_format=json", None), ("/get_world_size", None), ("/init_weight_transfer_engine", {"init_info": init})]
+    once = [
+        ("/server_info?config_format=json", None),
+        ("/get_world_size", None),
+        ("/init_weight_transfer_engine", {"init_info": init}),
+    ]
     assert server.seen == [*once, *update, *update]
     assert [name for name, _ in server.received] == ["a", "b"] * 2
 

@@ -19,7 +19,8 @@ STOP, ASK, LETTERS = 0, 1, "abcd"
 
 
 class ToyCodec:
-    """Six tokens: 0 ends a turn, 1 asks the first expert, 2 to 5 are letters. A prompt is the first characters of the question."""
+    """Six tokens: 0 ends a turn, 1 asks the first expert, 2 to 5 are letters. A prompt is the first characters of the
+    question."""
 
     stop = frozenset({STOP})
     turn_tokens = None
@@ -33,7 +34,10 @@ class ToyCodec:
         return [2 + len(observations) % 4, 5, 2]
 
     def read(
-        self, ids: Sequence[int], conversation: Sequence[Mapping[str, Any]] = (), tools: Sequence[Mapping[str, Any]] = ()
+        self,
+        ids: Sequence[int],
+        conversation: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> tuple[dict[str, Any], str | None]:
         words = list(ids)
         if not words:
@@ -66,14 +70,26 @@ class ToyTasks:
         if number == self._stop_at:
             raise KeyboardInterrupt
         question = Question(
-            id=f"q{number}", category="knowledge", text=f"{number * 7919 % 1000:03} Which letter?", answer="a", answer_kind="word", wrong=("b", "c"),
+            id=f"q{number}",
+            category="knowledge",
+            text=f"{number * 7919 % 1000:03} Which letter?",
+            answer="a",
+            answer_kind="word",
+            wrong=("b", "c"),
             source="toy",
-        )  # fmt: skip
-        experts = (OfferedExpert(alias="expert-1", expert="expert", input_price=1.0, output_price=1.0, card="It knows."),)
+        )
+        experts = (
+            OfferedExpert(alias="expert-1", expert="expert", input_price=1.0, output_price=1.0, card="It knows."),
+        )
         preference = Preference(instruction="", outcome=1.0, cost=0.2)
         offered = experts if number % 2 else ()
         return RolloutTask(
-            id=f"t{number}", category="knowledge", question=question, preference=preference, experts=offered, limits=Limits(turns=1 + number % 3)
+            id=f"t{number}",
+            category="knowledge",
+            question=question,
+            preference=preference,
+            experts=offered,
+            limits=Limits(turns=1 + number % 3),
         )
 
 
@@ -85,9 +101,13 @@ def toy_work(stop_at: int | None = None) -> Any:
     from training.data import Work
 
     spec = ExpertSpec(
-        name="expert", title="Expert", price=Price(input=1.0, output=1.0), skills=dict.fromkeys(CATEGORIES, 0.9),
-        effort=dict.fromkeys(CATEGORIES, Effort(output_tokens=100, latency_s=1.0)), source="toy",
-    )  # fmt: skip
+        name="expert",
+        title="Expert",
+        price=Price(input=1.0, output=1.0),
+        skills=dict.fromkeys(CATEGORIES, 0.9),
+        effort=dict.fromkeys(CATEGORIES, Effort(output_tokens=100, latency_s=1.0)),
+        source="toy",
+    )
     return Work(ToyTasks(stop_at), Bench({"expert": SimulatedExpert(spec)}), {"expert": spec})
 
 
@@ -97,14 +117,28 @@ def make_toy(folder: Path, **changes: Any) -> Path:
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     torch.manual_seed(0)
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16}
-    shape = Qwen3Config(vocab_size=6, max_position_embeddings=128, tie_word_embeddings=True, **(sizes | changes.pop("sizes", {})))
+    sizes = {
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 16,
+    }
+    shape = Qwen3Config(
+        vocab_size=6, max_position_embeddings=128, tie_word_embeddings=True, **(sizes | changes.pop("sizes", {}))
+    )
     Qwen3ForCausalLM(shape).save_pretrained(folder / "base")
     config: dict[str, Any] = {
-        "steps": 6, "model": {"path": str(folder / "base")}, "data": {"mixture": {"knowledge": 1}},
+        "steps": 6,
+        "model": {"path": str(folder / "base")},
+        "data": {"mixture": {"knowledge": 1}},
         "rollout": {"prompts": 8, "samples": 8, "max_new_tokens": 3, "context": 64},
-        "reward": {"kind": "absolute", "least_std": 0.01}, "optimizer": {"lr": 0.01}, "checkpoint": {"every": 2}, "metrics": {"plots": False},
-    }  # fmt: skip
+        "reward": {"kind": "absolute", "least_std": 0.01},
+        "optimizer": {"lr": 0.01},
+        "checkpoint": {"every": 2},
+        "metrics": {"plots": False},
+    }
     for key, value in changes.items():
         config[key] = config.get(key, {}) | value if isinstance(value, dict) else value
     path = folder / "config.yaml"

@@ -45,7 +45,9 @@ def plant(tmp_path: Path) -> Iterator[OpenCourt]:
     """Copy the mock domain, replace text in its files, and open a court on it: `plant((file, old, new), ...)`."""
     opened: list[Judge] = []
 
-    def open_court(*edits: tuple[str, str, str], rows: Callable[[Environment], Rows] = populate, **options: object) -> Court:
+    def open_court(
+        *edits: tuple[str, str, str], rows: Callable[[Environment], Rows] = populate, **options: object
+    ) -> Court:
         folder = tmp_path / "mock"
         shutil.copytree(discover()["mock"], folder)
         for file, old, new in edits:

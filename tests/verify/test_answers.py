@@ -1,4 +1,5 @@
-"""The judge before strangers' answers: what readers called right and wrong, and how far it agrees. docs/grading.md has the figures."""
+"""The judge before strangers' answers: what readers called right and wrong, and how far it agrees. docs/grading.md has
+the figures."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from bench.answers import HELD_OUT, SEEN, Graded, grade_corpus, read_answers
 pytestmark = pytest.mark.xdist_group("answers")  # what they share takes longer than they do
 
 REFUSED, ACCEPTED = 0.16, 0.14
-"""Shares of right answers refused, and of wrong ones accepted, beyond which the grader has become worse. Lower them as it gets better."""
+"""Shares of right answers refused, and of wrong ones accepted, beyond which the grader has become worse. Lower them as
+it gets better."""
 
 
 @pytest.fixture(scope="module")
@@ -40,4 +42,6 @@ def test_the_judge_agrees_with_readers_as_often_as_it_did(graded: list[Graded], 
 
 def test_what_was_left_out_or_hedged_is_never_right(graded: list[Graded]) -> None:
     kinds = {"left_out", "hedged", "partial_total"}
-    assert [one.answer.answer for one in graded if one.answer.kind in kinds and one.misgraded and one.answer.half == SEEN] == []
+    assert [
+        one.answer.answer for one in graded if one.answer.kind in kinds and one.misgraded and one.answer.half == SEEN
+    ] == []

@@ -22,7 +22,10 @@ def test_a_hedged_amount_is_not_said(court: Court) -> None:
     candidate = first(court, "pay_some_fees")
     hedged = candidate.model_copy(update={"request": candidate.request.replace("$", "about $")})
     assert failures(court, hedged) == {
-        "grounded": f"the request does not say amount_cents = {candidate.say['amount_cents']} in a way that reads back as exactly that"
+        "grounded": (
+            f"the request does not say amount_cents = {candidate.say['amount_cents']} "
+            "in a way that reads back as exactly that"
+        )
     }
 
 
@@ -69,19 +72,33 @@ def test_a_tie_is_ambiguous(court: Court, plant: OpenCourt) -> None:
 def test_a_row_that_fits_all_that_is_said_is_ambiguous(court: Court, plant: OpenCourt) -> None:
     """The request names the book; the member has it twice, and only the plan's unsaid condition tells which one."""
     edits = (
-        ("intents.yaml", "where: loan.status = 'open'\n        first: loan.due_on\n", "where: loan.renewals = 0\n        by: title\n"),
-        ("intents.yaml", "        text: whichever of my open loans is due first\n        cues: [due first, open]\n", ""),
+        (
+            "intents.yaml",
+            "where: loan.status = 'open'\n        first: loan.due_on\n",
+            "where: loan.renewals = 0\n        by: title\n",
+        ),
+        (
+            "intents.yaml",
+            "        text: whichever of my open loans is due first\n        cues: [due first, open]\n",
+            "",
+        ),
         ("intents.yaml", "      - {kind: text, is: loan.title, what: title}\n", ""),
     )
 
     def with_second_copy(environment: Environment) -> Rows:
         rows = populate(environment)
-        copies = [(f"{loan[0]}9", loan[1], loan[2], "2026-12-24", 1, "open", None) for loan in rows["loans"] if loan[5] == "open" and loan[4] == 0]
+        copies = [
+            (f"{loan[0]}9", loan[1], loan[2], "2026-12-24", 1, "open", None)
+            for loan in rows["loans"]
+            if loan[5] == "open" and loan[4] == 0
+        ]
         return {**rows, "loans": [*rows["loans"], *copies]}
 
     changed = plant(*edits, rows=with_second_copy)
     found = failures(changed, first(changed, "renew_due_first"))
-    assert found["unambiguous"].startswith("loan could be ln_") and found["unambiguous"].endswith("which ends in another state")
+    assert found["unambiguous"].startswith("loan could be ln_") and found["unambiguous"].endswith(
+        "which ends in another state"
+    )
 
 
 def ambiguities(court: Court, intent_id: str) -> list[str]:
@@ -99,13 +116,20 @@ def test_a_condition_that_the_words_do_not_carry_is_ambiguous(plant: OpenCourt) 
 
 
 def test_a_paid_row_does_not_hide_that_others_are_missing_from_a_set(court: Court, plant: OpenCourt) -> None:
-    """Nothing in the words says `open`, and returned loans cannot be returned: that reading is refused, and the other one must still be tried."""
+    """Nothing in the words says `open`, and returned loans cannot be returned: that reading is refused, and the other
+    one must still be tried."""
     edit = "loan: {is: loans, of: member, where: loan.status = 'open'"
-    words, fewer = ", take: all, text: all my open loans, cues: [all, open]", " AND loan.renewals = 0, take: all, text: all I have, cues: [all]"
+    words, fewer = (
+        ", take: all, text: all my open loans, cues: [all, open]",
+        " AND loan.renewals = 0, take: all, text: all I have, cues: [all]",
+    )
 
     def with_a_returned_one(environment: Environment) -> Rows:
         rows = populate(environment)
-        returned = [(f"ln_9{member[0][3:]}", member[0], "A Book", "2026-03-12", 0, "returned", "2026-03-10") for member in rows["members"]]
+        returned = [
+            (f"ln_9{member[0][3:]}", member[0], "A Book", "2026-03-12", 0, "returned", "2026-03-10")
+            for member in rows["members"]
+        ]
         return {**rows, "loans": [*rows["loans"], *returned]}
 
     changed = plant(("intents.yaml", edit + words, edit + fewer), rows=with_a_returned_one)
@@ -114,7 +138,8 @@ def test_a_paid_row_does_not_hide_that_others_are_missing_from_a_set(court: Cour
 
 
 def test_a_superlative_passes_over_no_row_but_those_that_a_tool_refuses(court: Court, plant: OpenCourt) -> None:
-    """The loan that is due first is overdue and cannot be renewed; the next one can, and was passed over for a condition that nobody said."""
+    """The loan that is due first is overdue and cannot be renewed; the next one can, and was passed over for a
+    condition that nobody said."""
     candidate = first(court, "renew_due_first")
     ((member,),), ((chosen,),) = candidate.bindings["member"], candidate.bindings["loan"]
 
@@ -129,7 +154,9 @@ def test_a_superlative_passes_over_no_row_but_those_that_a_tool_refuses(court: C
         return {**rows, "loans": [*others, *mine]}
 
     edit = "where: loan.status = 'open'"
-    changed = plant(("intents.yaml", edit + "\n        first", edit + " AND loan.renewals = 0\n        first"), rows=three_loans)
+    changed = plant(
+        ("intents.yaml", edit + "\n        first", edit + " AND loan.renewals = 0\n        first"), rows=three_loans
+    )
     assert failures(changed, candidate) == {"unambiguous": "loan could be ln_9002, which ends in another state"}
 
 
@@ -139,8 +166,16 @@ def test_every_argument_has_its_mutants(plant: OpenCourt) -> None:
     deaf = "      amount_cents: {type: integer, minimum: 1}\n      reference: {type: integer}\n    steps:\n"
     changed = plant(
         ("toolset.yaml", given, f'{deaf}      - check: ":reference >= 0"\n        error: No such reference\n'),
-        ("intents.yaml", "amount_cents: say.amount_cents}}", "amount_cents: say.amount_cents, reference: member.fees_cents}}"),
-        ("intents.yaml", "amount_cents: say.amount_cents}}", "amount_cents: say.amount_cents, reference: member.fees_cents}}"),
+        (
+            "intents.yaml",
+            "amount_cents: say.amount_cents}}",
+            "amount_cents: say.amount_cents, reference: member.fees_cents}}",
+        ),
+        (
+            "intents.yaml",
+            "amount_cents: say.amount_cents}}",
+            "amount_cents: say.amount_cents, reference: member.fees_cents}}",
+        ),
     )
     found = failures(changed, first(changed, "pay_some_fees"))
     assert found["mutants_killed"].startswith("a wrong trajectory scores 1: amount: pay_fees(")
@@ -163,19 +198,27 @@ def test_a_bound_is_no_amount(court: Court) -> None:
     candidate = first(court, "pay_some_fees")
     bound = candidate.model_copy(update={"request": candidate.request.replace("$", "less than $")})
     assert failures(court, bound) == {
-        "grounded": f"the request gives amount_cents = {candidate.say['amount_cents']} as a bound, and a call takes it as it is"
+        "grounded": (
+            f"the request gives amount_cents = {candidate.say['amount_cents']} as a bound, and a call takes it as it is"
+        )
     }
 
 
 def test_a_write_that_changes_nothing_is_superfluous(plant: OpenCourt) -> None:
     greet = (
-        "  - name: greet_member\n    description: Note a visit.\n    parameters:\n      member_id: {type: string}\n    steps:\n"
+        "  - name: greet_member\n    description: Note a visit.\n"
+        "    parameters:\n      member_id: {type: string}\n    steps:\n"
         "      - exec: UPDATE members SET status = status WHERE member_id = :member_id\n"
-        "    returns:\n      status: {value: SELECT status FROM members WHERE member_id = :member_id}\n\n  - name: pay_fees"
+        "    returns:\n      status: {value: SELECT status FROM members WHERE member_id = :member_id}\n\n"
+        "  - name: pay_fees"
     )
     changed = plant(
         ("toolset.yaml", "  - name: pay_fees", greet),
-        ("intents.yaml", "      - paid: {pay_fees:", "      - hello: {greet_member: {member_id: member.member_id}}\n      - paid: {pay_fees:"),
+        (
+            "intents.yaml",
+            "      - paid: {pay_fees:",
+            "      - hello: {greet_member: {member_id: member.member_id}}\n      - paid: {pay_fees:",
+        ),
     )
     found = failures(changed, first(changed, "pay_some_fees"))
     assert found["necessary"] == "without greet_member the end state is accepted all the same"
@@ -197,14 +240,18 @@ def test_a_golden_call_against_the_policy_is_unlawful(plant: OpenCourt) -> None:
 
 def test_a_refusal_of_what_is_allowed_is_rejected(plant: OpenCourt) -> None:
     changed = plant(("rules.yaml", "desk_limit_cents: 4000", "desk_limit_cents: 400000"))
-    assert failures(changed, first(changed, "pay_over_desk_limit")) == {"lawful": "what is asked does not break the rule desk_limit"}
+    assert failures(changed, first(changed, "pay_over_desk_limit")) == {
+        "lawful": "what is asked does not break the rule desk_limit"
+    }
 
 
 def test_a_broken_invariant_is_named_with_its_row(plant: OpenCourt) -> None:
     changed = plant(("rules.yaml", "holds: fees_cents >= 0", "holds: fees_cents >= 100000"))
     candidate = first(changed, "pay_some_fees")
     ((member,),) = candidate.bindings["member"]
-    assert failures(changed, candidate) == {"integrity": f"after pay_fees, the invariant no_negative_fees does not hold for members {member}"}
+    assert failures(changed, candidate) == {
+        "integrity": f"after pay_fees, the invariant no_negative_fees does not hold for members {member}"
+    }
 
 
 def test_a_call_that_fails_while_recording_is_rejected(plant: OpenCourt) -> None:
@@ -218,7 +265,9 @@ def test_a_call_that_fails_while_recording_is_rejected(plant: OpenCourt) -> None
 
 def test_a_replica_on_other_rows_differs(court: Court, plant: OpenCourt) -> None:
     changed = plant(replica=True, seed=1)
-    assert failures(changed, first(court, "pay_some_fees")) == {"deterministic": "another process gives other results or row changes"}
+    assert failures(changed, first(court, "pay_some_fees")) == {
+        "deterministic": "another process gives other results or row changes"
+    }
 
 
 def test_the_second_process_and_the_second_engine_agree(plant: OpenCourt) -> None:
@@ -251,7 +300,9 @@ def test_a_verifier_that_looks_at_keys_alone_lets_mutants_live(plant: OpenCourt)
 
 def test_a_verifier_that_compares_calls_refuses_right_ways(plant: OpenCourt) -> None:
     strict = plant(states=CallsOnly)
-    assert failures(strict, first(strict, "return_all"))["equivalents_accepted"].startswith("a right trajectory scores 0: order")
+    assert failures(strict, first(strict, "return_all"))["equivalents_accepted"].startswith(
+        "a right trajectory scores 0: order"
+    )
 
 
 def test_a_candidate_about_rows_that_are_not_there_is_rejected(court: Court) -> None:
@@ -264,22 +315,34 @@ def test_a_candidate_about_rows_that_are_not_there_is_rejected(court: Court) -> 
     assert failures(court, wordless) == {"schema": "the environment has no intent 'pay_some_fees' with the slots none"}
     evolved = candidate.model_copy(update={"evolutions": ("batch member",)})
     reason = "member has a condition without an adjective"
-    assert failures(court, evolved) == {"schema": f"the environment has no intent 'pay_some_fees + batch member': {reason}"}
+    assert failures(court, evolved) == {
+        "schema": f"the environment has no intent 'pay_some_fees + batch member': {reason}"
+    }
 
 
 def test_money_moved_there_and_back_is_superfluous(plant: OpenCourt) -> None:
-    """Each drop changes the end state, and so does the pair, since both leave a row in the ledger; but what was there ends as it began."""
+    """Each drop changes the end state, and so does the pair, since both leave a row in the ledger; but what was there
+    ends as it began."""
     charge = (
         "  - name: charge_fee\n    description: Charge a fee.\n    parameters:\n      member_id: {type: string}\n"
         "      amount_cents: {type: integer, minimum: 1, maximum: 100000}\n    steps:\n"
-        "      - let: member\n        sql: SELECT fees_cents FROM members WHERE member_id = :member_id\n        error: Nobody\n"
+        "      - let: member\n"
+        "        sql: SELECT fees_cents FROM members WHERE member_id = :member_id\n        error: Nobody\n"
         "      - check: :member.fees_cents < 1000000\n        error: Too much\n"
         "      - new_id: payment_id\n        prefix: ch_\n        from: [member_id, amount_cents]\n"
         "      - exec: UPDATE members SET fees_cents = fees_cents + :amount_cents WHERE member_id = :member_id\n"
-        "      - exec: INSERT INTO payments (payment_id, member_id, amount_cents, paid_at) VALUES (:payment_id, :member_id, :amount_cents, :now)\n"
-        "    returns:\n      fees_cents: {value: SELECT fees_cents FROM members WHERE member_id = :member_id}\n\n  - name: pay_fees"
+        "      - exec: INSERT INTO payments (payment_id, member_id, amount_cents, paid_at) "
+        "VALUES (:payment_id, :member_id, :amount_cents, :now)\n"
+        "    returns:\n      fees_cents: {value: SELECT fees_cents FROM members WHERE member_id = :member_id}\n\n"
+        "  - name: pay_fees"
     )
-    back = "      - charged: {charge_fee: {member_id: member.member_id, amount_cents: say.amount_cents}}\n      - paid: {pay_fees:"
+    back = (
+        "      - charged: {charge_fee: {member_id: member.member_id, amount_cents: say.amount_cents}}\n"
+        "      - paid: {pay_fees:"
+    )
     changed = plant(("toolset.yaml", "  - name: pay_fees", charge), ("intents.yaml", "      - paid: {pay_fees:", back))
     found = failures(changed, first(changed, "pay_some_fees"))
-    assert found["necessary"] == "without charge_fee and pay_fees the rows that were there end the same: one undoes the other"
+    assert (
+        found["necessary"]
+        == "without charge_fee and pay_fees the rows that were there end the same: one undoes the other"
+    )

@@ -24,7 +24,8 @@ OWED = "      - {kind: money, is: paid.fees_cents, what: fees still owed}"
 COUNTED = '      - {kind: number, is: "(SELECT COUNT(*) FROM loan)", what: number of loans}'
 EACH_RETURNED = "      - each: loan\n        do:\n          - returned: {return_loan: {loan_id: loan.loan_id}}\n"
 DUE_FIRST = (
-    "where: loan.status = 'open'\n        first: loan.due_on\n        text: whichever of my open loans is due first\n        cues: [due first, open]"
+    "where: loan.status = 'open'\n        first: loan.due_on\n"
+    "        text: whichever of my open loans is due first\n        cues: [due first, open]"
 )
 NAMED = (
     (INTENTS, DUE_FIRST, "by: title\n        where: loan.status = 'open'"),
@@ -33,20 +34,36 @@ NAMED = (
 """The loan is named by its title, which is then no news."""
 FROZEN = "      - frozen: {freeze_card: {card_id: card.card_id}}\n"
 THAWED = "    title: Unfreeze a card and set its limit\n"
-ANY_OPEN = "where: loan.status = 'open'\n        take: any\n        same: [title]\n        text: any of my open loans\n        cues: [any, open]"
+ANY_OPEN = (
+    "where: loan.status = 'open'\n        take: any\n        same: [title]\n"
+    "        text: any of my open loans\n        cues: [any, open]"
+)
 MORE_OR_EQUAL = ("rules.yaml", "call.amount_cents > policy", "call.amount_cents >= policy")
-HIDES = ("toolset.yaml", "WHERE member_id = :member_id ORDER BY due_on", "WHERE member_id = :member_id AND renewals < 3 ORDER BY due_on")
+HIDES = (
+    "toolset.yaml",
+    "WHERE member_id = :member_id ORDER BY due_on",
+    "WHERE member_id = :member_id AND renewals < 3 ORDER BY due_on",
+)
 EXACTLY = "in a way that reads back as exactly that"
 NO_DAY = f"does not say first_on = '2026-04-01' {EXACTLY}"
 NOT_SAID = {"grounded": "the request does not say amount_cents = 2999 in a way that reads back as exactly that"}
 UNASKED = {"grounded": "the request asks nothing, and the text The Ninth Gate Keeper must be told"}
-NOT_OPEN = {"grounded": "the request lacks the cue 'open' of loan", "unambiguous": "loan could be ln_1058, which ends in another state"}
+NOT_OPEN = {
+    "grounded": "the request lacks the cue 'open' of loan",
+    "unambiguous": "loan could be ln_1058, which ends in another state",
+}
 TOOL_NAMED = {
     "grounded": "the request says 'pay_fees', which the plan knows nothing of",
     "not_leaked": "the request names the tool pay_fees",
 }
-NOT_NAMED = {"grounded": "the request does not say member.full_name = 'Patricia Andrews' in a way that reads back as exactly that"}
-NOT_BORN = {"grounded": "the request does not say member.date_of_birth = '2004-07-18' in a way that reads back as exactly that"}
+NOT_NAMED = {
+    "grounded": (
+        "the request does not say member.full_name = 'Patricia Andrews' in a way that reads back as exactly that"
+    )
+}
+NOT_BORN = {
+    "grounded": "the request does not say member.date_of_birth = '2004-07-18' in a way that reads back as exactly that"
+}
 CONDITIONAL = (
     "      - if: member.fees_cents {test} say.amount_cents\n"
     "        then: [{{paid: " + PAID.replace("{", "{{").replace("}", "}}") + "}}]\n"
@@ -69,24 +86,28 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
     [
         pytest.param(
             (INTENTS, "amount_cents: say.amount_cents}}", "amount_cents: '500'}}"),
-            "intents.yaml: intents[pay_some_fees].do.paid.amount_cents: 500 is a literal that nobody said; use a slot, a role or policy.NAME\n"
-            "intents.yaml: intents[pay_some_fees].slots.amount_cents: the request says it and nothing depends on it; use it or leave it out",
+            "intents.yaml: intents[pay_some_fees].do.paid.amount_cents: 500 is a literal that nobody said; "
+            "use a slot, a role or policy.NAME\n"
+            "intents.yaml: intents[pay_some_fees].slots.amount_cents: the request says it and nothing depends on it; "
+            "use it or leave it out",
             id="literal amount",
         ),
         pytest.param(
             (INTENTS, "loan_id: loan.loan_id", "loan_id: \"'ln_1001'\""),
-            "intents.yaml: intents[renew_due_first].do.renewed.loan_id: 'ln_1001' is a literal that nobody said; use a slot, a role or policy.NAME",
+            "intents.yaml: intents[renew_due_first].do.renewed.loan_id: 'ln_1001' is a literal that nobody said; "
+            "use a slot, a role or policy.NAME",
             id="literal id",
         ),
         pytest.param(
             (INTENTS, f"      - paid: {PAID}\n", CONDITIONAL.format(test=">", other="paid", amount="777")),
-            "intents.yaml: intents[pay_some_fees].do.paid.amount_cents: 777 is a literal that nobody said; use a slot, a role or policy.NAME",
+            "intents.yaml: intents[pay_some_fees].do.paid.amount_cents: 777 is a literal that nobody said; "
+            "use a slot, a role or policy.NAME",
             id="literal in the branch not taken",
         ),
         pytest.param(
             (INTENTS, "amount_cents: say.amount_cents}}", "amount_cents: paid.fees_cents}}"),
-            "intents.yaml: intents[pay_some_fees].do[0].paid.amount_cents: unknown name 'paid' of paid.fees_cents in 'paid.fees_cents'; "
-            "use one of member, policy, say",
+            "intents.yaml: intents[pay_some_fees].do[0].paid.amount_cents: "
+            "unknown name 'paid' of paid.fees_cents in 'paid.fees_cents'; use one of member, policy, say",
             id="use before the call",
         ),
         pytest.param(
@@ -103,42 +124,60 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
         ),
         pytest.param(
             (INTENTS, "amount_cents: say.amount_cents}}", "amount_cents: say.amuont_cents}}"),
-            "intents.yaml: intents[pay_some_fees].do[0].paid.amount_cents: say.amuont_cents is not known here; say has amount_cents",
+            "intents.yaml: intents[pay_some_fees].do[0].paid.amount_cents: say.amuont_cents is not known here; "
+            "say has amount_cents",
             id="misspelt slot",
         ),
         pytest.param(
-            ("toolset.yaml", "title, due_on, renewals, status, returned_on FROM loans\n", "title, renewals, status, returned_on FROM loans\n"),
-            "intents.yaml: intents[renew_due_first].roles.loan: no read tool shows loans.due_on; let a read tool return it, or do not use it",
+            (
+                "toolset.yaml",
+                "title, due_on, renewals, status, returned_on FROM loans\n",
+                "title, renewals, status, returned_on FROM loans\n",
+            ),
+            "intents.yaml: intents[renew_due_first].roles.loan: no read tool shows loans.due_on; "
+            "let a read tool return it, or do not use it",
             id="invisible column",
         ),
         pytest.param(
             (INTENTS, "Put {amount_cents|words} towards", "Put something towards"),
-            "intents.yaml: intents[pay_some_fees].requests[1]: the slot amount_cents is not said; write {amount_cents} into it, in every alternative",
+            "intents.yaml: intents[pay_some_fees].requests[1]: the slot amount_cents is not said; "
+            "write {amount_cents} into it, in every alternative",
             id="phrase lacks a slot",
         ),
         pytest.param(
-            (INTENTS, "[Please pay|I would like to pay] {amount_cents|money} of", "[Please pay {amount_cents|money}|I would like to pay] of"),
-            "intents.yaml: intents[pay_some_fees].requests[0]: the slot amount_cents is not said; write {amount_cents} into it, in every alternative",
+            (
+                INTENTS,
+                "[Please pay|I would like to pay] {amount_cents|money} of",
+                "[Please pay {amount_cents|money}|I would like to pay] of",
+            ),
+            "intents.yaml: intents[pay_some_fees].requests[0]: the slot amount_cents is not said; "
+            "write {amount_cents} into it, in every alternative",
             id="one alternative lacks a slot",
         ),
         pytest.param(
             (INTENTS, '"Renew {loan}, please. Which', '"Renew my open loan, please. Which'),
-            "intents.yaml: intents[renew_due_first].requests[0]: the cue 'due first' of loan is not in it; say {loan}, or the cue itself, "
-            "in every alternative",
+            "intents.yaml: intents[renew_due_first].requests[0]: the cue 'due first' of loan is not in it; "
+            "say {loan}, or the cue itself, in every alternative",
             id="phrase lacks a superlative",
         ),
         pytest.param(
             (INTENTS, "I am bringing back {loan}.", "I am bringing back my open loans."),
-            "intents.yaml: intents[return_all].requests[0]: the cue 'all' of loan is not in it; say {loan}, or the cue itself, in every alternative",
+            "intents.yaml: intents[return_all].requests[0]: the cue 'all' of loan is not in it; "
+            "say {loan}, or the cue itself, in every alternative",
             id="phrase lacks all",
         ),
         pytest.param(
             (INTENTS, OWED, f"{OWED}\n{OWED}"),
-            "intents.yaml: intents[pay_some_fees].tell: two facts of kind money without `about`; say which is which with `about`",
+            "intents.yaml: intents[pay_some_fees].tell: two facts of kind money without `about`; "
+            "say which is which with `about`",
             id="two facts of one kind",
         ),
         pytest.param(
-            (INTENTS, f"      - paid: {PAID}", f"      - seen: {{list_loans: {{member_id: member.member_id}}}}\n      - paid: {PAID}"),
+            (
+                INTENTS,
+                f"      - paid: {PAID}",
+                f"      - seen: {{list_loans: {{member_id: member.member_id}}}}\n      - paid: {PAID}",
+            ),
             "intents.yaml: intents[pay_some_fees].do.seen: this look-up is never used; use its result or leave it out",
             id="unused look-up",
         ),
@@ -156,8 +195,9 @@ def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit:
             "mock",
             (INTENTS, "first: loan.due_on", "first: days_between(loan.due_on, :today)"),
             [
-                "intents.yaml: intents[renew_due_first].roles.loan: the words say 'due first', and days_between(loan.due_on, :today) takes the "
-                "highest due_on first; turn the order round, or the words"
+                "intents.yaml: intents[renew_due_first].roles.loan: the words say 'due first', "
+                "and days_between(loan.due_on, :today) takes the highest due_on first; "
+                "turn the order round, or the words"
             ],
             id="latest for first",
         ),
@@ -165,21 +205,34 @@ def test_a_fault_of_the_plan_is_found_before_anything_runs(tmp_path: Path, edit:
             "finance",
             (INTENTS, "first: -standing.amount_cents", "first: standing.amount_cents"),
             [
-                "intents.yaml: intents[cancel_largest_standing_order].roles.standing: the words say 'biggest', and standing.amount_cents takes the "
-                "lowest amount_cents first; turn the order round, or the words"
+                "intents.yaml: intents[cancel_largest_standing_order].roles.standing: the words say 'biggest', "
+                "and standing.amount_cents takes the lowest amount_cents first; "
+                "turn the order round, or the words"
             ],
             id="smallest for biggest",
         ),
         pytest.param(
             "finance",
-            (INTENTS, "reserve.account_id, to_account_id: target.account_id", "target.account_id, to_account_id: reserve.account_id"),
-            ["intents.yaml: intents[top_up_and_pay].requests[#]: it says to target, and moved goes from there; exchange the arguments, or the words"],
+            (
+                INTENTS,
+                "reserve.account_id, to_account_id: target.account_id",
+                "target.account_id, to_account_id: reserve.account_id",
+            ),
+            [
+                "intents.yaml: intents[top_up_and_pay].requests[#]: it says to target, and moved goes from there; "
+                "exchange the arguments, or the words"
+            ],
             id="swapped accounts",
         ),
     ],
 )
-def test_a_plan_that_goes_against_its_words_is_found_before_anything_runs(tmp_path: Path, domain: str, edit: Edit, issues: list[str]) -> None:
-    found = [re.sub(r"requests\[\d+\]", "requests[#]", str(one)) for one in check_intents(load_environment(spoilt(tmp_path / domain, domain, edit)))]
+def test_a_plan_that_goes_against_its_words_is_found_before_anything_runs(
+    tmp_path: Path, domain: str, edit: Edit, issues: list[str]
+) -> None:
+    found = [
+        re.sub(r"requests\[\d+\]", "requests[#]", str(one))
+        for one in check_intents(load_environment(spoilt(tmp_path / domain, domain, edit)))
+    ]
     assert list(dict.fromkeys(found)) == issues
 
 
@@ -188,13 +241,18 @@ def test_a_plan_that_goes_against_its_words_is_found_before_anything_runs(tmp_pa
     [
         pytest.param(
             ("schema.yaml", "check: fees_cents >= 0,", "check: fees_cents >= 0, volatile: true,"),
-            "schema.yaml: tables.members.columns.fees_cents: money in members.fees_cents is volatile: wrong amounts would pass; "
-            "compare it: remove volatile",
+            "schema.yaml: tables.members.columns.fees_cents: money in members.fees_cents is volatile: "
+            "wrong amounts would pass; compare it: remove volatile",
             id="volatile money",
         ),
         pytest.param(
-            ("toolset.yaml", "date_of_birth = :date_of_birth ORDER BY member_id", "date_of_birth = :date_of_birth ORDER BY member_id LIMIT 1"),
-            "toolset.yaml: tools[find_member].returns.members.rows: LIMIT 1 hides the other rows that fit; return all of them",
+            (
+                "toolset.yaml",
+                "date_of_birth = :date_of_birth ORDER BY member_id",
+                "date_of_birth = :date_of_birth ORDER BY member_id LIMIT 1",
+            ),
+            "toolset.yaml: tools[find_member].returns.members.rows: LIMIT 1 hides the other rows that fit; "
+            "return all of them",
             id="finder that picks one of two",
         ),
     ],
@@ -222,7 +280,13 @@ def test_a_fault_of_the_world_is_not_loaded(tmp_path: Path, edit: Edit, issue: s
             id="pure yes or no",
         ),
         pytest.param(
-            [(INTENTS, f"      - paid: {PAID}\n", CONDITIONAL.format(test="<", other="later", amount="say.amount_cents"))],
+            [
+                (
+                    INTENTS,
+                    f"      - paid: {PAID}\n",
+                    CONDITIONAL.format(test="<", other="later", amount="say.amount_cents"),
+                )
+            ],
             "pay_some_fees",
             {"schema": "paid has no value on the path taken"},
             id="fact of the branch not taken",
@@ -262,7 +326,9 @@ def test_a_fault_of_the_world_is_not_loaded(tmp_path: Path, edit: Edit, issue: s
         ),
     ],
 )
-def test_a_faulty_intent_yields_no_task(plant: OpenCourt, edits: list[Edit], intent: str, found: dict[str, str]) -> None:
+def test_a_faulty_intent_yields_no_task(
+    plant: OpenCourt, edits: list[Edit], intent: str, found: dict[str, str]
+) -> None:
     court = plant(*edits)
     assert failures(court, first(court, intent)) == found
 
@@ -271,7 +337,9 @@ def test_a_faulty_intent_yields_no_task(plant: OpenCourt, edits: list[Edit], int
     ("intent", "pattern", "instead", "found"),
     [
         pytest.param("renew_due_first", "open ", "", NOT_OPEN, id="lost adjective"),
-        pytest.param("return_all", "all my", "my", {"grounded": "the request lacks the cue 'all' of loan"}, id="lost all"),
+        pytest.param(
+            "return_all", "all my", "my", {"grounded": "the request lacks the cue 'all' of loan"}, id="lost all"
+        ),
         pytest.param("pay_some_fees", "born July", "born June", NOT_BORN, id="another month of birth"),
         pytest.param("pay_some_fees", "July 18, 2004", "July 19, 2004", NOT_BORN, id="off by one day"),
         pytest.param("pay_some_fees", "Andrews", "Andrew", NOT_NAMED, id="misspelt name"),
@@ -281,7 +349,9 @@ def test_a_faulty_intent_yields_no_task(plant: OpenCourt, edits: list[Edit], int
         pytest.param("renew_due_first", r" Which book.*", "", UNASKED, id="nothing asked"),
     ],
 )
-def test_a_request_that_lost_its_meaning_is_rejected(court: Court, intent: str, pattern: str, instead: str, found: dict[str, str]) -> None:
+def test_a_request_that_lost_its_meaning_is_rejected(
+    court: Court, intent: str, pattern: str, instead: str, found: dict[str, str]
+) -> None:
     candidate = first(court, intent)
     request = re.sub(pattern, instead, candidate.request, count=1)
     assert request != candidate.request
@@ -290,28 +360,52 @@ def test_a_request_that_lost_its_meaning_is_rejected(court: Court, intent: str, 
 
 def same_name_and_birthday(rows: Rows) -> Rows:
     """Everybody has a double."""
-    return {**rows, "members": [*rows["members"], *((f"mbx{str(member[0])[3:]}", *member[1:]) for member in rows["members"])]}
+    return {
+        **rows,
+        "members": [*rows["members"], *((f"mbx{str(member[0])[3:]}", *member[1:]) for member in rows["members"])],
+    }
 
 
 def suspended_double(rows: Rows) -> Rows:
     """Everybody has a double who is suspended."""
-    return {**rows, "members": [*rows["members"], *((f"mbx{str(m[0])[3:]}", *m[1:3], "suspended", m[4]) for m in rows["members"])]}
+    return {
+        **rows,
+        "members": [*rows["members"], *((f"mbx{str(m[0])[3:]}", *m[1:3], "suspended", m[4]) for m in rows["members"])],
+    }
 
 
 def second_copy(rows: Rows) -> Rows:
     """Every open loan has a twin of the same title that is due later, and was renewed often."""
-    return {**rows, "loans": [*rows["loans"], *((f"{n[0]}9", n[1], n[2], "2026-04-24", 3, "open", None) for n in rows["loans"] if n[5] == "open")]}
+    return {
+        **rows,
+        "loans": [
+            *rows["loans"],
+            *((f"{n[0]}9", n[1], n[2], "2026-04-24", 3, "open", None) for n in rows["loans"] if n[5] == "open"),
+        ],
+    }
 
 
 def returned_copy(rows: Rows) -> Rows:
     """Every open loan has a twin of the same title that was returned."""
-    return {**rows, "loans": [*rows["loans"], *((f"{n[0]}9", *n[1:5], "returned", "2026-03-08") for n in rows["loans"] if n[5] == "open")]}
+    return {
+        **rows,
+        "loans": [
+            *rows["loans"],
+            *((f"{n[0]}9", *n[1:5], "returned", "2026-03-08") for n in rows["loans"] if n[5] == "open"),
+        ],
+    }
 
 
 @pytest.mark.parametrize(
     ("edits", "twins", "intent", "found"),
     [
-        pytest.param([], same_name_and_birthday, "pay_some_fees", {"unambiguous": "2 rows fit member equally well"}, id="name and birthday"),
+        pytest.param(
+            [],
+            same_name_and_birthday,
+            "pay_some_fees",
+            {"unambiguous": "2 rows fit member equally well"},
+            id="name and birthday",
+        ),
         pytest.param(
             [(INTENTS, "{is: members, by: identity}", "{is: members, by: identity, where: member.status = 'active'}")],
             suspended_double,
@@ -319,16 +413,29 @@ def returned_copy(rows: Rows) -> Rows:
             {"unambiguous": "member could be mbx1002, which ends in another state"},
             id="same description, other status",
         ),
-        pytest.param([*NAMED], second_copy, "renew_due_first", {"unambiguous": "2 rows fit loan equally well"}, id="same description"),
         pytest.param(
-            [*NAMED, (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= :today AND loan.due_on <> '2026-04-24'")],
+            [*NAMED],
+            second_copy,
+            "renew_due_first",
+            {"unambiguous": "2 rows fit loan equally well"},
+            id="same description",
+        ),
+        pytest.param(
+            [
+                *NAMED,
+                (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= :today AND loan.due_on <> '2026-04-24'"),
+            ],
             second_copy,
             "renew_due_first",
             {"unambiguous": "2 rows fit loan equally well"},
             id="a row that only fails `when`",
         ),
         pytest.param(
-            [*NAMED, HIDES, (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= :today AND loan.renewals < 3")],
+            [
+                *NAMED,
+                HIDES,
+                (INTENTS, "when: loan.due_on >= :today", "when: loan.due_on >= :today AND loan.renewals < 3"),
+            ],
             second_copy,
             "renew_due_first",
             {"unambiguous": "loan could be ln_10499, which no tool shows"},
@@ -355,7 +462,9 @@ def returned_copy(rows: Rows) -> Rows:
         pytest.param([*NAMED], returned_copy, "renew_due_first", {}, id="a twin that the tool refuses does no harm"),
     ],
 )
-def test_a_twin_is_ambiguous(plant: OpenCourt, edits: list[Edit], twins: Callable[[Rows], Rows], intent: str, found: dict[str, str]) -> None:
+def test_a_twin_is_ambiguous(
+    plant: OpenCourt, edits: list[Edit], twins: Callable[[Rows], Rows], intent: str, found: dict[str, str]
+) -> None:
     def with_twins(environment: Environment) -> Rows:
         return twins(populate(environment))
 
@@ -370,7 +479,11 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
         (INTENTS, FROZEN, f"{FROZEN}      - thawed: {{unfreeze_card: {{card_id: card.card_id}}}}\n"),
         (INTENTS, "reason: \"'duplicate'\"", "reason: \"'wrong_amount'\""),
         (INTENTS, THAWED, f"{THAWED}    outcome: refuse\n    rule: unusable_card_limit\n"),
-        (INTENTS, "    tell: [{kind: money, is: card.daily_limit_cents, before: true, what: daily limit before}]\n", ""),
+        (
+            INTENTS,
+            "    tell: [{kind: money, is: card.daily_limit_cents, before: true, what: daily limit before}]\n",
+            "",
+        ),
     )
     environment = load_environment(spoilt(tmp_path_factory.mktemp("planted") / "finance", "finance", *edits))
     rows = populate(environment)
@@ -386,13 +499,21 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
             "freeze_card",
             {
                 "necessary": "without freeze_card the end state is accepted all the same",
-                "mutants_killed": "a wrong trajectory scores 1: stranger: freeze_card(card_id='cd_4266'), unfreeze_card(card_id='cd_4581')",
+                "mutants_killed": (
+                    "a wrong trajectory scores 1: stranger: "
+                    "freeze_card(card_id='cd_4266'), unfreeze_card(card_id='cd_4581')"
+                ),
             },
             id="freeze and unfreeze",
         ),
         pytest.param(
             "dispute_duplicate",
-            {"grounded": "open_dispute(reason='wrong_amount') has no cue in the request; one of wrong amount, overcharged, too much"},
+            {
+                "grounded": (
+                    "open_dispute(reason='wrong_amount') has no cue in the request; "
+                    "one of wrong amount, overcharged, too much"
+                )
+            },
             id="wrong enum value",
         ),
         pytest.param(
@@ -411,13 +532,29 @@ def test_a_faulty_intent_of_the_bank_yields_no_task(bank: Court, intent: str, fo
     [
         pytest.param("create_standing_order", "April 1, 2026", "next Friday", NO_DAY, id="two-reading date"),
         pytest.param("create_standing_order", "April 1, 2026", "around April 1, 2026", NO_DAY, id="hedged date"),
-        pytest.param("create_standing_order", "monthly", "regular", "does not say frequency = 'monthly' " + EXACTLY, id="lost enum value"),
-        pytest.param("pay_bill_lowest_covering", "least", "less", "lacks the cue 'least' of source", id="lost superlative"),
+        pytest.param(
+            "create_standing_order",
+            "monthly",
+            "regular",
+            "does not say frequency = 'monthly' " + EXACTLY,
+            id="lost enum value",
+        ),
+        pytest.param(
+            "pay_bill_lowest_covering", "least", "less", "lacks the cue 'least' of source", id="lost superlative"
+        ),
         pytest.param("pay_all_overdue_bills", "all", "the", "lacks the cue 'all' of bill", id="lost all"),
-        pytest.param("pay_bill", "school account", "scool account", "does not say source.nickname = 'school account' " + EXACTLY, id="misspelt name"),
+        pytest.param(
+            "pay_bill",
+            "school account",
+            "scool account",
+            "does not say source.nickname = 'school account' " + EXACTLY,
+            id="misspelt name",
+        ),
     ],
 )
-def test_a_request_to_the_bank_that_lost_its_meaning_is_rejected(bank: Court, intent: str, old: str, new: str, finding: str) -> None:
+def test_a_request_to_the_bank_that_lost_its_meaning_is_rejected(
+    bank: Court, intent: str, old: str, new: str, finding: str
+) -> None:
     candidate = next(each for turn in range(60) if old in (each := first(bank, intent, turn)).request)
     changed = candidate.model_copy(update={"request": candidate.request.replace(old, new)})
     assert failures(bank, changed)["grounded"] == f"the request {finding}"

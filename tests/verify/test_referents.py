@@ -1,4 +1,5 @@
-"""*That account*, *in it*: words that mean a row named before, where two were named (part of the gate `unambiguous`)."""
+"""*That account*, *in it*: words that mean a row named before, where two were named (part of the gate
+`unambiguous`)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def test_after_two_accounts_nobody_knows_that_account(bank: Court) -> None:
     assert " or '" in found
 
 
-@pytest.mark.parametrize("question", ["And what is left in that account?", "How much is left in it?", "What's my limit there?"])
+@pytest.mark.parametrize(
+    "question", ["And what is left in that account?", "How much is left in it?", "What's my limit there?"]
+)
 def test_after_one_account_it_is_clear(bank: Court, question: str) -> None:
     assert asked_besides(bank, "pay_bill", question) is None
 

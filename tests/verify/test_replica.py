@@ -14,14 +14,19 @@ from toolscale.verify.replica import Replica, replayed
 
 def test_an_answer_that_nobody_waited_for_is_passed_over() -> None:
     environment = load_environment("mock")
-    renewals = [GoldenCall(name="renew_loan", arguments={"loan_id": loan}, result=None) for loan in ("ln_1001", "ln_1004", "ln_1007", "ln_1010")]
+    renewals = [
+        GoldenCall(name="renew_loan", arguments={"loan_id": loan}, result=None)
+        for loan in ("ln_1001", "ln_1004", "ln_1007", "ln_1010")
+    ]
     replica = Replica(environment.folder, 0)
     try:
         for length in range(3):
             replica.ask(renewals[:length])
         number = replica.ask(renewals)
         with World(environment, populate(environment)) as world:
-            assert replica.answer(number) == replayed(world, [(renewal.name, renewal.arguments) for renewal in renewals])
+            assert replica.answer(number) == replayed(
+                world, [(renewal.name, renewal.arguments) for renewal in renewals]
+            )
     finally:
         replica.close()
 

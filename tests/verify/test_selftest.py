@@ -1,4 +1,5 @@
-"""The judge is judged: planted defects are rejected, good candidates are not, and without any one gate a threshold is missed."""
+"""The judge is judged: planted defects are rejected, good candidates are not, and without any one gate a threshold is
+missed."""
 
 from __future__ import annotations
 
@@ -20,17 +21,36 @@ from toolscale.verify.selftest import LINT, SelfTest, run_selftest
 pytestmark = pytest.mark.xdist_group("selftest")  # what they share takes longer than they do
 
 NO_PLACE = {
-    "exchanged_slots", "swapped_arguments", "wrong_enum", "freeze_and_unfreeze", "forgetful_tool", "planted_twin", "labels_exchanged",
-    "refused_part_done", "unclear_referent",
-}  # fmt: skip
+    "exchanged_slots",
+    "swapped_arguments",
+    "wrong_enum",
+    "freeze_and_unfreeze",
+    "forgetful_tool",
+    "planted_twin",
+    "labels_exchanged",
+    "refused_part_done",
+    "unclear_referent",
+}
 """What the mock domain is too small for; `unsaid_condition` seldom finds a place in it."""
 
 SOLE = {
-    LINT: "lowest_for_highest", "schema": "missing_row", "integrity": "broken_invariant", "replay": "refused_call", "case_agrees": "wrong_case_row",
-    "deterministic": "unreproducible_row", "engines_agree": "engine_difference", "grounded": "hedged_amount", "unambiguous": "tie",
-    "idle_fails": "handed_over", "necessary": "there_and_back", "mutants_killed": "deaf_parameter", "equivalents_accepted": "contradiction",
-    "lawful": "done_though_forbidden", "not_leaked": "leaked_word", "novel": "duplicate_task",
-}  # fmt: skip
+    LINT: "lowest_for_highest",
+    "schema": "missing_row",
+    "integrity": "broken_invariant",
+    "replay": "refused_call",
+    "case_agrees": "wrong_case_row",
+    "deterministic": "unreproducible_row",
+    "engines_agree": "engine_difference",
+    "grounded": "hedged_amount",
+    "unambiguous": "tie",
+    "idle_fails": "handed_over",
+    "necessary": "there_and_back",
+    "mutants_killed": "deaf_parameter",
+    "equivalents_accepted": "contradiction",
+    "lawful": "done_though_forbidden",
+    "not_leaked": "leaked_word",
+    "novel": "duplicate_task",
+}
 """Gate -> a kind of defect that is let pass without it."""
 
 
@@ -44,7 +64,13 @@ def mock() -> SelfTest:
 def test_the_judge_finds_what_was_planted_and_spares_what_is_good(mock: SelfTest) -> None:
     assert list(mock.missed()) == []
     assert {row.kind for row in mock.kinds if not row.planted} - {"unsaid_condition"} == NO_PLACE
-    assert [(row.kind, outcome.what) for row in mock.kinds if not row.open for outcome in row.outcomes if not outcome.findings] == []
+    assert [
+        (row.kind, outcome.what)
+        for row in mock.kinds
+        if not row.open
+        for outcome in row.outcomes
+        if not outcome.findings
+    ] == []
     assert mock.wrongly == mock.collided == () and mock.good > mock.evolved >= 50
     assert {row.level for row in mock.kinds} == {"request", "case", "plan", "tools", "rows", "recording", "company"}
 
@@ -53,13 +79,17 @@ def test_the_judge_finds_what_was_planted_and_spares_what_is_good(mock: SelfTest
 def test_without_a_gate_a_threshold_is_missed(mock: SelfTest, gate: str) -> None:
     blind = mock.without(gate)
     (row,) = [row for row in blind.kinds if row.kind == SOLE[gate]]
-    assert f"{row.rejected} of {row.planted} defects of the kind {row.kind} were rejected, fewer than 90%" in list(blind.missed())
+    assert f"{row.rejected} of {row.planted} defects of the kind {row.kind} were rejected, fewer than 90%" in list(
+        blind.missed()
+    )
 
 
 def test_a_self_test_draws_the_same_again_and_another_with_another_seed() -> None:
     environment = load_environment("mock")
     rows = populate(environment)
-    one, same, other = (run_selftest(environment, rows, per_kind=3, seed=seed, kinds=["stray_amount", "tie"]) for seed in (0, 0, 1))
+    one, same, other = (
+        run_selftest(environment, rows, per_kind=3, seed=seed, kinds=["stray_amount", "tie"]) for seed in (0, 0, 1)
+    )
     assert one == same
     assert one.kinds[0].outcomes != other.kinds[0].outcomes
 
@@ -73,7 +103,9 @@ def test_a_kind_that_there_is_not_is_named() -> None:
 def test_a_bank_has_a_place_for_what_the_mock_domain_is_too_small_for() -> None:
     environment = load_environment("finance")
     found = run_selftest(environment, populate(environment), per_kind=2, kinds=sorted(NO_PLACE))
-    assert {row.kind: row.rejected for row in found.kinds if not row.open} == dict.fromkeys(NO_PLACE - {"labels_exchanged"}, 2)
+    assert {row.kind: row.rejected for row in found.kinds if not row.open} == dict.fromkeys(
+        NO_PLACE - {"labels_exchanged"}, 2
+    )
     assert {row.planted for row in found.kinds} == {2}
     assert found.wrongly == ()
 
@@ -82,8 +114,15 @@ def test_what_only_evolved_tasks_can_have_is_found_or_said_to_be_open() -> None:
     environment = load_environment("finance")
     kinds = ["taken_back_used", "correction_reversed", "condition_turned", "withheld_told", "second_matter_dropped"]
     found = run_selftest(environment, populate(environment), per_kind=2, kinds=kinds)
-    assert {row.kind: row.rejected for row in found.kinds if not row.open} == {"taken_back_used": 2, "withheld_told": 2, "second_matter_dropped": 2}
-    assert [(row.kind, row.planted) for row in found.kinds if row.open] == [("correction_reversed", 2), ("condition_turned", 2)]
+    assert {row.kind: row.rejected for row in found.kinds if not row.open} == {
+        "taken_back_used": 2,
+        "withheld_told": 2,
+        "second_matter_dropped": 2,
+    }
+    assert [(row.kind, row.planted) for row in found.kinds if row.open] == [
+        ("correction_reversed", 2),
+        ("condition_turned", 2),
+    ]
     assert found.planted == 6
 
 
@@ -112,7 +151,12 @@ def test_the_verb_prints_tables_and_exits_by_the_thresholds(capsys: pytest.Captu
     assert "hedged_amount" in shown and "4 of 4 planted defects rejected (100.0 %)" in shown
     assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie", "--json", "--tasks", "0"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["planted"], found["rejected"], found["kinds"][0]["gates"], found["missed"]) == (2, 2, {"unambiguous": 2}, [])
+    assert (found["planted"], found["rejected"], found["kinds"][0]["gates"], found["missed"]) == (
+        2,
+        2,
+        {"unambiguous": 2},
+        [],
+    )
     assert main(["selftest", "mock", "--kinds", "planted_twin", "--tasks", "0"]) == 1
     assert capsys.readouterr().err == "toolscale: no defect could be planted\n"
     assert main(["selftest", "mock", "--per-kind", "2", "--kinds", "tie", "--tasks", "5"]) == 1

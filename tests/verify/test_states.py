@@ -48,13 +48,20 @@ LOANS = st.sampled_from(["ln_1001", "ln_1004", "ln_1007", "ln_1016", "ln_none"])
 CENTS = st.sampled_from([100, 100.0, 2500, 900_000, -1, "100"])
 CALLS = (
     st.builds(lambda loan: call("renew_loan", loan_id=loan), LOANS)
-    | st.builds(lambda loan, days: call("renew_loan", loan_id=loan, days=days), LOANS, st.sampled_from([14, 14.0, 7, 99]))
+    | st.builds(
+        lambda loan, days: call("renew_loan", loan_id=loan, days=days), LOANS, st.sampled_from([14, 14.0, 7, 99])
+    )
     | st.builds(lambda loan: call("return_loan", loan_id=loan), LOANS)
     | st.builds(lambda member, cents: call("pay_fees", member_id=member, amount_cents=cents), MEMBERS, CENTS)
     | st.builds(lambda member: call("list_loans", member_id=member), MEMBERS)
     | st.builds(lambda member: call("greet_member", member_id=member), MEMBERS)
     | st.builds(lambda member, cents: call("waive_fees", member_id=member, amount_cents=cents), MEMBERS, CENTS)
-    | st.builds(lambda loan, member, cents: call("renew_for_fees", loan_id=loan, member_id=member, amount_cents=cents), LOANS, MEMBERS, CENTS)
+    | st.builds(
+        lambda loan, member, cents: call("renew_for_fees", loan_id=loan, member_id=member, amount_cents=cents),
+        LOANS,
+        MEMBERS,
+        CENTS,
+    )
     | st.just(call("no_such_tool"))
 )
 GOLDEN = st.lists(CALLS, max_size=5)
@@ -97,7 +104,9 @@ def run_alone(world: World, comparable: Any, calls: Sequence[ToolCall]) -> EndSt
     world.reset()
     errors = tuple(world.call(one.name, one.arguments).error for one in calls)
     changes = comparable(world.net_changes())
-    return EndState(changes, errors, frozenset(world.touched()), frozenset(change for change in changes if change[2] is not None))
+    return EndState(
+        changes, errors, frozenset(world.touched()), frozenset(change for change in changes if change[2] is not None)
+    )
 
 
 def changes_alone(world: World, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
@@ -153,14 +162,25 @@ class CountingWorld(World):
 
 
 def test_each_call_is_made_once_where_lists_agree(environment: Environment) -> None:
-    golden = tuple(call("waive_fees", member_id=member, amount_cents=100) for member in ("mb_1001", "mb_1002", "mb_1003", "mb_1004"))
-    extra, refused = call("waive_fees", member_id="mb_1001", amount_cents=25), call("waive_fees", member_id="mb_1001", amount_cents=900_000)
-    lists = [golden, *[(*golden[:place], extra, *golden[place + 1 :]) for place in range(4)], *[(*golden[:place], refused) for place in range(5)]]
+    golden = tuple(
+        call("waive_fees", member_id=member, amount_cents=100)
+        for member in ("mb_1001", "mb_1002", "mb_1003", "mb_1004")
+    )
+    extra, refused = (
+        call("waive_fees", member_id="mb_1001", amount_cents=25),
+        call("waive_fees", member_id="mb_1001", amount_cents=900_000),
+    )
+    lists = [
+        golden,
+        *[(*golden[:place], extra, *golden[place + 1 :]) for place in range(4)],
+        *[(*golden[:place], refused) for place in range(5)],
+    ]
     with CountingWorld(environment, populate(environment)) as world:
         states = EndStates(world)
         states.of(golden)
         states.run_ahead(lists)
-        assert world.made == 4 + (4 + 3 + 2 + 1) + 5 + 4  # the golden list; each extra with what follows; the refused; the golden list on the way
+        # The golden list; each extra with what follows; the refused; the golden list on the way.
+        assert world.made == 4 + (4 + 3 + 2 + 1) + 5 + 4
         ends = [states.of(calls) for calls in lists]
         assert world.made == 23
         assert [end.errors[-1] for end in ends] == [None] * 5 + ["constraint: check"] * 5
@@ -178,6 +198,9 @@ class LyingWorld(World):
 def test_a_call_that_fails_and_writes_is_an_error(environment: Environment) -> None:
     with LyingWorld(environment, populate(environment)) as world:
         states = EndStates(world)
-        greeting, payment = call("greet_member", member_id="mb_1001"), call("pay_fees", member_id="mb_1001", amount_cents=100)
+        greeting, payment = (
+            call("greet_member", member_id="mb_1001"),
+            call("pay_fees", member_id="mb_1001", amount_cents=100),
+        )
         with pytest.raises(SandboxError, match="greet_member fails and writes all the same"):
             states.run_ahead([(payment, payment), (payment, greeting)])

@@ -1,4 +1,5 @@
-"""The judge's own mutation test: the verifier without one of its checks is visibly worse, so the checks are not decoration."""
+"""The judge's own mutation test: the verifier without one of its checks is visibly worse, so the checks are not
+decoration."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ def mock() -> dict[str, WeakenedResult]:
     return {result.name: result for result in measure(environment, populate(environment), tasks=40, seed=5)}
 
 
-def test_the_full_verifier_is_right_about_every_trajectory(finance: dict[str, WeakenedResult], mock: dict[str, WeakenedResult]) -> None:
+def test_the_full_verifier_is_right_about_every_trajectory(
+    finance: dict[str, WeakenedResult], mock: dict[str, WeakenedResult]
+) -> None:
     for full in (finance["full"], mock["full"]):
         assert (full.wrong_killed, full.right_accepted, full.idle_killed) == (1, 1, 1)
         assert full.wrong > full.idle > 0 and full.right > 0
@@ -81,7 +84,9 @@ def test_an_environment_without_cases_is_said_to_yield_none() -> None:
         ("pay_over_desk_limit", "idle", [*UNREAD, "no idle gate"]),
     ],
 )
-def test_each_verifier_misses_what_it_does_not_compare(court: Court, intent: str, change: str, accepted_by: list[str]) -> None:
+def test_each_verifier_misses_what_it_does_not_compare(
+    court: Court, intent: str, change: str, accepted_by: list[str]
+) -> None:
     subject = court[1].subject(first(court, intent))
     made = changed(subject, change)
     trial = Trial(subject, made, subject.end_state(made), right=made.label == "right", idle=False)
@@ -92,48 +97,72 @@ def changed(subject: Subject, change: str) -> Trajectory:
     """The golden trajectory of a subject with something changed."""
     writes = subject.writes
     if change in ("nothing", "silent"):
-        return Trajectory(change, "right" if change == "nothing" else "wrong", writes, None if change == "nothing" else "")
+        return Trajectory(
+            change, "right" if change == "nothing" else "wrong", writes, None if change == "nothing" else ""
+        )
     if change == "idle":
         return Trajectory(change, "wrong", (), "")
     if change == "buried":
-        return Trajectory(change, "wrong", writes, f"I am not sure. {subject.answer} It may also be $1.01, $2.02, $3.03 or $4.04.")
+        return Trajectory(
+            change, "wrong", writes, f"I am not sure. {subject.answer} It may also be $1.01, $2.02, $3.03 or $4.04."
+        )
     if change == "a cent more":
-        return Trajectory(change, "wrong", swap_argument(writes, 0, amount_cents=writes[0].arguments["amount_cents"] + 1))
+        return Trajectory(
+            change, "wrong", swap_argument(writes, 0, amount_cents=writes[0].arguments["amount_cents"] + 1)
+        )
     return Trajectory(change, "open", (*writes, writes[0]))
 
 
 COUNTED = '      - {kind: number, is: "(SELECT COUNT(*) FROM loan)", what: number of loans}'
-RENEWED = "      - {kind: text, is: loan.title, what: title}\n      - {kind: date, is: renewed.due_on, what: new due date}"
+RENEWED = (
+    "      - {kind: text, is: loan.title, what: title}\n      - {kind: date, is: renewed.due_on, what: new due date}"
+)
 
 
 def exchanged(court: Court, candidate: Candidate) -> list[tuple[str | None, int]]:
     """What is said by the mutants that exchange facts, and what it scores."""
     subject = court[1].subject(candidate)
-    mutants = MutantMaker(court[1].environment, populate(court[1].environment)).make(subject, court[1].recorder, random.Random(0))
+    mutants = MutantMaker(court[1].environment, populate(court[1].environment)).make(
+        subject, court[1].recorder, random.Random(0)
+    )
     return [(mutant.answer, subject.score(mutant)) for mutant in mutants if mutant.operator == "exchanged"]
 
 
 def test_facts_are_exchanged_between_labels(plant: OpenCourt) -> None:
     court = plant(("intents.yaml", COUNTED, "      - {each: loan, kind: date, is: loan.due_on, about: loan.title}"))
     candidate = first(court, "return_all", 1)
-    assert court[1].subject(candidate).answer == "For Winter Harbour, the date is March 28, 2026. For your Salt Road, the date is April 5, 2026."
-    assert exchanged(court, candidate) == [("For Winter Harbour, the date is April 5, 2026. For your Salt Road, the date is March 28, 2026.", 0)]
+    assert (
+        court[1].subject(candidate).answer
+        == "For Winter Harbour, the date is March 28, 2026. For your Salt Road, the date is April 5, 2026."
+    )
+    assert exchanged(court, candidate) == [
+        ("For Winter Harbour, the date is April 5, 2026. For your Salt Road, the date is March 28, 2026.", 0)
+    ]
     assert failures(court, candidate) == {}
 
 
 def test_a_label_of_one_of_two_facts_is_enough_to_keep_them_apart(plant: OpenCourt) -> None:
-    told = "      - {kind: date, is: loan.due_on, before: true}\n      - {kind: date, is: renewed.due_on, about: loan.title}"
+    told = (
+        "      - {kind: date, is: loan.due_on, before: true}\n"
+        "      - {kind: date, is: renewed.due_on, about: loan.title}"
+    )
     court = plant(("intents.yaml", RENEWED, told))
     assert failures(court, first(court, "renew_due_first")) == {}
 
 
 def test_facts_without_labels_are_not_exchanged(court: Court) -> None:
-    assert [exchanged(court, first(court, intent.id)) for intent in court[0].environment.spec.intents.intents] == [[]] * 4
+    assert [exchanged(court, first(court, intent.id)) for intent in court[0].environment.spec.intents.intents] == [
+        []
+    ] * 4
 
 
 def test_the_committed_table_is_about_these_verifiers() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    rows = [re.split(r" *\| *", line)[1:-1] for line in page.partition(BEGIN)[2].partition(END)[0].splitlines() if line.startswith("| ")]
+    rows = [
+        re.split(r" *\| *", line)[1:-1]
+        for line in page.partition(BEGIN)[2].partition(END)[0].splitlines()
+        if line.startswith("| ")
+    ]
     assert [(name, what) for name, what, *_ in rows[1:]] == [(verifier.name, verifier.what) for verifier in VERIFIERS]
     assert rows[1][2:] == ["100 %", "100 %", "100 %"]
 

@@ -1,6 +1,7 @@
 """Basic tools that really run: a Python interpreter in a sandbox, search in a folder of passages, search on the web.
 
-Names are loaded when they are first used: the sandbox's own process imports parts of this package, and must not load the rest.
+Names are loaded when they are first used: the sandbox's own process imports parts of this package, and must not load
+the rest.
 """
 
 from __future__ import annotations
@@ -23,9 +24,18 @@ _HOMES = {
 }
 
 __all__ = [
-    "BasicResult", "BasicTool", "BasicToolSettings", "LocalSearch", "LocalSearchSettings", "PythonResult", "PythonSettings", "PythonTool",
-    "WebSearch", "WebSearchSettings", "open_basic_tools",
-]  # fmt: skip
+    "BasicResult",
+    "BasicTool",
+    "BasicToolSettings",
+    "LocalSearch",
+    "LocalSearchSettings",
+    "PythonResult",
+    "PythonSettings",
+    "PythonTool",
+    "WebSearch",
+    "WebSearchSettings",
+    "open_basic_tools",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,8 @@ class BasicTool(Protocol):
         """Return the tool as an OpenAI function."""
 
     async def call(self, arguments: Mapping[str, Any]) -> BasicResult:
-        """Run the tool. What the model did wrong is in the result; only what is broken here is raised, as a BasicToolError."""
+        """Run the tool. What the model did wrong is in the result; only what is broken here is raised, as a
+        BasicToolError."""
 
 
 def one_text_function(name: str, description: str, parameter: str, meaning: str) -> dict[str, Any]:

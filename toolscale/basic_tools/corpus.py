@@ -1,7 +1,7 @@
 """A folder of passages, and the words in which they are searched.
 
-`*.jsonl`: one object a line with the texts `id`, `title`, `text`. `*.md` and `*.txt`: one passage a file; its id is the path within the folder,
-its title the first heading of a Markdown file, else the name of the file.
+`*.jsonl`: one object a line with the texts `id`, `title`, `text`. `*.md` and `*.txt`: one passage a file; its id is the
+path within the folder, its title the first heading of a Markdown file, else the name of the file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,11 @@ def read_corpus(folder: Path) -> list[Passage]:
         found = _lines(path, text, issues) if path.suffix == ".jsonl" else [("", _whole(path, folder, text))]
         for place, passage in found:
             if passage.id in passages:
-                issues.append(SpecIssue(str(path), place, f"the id {passage.id!r} is there twice", "give every passage an id of its own"))
+                issues.append(
+                    SpecIssue(
+                        str(path), place, f"the id {passage.id!r} is there twice", "give every passage an id of its own"
+                    )
+                )
             passages[passage.id] = passage
     if not passages and not issues:
         issues.append(SpecIssue(str(folder), "", "it has no passage", f"put {WANTED} there"))
@@ -70,11 +74,15 @@ def words(text: str) -> list[Word]:
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return a word without case, compatibility forms, accents and the plural, by the S stemmer (Harman 1991, "How effective is suffixing?").
+    """Return a word without case, compatibility forms, accents and the plural, by the S stemmer (Harman 1991, "How
+    effective is suffixing?").
 
-    -ies becomes -y except after e and a; -es becomes -e except after a, e and o; -s goes except after u and s. Words under four letters stay.
+    -ies becomes -y except after e and a; -es becomes -e except after a, e and o; -s goes except after u and s. Words
+    under four letters stay.
     """
-    plain = "".join(letter for letter in unicodedata.normalize("NFKD", word).casefold() if not unicodedata.combining(letter))
+    plain = "".join(
+        letter for letter in unicodedata.normalize("NFKD", word).casefold() if not unicodedata.combining(letter)
+    )
     if len(plain) < 4 or not plain.endswith("s"):
         return plain
     if plain.endswith("ies") and plain[-4] not in "ea":
@@ -94,10 +102,22 @@ def _lines(path: Path, text: str, issues: list[SpecIssue]) -> list[tuple[str, Pa
         except (ValueError, RecursionError) as error:
             issues.append(SpecIssue(str(path), f"line {number}", f"it is not JSON: {error}", REMEDY))
             continue
-        if not isinstance(value, dict) or not value.keys() >= KEYS or not all(isinstance(value[key], str) for key in KEYS) or not value["id"]:
+        if (
+            not isinstance(value, dict)
+            or not value.keys() >= KEYS
+            or not all(isinstance(value[key], str) for key in KEYS)
+            or not value["id"]
+        ):
             issues.append(SpecIssue(str(path), f"line {number}", f"{line[:60]!r} is not a passage", REMEDY))
         elif any("\ud800" <= letter <= "\udfff" for key in KEYS for letter in value[key]):
-            issues.append(SpecIssue(str(path), f"line {number}", "it has half of a character (a lone surrogate)", "write whole characters"))
+            issues.append(
+                SpecIssue(
+                    str(path),
+                    f"line {number}",
+                    "it has half of a character (a lone surrogate)",
+                    "write whole characters",
+                )
+            )
         else:
             found.append((f"line {number}", Passage(value["id"], value["title"], value["text"])))
     return found

@@ -1,7 +1,7 @@
 """The tool `python`: model-written code in a closed process, with nothing but the standard library.
 
-What holds it and what does not: docs/decisions/0012-the-interpreter-is-a-sandbox.md. This is the parent's end: it starts the zygote, hands it one
-connection for each call, and words the result.
+What holds it and what does not: docs/decisions/0012-the-interpreter-is-a-sandbox.md. This is the parent's end: it
+starts the zygote, hands it one connection for each call, and words the result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from toolscale.basic_tools.settings import PythonSettings
 from toolscale.errors import BasicToolError
 
 ROOT = str(Path(__file__).resolve().parents[2])
-START = "import sys; sys.path.insert(0, sys.argv[1]); from toolscale.basic_tools.zygote import main; main(*sys.argv[1:])"
+START = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from toolscale.basic_tools.zygote import main; main(*sys.argv[1:])"
+)
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "TZ": "UTC", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
 START_SECONDS = 60.0
 ERROR_CHARS = 500
@@ -51,25 +53,42 @@ class PythonResult:
 
 
 class PythonTool:
-    """The interpreter. One object serves many calls at once, from any event loop; close it, or use it as a context manager."""
+    """The interpreter. One object serves many calls at once, from any event loop; close it, or use it as a context
+    manager."""
 
     name = "python"
 
     def __init__(self, settings: PythonSettings | None = None, *, forgo: Collection[str] = ()):
         """Start the zygote. Raises BasicToolError if this machine lacks a protection.
 
-        `forgo` names layers (`landlock`, `namespaces`) that are not used even where they can be had: so each is tested alone.
+        `forgo` names layers (`landlock`, `namespaces`) that are not used even where they can be had: so each is tested
+        alone.
         """
         self._settings = settings or PythonSettings()
         self.description = (
-            "Runs Python 3 code and returns what it prints: print the result. Only the standard library is there, no network and no files, and "
+            "Runs Python 3 code and returns what it prints: print the result. "
+            "Only the standard library is there, no network and no files, and "
             f"nothing is kept between calls. It stops after {self._settings.cpu_s} seconds of processor time."
         )
         self._limits = self._settings.model_dump(mode="json")
         self._lock = threading.Lock()
-        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = weakref.WeakKeyDictionary()
-        self._known: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Future[BasicResult]]] = weakref.WeakKeyDictionary()
-        self._command = [self._settings.executable or sys.executable, "-B", "-P", "-s", "-S", "-c", START, ROOT, *sorted(forgo)]
+        self._turns: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._known: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Future[BasicResult]]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._command = [
+            self._settings.executable or sys.executable,
+            "-B",
+            "-P",
+            "-s",
+            "-S",
+            "-c",
+            START,
+            ROOT,
+            *sorted(forgo),
+        ]
         self._is_closed = False
         self._start()
 
@@ -94,7 +113,8 @@ class PythonTool:
         return one_text_function(self.name, self.description, "code", "Python 3 source code.")
 
     async def call(self, arguments: Mapping[str, Any]) -> BasicResult:
-        """Run `code`. An error of the code is in `content`, after what it printed. Code that is remembered is not run again."""
+        """Run `code`. An error of the code is in `content`, after what it printed. Code that is remembered is not run
+        again."""
         code, problem = one_text(arguments, "code", self._settings.code_chars)
         if problem:
             return refused(problem)
@@ -119,12 +139,15 @@ class PythonTool:
         return BasicResult(content, result.error, cost, latency)
 
     async def run(self, code: str) -> PythonResult:
-        """Run code and tell what it did. If the task is cancelled, the code is killed. Raises BasicToolError if the sandbox is broken or closed."""
+        """Run code and tell what it did. If the task is cancelled, the code is killed. Raises BasicToolError if the
+        sandbox is broken or closed."""
         turns = self._turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._settings.parallel))
         async with turns:
             reply = await self._ask(code)
         if "broken" in reply:
-            raise BasicToolError(f"the sandbox of the tool python could not be closed, so no code was run: {reply['broken']}")
+            raise BasicToolError(
+                f"the sandbox of the tool python could not be closed, so no code was run: {reply['broken']}"
+            )
         return self._worded(reply)
 
     async def _ask(self, code: str) -> dict[str, Any]:
@@ -140,13 +163,16 @@ class PythonTool:
             await writer.drain()
             reply: dict[str, Any] = json.loads(await reader.read())
         except (OSError, ValueError) as error:
-            raise BasicToolError("a call of the tool python got no answer: its process was killed, perhaps for want of memory") from error
+            raise BasicToolError(
+                "a call of the tool python got no answer: its process was killed, perhaps for want of memory"
+            ) from error
         finally:
             writer.close()
         return reply
 
     def _connected(self) -> socket.socket:
-        """Return our end of a connection to a new keeper. A zygote that was killed, as for want of memory, is replaced."""
+        """Return our end of a connection to a new keeper. A zygote that was killed, as for want of memory, is
+        replaced."""
         ours, theirs = socket.socketpair()
         try:
             with theirs, self._lock:
@@ -161,7 +187,9 @@ class PythonTool:
         except BaseException as error:
             ours.close()
             if isinstance(error, OSError):
-                raise BasicToolError("the process of the tool python was killed twice, perhaps for want of memory") from error
+                raise BasicToolError(
+                    "the process of the tool python was killed twice, perhaps for want of memory"
+                ) from error
             raise
         return ours
 
@@ -198,19 +226,29 @@ class PythonTool:
         if "broken" in reply:
             self.close()
             why = reply["broken"]
-            raise BasicToolError(f"the tool python cannot run code safely here: {why}; run it elsewhere, or do not offer it (python: null)")
+            raise BasicToolError(
+                f"the tool python cannot run code safely here: {why}; "
+                "run it elsewhere, or do not offer it (python: null)"
+            )
         return tuple(reply["layers"])
 
 
 def _started(command: list[str], theirs: socket.socket, ours: socket.socket) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
-            command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=ENVIRONMENT, cwd="/", start_new_session=True,
-        )  # fmt: skip
+            command,
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=ENVIRONMENT,
+            cwd="/",
+            start_new_session=True,
+        )
     except OSError as error:
         ours.close()
-        raise BasicToolError(f"the tool python cannot start {command[0]}: {error.strerror}; name a Python 3.11 or later as `executable`") from error
+        raise BasicToolError(
+            f"the tool python cannot start {command[0]}: {error.strerror}; name a Python 3.11 or later as `executable`"
+        ) from error
 
 
 def _signal_name(number: int) -> str:

@@ -1,7 +1,9 @@
-"""The trusted process of one call: it makes the scratch folder, starts the child, reads what it prints, stops it in time and cleans up.
+"""The trusted process of one call: it makes the scratch folder, starts the child, reads what it prints, stops it in
+time and cleans up.
 
-A request is 8 bytes with its length, then JSON {"code", "limits"}. The answer is JSON {"stdout", "cut", "stopped", "signal", "status", "stderr",
-"cpu_s", "wall_s"}, or {"broken"} if a protection failed; then no code ran. Only the standard library is imported.
+A request is 8 bytes with its length, then JSON {"code", "limits"}. The answer is JSON {"stdout", "cut", "stopped",
+"signal", "status", "stderr", "cpu_s", "wall_s"}, or {"broken"} if a protection failed; then no code ran. Only the
+standard library is imported.
 """
 
 from __future__ import annotations
@@ -85,7 +87,8 @@ def _scratch_folder() -> str:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder that nobody changes any more, however deep it is: neither a recursion nor a path can be as long as code can nest folders."""
+    """Remove a folder that nobody changes any more, however deep it is: neither a recursion nor a path can be as long
+    as code can nest folders."""
     Path(folder).chmod(OWN)
     here, within = os.open(folder, FOLDER), list[str]()
     try:
@@ -116,7 +119,9 @@ def _emptied(folder: int) -> str | None:
     return None
 
 
-def _run(connection: socket.socket, code: str, limits: dict[str, Any], layers: list[str], libraries: list[str], scratch: str) -> dict[str, Any]:
+def _run(
+    connection: socket.socket, code: str, limits: dict[str, Any], layers: list[str], libraries: list[str], scratch: str
+) -> dict[str, Any]:
     (out, to_out), (err, to_err), (locked, to_locked) = os.pipe(), os.pipe(), os.pipe()
     started = time.monotonic()
     pid = os.fork()
@@ -140,15 +145,28 @@ def _run(connection: socket.socket, code: str, limits: dict[str, Any], layers: l
     cpu_s = usage.ru_utime + usage.ru_stime
     by_signal = os.WTERMSIG(ended) if os.WIFSIGNALED(ended) else 0
     if stopped is None and by_signal == signal.SIGKILL and cpu_s >= limits["cpu_s"] / 2:
-        stopped = "cpu"  # the kernel counts in ticks for the limit, and exactly for the figure: the two differ on a busy machine
+        # The kernel counts in ticks for the limit, and exactly for the figure: the two differ on a busy machine.
+        stopped = "cpu"
     return {
-        "stdout": heard.text.decode(errors="replace"), "cut": heard.size > len(heard.text), "stopped": stopped, "signal": by_signal,
-        "status": os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else None, "stderr": complaints.text.decode(errors="replace"),
-        "cpu_s": cpu_s, "wall_s": time.monotonic() - started,
-    }  # fmt: skip
+        "stdout": heard.text.decode(errors="replace"),
+        "cut": heard.size > len(heard.text),
+        "stopped": stopped,
+        "signal": by_signal,
+        "status": os.WEXITSTATUS(ended) if os.WIFEXITED(ended) else None,
+        "stderr": complaints.text.decode(errors="replace"),
+        "cpu_s": cpu_s,
+        "wall_s": time.monotonic() - started,
+    }
 
 
-def _watch(connection: socket.socket, pid: int, pipes: dict[int, Heard], limits: dict[str, Any], started: float, scratch: str | None) -> str | None:
+def _watch(
+    connection: socket.socket,
+    pid: int,
+    pipes: dict[int, Heard],
+    limits: dict[str, Any],
+    started: float,
+    scratch: str | None,
+) -> str | None:
     """Read until the child ends; return the limit that it hit, if it must be stopped.
 
     `scratch` is a folder on disk, whose size nothing else bounds; none where it is in memory, with a size of its own.

@@ -1,4 +1,5 @@
-"""Which files model-written code may open: a Landlock rule set (Linux 6.2 or later), independent of mounts and of users.
+"""Which files model-written code may open: a Landlock rule set (Linux 6.2 or later), independent of mounts and of
+users.
 
 Numbers: `linux/landlock.h`. Only the standard library is imported here.
 """
@@ -17,7 +18,15 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 LEAST_VERSION = 3
 """Before version 3 a file that may only be read could still be cut to nothing."""
 
-WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 7, 1 << 8
+WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = (
+    1 << 1,
+    1 << 2,
+    1 << 3,
+    1 << 4,
+    1 << 5,
+    1 << 7,
+    1 << 8,
+)
 REFER, TRUNCATE = 1 << 13, 1 << 14
 ALL_OF_FILES = {3: 0x7FFF, 4: 0x7FFF}
 """Every right over files that a version knows; from version 5 on, ioctl of devices too."""
@@ -38,13 +47,20 @@ def version() -> int:
 
 
 def restrict(libraries: Iterable[str], scratch: str) -> None:
-    """Leave to this process the reading of the library folders, and everything within the scratch folder. PR_SET_NO_NEW_PRIVS must be set."""
+    """Leave to this process the reading of the library folders, and everything within the scratch folder.
+    PR_SET_NO_NEW_PRIVS must be set."""
     known = version()
     files = ALL_OF_FILES.get(known, 0xFFFF)
     network = BIND_AND_CONNECT_TCP if known >= 4 else 0
     scopes = ABSTRACT_SOCKETS_AND_SIGNALS if known >= 6 else 0
     attributes = struct.pack("=QQQ", files, network, scopes)[: 24 if known >= 6 else 16 if known >= 4 else 8]
-    rules = system_call("landlock_create_ruleset", CREATE_RULESET, ctypes.create_string_buffer(attributes, len(attributes)), len(attributes), 0)
+    rules = system_call(
+        "landlock_create_ruleset",
+        CREATE_RULESET,
+        ctypes.create_string_buffer(attributes, len(attributes)),
+        len(attributes),
+        0,
+    )
     try:
         for folder in libraries:
             _allow(rules, folder, READ_DIR)

@@ -1,12 +1,15 @@
 """The tool `local_search`: full-text search in a folder of passages, ranked by BM25, in DuckDB.
 
-DuckDB's own `fts` extension is a download, which training machines may not have; so the index is a table of terms here. Okapi BM25 (Robertson and
-Zaragoza, "The Probabilistic Relevance Framework", 2009), the weight of a term t in a passage d:
+DuckDB's own `fts` extension is a download, which training machines may not have; so the index is a table of terms here.
+Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009), the weight of a term t in a passage
+d:
 
-    idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length(d) / average length)),   idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
+    idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length(d) / average length)),   idf(t) = ln(1 + (N - df + 0.5) /
+    (df + 0.5))
 
-with k1 = 1.2 and b = 0.75; the 1 within the logarithm keeps a term that is everywhere from counting against a passage (as in Lucene). Weights
-depend on the corpus alone, so they are stored, as whole millionths: sums are exact, and equal scores are equal on every machine. Ties go by id.
+with k1 = 1.2 and b = 0.75; the 1 within the logarithm keeps a term that is everywhere from counting against a passage
+(as in Lucene). Weights depend on the corpus alone, so they are stored, as whole millionths: sums are exact, and equal
+scores are equal on every machine. Ties go by id.
 """
 
 from __future__ import annotations
@@ -34,12 +37,15 @@ MILLION = 1_000_000
 REMEMBERED = 4_096
 """Queries whose results are kept."""
 
-RANK = """
-WITH best AS (
-    SELECT passage AS number, SUM(weight) AS score FROM posting WHERE term IN ({asked}) GROUP BY passage ORDER BY score DESC, number LIMIT ?
+RANK = (
+    "\n"
+    "WITH best AS (\n"
+    "    SELECT passage AS number, SUM(weight) AS score FROM posting WHERE term IN ({asked}) "
+    "GROUP BY passage ORDER BY score DESC, number LIMIT ?\n"
+    ")\n"
+    "SELECT passage.id, passage.title, passage.text FROM best JOIN passage USING (number) "
+    "ORDER BY best.score DESC, number\n"
 )
-SELECT passage.id, passage.title, passage.text FROM best JOIN passage USING (number) ORDER BY best.score DESC, number
-"""
 """`{asked}` becomes as many question marks as there are terms, never anything of the query."""
 
 
@@ -48,12 +54,14 @@ class LocalSearch:
 
     name = "local_search"
     description = (
-        "Searches a collection of documents and returns the passages that fit best: title, id, and the part of the text that fits. "
+        "Searches a collection of documents and returns the passages that fit best: "
+        "title, id, and the part of the text that fits. "
         "Ask with the words that the passage would have."
     )
 
     def __init__(self, settings: LocalSearchSettings):
-        """Read the corpus and build its index, or open the one in the cache. Raises SpecError if the corpus is wrong."""
+        """Read the corpus and build its index, or open the one in the cache. Raises SpecError if the corpus is
+        wrong."""
         self._settings = settings
         passages = read_corpus(Path(settings.corpus))
         self.corpus_hash = content_hash([INDEX_VERSION, [[each.id, each.title, each.text] for each in passages]])
@@ -110,14 +118,17 @@ class LocalSearch:
             return []
         try:
             with self._connection.cursor() as cursor:
-                rows = cursor.execute(RANK.format(asked=", ".join("?" * len(terms))), [*terms, self._settings.results]).fetchall()
+                rows = cursor.execute(
+                    RANK.format(asked=", ".join("?" * len(terms))), [*terms, self._settings.results]
+                ).fetchall()
         except duckdb.Error as error:
             raise BasicToolError(f"the index of {self._settings.corpus} cannot be read: {error}") from error
         return [Passage(*row) for row in rows]
 
 
 def excerpt(text: str, stems: Sequence[str], chars: int) -> str:
-    """Return the text, or the stretch of at most `chars` characters of it that has most of the stems; `…` stands where something is left out."""
+    """Return the text, or the stretch of at most `chars` characters of it that has most of the stems; `…` stands where
+    something is left out."""
     text = " ".join(text.split())
     if len(text) <= chars:
         return text
@@ -156,7 +167,9 @@ def _opened(passages: list[Passage], corpus_hash: str, cache: str | None) -> duc
                 building.replace(path)  # another process may have been faster; the content is the same
         return duckdb.connect(path, read_only=True, config={"threads": 1})
     except (OSError, duckdb.Error) as error:
-        raise BasicToolError(f"{path}: the index cannot be opened: {error}; delete it, or name another folder as `cache`") from error
+        raise BasicToolError(
+            f"{path}: the index cannot be opened: {error}; delete it, or name another folder as `cache`"
+        ) from error
 
 
 def _build(connection: duckdb.DuckDBPyConnection, passages: list[Passage]) -> None:
@@ -168,18 +181,25 @@ def _build(connection: duckdb.DuckDBPyConnection, passages: list[Passage]) -> No
     terms = {stem: number for number, stem in enumerate(sorted(frequency))}
     postings = sorted(
         (terms[stem], number, weight(times, frequency[stem], len(passages), lengths[number] / average))
-        for number, count in enumerate(counts) for stem, times in count.items()
-    )  # fmt: skip
+        for number, count in enumerate(counts)
+        for stem, times in count.items()
+    )
     connection.execute("CREATE TABLE passage (number INTEGER, id VARCHAR, title VARCHAR, text VARCHAR)")
     connection.execute("CREATE TABLE term (number INTEGER, stem VARCHAR)")
     connection.execute("CREATE TABLE posting (term INTEGER, passage INTEGER, weight BIGINT)")
-    _insert(connection, "passage", "number, id, title, text", [[number, each.id, each.title, each.text] for number, each in enumerate(passages)])
+    _insert(
+        connection,
+        "passage",
+        "number, id, title, text",
+        [[number, each.id, each.title, each.text] for number, each in enumerate(passages)],
+    )
     _insert(connection, "term", "number, stem", [[number, stem] for stem, number in terms.items()])
     _insert(connection, "posting", "term, passage, weight", [list(row) for row in postings])
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: str, rows: list[list[Any]]) -> None:
-    """Insert rows by way of Arrow, in their order: postings are sorted by term, so most of the table is skipped by a query."""
+    """Insert rows by way of Arrow, in their order: postings are sorted by term, so most of the table is skipped by a
+    query."""
     import pyarrow
 
     names = columns.split(", ")
@@ -190,6 +210,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: str, row
 
 
 def weight(times: int, frequency: int, passages: int, relative_length: float) -> int:
-    """Return the BM25 weight of a term that a passage has `times` times, in millionths. `relative_length`: the passage's, by the average."""
+    """Return the BM25 weight of a term that a passage has `times` times, in millionths. `relative_length`: the
+    passage's, by the average."""
     idf = math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
     return round(MILLION * idf * times * (K1 + 1) / (times + K1 * (1 - B + B * relative_length)))

@@ -24,7 +24,16 @@ LOCKED = b"locked"
 NAME = "<code>"
 
 
-def run_locked(code: str, limits: dict[str, Any], layers: list[str], libraries: list[str], scratch: str, out: int, err: int, locked: int) -> NoReturn:
+def run_locked(
+    code: str,
+    limits: dict[str, Any],
+    layers: list[str],
+    libraries: list[str],
+    scratch: str,
+    out: int,
+    err: int,
+    locked: int,
+) -> NoReturn:
     """Lock this process up, tell so on `locked`, run the code, end. Prints go to `out`, tracebacks to `err`."""
     try:
         locked = _only_three_files(out, err, locked)
@@ -62,9 +71,18 @@ def _lock(limits: dict[str, Any], layers: list[str], libraries: list[str], scrat
     system_calls.prctl(system_calls.PR_SET_PDEATHSIG, signal.SIGKILL)
     system_calls.prctl(system_calls.PR_SET_DUMPABLE, 0)
     for name, most in (
-        ("CPU", limits["cpu_s"]), ("AS", limits["memory_bytes"]), ("FSIZE", limits["file_bytes"]), ("NOFILE", limits["open_files"]),
-        ("NPROC", 0), ("CORE", 0), ("MEMLOCK", 0), ("MSGQUEUE", 0), ("SIGPENDING", 64), ("NICE", 0), ("RTPRIO", 0),
-    ):  # fmt: skip
+        ("CPU", limits["cpu_s"]),
+        ("AS", limits["memory_bytes"]),
+        ("FSIZE", limits["file_bytes"]),
+        ("NOFILE", limits["open_files"]),
+        ("NPROC", 0),
+        ("CORE", 0),
+        ("MEMLOCK", 0),
+        ("MSGQUEUE", 0),
+        ("SIGPENDING", 64),
+        ("NICE", 0),
+        ("RTPRIO", 0),
+    ):
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
@@ -107,7 +125,8 @@ def _execute(code: str) -> int:
 
 
 def _run(code: str, names: dict[str, Any]) -> None:
-    """Run the code. Where it ends with an expression, print its value, as the interactive interpreter does: `7 * 6` alone gives 42."""
+    """Run the code. Where it ends with an expression, print its value, as the interactive interpreter does: `7 * 6`
+    alone gives 42."""
     tree = ast.parse(code, NAME)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, NAME, "exec", dont_inherit=True), names)

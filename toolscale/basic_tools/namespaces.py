@@ -1,6 +1,7 @@
 """A file tree, a network and process numbers of its own for the interpreter: Linux namespaces, where they may be made.
 
-The root user makes them directly; another user inside a user namespace, which some systems forbid. Only the standard library is imported here.
+The root user makes them directly; another user inside a user namespace, which some systems forbid. Only the standard
+library is imported here.
 """
 
 from __future__ import annotations
@@ -15,18 +16,33 @@ from toolscale.basic_tools.landlock import NOT_READ
 
 SCRATCH = "/scratch"
 NEW_ROOT = "/proc"
-"""A folder that every system has and no library lies in; the new tree is mounted over it, seen by this process alone."""
+"""A folder that every system has and no library lies in; the new tree is mounted over it, seen by this process
+alone."""
 NOBODY = 65534
 
-_KEPT = {1: linux.MS_RDONLY, 2: linux.MS_NOSUID, 4: linux.MS_NODEV, 8: linux.MS_NOEXEC, 1024: linux.MS_NOATIME, 2048: linux.MS_NODIRATIME}
+_KEPT = {
+    1: linux.MS_RDONLY,
+    2: linux.MS_NOSUID,
+    4: linux.MS_NODEV,
+    8: linux.MS_NOEXEC,
+    1024: linux.MS_NOATIME,
+    2048: linux.MS_NODIRATIME,
+}
 """What statvfs says about a mount -> the flag that keeps it so: in a user namespace none of them may be taken off."""
 
 
 def enter(libraries: Sequence[str]) -> None:
-    """Move this process where there is no network, and no file but those of the libraries, read-only. Raises OSError where that is forbidden."""
+    """Move this process where there is no network, and no file but those of the libraries, read-only. Raises OSError
+    where that is forbidden."""
     user, group = os.geteuid(), os.getegid()
     is_root = user == 0
-    linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWNET | linux.CLONE_NEWIPC | linux.CLONE_NEWUTS | (0 if is_root else linux.CLONE_NEWUSER))
+    linux.unshare(
+        linux.CLONE_NEWNS
+        | linux.CLONE_NEWNET
+        | linux.CLONE_NEWIPC
+        | linux.CLONE_NEWUTS
+        | (0 if is_root else linux.CLONE_NEWUSER)
+    )
     if not is_root:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
@@ -43,24 +59,37 @@ def enter(libraries: Sequence[str]) -> None:
 
 
 def begin_call(scratch_bytes: int, scratch_files: int) -> None:
-    """Give this process, which has entered, an empty scratch folder in memory; the next process that it starts has number 1. Both end with it."""
+    """Give this process, which has entered, an empty scratch folder in memory; the next process that it starts has
+    number 1. Both end with it."""
     linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWPID)
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     owner, group = (NOBODY, NOBODY) if os.geteuid() == 0 else (os.geteuid(), os.getegid())
     linux.mount(
-        "tmpfs", SCRATCH, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC,
+        "tmpfs",
+        SCRATCH,
+        "tmpfs",
+        linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC,
         f"size={scratch_bytes},nr_inodes={scratch_files},mode=700,uid={owner},gid={group}",
-    )  # fmt: skip
+    )
 
 
 def _show(folder: str) -> None:
-    """Bind a folder of libraries into the new tree under its own name, without what is installed beside the standard library."""
+    """Bind a folder of libraries into the new tree under its own name, without what is installed beside the standard
+    library."""
     target = NEW_ROOT + folder
     Path(target).mkdir(parents=True, exist_ok=True)
     linux.mount(folder, target, None, linux.MS_BIND | linux.MS_REC)
     for name in sorted(NOT_READ):
         if Path(target, name).is_dir():
-            linux.mount("tmpfs", f"{target}/{name}", "tmpfs", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_RDONLY, "size=4k,mode=755")
+            linux.mount(
+                "tmpfs",
+                f"{target}/{name}",
+                "tmpfs",
+                linux.MS_NOSUID | linux.MS_NODEV | linux.MS_RDONLY,
+                "size=4k,mode=755",
+            )
     told = os.statvfs(target).f_flag
     kept = sum(flag for bit, flag in _KEPT.items() if told & bit)
-    linux.mount(None, target, None, linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | kept)
+    linux.mount(
+        None, target, None, linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV | kept
+    )

@@ -19,7 +19,8 @@ class PythonSettings(Record):
     cpu_s: int = Field(default=5, ge=1)
     """Processor time, whole seconds."""
     wall_s: float = Field(default=60.0, gt=0)
-    """It stops code that sleeps. So long that a busy machine changes no result: sixteen calls that use up `cpu_s` take 40 s on two cores."""
+    """It stops code that sleeps. So long that a busy machine changes no result: sixteen calls that use up `cpu_s` take
+    40 s on two cores."""
     memory_bytes: int = Field(default=512 << 20, ge=128 << 20)
     """Address space."""
     stdout_bytes: int = Field(default=8_000, ge=1)
@@ -38,7 +39,8 @@ class PythonSettings(Record):
     parallel: int = Field(default=16, ge=1)
     """Calls that run at once; further ones wait."""
     remember: int = Field(default=0, ge=0)
-    """So many results are kept and given again for the same code, at the same charge: for training, where the samples of a task run the same."""
+    """So many results are kept and given again for the same code, at the same charge: for training, where the samples
+    of a task run the same."""
 
 
 class LocalSearchSettings(Record):

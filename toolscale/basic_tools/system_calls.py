@@ -1,6 +1,7 @@
 """The few calls of Linux that the sandbox of the interpreter needs and Python 3.11 does not offer, through ctypes.
 
-Every function raises OSError with the name of the call. Only the standard library is imported here: the module runs in the sandbox's own process.
+Every function raises OSError with the name of the call. Only the standard library is imported here: the module runs in
+the sandbox's own process.
 """
 
 from __future__ import annotations
@@ -13,12 +14,21 @@ from typing import Any
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
-MS_NOATIME, MS_NODIRATIME, MS_BIND, MS_REC, MS_PRIVATE, MS_RELATIME = 1 << 10, 1 << 11, 1 << 12, 1 << 14, 1 << 18, 1 << 21
+MS_NOATIME, MS_NODIRATIME, MS_BIND, MS_REC, MS_PRIVATE, MS_RELATIME = (
+    1 << 10,
+    1 << 11,
+    1 << 12,
+    1 << 14,
+    1 << 18,
+    1 << 21,
+)
 MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 SECCOMP_MODE_FILTER = 2
 
-MACHINE = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}.get(platform.machine().lower(), "")
+MACHINE = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}.get(
+    platform.machine().lower(), ""
+)
 """The machine whose numbers of system calls are used; empty: one that is not known here."""
 
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}.get(MACHINE, -1)

@@ -1,7 +1,9 @@
-"""The tool `web_search`: a search engine with the interface of Tavily, POST {base_url}/search with a bearer key, bounded in time and size.
+"""The tool `web_search`: a search engine with the interface of Tavily, POST {base_url}/search with a bearer key,
+bounded in time and size.
 
-Answer: {"results": [{"title", "url", "content"}, ...]}. What the engine sends is untrusted: what is not text is left out, control characters go, and
-an excerpt is cut. The key is read from the environment when the tool is opened; it is in no message, and no redirect is followed with it.
+Answer: {"results": [{"title", "url", "content"}, ...]}. What the engine sends is untrusted: what is not text is left
+out, control characters go, and an excerpt is cut. The key is read from the environment when the tool is opened; it is
+in no message, and no redirect is followed with it.
 """
 
 from __future__ import annotations
@@ -53,7 +55,10 @@ class WebSearch:
         self._key = os.environ.get(settings.api_key_env, "").strip()
         if not (self._key and self._key.isascii() and self._key.isprintable() and " " not in self._key):
             state = "has a character that no key has" if self._key else "is not set"
-            raise UsageError(f"web_search: the environment variable {settings.api_key_env} {state}; set it to the key of {settings.base_url}")
+            raise UsageError(
+                f"web_search: the environment variable {settings.api_key_env} {state}; "
+                f"set it to the key of {settings.base_url}"
+            )
         self._tls: ssl.SSLContext | bool = httpx2.create_ssl_context() if self._url.startswith("https:") else True
 
     def function(self) -> dict[str, Any]:
@@ -82,7 +87,12 @@ class WebSearch:
 
     async def _asked(self, query: str) -> list[Any]:
         """Return the results, asking again while the engine is busy."""
-        attempts = AsyncRetrying(retry=retry_if_exception_type(BusyError), stop=stop_after_attempt(self._settings.attempts), wait=_wait, reraise=True)
+        attempts = AsyncRetrying(
+            retry=retry_if_exception_type(BusyError),
+            stop=stop_after_attempt(self._settings.attempts),
+            wait=_wait,
+            reraise=True,
+        )
         body: bytes = await attempts(self._ask_once, query)
         try:
             results = json.loads(body)["results"]
@@ -99,12 +109,17 @@ class WebSearch:
         try:
             # trust_env=False: a .netrc would put another password in the place of the key.
             async with (
-                httpx2.AsyncClient(verify=self._tls, timeout=self._settings.timeout_s, follow_redirects=False, trust_env=False) as client,
+                httpx2.AsyncClient(
+                    verify=self._tls, timeout=self._settings.timeout_s, follow_redirects=False, trust_env=False
+                ) as client,
                 client.stream("POST", self._url, json=request, headers=headers) as response,
             ):
                 if response.status_code in BUSY:
                     told = response.headers.get("Retry-After", "").strip()
-                    raise BusyError(f"the search engine is busy: it answered {response.status_code}", float(told) if told.isdecimal() else 0.0)
+                    raise BusyError(
+                        f"the search engine is busy: it answered {response.status_code}",
+                        float(told) if told.isdecimal() else 0.0,
+                    )
                 if response.status_code != 200:
                     raise NoAnswerError(f"the search engine refused the search: it answered {response.status_code}")
                 body = b""
@@ -123,24 +138,34 @@ class WebSearch:
         for result in results[: self._settings.results]:
             if not isinstance(result, dict) or not isinstance(result.get("content"), str):
                 continue
-            title, url, content = (_clean(result.get(key), most) for key, most in (
-                ("title", TITLE_CHARS), ("url", URL_CHARS), ("content", self._settings.excerpt_chars),
-            ))  # fmt: skip
+            title, url, content = (
+                _clean(result.get(key), most)
+                for key, most in (
+                    ("title", TITLE_CHARS),
+                    ("url", URL_CHARS),
+                    ("content", self._settings.excerpt_chars),
+                )
+            )
             shown.append(f"[{len(shown) + 1}] {title} ({url})\n{content}")
         return "\n\n".join(shown) or "(Nothing was found. Try other words.)"
 
 
 def _checked_address(address: str) -> str:
-    """Return an address without the last slash; a key travels over TLS only, except to this machine. Raises UsageError."""
+    """Return an address without the last slash; a key travels over TLS only, except to this machine. Raises
+    UsageError."""
     try:
         parts = urlsplit(address)
         httpx2.URL(address)
         host = parts.hostname
-        is_right = bool(host) and not (parts.query or parts.fragment or parts.username or parts.password) and parts.port != 0
+        is_right = (
+            bool(host) and not (parts.query or parts.fragment or parts.username or parts.password) and parts.port != 0
+        )
     except (ValueError, httpx2.InvalidURL):
         is_right, host = False, None
     if not is_right or parts.scheme not in ("http", "https") or not address.isprintable() or " " in address:
-        raise UsageError(f"web_search: base_url {address!r} is not an address; write https://host, with a path if there is one")
+        raise UsageError(
+            f"web_search: base_url {address!r} is not an address; write https://host, with a path if there is one"
+        )
     if parts.scheme == "http" and host not in LOCAL:
         raise UsageError(f"web_search: base_url {address!r} would send the key without encryption; write https://")
     return address.rstrip("/")

@@ -1,9 +1,12 @@
-"""The process that the interpreter's calls are forked from: clean, small, without a secret, already cut off from files and network.
+"""The process that the interpreter's calls are forked from: clean, small, without a secret, already cut off from files
+and network.
 
-It is started with an empty environment and a socket as standard input, over which the parent sends one connection for each call. A call is two
-processes: a keeper, which is trusted and may still kill and delete, and the child that runs the code (`locked_child`).
+It is started with an empty environment and a socket as standard input, over which the parent sends one connection for
+each call. A call is two processes: a keeper, which is trusted and may still kill and delete, and the child that runs
+the code (`locked_child`).
 
-The parent learns at the start which layers hold: {"layers": [...]} or {"broken": "..."}. Only the standard library is imported.
+The parent learns at the start which layers hold: {"layers": [...]} or {"broken": "..."}. Only the standard library is
+imported.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ from toolscale.basic_tools.system_calls import MACHINE
 
 ZONES = "/usr/share/zoneinfo"
 LOADED = (
-    "bisect", "calendar", "cmath", "collections", "copy", "csv", "ctypes", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools",
-    "hashlib", "heapq", "inspect", "io", "itertools", "json", "lzma", "math", "operator", "pprint", "random", "re", "sqlite3", "statistics",
-    "string", "textwrap", "time", "traceback", "typing", "unicodedata", "zlib", "zoneinfo",
+    "bisect", "calendar", "cmath", "collections", "copy", "csv", "ctypes", "dataclasses", "datetime", "decimal", "enum",
+    "fractions", "functools", "hashlib", "heapq", "inspect", "io", "itertools", "json", "lzma", "math", "operator",
+    "pprint", "random", "re", "sqlite3", "statistics", "string", "textwrap", "time", "traceback", "typing",
+    "unicodedata", "zlib", "zoneinfo",
 )  # fmt: skip
 """Modules that are there at once. Some need libraries of the system, which code could not load later."""
 
@@ -39,7 +43,8 @@ class BrokenError(Exception):
 
 
 def main(own_folder: str, *forgone: str) -> None:
-    """Serve calls until the parent closes the socket. `own_folder` is where this package was imported from; code must not find it.
+    """Serve calls until the parent closes the socket. `own_folder` is where this package was imported from; code must
+    not find it.
 
     `forgone` are layers that are not used even where they can be had.
     """
@@ -78,7 +83,8 @@ def serve(control: socket.socket, layers: list[str], libraries: list[str]) -> No
 
 
 def protect(libraries: list[str], forgone: Sequence[str] = ()) -> list[str]:
-    """Enter namespaces if they can be had, and return the layers that will hold. Raises BrokenError where too few would."""
+    """Enter namespaces if they can be had, and return the layers that will hold. Raises BrokenError where too few
+    would."""
     if MACHINE not in seccomp.AUDIT_ARCH:
         raise BrokenError("it needs Linux on x86_64 or aarch64")
     if problem := tried(lambda: seccomp.install(seccomp.filter_program(os.getpid()))):
@@ -91,7 +97,10 @@ def protect(libraries: list[str], forgone: Sequence[str] = ()) -> list[str]:
         namespaces.enter(libraries)
         layers.append("namespaces")
     elif "landlock" not in layers:
-        raise BrokenError(f"nothing keeps it from files: namespaces cannot be used ({problem}), and Landlock (Linux 6.2 or later) neither")
+        raise BrokenError(
+            f"nothing keeps it from files: namespaces cannot be used ({problem}), "
+            "and Landlock (Linux 6.2 or later) neither"
+        )
     elif problem := tried(lambda: read_as_nobody(libraries)):
         raise BrokenError(f"code cannot run as an ordinary user: {problem}")
     return layers
@@ -114,7 +123,9 @@ def read_as_nobody(libraries: list[str]) -> None:
         try:
             list(Path(folder).iterdir())
         except OSError as error:
-            raise OSError(f"Python's library {folder} cannot be read ({error.strerror}); name another Python as `executable`") from error
+            raise OSError(
+                f"Python's library {folder} cannot be read ({error.strerror}); name another Python as `executable`"
+            ) from error
 
 
 def tried(step: Callable[[], None]) -> str:

@@ -1,6 +1,7 @@
 """The command line: one thin verb per stage.
 
-Results go to stdout, everything else to stderr. The exit status 2 is bad usage or bad input, in one line that says what to do.
+Results go to stdout, everything else to stderr. The exit status 2 is bad usage or bad input, in one line that says what
+to do.
 """
 
 from __future__ import annotations
@@ -33,15 +34,16 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull, prune, describe, preferences,
-    schemas,
+    domains, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull, prune,
+    describe, preferences, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status; every failure that we name is one line on stderr (a spec: one for each issue)."""
+    """Run a command and return its exit status; every failure that we name is one line on stderr (a spec: one for each
+    issue)."""
     try:
         status = int(commands.main(args=arguments, prog_name="toolscale", standalone_mode=False) or 0)
         sys.stdout.flush()
@@ -53,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted; run the same command again to go on", 130)
     except BrokenPipeError:
-        # Whoever read our output has gone (`toolscale show | head`). Python would complain once more when it flushes stdout at exit.
+        # Whoever read our output has gone (`toolscale show | head`). Python would complain once more when it flushes
+        # stdout at exit.
         _drop_output()
         return 0
     except OSError as error:
@@ -64,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
-    """Run as the program `toolscale`: whoever asks it to end, by whatever signal, is answered like whoever presses Ctrl-C."""
+    """Run as the program `toolscale`: whoever asks it to end, by whatever signal, is answered like whoever presses
+    Ctrl-C."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     sys.exit(main())

@@ -17,14 +17,30 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 def by_model(what: str, *, required: bool = True) -> Callable[[Verb], Verb]:
-    """Give a verb the options that say which model it asks: the fields of an expert's `endpoint` in a catalogue. `what`: what the model is for."""
+    """Give a verb the options that say which model it asks: the fields of an expert's `endpoint` in a catalogue.
+    `what`: what the model is for."""
     options = (
-        click.option("--endpoint", required=required, metavar="URL", help=f"The OpenAI-compatible server of the model {what}: https://host/v1."),
+        click.option(
+            "--endpoint",
+            required=required,
+            metavar="URL",
+            help=f"The OpenAI-compatible server of the model {what}: https://host/v1.",
+        ),
         click.option("--model", required=required, metavar="NAME", help="The model, as the server calls it."),
-        click.option("--key-env", metavar="VARIABLE", help="The environment variable that holds the key.  [default: no key is sent]"),
-        click.option("--deadline", default=120.0, show_default=True, metavar="SECONDS", type=click.FloatRange(0, min_open=True),
-                     help="Give up if one answer of it takes longer, tries and waits included."),
-    )  # fmt: skip
+        click.option(
+            "--key-env",
+            metavar="VARIABLE",
+            help="The environment variable that holds the key.  [default: no key is sent]",
+        ),
+        click.option(
+            "--deadline",
+            default=120.0,
+            show_default=True,
+            metavar="SECONDS",
+            type=click.FloatRange(0, min_open=True),
+            help="Give up if one answer of it takes longer, tries and waits included.",
+        ),
+    )
 
     def give(verb: Verb) -> Verb:
         for option in reversed(options):
@@ -35,11 +51,14 @@ def by_model(what: str, *, required: bool = True) -> Callable[[Verb], Verb]:
 
 
 def model_at(endpoint: str, model: str, key_env: str | None, deadline: float, name: str = "writer") -> Expert:
-    """Return the model; `name`: what messages call it. UsageError at once if the address cannot be one, or its key is not in the environment."""
+    """Return the model; `name`: what messages call it. UsageError at once if the address cannot be one, or its key is
+    not in the environment."""
     from toolscale.models.experts import make_expert, unmeasured
     from toolscale.records import Endpoint
 
     if key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", key_env):
-        raise UsageError("--key-env takes the name of an environment variable, not a key; set a variable to the key and name it")
+        raise UsageError(
+            "--key-env takes the name of an environment variable, not a key; set a variable to the key and name it"
+        )
     place = Endpoint(base_url=endpoint, model=model, api_key_env=key_env, timeout_s=deadline, deadline_s=deadline)
     return make_expert(unmeasured(name, place))

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("data")
-@click.option("--keep", type=click.IntRange(1), metavar="N", help="How many of the newest complete runs stay.  [default: TOOLSCALE_KEEP]")
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many of the newest complete runs stay.  [default: TOOLSCALE_KEEP]",
+)
 @click.option("--dry-run", is_flag=True, help="Remove nothing: say what would go.")
 @as_json
 def prune(data: str, keep: int | None, dry_run: bool, json_: bool) -> None:
@@ -39,5 +44,7 @@ def prune(data: str, keep: int | None, dry_run: bool, json_: bool) -> None:
     gone = [run for run in runs if not run.kept]
     size = sum(run.bytes for run in gone)
     if json_:
-        return echo_json({"data": data, "keep": wanted, "dry_run": dry_run, "bytes": size, "runs": [asdict(run) for run in runs]})
+        return echo_json(
+            {"data": data, "keep": wanted, "dry_run": dry_run, "bytes": size, "runs": [asdict(run) for run in runs]}
+        )
     say(f"{data}: {len(gone)} runs {goes} ({bytes_text(size)}), {len(runs) - len(gone)} stay")

@@ -12,12 +12,17 @@ from toolscale.config import EVOLVED_SHARE
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolscale.records import Interaction
+    from collections.abc import Sequence
+
+    from toolscale.records import Interaction, Manifest
 
 INTERACTION = click.option(
-    "--interaction", default="single", show_default=True, type=click.Choice(["single", "form"]),
+    "--interaction",
+    default="single",
+    show_default=True,
+    type=click.Choice(["single", "form"]),
     help="How tasks are answered: by a final message, or by a form with typed fields.",
-)  # fmt: skip
+)
 
 
 @click.command()
@@ -30,7 +35,12 @@ def domains(json_: bool) -> None:
 
     found = {domain: read_folder(folder).part(WorldSpec) for domain, folder in discover().items()}
     if json_:
-        return echo_json([{"domain": domain, "title": world and world.title, "version": world and world.version} for domain, world in found.items()])
+        return echo_json(
+            [
+                {"domain": domain, "title": world and world.title, "version": world and world.version}
+                for domain, world in found.items()
+            ]
+        )
     for domain, world in found.items():
         say(f"{domain:<16}{world.title if world else 'environment.yaml cannot be read: run `toolscale admit`'}")
 
@@ -40,7 +50,8 @@ def domains(json_: bool) -> None:
 @click.option("--write", is_flag=True, help="Write admission.json into the folder of the domain.")
 @as_json
 def admit(domain: str, write: bool, json_: bool) -> None:
-    """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike. All issues are listed, one a line."""
+    """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike. All issues are
+    listed, one a line."""
     from toolscale.environment import write_admission
     from toolscale.environment.registry import find_folder
     from toolscale.pipeline import admit_domain
@@ -60,11 +71,33 @@ def admit(domain: str, write: bool, json_: bool) -> None:
 @click.command()
 @click.argument("domain")
 @click.option("--tasks", default=396, show_default=True, type=click.IntRange(1), help="Accepted tasks wanted.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1), help="Picks the cases and the words; the database stays.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 2**63 - 1),
+    help="Picks the cases and the words; the database stays.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="The dataset folder.  [default: var/datasets/DOMAIN]")
-@click.option("--evolved", default=EVOLVED_SHARE, show_default="2/3", type=click.FloatRange(0, 1), help="Share of the tasks that are evolved.")
-@click.option("--workers", type=click.IntRange(1), help="Processes; never changes a byte.  [default: as many as are worth their start]")
-@click.option("--audit", default="sample", show_default=True, type=click.Choice(["sample", "all"]), help="Tasks that the second engine replays too.")
+@click.option(
+    "--evolved",
+    default=EVOLVED_SHARE,
+    show_default="2/3",
+    type=click.FloatRange(0, 1),
+    help="Share of the tasks that are evolved.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    help="Processes; never changes a byte.  [default: as many as are worth their start]",
+)
+@click.option(
+    "--audit",
+    default="sample",
+    show_default=True,
+    type=click.Choice(["sample", "all"]),
+    help="Tasks that the second engine replays too.",
+)
 @INTERACTION
 @as_json
 def synthesize(
@@ -87,23 +120,45 @@ def synthesize(
     folder = out or Path("var/datasets") / Path(domain).name
     with progress_bar() as progress:
         manifest = make_dataset(
-            domain, folder, tasks=tasks, seed=seed, evolved=evolved, workers=workers, audit=audit, interaction=interaction, progress=progress
+            domain,
+            folder,
+            tasks=tasks,
+            seed=seed,
+            evolved=evolved,
+            workers=workers,
+            audit=audit,
+            interaction=interaction,
+            progress=progress,
         )
-    counts = manifest.counts
     if json_:
-        return echo_json({"dataset": str(folder), "counts": counts, "gates": manifest.gates})
+        return echo_json({"dataset": str(folder), "counts": manifest.counts, "gates": manifest.gates})
+    (name,) = manifest.domains
+    _tell_made(folder, manifest, tasks, without_task(load_environment(world_folder(folder, name)), manifest.counts))
+
+
+def _tell_made(folder: Path, manifest: Manifest, tasks: int, missing: Sequence[str]) -> None:
+    """Say what was made of the `tasks` that were asked for. `missing`: the intents that have none."""
+    counts = manifest.counts
     splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
     say(f"{folder}: {counts['accepted']} verified tasks ({splits})")
     if counts["accepted"] < tasks:
-        say(f"  {tasks} were asked for: the environment has no more cases or words that are new; add requests, slots or rows")
-    say(f"  {counts['candidates']} candidates judged, {counts['rejected']} rejected; a rejected one can fail several gates:")
+        say(
+            f"  {tasks} were asked for: the environment has no more cases or words that are new; "
+            "add requests, slots or rows"
+        )
+    say(
+        f"  {counts['candidates']} candidates judged, {counts['rejected']} rejected; "
+        "a rejected one can fail several gates:"
+    )
     failures = {gate: statuses["fail"] for gate, statuses in manifest.gates.items() if statuses.get("fail")}
     for gate, failed in sorted(failures.items(), key=lambda item: -item[1]):
         say(f"  {failed:>6}  {gate}")
-    (name,) = manifest.domains
-    if missing := without_task(load_environment(world_folder(folder, name)), counts):
+    if missing:
         say(f"  {len(missing)} intents have no task: {', '.join(missing)}")
-    say(f"read some: toolscale show {folder} --random 3; verify all: toolscale verify {folder}; see why: toolscale rejects {folder}")
+    say(
+        f"read some: toolscale show {folder} --random 3; "
+        f"verify all: toolscale verify {folder}; see why: toolscale rejects {folder}"
+    )
 
 
 @click.command()
@@ -114,7 +169,8 @@ def synthesize(
 @as_json
 @click.pass_context
 def judge(context: click.Context, domain: str, number: int, seed: int, interaction: Interaction, json_: bool) -> None:
-    """Draw candidate NUMBER of DOMAIN (a name or a folder) and judge it: what `reproduce` of a reject says. Exits 1 if it is rejected.
+    """Draw candidate NUMBER of DOMAIN (a name or a folder) and judge it: what `reproduce` of a reject says. Exits 1 if
+    it is rejected.
 
     The gate novel compares candidates and is not run here.
     """
@@ -140,7 +196,9 @@ def judge(context: click.Context, domain: str, number: int, seed: int, interacti
 
 
 @click.command()
-@click.option("--out", default="schemas", show_default=True, type=click.Path(path_type=Path), help="The folder of the schemas.")
+@click.option(
+    "--out", default="schemas", show_default=True, type=click.Path(path_type=Path), help="The folder of the schemas."
+)
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 and name the files that differ.")
 @as_json
 @click.pass_context
@@ -150,7 +208,11 @@ def schemas(context: click.Context, out: Path, check: bool, json_: bool) -> None
     from toolscale.schemas import render_schemas
 
     texts = render_schemas()
-    stale = [name for name, text in texts.items() if not (out / name).is_file() or (out / name).read_text(encoding="utf-8") != text]
+    stale = [
+        name
+        for name, text in texts.items()
+        if not (out / name).is_file() or (out / name).read_text(encoding="utf-8") != text
+    ]
     for name in () if check else stale:
         write_file(out / name, texts[name].encode())
     if json_:

@@ -16,44 +16,87 @@ from toolscale.cli.output import as_json, echo_json, progress_bar, say
 @by_model("that writes")
 @click.option("--out", type=click.Path(path_type=Path), help="The catalogue to write.  [default: CATALOGUE itself]")
 @click.option("--tasks", default=10, show_default=True, type=click.IntRange(1), help="Tasks that each expert works on.")
-@click.option("--dataset", multiple=True, type=click.Path(), help="A dataset folder: some of the tasks are of its training split. May be repeated.")
+@click.option(
+    "--dataset",
+    multiple=True,
+    type=click.Path(),
+    help="A dataset folder: some of the tasks are of its training split. May be repeated.",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the tasks.")
 @click.option("--again", is_flag=True, help="Also describe the experts that have a description.")
 @as_json
 def describe(
-    catalogue: Path, endpoint: str, model: str, key_env: str | None, deadline: float, out: Path | None, tasks: int, dataset: tuple[str, ...],
-    seed: int, again: bool, json_: bool,
-) -> None:  # fmt: skip
-    """Let a model describe the experts of CATALOGUE from what each does on sampled tasks, and write the catalogue with these descriptions.
+    catalogue: Path,
+    endpoint: str,
+    model: str,
+    key_env: str | None,
+    deadline: float,
+    out: Path | None,
+    tasks: int,
+    dataset: tuple[str, ...],
+    seed: int,
+    again: bool,
+    json_: bool,
+) -> None:
+    """Let a model describe the experts of CATALOGUE from what each does on sampled tasks, and write the catalogue with
+    these descriptions.
 
-    Experts with an endpoint are really asked, the others simulated. All else in the file stays, comments too. Cards in prose (`data.style: prose`)
-    show a description instead of the measured skills.
+    Experts with an endpoint are really asked, the others simulated. All else in the file stays, comments too. Cards in
+    prose (`data.style: prose`) show a description instead of the measured skills.
     """
     from toolscale.pipeline.describing import describe_catalogue
 
     writer, place = model_at(endpoint, model, key_env, deadline), out or catalogue
     with progress_bar() as progress:
-        described = describe_catalogue(catalogue, place, writer, count=tasks, seed=seed, datasets=dataset, again=again, progress=progress)
+        described = describe_catalogue(
+            catalogue, place, writer, count=tasks, seed=seed, datasets=dataset, again=again, progress=progress
+        )
     if json_:
         return echo_json({"catalogue": str(place), "described": described})
     for name, text in described.items():
         say(f"{name}: {text}")
-    say(f"{place}: {len(described)} experts described" + ("" if described else "; all have a description: --again writes new ones"))
+    say(
+        f"{place}: {len(described)} experts described"
+        + ("" if described else "; all have a description: --again writes new ones")
+    )
 
 
 @click.command()
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The file to write: one JSON object a line.")
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="The file to write: one JSON object a line."
+)
 @by_model("that writes")
-@click.option("--count", default=200, show_default=True, type=click.IntRange(1), help="Preferences that are asked for, for each split.")
+@click.option(
+    "--count",
+    default=200,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Preferences that are asked for, for each split.",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the weights.")
-@click.option("--wish-share", default=0.5, show_default=True, type=click.FloatRange(0, 1), help="Share of those that speak of single tools too.")
+@click.option(
+    "--wish-share",
+    default=0.5,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="Share of those that speak of single tools too.",
+)
 @as_json
 def preferences(
-    out: Path, endpoint: str, model: str, key_env: str | None, deadline: float, count: int, seed: int, wish_share: float, json_: bool
+    out: Path,
+    endpoint: str,
+    model: str,
+    key_env: str | None,
+    deadline: float,
+    count: int,
+    seed: int,
+    wish_share: float,
+    json_: bool,
 ) -> None:
     """Let a model say what users care for, and write a file of it for training (`data.preferences`).
 
-    Weights are drawn, the model puts them into words, and reads its words back: only what is read as it was meant is kept.
+    Weights are drawn, the model puts them into words, and reads its words back: only what is read as it was meant is
+    kept.
     """
     from toolscale.pipeline.preference_files import word_preferences
 
@@ -63,8 +106,14 @@ def preferences(
     if json_:
         return echo_json({"file": str(out), **asdict(worded)})
     splits = ", ".join(f"{number} {split}" for split, number in worded.written.items())
-    say(f"{out}: {sum(worded.written.values())} preferences in the model's words ({splits}); use them with `data.preferences: {out}`")
+    say(
+        f"{out}: {sum(worded.written.values())} preferences in the model's words ({splits}); "
+        f"use them with `data.preferences: {out}`"
+    )
     for split, counts in worded.counts.items():
-        say(f"  {split}: {counts.asked} asked for, {counts.silent} without words, {counts.unreadable} not read, {counts.mismatched} misread")
+        say(
+            f"  {split}: {counts.asked} asked for, {counts.silent} without words, "
+            f"{counts.unreadable} not read, {counts.mismatched} misread"
+        )
     if worded.repeated:
         say(f"  {worded.repeated} left out that repeat the words of another")

@@ -23,7 +23,10 @@ def as_json(verb: Verb) -> Verb:
 
 def with_key(verb: Verb) -> Verb:
     """Give a verb the option `--key`."""
-    told = "Public Ed25519 key (a PEM file) of whoever must have signed the manifest.  [default: TOOLSCALE_VERIFY_KEY, else any or none]"
+    told = (
+        "Public Ed25519 key (a PEM file) of whoever must have signed the manifest.  "
+        "[default: TOOLSCALE_VERIFY_KEY, else any or none]"
+    )
     return click.option("--key", metavar="FILE", envvar="TOOLSCALE_VERIFY_KEY", help=told)(verb)
 
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from toolscale.session import Playable, Sitting
     from toolscale.session.second_reader import Scope
 
-HELP = 'a call is a line such as: find_client {"full_name": "…"}; "answer" begins the final message, an empty line ends it; "quit" leaves'
+HELP = (
+    'a call is a line such as: find_client {"full_name": "…"}; "answer" begins the final message, '
+    'an empty line ends it; "quit" leaves'
+)
 
 
 @click.command()
@@ -28,26 +31,53 @@ HELP = 'a call is a line such as: find_client {"full_name": "…"}; "answer" beg
 @click.argument("task_id", metavar="[ID]", required=False)
 @click.option("--list", "list_", is_flag=True, help="Print the ids of all tasks, and nothing else.")
 @click.option("--session", type=click.Path(path_type=Path), help="The folder of the session.  [default: var/play/ID]")
-@click.option("--call", "given", multiple=True, metavar="JSON", help='Make a call: {"name": …, "arguments": {…}}. Several are made in order.')
-@click.option("--calls", type=click.File("r", encoding="utf-8"), metavar="FILE", help="Make the calls of a file, one a line; - is standard input.")
+@click.option(
+    "--call",
+    "given",
+    multiple=True,
+    metavar="JSON",
+    help='Make a call: {"name": …, "arguments": {…}}. Several are made in order.',
+)
+@click.option(
+    "--calls",
+    type=click.File("r", encoding="utf-8"),
+    metavar="FILE",
+    help="Make the calls of a file, one a line; - is standard input.",
+)
 @click.option("--answer", metavar="TEXT", help="Give the final message: the session is over, and graded.")
-@click.option("--answer-from", type=click.File("r", encoding="utf-8"), metavar="FILE", help="The same from a file; - is standard input.")
+@click.option(
+    "--answer-from",
+    type=click.File("r", encoding="utf-8"),
+    metavar="FILE",
+    help="The same from a file; - is standard input.",
+)
 @click.option("--brief", is_flag=True, help="Leave policy and tools out: they are the same for all tasks of a domain.")
 @as_json
 @click.pass_context
 def play(
-    context: click.Context, dataset: Path, task_id: str | None, list_: bool, session: Path | None, given: Sequence[str], calls: TextIO | None,
-    answer: str | None, answer_from: TextIO | None, brief: bool, json_: bool,
-) -> None:  # fmt: skip
+    context: click.Context,
+    dataset: Path,
+    task_id: str | None,
+    list_: bool,
+    session: Path | None,
+    given: Sequence[str],
+    calls: TextIO | None,
+    answer: str | None,
+    answer_from: TextIO | None,
+    brief: bool,
+    json_: bool,
+) -> None:
     """Solve the task ID of DATASET (or the first letters of its id) without seeing its solution.
 
-    Shown are the policy, the tools and the request. Calls are made in the task's own world; after them comes one final message to the person who
-    asked (or, if the task has the tool final_answer, a call of it), and then, and only then, the grade. On a terminal it asks for calls and the
-    message; otherwise they are options, over as many commands as wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
+    Shown are the policy, the tools and the request. Calls are made in the task's own world; after them comes one final
+    message to the person who asked (or, if the task has the tool final_answer, a call of it), and then, and only then,
+    the grade. On a terminal it asks for calls and the message; otherwise they are options, over as many commands as
+    wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
 
     \b
       toolscale play var/datasets/finance 3fa2 --session s1
-      toolscale play var/datasets/finance --session s1 --call '{"name": "list_bills", "arguments": {"client_id": "cl_1154"}}'
+      toolscale play var/datasets/finance --session s1 --call '{"name": "list_bills", "arguments": {"client_id":
+      "cl_1154"}}'
       toolscale play var/datasets/finance --session s1 --answer "Your bill is paid."
     """
     from toolscale.session import Playable
@@ -70,20 +100,33 @@ def play(
 @click.argument("file", type=click.File("r", encoding="utf-8"))
 @by_model("that reads what rules cannot decide", required=False)
 @click.option(
-    "--read", "scope", default="undecided", show_default=True, type=click.Choice(["undecided", "all"]),
+    "--read",
+    "scope",
+    default="undecided",
+    show_default=True,
+    type=click.Choice(["undecided", "all"]),
     help="What it decides; all: also what rules accept.",
-)  # fmt: skip
+)
 @as_json
 @click.pass_context
 def grade(
-    context: click.Context, dataset: Path, file: TextIO, endpoint: str | None, model: str | None, key_env: str | None, deadline: float, scope: Scope,
+    context: click.Context,
+    dataset: Path,
+    file: TextIO,
+    endpoint: str | None,
+    model: str | None,
+    key_env: str | None,
+    deadline: float,
+    scope: Scope,
     json_: bool,
-) -> None:  # fmt: skip
-    """Grade the recorded solutions in FILE (- is standard input): one JSON object a line with the keys task, calls and answer.
+) -> None:
+    """Grade the recorded solutions in FILE (- is standard input): one JSON object a line with the keys task, calls and
+    answer.
 
-    One grade a line, in the same order; `solution.json` of a session is such a line. What cannot be graded is named, and the rest is graded all the
-    same; then the exit status is 2. A message that rules cannot decide counts as wrong and is called undecided; with --endpoint and --model, a model
-    decides those. With --read all it also reads what rules accept.
+    One grade a line, in the same order; `solution.json` of a session is such a line. What cannot be graded is named,
+    and the rest is graded all the same; then the exit status is 2. A message that rules cannot decide counts as wrong
+    and is called undecided; with --endpoint and --model, a model decides those. With --read all it also reads what
+    rules accept.
     """
     from toolscale.session import BadLine, Playable, SecondReader, grade_solutions
 
@@ -109,7 +152,10 @@ def grade(
 
 def _wanted(task_id: str | None, dataset: Path) -> str:
     if task_id is None:
-        raise UsageError(f"say which task: toolscale play {dataset} ID, or --session FOLDER to go on; toolscale play {dataset} --list prints all ids")
+        raise UsageError(
+            f"say which task: toolscale play {dataset} ID, or --session FOLDER to go on; "
+            f"toolscale play {dataset} --list prints all ids"
+        )
     return task_id
 
 
@@ -121,7 +167,14 @@ def _calls(given: Sequence[str], file: TextIO | None) -> list[ToolCall]:
 
 
 def _sit(
-    playable: Playable, folder: Path, task_id: str | None, calls: Sequence[ToolCall], message: str | None, *, brief: bool, json_: bool
+    playable: Playable,
+    folder: Path,
+    task_id: str | None,
+    calls: Sequence[ToolCall],
+    message: str | None,
+    *,
+    brief: bool,
+    json_: bool,
 ) -> Grade | None:
     """Do what one command asks for; the grade, if the final message was given."""
     from toolscale.cli.screen import print_result, print_view
@@ -132,7 +185,10 @@ def _sit(
             sitting.check(call)
         if calls and sitting.is_answer(calls[-1]):
             calls, message = calls[:-1], json.dumps(calls[-1].arguments, ensure_ascii=False)
-        results = [{"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")} for call in calls]
+        results = [
+            {"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")}
+            for call in calls
+        ]
         grade = sitting.finish(message) if message is not None else None
         if json_:
             told = {"session": str(folder), **({} if brief else asdict(sitting.view())), "results": results}
@@ -157,7 +213,9 @@ def _converse(sitting: Sitting) -> Grade | None:
     click.echo(HELP)
     while (line := click.prompt("", prompt_suffix="> ").strip()) != "quit":
         if line == "answer":
-            return sitting.finish("\n".join(iter(lambda: click.prompt("", prompt_suffix="  ", default="", show_default=False), "")))
+            return sitting.finish(
+                "\n".join(iter(lambda: click.prompt("", prompt_suffix="  ", default="", show_default=False), ""))
+            )
         name, _, arguments = line.partition(" ")
         try:
             parsed = json.loads(arguments or "{}")

@@ -31,20 +31,29 @@ of_domain = click.option("--domain", metavar="DOMAIN", help="Only this domain of
 @as_json
 @click.pass_context
 def verify(context: click.Context, dataset: Path, workers: int | None, key: str | None, json_: bool) -> None:
-    """Draw and judge all of DATASET again, from its folder alone. Exits 1 and names each row or file that does not hold, or is missing."""
+    """Draw and judge all of DATASET again, from its folder alone. Exits 1 and names each row or file that does not
+    hold, or is missing."""
     from toolscale.dataset.checking.recheck import verify_dataset
     from toolscale.dataset.checking.signing import public_key
 
     trusted = public_key(key) if key else None
     with progress_bar() as progress:
-        verification = verify_dataset(dataset, workers=workers, key=trusted, progress=lambda done, total: progress("judging rows", done, total))
+        verification = verify_dataset(
+            dataset, workers=workers, key=trusted, progress=lambda done, total: progress("judging rows", done, total)
+        )
     if json_:
         echo_json(asdict(verification) | {"holds": not verification.findings})
     else:
         for finding in verification.findings:
             say(str(finding))
-        rows = f"{verification.tasks} tasks, {verification.rejects} rejects and {verification.others} other numbers drawn and judged again"
-        click.echo(f"{dataset}: {rows}; " + (f"{len(verification.findings)} findings" if verification.findings else "everything holds"))
+        rows = (
+            f"{verification.tasks} tasks, {verification.rejects} rejects "
+            f"and {verification.others} other numbers drawn and judged again"
+        )
+        click.echo(
+            f"{dataset}: {rows}; "
+            + (f"{len(verification.findings)} findings" if verification.findings else "everything holds")
+        )
     context.exit(1 if verification.findings else 0)
 
 
@@ -53,11 +62,24 @@ def verify(context: click.Context, dataset: Path, workers: int | None, key: str 
 @click.argument("task_id", metavar="[ID]", required=False)
 @click.option("--random", "sample", type=click.IntRange(1), metavar="N", help="Show N tasks drawn at random.")
 @click.option("--seed", default=0, show_default=True, help="Of the draw.")
-@click.option("--search", metavar="TEXT", help="Only tasks whose request holds all words of TEXT, whatever their case; the first 20 unless drawn.")
+@click.option(
+    "--search",
+    metavar="TEXT",
+    help="Only tasks whose request holds all words of TEXT, whatever their case; the first 20 unless drawn.",
+)
 @of_domain
 @as_json
-def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, search: str | None, domain: str | None, json_: bool) -> None:
-    """Print the task ID (or the first letters of its id) of DATASET for a person to read: request, calls with results, row changes as a diff."""
+def show(
+    dataset: Path,
+    task_id: str | None,
+    sample: int | None,
+    seed: int,
+    search: str | None,
+    domain: str | None,
+    json_: bool,
+) -> None:
+    """Print the task ID (or the first letters of its id) of DATASET for a person to read: request, calls with results,
+    row changes as a diff."""
     from toolscale.cli.screen import print_task
     from toolscale.dataset.columns import check_task
     from toolscale.dataset.describing.search import holds_all, words_of
@@ -78,18 +100,38 @@ def show(dataset: Path, task_id: str | None, sample: int | None, seed: int, sear
     for row in tasks:
         print_task(row, _split_of(reading, row))
     if words:
-        say(f"{len(tasks)} of {len(found)} tasks with the words {' '.join(words)}" + ("; --random N draws others" if len(tasks) < len(found) else ""))
+        say(
+            f"{len(tasks)} of {len(found)} tasks with the words {' '.join(words)}"
+            + ("; --random N draws others" if len(tasks) < len(found) else "")
+        )
 
 
 @click.command()
 @dataset_argument
 @click.option("--gate", type=click.Choice(GATES), metavar="GATE", help="Only those that failed this gate.")
-@click.option("--search", metavar="TEXT", help="Only those whose request and findings hold all words of TEXT, whatever their case.")
+@click.option(
+    "--search",
+    metavar="TEXT",
+    help="Only those whose request and findings hold all words of TEXT, whatever their case.",
+)
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="How many at most are listed.")
-@click.option("--export", type=click.Path(path_type=Path), metavar="FILE", help="Write all of them as a table, .csv or .parquet, instead of a list.")
+@click.option(
+    "--export",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write all of them as a table, .csv or .parquet, instead of a list.",
+)
 @of_domain
 @as_json
-def rejects(dataset: Path, gate: str | None, search: str | None, limit: int, export: Path | None, domain: str | None, json_: bool) -> None:
+def rejects(
+    dataset: Path,
+    gate: str | None,
+    search: str | None,
+    limit: int,
+    export: Path | None,
+    domain: str | None,
+    json_: bool,
+) -> None:
     """List the rejected candidates of DATASET with the gates that they failed and the command that reproduces each."""
     from toolscale.dataset.describing.export import check_export
     from toolscale.dataset.describing.search import holds_all, words_of
@@ -100,7 +142,9 @@ def rejects(dataset: Path, gate: str | None, search: str | None, limit: int, exp
         check_export(export, dataset)
     rows = read_dataset(dataset, domain).rows.rejects
     of_gate = [row for row in rows if gate is None or any(failed["gate"] == gate for failed in row["failed"])]
-    found = [row for row in of_gate if holds_all(words, row["request"], *(failed["finding"] for failed in row["failed"]))]
+    found = [
+        row for row in of_gate if holds_all(words, row["request"], *(failed["finding"] for failed in row["failed"]))
+    ]
     of_which = (f" that failed {gate}" if gate else "") + (f" with the words {' '.join(words)}" if words else "")
     if export is not None:
         return _exported(found, export, of_which, json_)

@@ -36,13 +36,19 @@ def print_task(row: Row, split: str) -> None:
     console = _console()
     difficulty = row["difficulty"]
     console.rule(Text.assemble((row["id"], "bold"), f"  {row['intent_id']}"), align="left")
-    counts = [f"{difficulty[name]} {name[:-1] if difficulty[name] == 1 else name}" for name in ("reads", "writes", "hops")]
+    counts = [
+        f"{difficulty[name]} {name[:-1] if difficulty[name] == 1 else name}" for name in ("reads", "writes", "hops")
+    ]
     console.print(Text(" · ".join([split, row["outcome"], difficulty["tier"], *counts]), style="dim"))
     console.print(Panel(Text(row["request"]), title="request", title_align="left", border_style="cyan"))
     for number, call in enumerate(row["golden_calls"], 1):
         console.print(_call(number, call))
-    console.print(_section("changes", list(_changes(json.loads(row["row_changes"]))) or [Text("no row changes", style="dim")]))
-    told, withheld = ([_fact(fact) for fact in row["communicate"] if fact["withheld"] is kept] for kept in (False, True))
+    console.print(
+        _section("changes", list(_changes(json.loads(row["row_changes"]))) or [Text("no row changes", style="dim")])
+    )
+    told, withheld = (
+        [_fact(fact) for fact in row["communicate"] if fact["withheld"] is kept] for kept in (False, True)
+    )
     console.print(_section("to tell", told or [Text("nothing", style="dim")]))
     if withheld:
         console.print(_section("not to tell", withheld))
@@ -61,7 +67,9 @@ def print_view(view: View, *, brief: bool) -> None:
             required = function["parameters"].get("required", [])
             for name, schema in function["parameters"]["properties"].items():
                 optional = "" if name in required else " (optional)"
-                console.print(Padding(Text(f"{name}{optional}: {json.dumps(schema, ensure_ascii=False)}"), (0, 0, 0, 4)))
+                console.print(
+                    Padding(Text(f"{name}{optional}: {json.dumps(schema, ensure_ascii=False)}"), (0, 0, 0, 4))
+                )
     console.rule(Text(f"task {view.task}", style="bold"), align="left")
     console.print(Panel(Text(view.request), title="request", title_align="left", border_style="cyan"))
     for made in view.calls:
@@ -96,21 +104,37 @@ def print_figures(figures: Figures) -> None:
     """Print the figures of a dataset."""
     console, counts = _console(), figures.counts
     splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
-    console.print(f"[bold]{counts['accepted']}[/] tasks ({splits}) of {counts['candidates']} candidates; {counts['rejected']} rejected, "
-                  f"{counts['over_quota']} more than their stream's share, {counts['no_case']} numbers without a case")  # fmt: skip
-    gates = [(gate, *(statuses.get(name, 0) for name in SIGNS), _percent(figures.pass_rates.get(gate))) for gate, statuses in figures.gates.items()]
+    console.print(
+        f"[bold]{counts['accepted']}[/] tasks ({splits}) of {counts['candidates']} candidates; "
+        f"{counts['rejected']} rejected, {counts['over_quota']} more than their stream's share, "
+        f"{counts['no_case']} numbers without a case"
+    )
+    gates = [
+        (gate, *(statuses.get(name, 0) for name in SIGNS), _percent(figures.pass_rates.get(gate)))
+        for gate, statuses in figures.gates.items()
+    ]
     console.print(_table(("gate", "pass", "fail", "not run", "attested", "did not fail"), gates))
     if figures.reasons:
-        reasons = [(gate, reason["rejects"], reason["alone"], reason["finding"]) for gate, reason in figures.reasons.items()]
+        reasons = [
+            (gate, reason["rejects"], reason["alone"], reason["finding"]) for gate, reason in figures.reasons.items()
+        ]
         console.print(_table(("rejected by", "rejects", "by it alone", "for example"), reasons))
-    intents = [(intent, row["split"] or "", row["accepted"], row["rejected"]) for intent, row in counts["intents"].items()]
+    intents = [
+        (intent, row["split"] or "", row["accepted"], row["rejected"]) for intent, row in counts["intents"].items()
+    ]
     console.print(_table(("intent", "split", "accepted", "rejected"), intents))
     lines: dict[str, Mapping[Any, float]] = {
-        "golden calls": figures.calls, "tiers": figures.tiers, "outcomes": figures.outcomes, "mutants killed": figures.mutants,
-        "evolutions": figures.evolutions, "shape": figures.shape,
-    }  # fmt: skip
+        "golden calls": figures.calls,
+        "tiers": figures.tiers,
+        "outcomes": figures.outcomes,
+        "mutants killed": figures.mutants,
+        "evolutions": figures.evolutions,
+        "shape": figures.shape,
+    }
     for title, values in lines.items():
-        console.print(Text.assemble((title, "bold"), ": ", ", ".join(f"{name} {count:g}" for name, count in values.items())))
+        console.print(
+            Text.assemble((title, "bold"), ": ", ", ".join(f"{name} {count:g}" for name, count in values.items()))
+        )
     console.print(_table(("tool", "golden calls"), list(figures.tools.items())))
 
 
@@ -119,44 +143,80 @@ def print_comparison(comparison: Comparison) -> None:
     console = _console()
     console.print(Text.assemble(comparison.before, " -> ", (comparison.after, "bold")))
     if comparison.grading_before != comparison.grading_after:
-        graded = f"graded under version {comparison.grading_before}, now {comparison.grading_after}: figures are not comparable"
+        graded = (
+            f"graded under version {comparison.grading_before}, now {comparison.grading_after}: "
+            "figures are not comparable"
+        )
         console.print(Text(graded, style="bold red"))
     for domain, found in comparison.domains.items():
         changes = found.changes
         console.rule(Text(domain, style="bold"), align="left")
-        tasks = f"{changes.added} added, {changes.removed} removed, {changes.changed} changed, {changes.unchanged} unchanged"
+        tasks = (
+            f"{changes.added} added, {changes.removed} removed, "
+            f"{changes.changed} changed, {changes.unchanged} unchanged"
+        )
         console.print(Text(f"tasks: {tasks}"))
         if changes.columns:
-            console.print(Text(f"changed tasks differ in {', '.join(f'{name} {count}' for name, count in changes.columns.items())}"))
+            console.print(
+                Text(
+                    f"changed tasks differ in {', '.join(f'{name} {count}' for name, count in changes.columns.items())}"
+                )
+            )
         console.print(Text(environment_words(changes)))
         for title, groups in (("intent", found.intents), ("outcome", found.outcomes)):
             console.print(_groups(title, groups))
         for title, figures in (("candidates", found.counts), ("failed gate", found.gates), ("quality", found.quality)):
             if figures:
-                console.print(_table((title, "before", "after", "difference"), [_compared(name, figure) for name, figure in figures.items()]))
+                console.print(
+                    _table(
+                        (title, "before", "after", "difference"),
+                        [_compared(name, figure) for name, figure in figures.items()],
+                    )
+                )
 
 
 def print_selftest(found: SelfTest) -> None:
-    """Print how many defects of each kind were found, and by which gates; then what was let pass, and which good candidates were rejected."""
+    """Print how many defects of each kind were found, and by which gates; then what was let pass, and which good
+    candidates were rejected."""
     console = _console()
     kinds = [
-        (row.kind, row.level, row.planted, row.rejected, _percent(row.share) or "no place", row.not_applicable,
-         ", ".join(f"{gate} {count}" for gate, count in row.gates.items()))
+        (
+            row.kind,
+            row.level,
+            row.planted,
+            row.rejected,
+            _percent(row.share) or "no place",
+            row.not_applicable,
+            ", ".join(f"{gate} {count}" for gate, count in row.gates.items()),
+        )
         for row in found.kinds
-    ]  # fmt: skip
-    console.print(_table(("defect", "planted in the", "planted", "rejected", "share", "not applicable", "by the gates"), kinds))
+    ]
+    console.print(
+        _table(("defect", "planted in the", "planted", "rejected", "share", "not applicable", "by the gates"), kinds)
+    )
     share = found.rejected / found.planted if found.planted else None
     console.print(f"[bold]{found.rejected}[/] of {found.planted} planted defects rejected ({_percent(share)})")
     for row in found.kinds:
         if row.open and row.planted:
-            console.print(Text.assemble(("○ open ", "bold yellow"), f"{row.kind}: {row.rejected} of {row.planted} rejected; {row.open}"))
+            console.print(
+                Text.assemble(
+                    ("○ open ", "bold yellow"), f"{row.kind}: {row.rejected} of {row.planted} rejected; {row.open}"
+                )
+            )
     for row in found.kinds:
         for outcome in row.outcomes:
             if not outcome.findings and not row.open:
-                console.print(Text.assemble(("✗ let pass ", "bold red"), f"{row.kind} in candidate {outcome.number}: {outcome.what}"))
+                console.print(
+                    Text.assemble(
+                        ("✗ let pass ", "bold red"), f"{row.kind} in candidate {outcome.number}: {outcome.what}"
+                    )
+                )
     collided, wrongly = len(found.collided), len(found.wrongly)
-    console.print(f"[bold]{found.good}[/] good candidates judged, {found.evolved} of them evolved: {wrongly} rejected, {collided} because their "
-                  f"matters collide, and {len(found.good_rejected) - wrongly - collided} for another reason that they had by nature")  # fmt: skip
+    console.print(
+        f"[bold]{found.good}[/] good candidates judged, {found.evolved} of them evolved: {wrongly} rejected, "
+        f"{collided} because their matters collide, "
+        f"and {len(found.good_rejected) - wrongly - collided} for another reason that they had by nature"
+    )
     for outcome in found.good_rejected:
         if outcome.findings.keys() != {"novel"}:
             style = "bold red" if outcome in found.wrongly else "dim"
@@ -169,10 +229,17 @@ def print_selftest(found: SelfTest) -> None:
 def print_weakened(results: Sequence[WeakenedResult]) -> None:
     """Print what slips through without each check of the verifier."""
     if results:
-        shares = [(r.name, r.what, _percent(r.wrong_killed), _percent(r.idle_killed), _percent(r.right_accepted)) for r in results]
+        shares = [
+            (r.name, r.what, _percent(r.wrong_killed), _percent(r.idle_killed), _percent(r.right_accepted))
+            for r in results
+        ]
         console, draw = _console(), results[0]
-        console.print(_table(("verifier", "what it compares", "wrong killed", "idle agents killed", "right accepted"), shares))
-        console.print(f"[bold]{draw.wrong}[/] wrong trajectories, {draw.idle} of them idle agents, and {draw.right} right ones")
+        console.print(
+            _table(("verifier", "what it compares", "wrong killed", "idle agents killed", "right accepted"), shares)
+        )
+        console.print(
+            f"[bold]{draw.wrong}[/] wrong trajectories, {draw.idle} of them idle agents, and {draw.right} right ones"
+        )
 
 
 class _Screen(Console):
@@ -196,7 +263,9 @@ def _section(title: str, lines: Sequence[RenderableType]) -> RenderableType:
 
 
 def _call(number: int, call: Row) -> RenderableType:
-    arguments = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in json.loads(call["arguments"]).items())
+    arguments = ", ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in json.loads(call["arguments"]).items()
+    )
     head = Text.assemble((f"{number}. ", "dim"), (call["name"], "bold blue"), f"({arguments})")
     return Group(head, Padding(_shown(laid_out(json.loads(call["result"]))), (0, 0, 0, 3)))
 
@@ -244,13 +313,22 @@ def _groups(title: str, groups: Mapping[str, ComparedTasks]) -> RenderableType:
     """Show the groups in which something changed, and how many others there are."""
     changed, others = changed_groups(groups)
     shown = [(name, tasks.added, tasks.removed, tasks.changed, tasks.unchanged) for name, tasks in changed.items()]
-    rest = [Text(f"tasks of {others} {'other ' if shown else ''}{title}{'s' * (others != 1)} as before", style="dim")] if others else []
+    rest = (
+        [Text(f"tasks of {others} {'other ' if shown else ''}{title}{'s' * (others != 1)} as before", style="dim")]
+        if others
+        else []
+    )
     return Group(*([_table((title, "added", "removed", "changed", "unchanged"), shown)] if shown else []), *rest)
 
 
 def _compared(name: str, figure: ComparedFigure) -> tuple[str, str, str, str]:
     before, after = ("" if value is None else f"{value:g}" for value in (figure.before, figure.after))
-    return name, before, after, "" if figure.difference is None else f"{figure.difference:+g}" if figure.difference else "="
+    return (
+        name,
+        before,
+        after,
+        "" if figure.difference is None else f"{figure.difference:+g}" if figure.difference else "=",
+    )
 
 
 def _verdict(gates: Sequence[Row]) -> RenderableType:

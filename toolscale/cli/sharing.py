@@ -13,7 +13,9 @@ from toolscale.cli.output import as_json, bytes_text, echo_json, progress_bar, s
 if TYPE_CHECKING:
     from toolscale.publish import Publication
 
-endpoint_option = click.option("--endpoint", metavar="URL", help="The Hub to talk to.  [default: HF_ENDPOINT, else https://huggingface.co]")
+endpoint_option = click.option(
+    "--endpoint", metavar="URL", help="The Hub to talk to.  [default: HF_ENDPOINT, else https://huggingface.co]"
+)
 
 
 @click.command()
@@ -45,12 +47,15 @@ def publish(dataset: Path, repo: str, push: bool, endpoint: str | None, private:
 @click.command()
 @click.argument("repo")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make.")
-@click.option("--revision", default="main", show_default=True, metavar="TAG", help="The version: a tag, a commit, or main.")
+@click.option(
+    "--revision", default="main", show_default=True, metavar="TAG", help="The version: a tag, a commit, or main."
+)
 @endpoint_option
 @with_key
 @as_json
 def pull(repo: str, out: Path, revision: str, endpoint: str | None, key: str | None, json_: bool) -> None:
-    """Download a version of the dataset repo REPO into a folder, and check every file of it. A private repo needs HF_TOKEN."""
+    """Download a version of the dataset repo REPO into a folder, and check every file of it. A private repo needs
+    HF_TOKEN."""
     from toolscale.dataset.checking.signing import public_key
     from toolscale.publish import pull_dataset
 
@@ -62,7 +67,10 @@ def pull(repo: str, out: Path, revision: str, endpoint: str | None, key: str | N
     version = f"{repo} at {revision} (commit {pulled.commit[:8]})"
     if pulled.already_there:
         return say(f"{out} holds {version} already; nothing was downloaded")
-    say(f"{out}: {version}: {pulled.files} files, {pulled.downloaded} of them downloaded ({bytes_text(pulled.downloaded_bytes)})")
+    say(
+        f"{out}: {version}: {pulled.files} files, "
+        f"{pulled.downloaded} of them downloaded ({bytes_text(pulled.downloaded_bytes)})"
+    )
     say(f"judge it again: toolscale verify {out}")
 
 

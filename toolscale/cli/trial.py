@@ -18,16 +18,31 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("domain")
 @click.option("--per-kind", default=10, show_default=True, type=click.IntRange(1), help="Defects planted of each kind.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the candidates, and of what is done to them.")
+@click.option(
+    "--seed",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Of the candidates, and of what is done to them.",
+)
 @click.option("--kinds", metavar="A,B", help="Only these kinds of defects.  [default: all]")
-@click.option("--tasks", default=40, show_default=True, type=click.IntRange(0), help="Tasks that verifiers with a check less grade; 0: none.")
+@click.option(
+    "--tasks",
+    default=40,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Tasks that verifiers with a check less grade; 0: none.",
+)
 @as_json
 @click.pass_context
-def selftest(context: click.Context, domain: str, per_kind: int, seed: int, kinds: str | None, tasks: int, json_: bool) -> None:
+def selftest(
+    context: click.Context, domain: str, per_kind: int, seed: int, kinds: str | None, tasks: int, json_: bool
+) -> None:
     """Judge the judge of DOMAIN (a name or a folder): plant defects in good candidates and count which gates find them.
 
-    Then take one check of the verifier away at a time and count what slips through. Exits 1 and names the first threshold that was missed: defects
-    that were let pass, good candidates that were rejected, a trajectory that the verifier graded wrongly, a check that is not missed.
+    Then take one check of the verifier away at a time and count what slips through. Exits 1 and names the first
+    threshold that was missed: defects that were let pass, good candidates that were rejected, a trajectory that the
+    verifier graded wrongly, a check that is not missed.
     """
     from toolscale.cli.screen import print_selftest, print_weakened
     from toolscale.config import POPULATION_SEED
@@ -65,13 +80,24 @@ def _unnoticed(results: Sequence[WeakenedResult]) -> Iterator[str]:
 
 def _as_json(found: SelfTest, missed: list[str]) -> dict[str, Any]:
     rejected = [_outcome(outcome) for outcome in found.good_rejected]
-    good = {"judged": found.good, "rejected": len(rejected), "wrongly": len(found.wrongly), "collided": len(found.collided), "findings": rejected}
+    good = {
+        "judged": found.good,
+        "rejected": len(rejected),
+        "wrongly": len(found.wrongly),
+        "collided": len(found.collided),
+        "findings": rejected,
+    }
     counts = {"domain": found.domain, "seed": found.seed, "planted": found.planted, "rejected": found.rejected}
     return counts | {"missed": missed, "kinds": [_kind(row) for row in found.kinds], "good": good}
 
 
 def _kind(row: KindRow) -> dict[str, Any]:
-    counts = {"planted": row.planted, "rejected": row.rejected, "share": row.share, "not_applicable": row.not_applicable}
+    counts = {
+        "planted": row.planted,
+        "rejected": row.rejected,
+        "share": row.share,
+        "not_applicable": row.not_applicable,
+    }
     let_pass = [_outcome(outcome) for outcome in row.outcomes if not outcome.findings]
     known = {"kind": row.kind, "level": row.level, "words": row.words, "open": row.open}
     return known | counts | {"gates": row.gates, "alone": row.alone, "let_pass": let_pass}

@@ -1,4 +1,5 @@
 """From judged candidates to a folder that can be loaded, trusted and executed again.
 
-Here: rows, shards, the manifest, and where folders lie. In the rooms, each above the one before: `describing`, `making`, `checking`, `comparing`.
+Here: rows, shards, the manifest, and where folders lie. In the rooms, each above the one before: `describing`,
+`making`, `checking`, `comparing`.
 """

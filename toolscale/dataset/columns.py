@@ -22,7 +22,8 @@ _NUMERIC = {"money", "number", "bool"}
 _JSON = {"known", "unknown", "versions"}
 
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What Python raises over cells that do not hold what their column says: JSON that is none, or too deep, or of another shape."""
+"""What Python raises over cells that do not hold what their column says: JSON that is none, or too deep, or of another
+shape."""
 
 
 def tools_json(environment: Environment) -> str:
@@ -96,13 +97,16 @@ def task_of(row: Row) -> Task:
 
 
 def check_task(row: Row) -> None:
-    """DatasetError names the task if a cell does not hold what its column says, so that whoever shows it may rely on that."""
+    """DatasetError names the task if a cell does not hold what its column says, so that whoever shows it may rely on
+    that."""
     try:
         task_of(row)
         candidate_of(row)
         verdict_of(row)
     except (DatasetError, *UNREADABLE) as error:
-        raise DatasetError(f"task {row['id']}: {_one_line(error)}; `toolscale verify` names all that is wrong") from error
+        raise DatasetError(
+            f"task {row['id']}: {_one_line(error)}; `toolscale verify` names all that is wrong"
+        ) from error
 
 
 def check_reject(row: Row) -> None:
@@ -117,14 +121,22 @@ def check_reject(row: Row) -> None:
         if row["survivor"] is not None:
             load_cell(row["survivor"])
     except (DatasetError, *UNREADABLE) as error:
-        raise DatasetError(f"reject {row['number']}: {_one_line(error)}; `toolscale verify` names all that is wrong") from error
+        raise DatasetError(
+            f"reject {row['number']}: {_one_line(error)}; `toolscale verify` names all that is wrong"
+        ) from error
 
 
 def load_cell(text: str) -> Any:
-    """Return the value of a cell that holds JSON. ValueError if it holds none, or is nested too deeply for whoever walks through it."""
+    """Return the value of a cell that holds JSON. ValueError if it holds none, or is nested too deeply for whoever
+    walks through it."""
     value = json.loads(text)
     level, depth = [value], 0
-    while level := [part for item in level if isinstance(item, dict | list) for part in (item.values() if isinstance(item, dict) else item)]:
+    while level := [
+        part
+        for item in level
+        if isinstance(item, dict | list)
+        for part in (item.values() if isinstance(item, dict) else item)
+    ]:
         depth += 1
         if depth > DEEPEST_CELL:
             raise ValueError(f"JSON is nested more than {DEEPEST_CELL} levels deep")
@@ -141,16 +153,25 @@ def candidate_of(row: Row) -> Candidate:
 
 def golden_calls(row: Row) -> list[GoldenCall]:
     """Return the golden calls of a row of either schema."""
-    return [GoldenCall(name=call["name"], arguments=load_cell(call["arguments"]), result=load_cell(call["result"])) for call in row["golden_calls"]]
+    return [
+        GoldenCall(name=call["name"], arguments=load_cell(call["arguments"]), result=load_cell(call["result"]))
+        for call in row["golden_calls"]
+    ]
 
 
 def verdict_of(row: Row) -> Verdict:
     """Return the verdict of a row of either schema."""
-    return Verdict(gates=tuple(GateResult.model_validate(gate) for gate in row["verdict"]), mutants_killed=row.get("mutants_killed", 0))
+    return Verdict(
+        gates=tuple(GateResult.model_validate(gate) for gate in row["verdict"]),
+        mutants_killed=row.get("mutants_killed", 0),
+    )
 
 
 def _calls(task: Task) -> list[Row]:
-    return [{"name": call.name, "arguments": canonical_json(call.arguments), "result": canonical_json(call.result)} for call in task.golden_calls]
+    return [
+        {"name": call.name, "arguments": canonical_json(call.arguments), "result": canonical_json(call.result)}
+        for call in task.golden_calls
+    ]
 
 
 def _verdict(verdict: Verdict) -> list[Row]:

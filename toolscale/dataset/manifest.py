@@ -1,4 +1,5 @@
-"""What a dataset says about itself: the recipe that it was made from, its manifest, which is written last, and what identifies it."""
+"""What a dataset says about itself: the recipe that it was made from, its manifest, which is written last, and what
+identifies it."""
 
 from __future__ import annotations
 
@@ -53,14 +54,17 @@ def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a dataset. DatasetError says what is wrong with the folder."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise DatasetError(f"{folder} has no {MANIFEST}: it is no dataset, or was never finished; make it with `toolscale synthesize`")
+        raise DatasetError(
+            f"{folder} has no {MANIFEST}: it is no dataset, or was never finished; make it with `toolscale synthesize`"
+        )
     if path.stat().st_size > MOST_BYTES:
         raise DatasetError(f"{path} has more than {MOST_BYTES:,} bytes: it is no manifest; make the dataset again")
     return parse_manifest(read_file(path), str(path), "make the dataset again")
 
 
 def parse_manifest(content: bytes, name: str, remedy: str) -> Manifest:
-    """Return the manifest that a file, called `name` in the message, holds. DatasetError, in one line, if it is none."""
+    """Return the manifest that a file, called `name` in the message, holds. DatasetError, in one line, if it is
+    none."""
     try:
         return Manifest.model_validate_json(content)
     except ValidationError as error:
@@ -70,12 +74,14 @@ def parse_manifest(content: bytes, name: str, remedy: str) -> Manifest:
 
 
 def content_id(manifest: Manifest) -> str:
-    """Return the hash of the data: tasks, rejects and environments. What only speaks of them (card, plots, changes, manifest) is left out."""
+    """Return the hash of the data: tasks, rejects and environments. What only speaks of them (card, plots, changes,
+    manifest) is left out."""
     return content_hash(sorted([entry.path, entry.sha256] for entry in manifest.files if _is_data(entry.path)))
 
 
 def tag_of(manifest: Manifest) -> str:
-    """Return the tag of a version, such as `v1.0.0-1a2b3c4d`: the version of the environment (of several, the highest), and of the data."""
+    """Return the tag of a version, such as `v1.0.0-1a2b3c4d`: the version of the environment (of several, the highest),
+    and of the data."""
     numbers = [*manifest.version.split("."), "0", "0"][:3]
     return f"v{'.'.join(numbers)}-{content_id(manifest)[:8]}"
 

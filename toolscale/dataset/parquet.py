@@ -18,15 +18,22 @@ from toolscale.errors import DatasetError
 
 
 MOST_BYTES = 1_000_000_000
-"""Of one file, packed or not. The 333 rows of finance's training split unpack to 11 MB, a full shard of 5,000 like them would to 170 MB."""
+"""Of one file, packed or not. The 333 rows of finance's training split unpack to 11 MB, a full shard of 5,000 like them
+would to 170 MB."""
 
 MOST_ROWS = 10_000_000
 BATCH_ROWS = 16
 """Rows that are unpacked at once."""
 
 OPTIONAL = {
-    "scenario.persona", "scenario.instructions", "communicate.about", "provenance.model", "expected_row_changes", "actual_row_changes", "survivor",
-}  # fmt: skip
+    "scenario.persona",
+    "scenario.instructions",
+    "communicate.about",
+    "provenance.model",
+    "expected_row_changes",
+    "actual_row_changes",
+    "survivor",
+}
 """The cells that may hold nothing."""
 
 
@@ -34,14 +41,17 @@ def write_shards(folder: Path, split: str, rows: Sequence[Row], schema: pa.Schem
     """Write rows as `split-00000-of-0000N.parquet`, at least one file, and return their paths."""
     count = max(1, -(-len(rows) // ROWS_PER_FILE))
     parts = [rows[number * ROWS_PER_FILE : (number + 1) * ROWS_PER_FILE] for number in range(count)]
-    return [write_file(folder / f"{split}-{number:05d}-of-{count:05d}.parquet", encode_rows(part, schema)) for number, part in enumerate(parts)]
+    return [
+        write_file(folder / f"{split}-{number:05d}-of-{count:05d}.parquet", encode_rows(part, schema))
+        for number, part in enumerate(parts)
+    ]
 
 
 def read_shard(path: Path, schema: pa.Schema) -> list[Row]:
     """Return the rows of a file.
 
-    DatasetError if it is no Parquet, has other columns than `schema`, a cell that must hold something holds nothing, or no number, or if it stands
-    for more than a shard may: a few kilobytes can name one long text a million times.
+    DatasetError if it is no Parquet, has other columns than `schema`, a cell that must hold something holds nothing, or
+    no number, or if it stands for more than a shard may: a few kilobytes can name one long text a million times.
     """
     try:
         rows = _read_bounded(path, schema)
@@ -68,17 +78,25 @@ def _read_bounded(path: Path, schema: pa.Schema) -> list[Row]:
     file = pq.ParquetFile(pa.BufferReader(read_file(path)))
     if file.schema_arrow != schema:
         names = {field.name for field in set(file.schema_arrow) ^ set(schema)}
-        raise DatasetError(f"{path}: the columns differ from those of a ToolScale dataset: {', '.join(sorted(names)) or 'their order'}")
+        raise DatasetError(
+            f"{path}: the columns differ from those of a ToolScale dataset: {', '.join(sorted(names)) or 'their order'}"
+        )
     footer = file.metadata
     unpacked = sum(footer.row_group(group).total_byte_size for group in range(footer.num_row_groups))
     if footer.num_rows > MOST_ROWS or not 0 <= unpacked <= MOST_BYTES:
-        raise DatasetError(f"{path}: it unpacks to {footer.num_rows:,} rows of {unpacked:,} bytes, at most {MOST_ROWS:,} of {MOST_BYTES:,} are read")
+        raise DatasetError(
+            f"{path}: it unpacks to {footer.num_rows:,} rows of {unpacked:,} bytes, "
+            f"at most {MOST_ROWS:,} of {MOST_BYTES:,} are read"
+        )
     rows, size = list[Row](), 0
     for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
         batch.validate(full=True)
         size += batch.nbytes
         if size > MOST_BYTES:
-            raise DatasetError(f"{path}: its rows have more than {MOST_BYTES:,} bytes once they are unpacked; nothing of ToolScale wrote it")
+            raise DatasetError(
+                f"{path}: its rows have more than {MOST_BYTES:,} bytes once they are unpacked; "
+                "nothing of ToolScale wrote it"
+            )
         rows += batch.to_pylist()
     return rows
 
@@ -95,7 +113,20 @@ def _problem(value: Any, kind: pa.DataType, place: str) -> str | None:
     if value is None:
         return None if place in OPTIONAL else f"the column {place} is null"
     if pa.types.is_list(kind):
-        return next((problem for item in value if (problem := _problem(item, kind.value_type, place)) is not None), None)
+        return next(
+            (problem for item in value if (problem := _problem(item, kind.value_type, place)) is not None), None
+        )
     if pa.types.is_struct(kind):
-        return next((problem for item in kind if (problem := _problem(value[item.name], item.type, f"{place}.{item.name}")) is not None), None)
-    return f"the column {place} is {value}, which is no number" if isinstance(value, float) and not math.isfinite(value) else None
+        return next(
+            (
+                problem
+                for item in kind
+                if (problem := _problem(value[item.name], item.type, f"{place}.{item.name}")) is not None
+            ),
+            None,
+        )
+    return (
+        f"the column {place} is {value}, which is no number"
+        if isinstance(value, float) and not math.isfinite(value)
+        else None
+    )

@@ -1,7 +1,7 @@
 """Folders by URL: the same code reads and writes a local folder and one on `s3://` or `gs://`.
 
-A place on an object store is a `UPath`, which behaves like a `Path` for all that is done with it here, and is typed as one. What needs a real file
-system (SQLite, renaming a folder) works on a local copy.
+A place on an object store is a `UPath`, which behaves like a `Path` for all that is done with it here, and is typed as
+one. What needs a real file system (SQLite, renaming a folder) works on a local copy.
 """
 
 from __future__ import annotations
@@ -19,18 +19,24 @@ from toolscale.errors import DatasetError, UsageError
 
 
 def open_place(url: str | Path) -> Path:
-    """Return a folder or file by its path or URL. UsageError if the scheme is unknown or its driver is not installed."""
+    """Return a folder or file by its path or URL. UsageError if the scheme is unknown or its driver is not
+    installed."""
     if isinstance(url, Path) or "://" not in url:
         return Path(url)
     from upath import UPath
 
     if urlsplit(url).password:
-        raise UsageError("a URL of a folder holds a password, which would show in logs and pages; give it to the driver by its environment variables")
+        raise UsageError(
+            "a URL of a folder holds a password, which would show in logs and pages; "
+            "give it to the driver by its environment variables"
+        )
     try:
         place = UPath(url)
         place.fs  # noqa: B018 - the driver is loaded here, or never
     except (ImportError, ValueError) as error:
-        raise UsageError(f"{url} cannot be opened: {error}; use a path, or a URL whose driver is installed (requirements-scale.txt)") from error
+        raise UsageError(
+            f"{url} cannot be opened: {error}; use a path, or a URL whose driver is installed (requirements-scale.txt)"
+        ) from error
     return Path(place.path) if url.startswith("file://") else cast(Path, place)
 
 
@@ -53,7 +59,8 @@ def url_of(place: Path) -> str:
 
 @contextmanager
 def local_copy(folder: Path) -> Iterator[Path]:
-    """Yield a local folder with the content of `folder`, under the same name: itself, or a copy that is removed afterwards."""
+    """Yield a local folder with the content of `folder`, under the same name: itself, or a copy that is removed
+    afterwards."""
     if is_local(folder):
         yield folder
         return
@@ -66,7 +73,8 @@ def local_copy(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def fresh_folder(beside: Path, name: str) -> Iterator[Path]:
-    """Yield an empty local folder to be delivered, in `beside` if that is local, so that it can be renamed; what is left of it is removed.
+    """Yield an empty local folder to be delivered, in `beside` if that is local, so that it can be renamed; what is
+    left of it is removed.
 
     It is nobody else's: an attempt that is taken for dead and is not may still be writing one of its own.
     """
@@ -81,7 +89,8 @@ def fresh_folder(beside: Path, name: str) -> Iterator[Path]:
 def deliver(staged: Path, target: Path, marker: str) -> None:
     """Put the local folder `staged` where `target` is, `marker` last; `staged` is gone then.
 
-    A local target is renamed, never half of each. A remote one is without its marker, and so not complete, while its files are replaced.
+    A local target is renamed, never half of each. A remote one is without its marker, and so not complete, while its
+    files are replaced.
     """
     if is_local(target):
         make_folder(target.parent)
@@ -100,10 +109,15 @@ def deliver(staged: Path, target: Path, marker: str) -> None:
 def files_in(folder: Path) -> list[str]:
     """Return the paths of all files below a folder, relative to it, sorted; none if it is not there.
 
-    Hidden ones are not ours, or were left by a process that was killed. DatasetError if a path leads out of the folder, as a key on S3 may.
+    Hidden ones are not ours, or were left by a process that was killed. DatasetError if a path leads out of the folder,
+    as a key on S3 may.
     """
     with storage_errors("list", folder):
-        found = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()] if folder.exists() else []
+        found = (
+            [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+            if folder.exists()
+            else []
+        )
     for path in found:
         if path.startswith("/") or "\\" in path or {"", ".", ".."} & set(path.split("/")):
             raise DatasetError(f"{folder} holds {path!r}, which is not a path inside the folder; remove it")

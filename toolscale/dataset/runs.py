@@ -13,8 +13,8 @@
     runs/<run>/<who>.held.json              until when somebody needs the run: see pipeline/holds.py
     .removed/                               runs that are being removed: see pipeline/pruning.py
 
-What is in `scratch` is needed until the run is complete; what is in `runs` is its product. What a clock or the Hub said lies beside a dataset, never
-in it: its bytes are those of its inputs.
+What is in `scratch` is needed until the run is complete; what is in `runs` is its product. What a clock or the Hub said
+lies beside a dataset, never in it: its bytes are those of its inputs.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ class Run:
         except StorageError:
             if path.exists():
                 raise
-            raise DatasetError(f"{path} is missing: the run was not opened, or was removed; trigger a new one") from None
+            raise DatasetError(
+                f"{path} is missing: the run was not opened, or was removed; trigger a new one"
+            ) from None
         return Order(**content | {"domains": tuple(content["domains"])})
 
     @property
@@ -128,10 +130,13 @@ class Run:
 
 
 def data_root(airflow_home: str) -> str:
-    """Return where runs are kept: TOOLSCALE_DATA, a URL or a path, which is taken from AIRFLOW_HOME if it is relative; `var/data` unless set."""
+    """Return where runs are kept: TOOLSCALE_DATA, a URL or a path, which is taken from AIRFLOW_HOME if it is relative;
+    `var/data` unless set."""
     told = os.environ.get("TOOLSCALE_DATA") or "var/data"
     if set(told) & set("*?["):
-        raise UsageError(f"TOOLSCALE_DATA is {told}; choose a place without *, ? and [, which file systems take for patterns")
+        raise UsageError(
+            f"TOOLSCALE_DATA is {told}; choose a place without *, ? and [, which file systems take for patterns"
+        )
     return told if "://" in told else str(Path(airflow_home) / told)
 
 
@@ -142,8 +147,8 @@ def run_at(url: str) -> Run:
 
 
 def runs_under(root: Path) -> list[tuple[Run, Order]]:
-    """Return the runs below a root with their orders, by name. What is a link, has another name than its run id gives it, or has no order that can
-    be read, is no run of ours."""
+    """Return the runs below a root with their orders, by name. What is a link, has another name than its run id gives
+    it, or has no order that can be read, is no run of ours."""
     place = look_anew(root) / "runs"
     with storage_errors("list", place):
         names = sorted(path.name for path in place.iterdir()) if place.exists() else []
@@ -180,5 +185,6 @@ def open_run(root: str, order: Order) -> Run:
 
 
 def run_name(run_id: str) -> str:
-    """Return a folder name for a run id, which anybody may have chosen: its letters and digits, and a hash of it all."""
+    """Return a folder name for a run id, which anybody may have chosen: its letters and digits, and a hash of it
+    all."""
     return f"{re.sub(r'[^A-Za-z0-9]+', '-', run_id).strip('-')[:80]}-{sha256(run_id.encode()).hexdigest()[:8]}"

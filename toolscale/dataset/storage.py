@@ -22,12 +22,14 @@ LOCK = "lock"
 
 
 def write_file(path: Path, content: bytes) -> Path:
-    """Write a file whole or not at all, its folders included. StorageError, in one line, if the disk is full or the folder cannot be written."""
+    """Write a file whole or not at all, its folders included. StorageError, in one line, if the disk is full or the
+    folder cannot be written."""
     if not isinstance(path, Path):
         with storage_errors("write", path):
             path.write_bytes(content)
         return path
-    temporary = path.parent / f".{path.name[:50]}.{uuid4().hex}.tmp"  # nobody else's, on a shared disk either; no longer than a name may be
+    # Nobody else's, on a shared disk either; no longer than a name may be.
+    temporary = path.parent / f".{path.name[:50]}.{uuid4().hex}.tmp"
     with storage_errors("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -64,8 +66,8 @@ def make_folder(path: Path) -> Path:
 def make_work_folder(out: Path, suffix: str) -> Path:
     """Make the hidden folder beside `out` in which it is prepared, and return it.
 
-    UsageError, before any work is done, if `out` is a mount point, which cannot be renamed, or if something that is not ours is in the way: what lies
-    in a work folder is removed at the end.
+    UsageError, before any work is done, if `out` is a mount point, which cannot be renamed, or if something that is not
+    ours is in the way: what lies in a work folder is removed at the end.
     """
     work = out.parent / f".{out.name}.{suffix}"
     if out.is_mount():
@@ -105,7 +107,8 @@ def remove_leftovers(folder: Path) -> None:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder. UsageError at once if another process holds it; the lock of a killed process is free."""
+    """Hold the lock of a folder. UsageError at once if another process holds it; the lock of a killed process is
+    free."""
     path = folder / LOCK
     with ExitStack() as held:
         with storage_errors("lock", folder):  # not what the caller does with the lock: its errors are its own
@@ -131,4 +134,6 @@ def storage_errors(act: str, path: Path) -> Iterator[None]:
         if isinstance(path, Path) and not isinstance(error, OSError):
             raise  # drivers of object stores raise errors of their own; on a local path that is a bug of ours
         reason = getattr(error, "strerror", None) or " ".join(str(error).split()) or type(error).__name__
-        raise StorageError(f"cannot {act} {path}: {reason.lower()}; free space or choose a place that can be written") from error
+        raise StorageError(
+            f"cannot {act} {path}: {reason.lower()}; free space or choose a place that can be written"
+        ) from error

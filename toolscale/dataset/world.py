@@ -1,4 +1,5 @@
-"""The environment inside a dataset: its spec files, its populated database and its tools, so that every row can be executed from the folder alone."""
+"""The environment inside a dataset: its spec files, its populated database and its tools, so that every row can be
+executed from the folder alone."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def write_world(environment: Environment, rows: Rows, admission: Admission, fold
 def read_rows(environment: Environment, folder: Path) -> Rows:
     """Return the rows of the database in `folder`, ordered by key.
 
-    DatasetError if it has other tables or columns than the schema, or anything besides, or a value of another type than its column.
+    DatasetError if it has other tables or columns than the schema, or anything besides, or a value of another type than
+    its column.
     """
     path = folder / DATABASE
     if not path.is_file():
@@ -41,9 +43,12 @@ def read_rows(environment: Environment, folder: Path) -> Rows:
     try:
         connection.deserialize(read_file(path))
         connection.execute("PRAGMA trusted_schema = OFF")
-        _check_structure(connection, environment.schema, path)  # before anything is selected: a view of that name could compute for ever
+        # Before anything is selected: a view of that name could compute for ever.
+        _check_structure(connection, environment.schema, path)
         for name, table in environment.schema.tables.items():
-            rows[name] = connection.execute(f"SELECT {', '.join(table.columns)} FROM {name} ORDER BY {', '.join(table.key)}").fetchall()
+            rows[name] = connection.execute(
+                f"SELECT {', '.join(table.columns)} FROM {name} ORDER BY {', '.join(table.key)}"
+            ).fetchall()
     except sqlite3.Error as error:
         raise DatasetError(f"{path}: {error}; make the dataset again") from error
     finally:
@@ -83,12 +88,16 @@ def _check_structure(connection: sqlite3.Connection, schema: SchemaSpec, path: P
             wanted.execute(statement)
         there, expected = _objects(connection), _objects(wanted)
         for kind, name in sorted(there - expected, key=str):
-            raise DatasetError(f"{path}: it has a {kind} {name!r} that schema.yaml does not have; make the dataset again")
+            raise DatasetError(
+                f"{path}: it has a {kind} {name!r} that schema.yaml does not have; make the dataset again"
+            )
         for kind, name in sorted(expected - there, key=str):
             raise DatasetError(f"{path}: the {kind} {name!r} is missing; make the dataset again")
         for name in schema.tables:
             if _shape(connection, name) != _shape(wanted, name):
-                raise DatasetError(f"{path}: the table {name!r} has other columns than in schema.yaml; make the dataset again")
+                raise DatasetError(
+                    f"{path}: the table {name!r} has other columns than in schema.yaml; make the dataset again"
+                )
     finally:
         wanted.close()
 
@@ -99,19 +108,29 @@ def _objects(connection: sqlite3.Connection) -> set[tuple[str, str]]:
 
 def _shape(connection: sqlite3.Connection, table: str) -> list[object]:
     """Return whether it is a plain strict table, its columns and its foreign keys."""
-    kind = connection.execute("SELECT type, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", (table,)).fetchall()
+    kind = connection.execute(
+        "SELECT type, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", (table,)
+    ).fetchall()
     if kind and kind[0][0] != "table":
         return kind  # a virtual table is not even asked for its columns
-    columns = connection.execute('SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)', (table,)).fetchall()
+    columns = connection.execute(
+        'SELECT name, type, "notnull", dflt_value, pk, hidden FROM pragma_table_xinfo(?)', (table,)
+    ).fetchall()
     keys = connection.execute('SELECT "table", "from", "to" FROM pragma_foreign_key_list(?)', (table,)).fetchall()
     return [kind, columns, sorted(keys)]
 
 
 def _check_types(schema: SchemaSpec, rows: Rows, path: Path) -> None:
-    """Refuse what the engine keeps and the schema does not have: bytes, fractions, infinities, text where a number belongs."""
+    """Refuse what the engine keeps and the schema does not have: bytes, fractions, infinities, text where a number
+    belongs."""
     for name, table in schema.tables.items():
         for (column, spec), cells in zip(table.columns.items(), zip(*rows[name], strict=True), strict=False):
-            allowed = {str if spec.type in TEXT_TYPES else int} | ({type(None)} if spec.nullable and not spec.pk else set())
+            allowed = {str if spec.type in TEXT_TYPES else int} | (
+                {type(None)} if spec.nullable and not spec.pk else set()
+            )
             if strange := set(map(type, cells)) - allowed:
                 found = ", ".join(sorted(kind.__name__ for kind in strange))
-                raise DatasetError(f"{path}: {name}.{column} holds a value of type {found}; in schema.yaml it is {spec.type}; make the dataset again")
+                raise DatasetError(
+                    f"{path}: {name}.{column} holds a value of type {found}; "
+                    f"in schema.yaml it is {spec.type}; make the dataset again"
+                )

@@ -9,6 +9,16 @@ from toolscale.environment.registry import discover
 from toolscale.environment.world import Toolbox, World
 
 __all__ = [
-    "Environment", "Rows", "Toolbox", "World", "admit", "discover", "ensure_admitted", "load_environment", "populate", "read_admission",
-    "system_message", "write_admission",
-]  # fmt: skip
+    "Environment",
+    "Rows",
+    "Toolbox",
+    "World",
+    "admit",
+    "discover",
+    "ensure_admitted",
+    "load_environment",
+    "populate",
+    "read_admission",
+    "system_message",
+    "write_admission",
+]

@@ -1,4 +1,5 @@
-"""Admit an environment: every guard and every success reached, both engines alike, and nothing changed where nothing may change."""
+"""Admit an environment: every guard and every success reached, both engines alike, and nothing changed where nothing
+may change."""
 
 from __future__ import annotations
 
@@ -40,7 +41,11 @@ class Count:
 
 def admit(environment: Environment) -> Admission:
     """Return what admission found out about the environment. SpecError with every issue if it cannot be admitted."""
-    audited = audit_tools(environment.tools.values(), environment.schema, small=small_tables(environment.schema, environment.spec.population))
+    audited = audit_tools(
+        environment.tools.values(),
+        environment.schema,
+        small=small_tables(environment.schema, environment.spec.population),
+    )
     if audited:
         raise SpecError(replace(issue, place=tool_place(issue.place)) for issue in audited)
     rows = populate(environment, 0)
@@ -119,7 +124,12 @@ class _Admitting:
             try:
                 result = world.call(*made)
             except SandboxError as error:
-                self._issue(tool, "", f"{_shown(made)} breaks an engine: {error}", "make the statement return one row, or bound its work")
+                self._issue(
+                    tool,
+                    "",
+                    f"{_shown(made)} breaks an engine: {error}",
+                    "make the statement return one row, or bound its work",
+                )
                 return
             outcomes.append((result, world.net_changes()))
             self._unchanged(tool, made, result, before, outcomes[-1][1])
@@ -130,14 +140,24 @@ class _Admitting:
             self.reached[tool.spec.name].add(probe.target)
         if result != other:
             self._issue(
-                tool, "", f"{_shown(made)} gives {_brief(result)} on SQLite and {_brief(other)} on DuckDB", "write the statement so that both agree"
+                tool,
+                "",
+                f"{_shown(made)} gives {_brief(result)} on SQLite and {_brief(other)} on DuckDB",
+                "write the statement so that both agree",
             )
         elif changes != other_changes:
-            self._issue(tool, "", f"{_shown(made)} changes other rows on SQLite than on DuckDB", "write the statement so that both agree")
+            self._issue(
+                tool,
+                "",
+                f"{_shown(made)} changes other rows on SQLite than on DuckDB",
+                "write the statement so that both agree",
+            )
         if result.ok and tool.mutates_state:
             self.issues += self.invariants.check_all(fast, _shown(made), _FILE, tool)
 
-    def _unchanged(self, tool: CompiledTool, made: Made, result: ToolResult, before: NetChanges, after: NetChanges) -> None:
+    def _unchanged(
+        self, tool: CompiledTool, made: Made, result: ToolResult, before: NetChanges, after: NetChanges
+    ) -> None:
         if before == after:
             return
         if not result.ok:
@@ -147,7 +167,12 @@ class _Admitting:
 
     def _no_constraint(self, tool: CompiledTool, made: Made, result: ToolResult) -> None:
         if result.error is not None and result.error.startswith("constraint:"):
-            self._issue(tool, "", f"{_shown(made)} breaks a {result.error}", "add a guard that refuses the call before it writes")
+            self._issue(
+                tool,
+                "",
+                f"{_shown(made)} breaks a {result.error}",
+                "add a guard that refuses the call before it writes",
+            )
 
     def _boundary(self, fast: World, slow: World, tool: CompiledTool) -> None:
         """Make calls at the edge of what the parameters allow: all on SQLite, some on both engines."""
@@ -168,7 +193,9 @@ class _Admitting:
                     self._issue(tool, "", f"{_shown(made)} is stopped: {error}", "bound the work of the statement")
                     return
                 except SandboxError as error:
-                    self._issue(tool, "", f"{_shown(made)} breaks an engine: {error}", "make the statement return one row")
+                    self._issue(
+                        tool, "", f"{_shown(made)} breaks an engine: {error}", "make the statement return one row"
+                    )
                     return
                 self._unchanged(tool, made, result, {}, fast.net_changes())
                 self._no_constraint(tool, made, result)
@@ -186,7 +213,11 @@ class _Admitting:
             for made in before:
                 result = world.call(*made)
                 if not result.ok:
-                    self.issues.append(SpecIssue("cases.yaml", f"{place}.before", f"{_shown(made)} fails: {result.error}", "correct the call"))
+                    self.issues.append(
+                        SpecIssue(
+                            "cases.yaml", f"{place}.before", f"{_shown(made)} fails: {result.error}", "correct the call"
+                        )
+                    )
                     return
         step = self._reached(fast, name, arguments)
         result = fast.call(name, arguments)
@@ -211,7 +242,12 @@ class _Admitting:
                 if target in self.reached[name]:
                     continue
                 if target == SUCCESS:
-                    self._issue(tool, "", "no generated call succeeds", "plant rows on which it does, or add a call to cases.yaml")
+                    self._issue(
+                        tool,
+                        "",
+                        "no generated call succeeds",
+                        "plant rows on which it does, or add a call to cases.yaml",
+                    )
                 else:
                     error = tool.steps[target].error
                     self._issue(

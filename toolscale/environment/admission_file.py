@@ -1,4 +1,5 @@
-"""Keep admissions: `admission.json` in the folder of a domain, or a file of a cache named by the hash of the environment."""
+"""Keep admissions: `admission.json` in the folder of a domain, or a file of a cache named by the hash of the
+environment."""
 
 from __future__ import annotations
 
@@ -27,9 +28,11 @@ def write_admission(folder: Path, admission: Admission) -> Path:
 
 
 def ensure_admitted(environment: Environment, cache_dir: Path) -> Admission:
-    """Return the admission of the environment: the one in its folder, one from the cache, or a new one, which goes into the cache.
+    """Return the admission of the environment: the one in its folder, one from the cache, or a new one, which goes into
+    the cache.
 
-    A kept admission counts only for the same content and the same versions. SpecError if the environment cannot be admitted.
+    A kept admission counts only for the same content and the same versions. SpecError if the environment cannot be
+    admitted.
     """
     cached = cache_dir / f"{content_hash([environment.hash, versions()])[:32]}.json"
     for path in (environment.folder / FILE, cached):

@@ -1,4 +1,5 @@
-"""Tools and tables that every domain has without declaring them: the hand-over to a person, the calculator, and the form of an answer."""
+"""Tools and tables that every domain has without declaring them: the hand-over to a person, the calculator, and the
+form of an answer."""
 
 from __future__ import annotations
 
@@ -17,8 +18,11 @@ FINAL_ANSWER = "final_answer"
 BUILT_IN = (TRANSFER, CALCULATE, FINAL_ANSWER)
 
 _OPERATORS: dict[type[ast.operator], Callable[[Decimal, Decimal], Decimal]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 _LENGTH, _DIGITS, _DECIMALS = 200, 30, 6
 
 
@@ -31,7 +35,12 @@ def with_handovers(schema: SchemaSpec, world: WorldSpec) -> SchemaSpec:
         "reason": ColumnSpec(type="text", values=tuple(world.transfer_reasons)),
         "created_at": ColumnSpec(type="datetime"),
     }
-    return SchemaSpec(tables={**schema.tables, HANDOVERS: TableSpec(description="Conversations handed over to a person.", columns=columns)})
+    return SchemaSpec(
+        tables={
+            **schema.tables,
+            HANDOVERS: TableSpec(description="Conversations handed over to a person.", columns=columns),
+        }
+    )
 
 
 def transfer_tool(world: WorldSpec) -> ToolSpec | None:
@@ -46,9 +55,15 @@ def transfer_tool(world: WorldSpec) -> ToolSpec | None:
         parameters={"reason": reason},
         steps=(
             NewId.model_validate({"new_id": "handover_id", "prefix": "ho_", "from": ["reason"]}),
-            Exec(exec=f"INSERT INTO {HANDOVERS} (handover_id, reason, created_at) VALUES (:handover_id, :reason, :now)"),
+            Exec(
+                exec=f"INSERT INTO {HANDOVERS} (handover_id, reason, created_at) VALUES (:handover_id, :reason, :now)"
+            ),
         ),
-        returns={"handover": Return(row=f"SELECT handover_id, reason, created_at FROM {HANDOVERS} WHERE handover_id = :handover_id")},
+        returns={
+            "handover": Return(
+                row=f"SELECT handover_id, reason, created_at FROM {HANDOVERS} WHERE handover_id = :handover_id"
+            )
+        },
     )
 
 
@@ -57,7 +72,9 @@ def calculate_tool() -> ToolSpec:
     return ToolSpec(
         name=CALCULATE,
         description="Work out an arithmetic expression with + - * / and brackets, such as (1240.50 - 85) / 3.",
-        parameters={"expression": {"type": "string", "maxLength": _LENGTH, "description": "Numbers, + - * / and brackets."}},
+        parameters={
+            "expression": {"type": "string", "maxLength": _LENGTH, "description": "Numbers, + - * / and brackets."}
+        },
         returns={"result": Return(value="SELECT ''")},
     )
 
@@ -65,7 +82,8 @@ def calculate_tool() -> ToolSpec:
 def calculate(expression: str) -> tuple[str | None, str | None]:
     """Return (the result as text, None) or (None, what is wrong with the expression).
 
-    Decimal arithmetic, so that 0.1 + 0.2 is 0.3; at most six decimals, rounded half up. The text is parsed, never evaluated.
+    Decimal arithmetic, so that 0.1 + 0.2 is 0.3; at most six decimals, rounded half up. The text is parsed, never
+    evaluated.
     """
     if len(expression) > _LENGTH:
         return None, f"The expression is longer than {_LENGTH} characters"

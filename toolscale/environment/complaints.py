@@ -1,4 +1,5 @@
-"""Turn every complaint of pydantic into one line: the place as an author would point at it, the value, and what to do."""
+"""Turn every complaint of pydantic into one line: the place as an author would point at it, the value, and what to
+do."""
 
 from __future__ import annotations
 
@@ -37,15 +38,19 @@ def issues_of(error: ValidationError, model: type[BaseModel], data: Any, file: s
         if item["type"] == "extra_forbidden":
             near = difflib.get_close_matches(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]), n=1)
             misspelt.update(_join(place.rpartition(".")[0], key) for key in near)
-    # A misspelt key is not missing as well, and a value that fits no member of a union is told once, at the deepest place.
+    # A misspelt key is not missing as well, and a value that fits no member of a union
+    # is told once, at the deepest place.
     return [
-        issue for place, issue in found.items()
-        if not (issue.problem == _MISSING and place in misspelt) and not any(other.startswith((f"{place}.", f"{place}[")) for other in found if place)
-    ]  # fmt: skip
+        issue
+        for place, issue in found.items()
+        if not (issue.problem == _MISSING and place in misspelt)
+        and not any(other.startswith((f"{place}.", f"{place}[")) for other in found if place)
+    ]
 
 
 def place_of(model: type[BaseModel], data: Any, loc: tuple[int | str, ...]) -> str:
-    """Return the place that `loc` points at, `tools[transfer_funds].steps[3].sql`: without the tags of unions, list items by name."""
+    """Return the place that `loc` points at, `tools[transfer_funds].steps[3].sql`: without the tags of unions, list
+    items by name."""
     place, current, here = "", data, [model]
     for position, part in enumerate(loc):
         is_tag = any(tag == part for annotation in here for _, tag in _alternatives(annotation, None))
@@ -83,7 +88,12 @@ def _issue(item: dict[str, Any], model: type[BaseModel], file: str, place: str) 
     if kind == "string_type":
         return SpecIssue(file, place, f"{_shown(value)} is not text", "put it in quotes")
     message = item["msg"][:1].lower() + item["msg"][1:]
-    return SpecIssue(file, place, f"{_shown(value)} does not fit here", message.replace("input should", "it should").replace("value error, ", ""))
+    return SpecIssue(
+        file,
+        place,
+        f"{_shown(value)} does not fit here",
+        message.replace("input should", "it should").replace("value error, ", ""),
+    )
 
 
 def _shown(value: Any) -> str:
@@ -118,7 +128,11 @@ def _step(annotation: Any, part: int | str) -> Iterator[Any]:
                     yield field.rebuild_annotation()
         elif typing.get_origin(alternative) is tuple and isinstance(part, int):
             arguments = typing.get_args(alternative)
-            yield arguments[0] if len(arguments) == 2 and arguments[1] is Ellipsis else arguments[min(part, len(arguments) - 1)]
+            yield (
+                arguments[0]
+                if len(arguments) == 2 and arguments[1] is Ellipsis
+                else arguments[min(part, len(arguments) - 1)]
+            )
         elif typing.get_origin(alternative) is dict:
             yield typing.get_args(alternative)[1]
 

@@ -1,4 +1,5 @@
-"""Compile a domain folder into an Environment: specs parsed, names checked, tools compiled, all issues of all files at once."""
+"""Compile a domain folder into an Environment: specs parsed, names checked, tools compiled, all issues of all files at
+once."""
 
 from __future__ import annotations
 
@@ -65,24 +66,41 @@ def load_environment(domain: str | Path) -> Environment:
 def inspect_environment(domain: str | Path) -> tuple[Environment | None, list[SpecIssue]]:
     """Return the environment of a folder and every issue of every file, so that more can be found out in spite of them.
 
-    `sound_part` leaves out what an issue is about. It is None if a file cannot be read at all, or if there is anything wrong with tables or tools.
+    `sound_part` leaves out what an issue is about. It is None if a file cannot be read at all, or if there is anything
+    wrong with tables or tools.
     """
     folder = read_folder(find_folder(domain))
     issues = [*folder.issues, *check_references(folder)]
     schema, tools, invariants = _compile(folder, issues)
     unparsed = dropped_names(folder.path, folder) if folder.issues else set()
     issues = [issue for issue in dict.fromkeys(issues) if not any(repr(name) in issue.problem for name in unparsed)]
-    if schema is None or folder.policy_text is None or set(folder.parts) != set(FILES) or any(issue.file in _GROUND for issue in issues):
+    if (
+        schema is None
+        or folder.policy_text is None
+        or set(folder.parts) != set(FILES)
+        or any(issue.file in _GROUND for issue in issues)
+    ):
         return None, issues
-    equalities = frozenset[Equality]().union(*(tool.equalities for tool in tools.values()), *(made.equalities for made in invariants.values()))
+    equalities = frozenset[Equality]().union(
+        *(tool.equalities for tool in tools.values()), *(made.equalities for made in invariants.values())
+    )
     environment = Environment(
-        folder.path.resolve().name, folder.path, folder.spec(), schema, tools, invariants, equalities, content_hash(folder.files), dict(folder.files)
+        folder.path.resolve().name,
+        folder.path,
+        folder.spec(),
+        schema,
+        tools,
+        invariants,
+        equalities,
+        content_hash(folder.files),
+        dict(folder.files),
     )
     return environment, issues
 
 
 def sound_part(environment: Environment, issues: Iterable[SpecIssue]) -> Environment:
-    """Return the environment without the rules, intents and words of evolutions that an issue is about, and what uses such a rule or description."""
+    """Return the environment without the rules, intents and words of evolutions that an issue is about, and what uses
+    such a rule or description."""
     places = {f"{issue.file}: {issue.place}" for issue in issues}
 
     def faulty(place: str) -> bool:
@@ -95,26 +113,39 @@ def sound_part(environment: Environment, issues: Iterable[SpecIssue]) -> Environ
         for intent in spec.intents.intents
         if not faulty(f"intents.yaml: intents[{intent.id}]")
         and all(rule is None or rule in rules for rule in (intent.rule, *(part.rule for part in intent.refused)))
-        and not any(role.by is not None and faulty(f"language.yaml: describe.{role.is_}.{role.by}") for role in intent.roles.values())
+        and not any(
+            role.by is not None and faulty(f"language.yaml: describe.{role.is_}.{role.by}")
+            for role in intent.roles.values()
+        )
     )
     words = {
-        "quantities": {name: words for name, words in spec.language.quantities.items() if not faulty(f"language.yaml: quantities.{name}")},
-        "private": {name: words for name, words in spec.language.private.items() if not faulty(f"language.yaml: private.{name}")},
+        "quantities": {
+            name: words
+            for name, words in spec.language.quantities.items()
+            if not faulty(f"language.yaml: quantities.{name}")
+        },
+        "private": {
+            name: words for name, words in spec.language.private.items() if not faulty(f"language.yaml: private.{name}")
+        },
     }
     sound = {
-        "policy": spec.policy.model_copy(update={"rules": rules}), "intents": spec.intents.model_copy(update={"intents": intents}),
+        "policy": spec.policy.model_copy(update={"rules": rules}),
+        "intents": spec.intents.model_copy(update={"intents": intents}),
         "language": spec.language.model_copy(update=words),
-    }  # fmt: skip
+    }
     return replace(environment, spec=spec.model_copy(update=sound))
 
 
 def populate(environment: Environment, seed: int = 0, scale: int = 1) -> Rows:
-    """Return the rows of the environment: only its spec, the seed and the scale matter. SpecError if they do not fit the schema."""
+    """Return the rows of the environment: only its spec, the seed and the scale matter. SpecError if they do not fit
+    the schema."""
     spec = environment.spec
     return make_rows(environment.schema, spec.world, spec.population, seed=seed, scale=scale)
 
 
-def _compile(folder: Folder, issues: list[SpecIssue]) -> tuple[SchemaSpec | None, dict[str, CompiledTool], dict[str, Statement]]:
+def _compile(
+    folder: Folder, issues: list[SpecIssue]
+) -> tuple[SchemaSpec | None, dict[str, CompiledTool], dict[str, Statement]]:
     """Compile all SQL of the folder that can be compiled, adding to `issues`."""
     schema, world, toolset = folder.part(SchemaSpec), folder.part(WorldSpec), folder.part(ToolsetSpec)
     tools: dict[str, CompiledTool] = {}
@@ -138,7 +169,12 @@ def _compile(folder: Folder, issues: list[SpecIssue]) -> tuple[SchemaSpec | None
     for name, invariant in policy.invariants.items() if policy else ():
         if invariant.table in schema.tables:
             place = f"invariants.{name}.holds"
-            made = _collect(partial(compile_condition, invariant.holds, schema, table=invariant.table, place=place, file="rules.yaml"), issues)
+            made = _collect(
+                partial(
+                    compile_condition, invariant.holds, schema, table=invariant.table, place=place, file="rules.yaml"
+                ),
+                issues,
+            )
             if made is not None:
                 invariants[name] = made
     population = folder.part(PopulationSpec)

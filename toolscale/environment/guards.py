@@ -1,4 +1,5 @@
-"""Generated calls: arguments drawn from the rows, so that they belong together, come near every limit, or do not exist at all."""
+"""Generated calls: arguments drawn from the rows, so that they belong together, come near every limit, or do not exist
+at all."""
 
 from __future__ import annotations
 
@@ -28,7 +29,11 @@ class CallMaker:
 
     def _columns_read(self, kind: str) -> list[Column]:
         tables = self.graph.schema.tables
-        return sorted((table, column) for table, column in self.tool.reads if column != "*" and tables[table].columns[column].type == kind)
+        return sorted(
+            (table, column)
+            for table, column in self.tool.reads
+            if column != "*" and tables[table].columns[column].type == kind
+        )
 
     def draw(self, boundary: float = 0.0) -> Arguments:
         """Draw all arguments; those of `boundary` share lie at the edge of what the schema allows."""
@@ -49,7 +54,9 @@ class CallMaker:
         for _ in range(1 if self.rng.random() < 0.8 else 2):
             name = names[self.rng.randrange(len(names))]
             used = {value for key, value in changed.items() if key != name and isinstance(value, str | int)}
-            changed[name] = self._value(name, self.tool.spec.parameters[name], context, used if self.rng.random() < 0.7 else set(), 0.1)
+            changed[name] = self._value(
+                name, self.tool.spec.parameters[name], context, used if self.rng.random() < 0.7 else set(), 0.1
+            )
         return changed
 
     def _context(self, arguments: Arguments | None = None) -> Context:
@@ -95,7 +102,9 @@ class CallMaker:
             made[-1] = made[0]
         return made
 
-    def _scalar(self, name: str, kind: str, schema: dict[str, Any], context: Context, used: set[Any], boundary: float) -> Any:
+    def _scalar(
+        self, name: str, kind: str, schema: dict[str, Any], context: Context, used: set[Any], boundary: float
+    ) -> Any:
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
@@ -114,7 +123,8 @@ class CallMaker:
         return self._text(name, schema, context)
 
     def _from_rows(self, name: str, kind: str, context: Context, used: set[Any]) -> Any:
-        """Draw from a column that the parameter is compared with: the row at hand, a sibling of it, any row, or a value that no row has."""
+        """Draw from a column that the parameter is compared with: the row at hand, a sibling of it, any row, or a value
+        that no row has."""
         columns = self._columns(name)
         if not columns or (kind == "integer" and self.rng.random() < 0.3):
             return None
@@ -183,7 +193,9 @@ class CallMaker:
         if examples and self.rng.random() < 0.8:
             return str(examples[self.rng.randrange(len(examples))])
         short = name.rpartition(".")[2]
-        same = [(table, column) for table, column in self.graph.position if column == short and self.graph.rows.get(table)]
+        same = [
+            (table, column) for table, column in self.graph.position if column == short and self.graph.rows.get(table)
+        ]
         if same and self.rng.random() < 0.7:
             table, column = same[self.rng.randrange(len(same))]
             row = context.get(table) or self.graph.rows[table][self.rng.randrange(len(self.graph.rows[table]))]

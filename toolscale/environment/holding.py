@@ -22,11 +22,15 @@ class Invariants:
             key = environment.schema.tables[environment.spec.policy.invariants[name].table].key
             test = " AND ".join(f"{column} = :key_{number}" for number, column in enumerate(key))
             binds = (*statement.binds, *(f"key_{number}" for number in range(len(key))))
-            one = {engine: f"SELECT * FROM ({text}) WHERE {test}" for engine, text in (("sqlite", statement.sqlite), ("duckdb", statement.duckdb))}
+            one = {
+                engine: f"SELECT * FROM ({text}) WHERE {test}"
+                for engine, text in (("sqlite", statement.sqlite), ("duckdb", statement.duckdb))
+            }
             self._of_one[name] = replace(statement, sqlite=one["sqlite"], duckdb=one["duckdb"], binds=binds)
 
     def broken(self, world: World, tables: frozenset[str] | None = None) -> dict[str, str]:
-        """Return invariant -> key of the first row that breaks it, of those that read one of `tables`. SpecError if one takes too much work."""
+        """Return invariant -> key of the first row that breaks it, of those that read one of `tables`. SpecError if one
+        takes too much work."""
         found: dict[str, str] = {}
         for name, statement in self.environment.invariants.items():
             if tables is not None and not tables & {table for table, _ in statement.reads}:
@@ -42,7 +46,8 @@ class Invariants:
         return found
 
     def check_all(self, world: World, after: str, file: str, tool: CompiledTool | None = None) -> list[SpecIssue]:
-        """Return an issue for each invariant that some row breaks; with a tool, of those that it can break by what it writes."""
+        """Return an issue for each invariant that some row breaks; with a tool, of those that it can break by what it
+        writes."""
         tables = None if tool is None else frozenset(table for table, _ in tool.writes)
         return [self._issue(name, key, after, file, tool) for name, key in self.broken(world, tables).items()]
 
@@ -50,7 +55,10 @@ class Invariants:
         """Return an issue for each invariant that a row which was written breaks."""
         issues: list[SpecIssue] = []
         for table, key in world.touched():
-            issues += [self._issue(name, ", ".join(map(str, key)), after, "toolset.yaml", tool) for name in self.broken_by(world, table, key)]
+            issues += [
+                self._issue(name, ", ".join(map(str, key)), after, "toolset.yaml", tool)
+                for name in self.broken_by(world, table, key)
+            ]
         return issues
 
     def broken_by(self, world: World, table: str, key: Key) -> Iterator[str]:
@@ -64,4 +72,9 @@ class Invariants:
     def _issue(self, name: str, key: str, after: str, file: str, tool: CompiledTool | None) -> SpecIssue:
         table = self.environment.spec.policy.invariants[name].table
         place = f"tools[{tool.spec.name}]" if tool else table
-        return SpecIssue(file, place, f"after {after} row {key} of {table} breaks the invariant {name}", "correct the writes, or the invariant")
+        return SpecIssue(
+            file,
+            place,
+            f"after {after} row {key} of {table} breaks the invariant {name}",
+            "correct the writes, or the invariant",
+        )

@@ -11,14 +11,24 @@ from toolscale.environment.builtins import calculate_tool, transfer_tool, with_h
 from toolscale.environment.complaints import suggest
 from toolscale.environment.registry import Folder
 from toolscale.errors import SpecIssue
-from toolscale.records import CasesSpec, IntentsSpec, LanguageSpec, PolicySpec, SchemaSpec, ToolsetSpec, ToolSpec, WorldSpec
+from toolscale.records import (
+    CasesSpec,
+    IntentsSpec,
+    LanguageSpec,
+    PolicySpec,
+    SchemaSpec,
+    ToolsetSpec,
+    ToolSpec,
+    WorldSpec,
+)
 
 SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)")
 """The name at a place of a phrasing."""
 
 
 class Names:
-    """What can be referred to; a part whose file could not be read is None, and nothing is said about references to it."""
+    """What can be referred to; a part whose file could not be read is None, and nothing is said about references to
+    it."""
 
     def __init__(self, folder: Folder):
         self.world = folder.part(WorldSpec)
@@ -57,12 +67,28 @@ class Names:
             return
         spec = self.tools[tool]
         yield from (
-            unknown(f"parameter of {tool}", name, spec.parameters, file, f"{place}.{tool}.{name}") for name in given if name not in spec.parameters
+            unknown(f"parameter of {tool}", name, spec.parameters, file, f"{place}.{tool}.{name}")
+            for name in given
+            if name not in spec.parameters
         )
-        misspelt = {near for name in given if name not in spec.parameters for near in difflib.get_close_matches(name, spec.parameters, n=1)}
-        missing = [name for name, schema in spec.parameters.items() if "default" not in schema and name not in {*given, *misspelt}]
+        misspelt = {
+            near
+            for name in given
+            if name not in spec.parameters
+            for near in difflib.get_close_matches(name, spec.parameters, n=1)
+        }
+        missing = [
+            name
+            for name, schema in spec.parameters.items()
+            if "default" not in schema and name not in {*given, *misspelt}
+        ]
         if missing:
-            yield SpecIssue(file, f"{place}.{tool}", f"the call lacks {', '.join(missing)}", "give every parameter that has no default")
+            yield SpecIssue(
+                file,
+                f"{place}.{tool}",
+                f"the call lacks {', '.join(missing)}",
+                "give every parameter that has no default",
+            )
 
 
 def unknown(kind: str, name: str, known: Collection[str], file: str, place: str) -> SpecIssue:

@@ -1,4 +1,5 @@
-"""References of `language.yaml`: tables, columns, roles, tools and parameters that its words name, and the places that its sentences must have."""
+"""References of `language.yaml`: tables, columns, roles, tools and parameters that its words name, and the places that
+its sentences must have."""
 
 from __future__ import annotations
 
@@ -13,9 +14,13 @@ from toolscale.records import Description, LanguageSpec, Private, Quantity
 FILE = "language.yaml"
 
 SENTENCES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "asides": (("noise",), ()), "corrections": (("new",), ("old",)), "conditions": (("condition",), ("why", "noun")),
-    "fallbacks": (("condition", "backup"), ("why", "noun")), "counts": ((), ("total",)), "joins": (("first", "second"), ("third",)),
-}  # fmt: skip
+    "asides": (("noise",), ()),
+    "corrections": (("new",), ("old",)),
+    "conditions": (("condition",), ("why", "noun")),
+    "fallbacks": (("condition", "backup"), ("why", "noun")),
+    "counts": ((), ("total",)),
+    "joins": (("first", "second"), ("third",)),
+}
 """Kind of sentence -> the places that it must have whatever alternatives are picked, and those that it may have."""
 
 FRAMES = ("openings", "signatures", "middles", "closings")
@@ -44,18 +49,29 @@ def check_language(names: Names) -> Iterator[SpecIssue]:
 
 def _description(names: Names, table: str, description: Description, place: str) -> Iterator[SpecIssue]:
     yield from names.columns(table, description.cols, FILE, f"{place}.cols")
-    yield from _places(description.text, (*description.cols, "adj"), f"{place}.text", "is not one of cols", description.cols)
+    yield from _places(
+        description.text, (*description.cols, "adj"), f"{place}.text", "is not one of cols", description.cols
+    )
     if bool(description.cols) == (description.first is not None):
         yield SpecIssue(FILE, place, "a description has either cols or first", "give one of them")
     for cue in description.cues:
         if not holds_always(description.text, lambda text, cue=cue: contains_words(text, cue)):  # type: ignore[misc]
-            yield SpecIssue(FILE, f"{place}.cues", f"the cue {cue!r} does not stand in its text", "write it into the text, in every alternative")
+            yield SpecIssue(
+                FILE,
+                f"{place}.cues",
+                f"the cue {cue!r} does not stand in its text",
+                "write it into the text, in every alternative",
+            )
 
 
-def _places(text: str, known: Collection[str], place: str, problem: str, suggested: Collection[str] | None = None) -> Iterator[SpecIssue]:
+def _places(
+    text: str, known: Collection[str], place: str, problem: str, suggested: Collection[str] | None = None
+) -> Iterator[SpecIssue]:
     for used in dict.fromkeys(SLOT.findall(text)):
         if used not in known:
-            yield SpecIssue(FILE, place, f"{{{used}}} {problem}", suggest(used, known if suggested is None else suggested))
+            yield SpecIssue(
+                FILE, place, f"{{{used}}} {problem}", suggest(used, known if suggested is None else suggested)
+            )
 
 
 def _quantity(names: Names, quantity: Quantity, place: str) -> Iterator[SpecIssue]:
@@ -70,15 +86,23 @@ def _quantity(names: Names, quantity: Quantity, place: str) -> Iterator[SpecIssu
         if tool not in (names.tools or {}):
             yield unknown("tool", tool, names.tools or {}, FILE, f"{place}.tools")
     if not quantity.steps:
-        yield SpecIssue(FILE, f"{place}.steps", "there is no limit to draw", "give limits that the value may lie on either side of")
+        yield SpecIssue(
+            FILE, f"{place}.steps", "there is no limit to draw", "give limits that the value may lie on either side of"
+        )
     if names.tools is not None and not wrong:
         given = {*quantity.roles, *(name for tool in names.tools.values() for name in tool.parameters)}
         texts = {"value": quantity.value, "test": quantity.test, "about": quantity.about or ""}
-        made = [(f"reads.{read}.{tool}", arguments) for read, call in quantity.reads.items() for tool, arguments in call.items()]
+        made = [
+            (f"reads.{read}.{tool}", arguments)
+            for read, call in quantity.reads.items()
+            for tool, arguments in call.items()
+        ]
         texts |= {f"{where}.{name}": text for where, arguments in made for name, text in arguments.items()}
         for where, text in texts.items():
             yield from _places(text, given, f"{place}.{where}", "is neither one of roles nor a parameter of a tool")
-    unplaced = list(_places(quantity.text, {*quantity.roles, "limit"}, f"{place}.text", "is neither one of roles nor limit"))
+    unplaced = list(
+        _places(quantity.text, {*quantity.roles, "limit"}, f"{place}.text", "is neither one of roles nor limit")
+    )
     yield from unplaced
     yield from _places(quantity.noun, {*quantity.roles, "limit"}, f"{place}.noun", "is neither one of roles nor limit")
     if not unplaced and not holds_always(quantity.text, _names_place("limit")):
@@ -86,8 +110,13 @@ def _quantity(names: Names, quantity: Quantity, place: str) -> Iterator[SpecIssu
 
 
 def _quantity_roles(names: Names, quantity: Quantity, place: str) -> Iterator[SpecIssue]:
-    """Yield the tables that are not there, and the roles that no intent has: no request could ever put a condition on it."""
-    pairs = {(role, item.is_) for intent in names.intents.intents for role, item in intent.roles.items()} if names.intents is not None else set()
+    """Yield the tables that are not there, and the roles that no intent has: no request could ever put a condition on
+    it."""
+    pairs = (
+        {(role, item.is_) for intent in names.intents.intents for role, item in intent.roles.items()}
+        if names.intents is not None
+        else set()
+    )
     known = {role for role, _ in pairs}
     for role, table in quantity.roles.items():
         wrong = list(names.table(table, FILE, f"{place}.{role}"))
@@ -97,7 +126,9 @@ def _quantity_roles(names: Names, quantity: Quantity, place: str) -> Iterator[Sp
         if role not in known:
             yield unknown("role", role, known, FILE, f"{place}.{role}")
         elif not wrong and (role, table) not in pairs:
-            yield SpecIssue(FILE, f"{place}.{role}", f"no intent has a role {role} of {table}", "name its table, or another role")
+            yield SpecIssue(
+                FILE, f"{place}.{role}", f"no intent has a role {role} of {table}", "name its table, or another role"
+            )
 
 
 def _private(names: Names, language: LanguageSpec, private: Private, place: str) -> Iterator[SpecIssue]:
@@ -106,7 +137,11 @@ def _private(names: Names, language: LanguageSpec, private: Private, place: str)
         here = f"{place}.roles.{name}"
         yield from names.table(role.is_, FILE, f"{here}.is")
         described = language.describe.get(role.is_, {})
-        if role.by is not None and role.by not in described and (names.schema is None or role.is_ in names.schema.tables):
+        if (
+            role.by is not None
+            and role.by not in described
+            and (names.schema is None or role.is_ in names.schema.tables)
+        ):
             yield unknown(f"description of {role.is_}", role.by, described, FILE, f"{here}.by")
         if role.of is not None and role.of not in above:
             yield SpecIssue(FILE, f"{here}.of", f"{role.of!r} is not a role above", suggest(role.of, above))
@@ -141,7 +176,12 @@ def _acts(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
 def _enum_cues(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
     if names.tools is None or names.world is None:
         return
-    values = {str(value) for tool in names.tools.values() for schema in tool.parameters.values() for value in schema.get("enum", ())}
+    values = {
+        str(value)
+        for tool in names.tools.values()
+        for schema in tool.parameters.values()
+        for value in schema.get("enum", ())
+    }
     for value in language.enum_cues:
         if value not in values:
             yield unknown("enum value", value, values, FILE, f"enum_cues.{value}")
@@ -160,7 +200,9 @@ def _sentences(language: LanguageSpec) -> Iterator[SpecIssue]:
             lost = [name for name in needed if not unplaced and not holds_always(text, _names_place(name))]
             if lost:
                 shown = " and ".join(f"{{{name}}}" for name in lost)
-                yield SpecIssue(FILE, place, f"{_brief(text)} lacks {shown}", f"write {shown} into it, in every alternative")
+                yield SpecIssue(
+                    FILE, place, f"{_brief(text)} lacks {shown}", f"write {shown} into it, in every alternative"
+                )
 
 
 def _names_place(name: str) -> Callable[[str], bool]:
@@ -172,7 +214,11 @@ def _frames(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
         return
     roles = {role for intent in names.intents.intents for role in intent.roles}
     parts = {kind: getattr(language, kind) for kind in FRAMES}
-    parts |= {f"personas.{name}.{kind}": getattr(persona, kind) for name, persona in language.personas.items() for kind in FRAMES}
+    parts |= {
+        f"personas.{name}.{kind}": getattr(persona, kind)
+        for name, persona in language.personas.items()
+        for kind in FRAMES
+    }
     for kind, texts in parts.items():
         for number, text in enumerate(texts):
             for used in dict.fromkeys(SLOT.findall(text)):

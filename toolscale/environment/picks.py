@@ -14,7 +14,8 @@ _TRIES = 20
 
 
 class RowPicker:
-    """Draws the key of a row that matches: from an index over the matched columns, `where` tested once if it depends on the other table alone."""
+    """Draws the key of a row that matches: from an index over the matched columns, `where` tested once if it depends on
+    the other table alone."""
 
     def __init__(self, value: population.Ref, site: Site):
         self.value, self.site = value, site
@@ -47,7 +48,12 @@ class RowPicker:
             return condition_rows(site, self.value.ref, where, rows, f"{site.place}.where")
         others = {"parent": site.parent, "row": site.own}
         expression = RowExpression(
-            where, site.shop.schema, site.shop.columns[self.value.ref], others, place=f"{site.place}.where", aliases=(self.value.ref,)
+            where,
+            site.shop.schema,
+            site.shop.columns[self.value.ref],
+            others,
+            place=f"{site.place}.where",
+            aliases=(self.value.ref,),
         )
         if expression.others:
             self._where = expression

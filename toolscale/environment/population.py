@@ -27,18 +27,28 @@ MOST_CHARACTERS = 10_000
 """Of one text."""
 
 MOST_WORK = 200_000_000
-"""Instructions of SQLite's machine that the statements of `derive` may take together: seconds. Those of finance take two million."""
+"""Instructions of SQLite's machine that the statements of `derive` may take together: seconds. Those of finance take
+two million."""
 
 WORK_STEP = 10_000
 """Instructions between two looks at how many there were."""
 
-_AFFINITY = {"text": "TEXT", "date": "TEXT", "datetime": "TEXT", "int": "INTEGER", "cents": "INTEGER", "bool": "INTEGER"}
+_AFFINITY = {
+    "text": "TEXT",
+    "date": "TEXT",
+    "datetime": "TEXT",
+    "int": "INTEGER",
+    "cents": "INTEGER",
+    "bool": "INTEGER",
+}
 
 
 def make_rows(schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec, *, seed: int = 0, scale: int = 1) -> Rows:
-    """Return the rows of all tables, sorted by key. Only the arguments matter: not the process, the platform, or the time.
+    """Return the rows of all tables, sorted by key. Only the arguments matter: not the process, the platform, or the
+    time.
 
-    SpecError if a value does not fit the schema (naming table, column, row and value), a foreign key dangles, or a plant finds too few rows.
+    SpecError if a value does not fit the schema (naming table, column, row and value), a foreign key dangles, or a
+    plant finds too few rows.
     """
     run = _Run(schema, world, spec, seed, scale)
     try:
@@ -55,12 +65,16 @@ def make_rows(schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec, *, see
 
 
 def grows(batch: TableRows) -> bool:
-    """Return whether `scale` multiplies the batch itself: not if it hangs on a parent, nor if it draws from a closed list without replacement."""
-    return batch.per is None and not any(isinstance(value, Choice) and value.distinct for value in batch.columns.values())
+    """Return whether `scale` multiplies the batch itself: not if it hangs on a parent, nor if it draws from a closed
+    list without replacement."""
+    return batch.per is None and not any(
+        isinstance(value, Choice) and value.distinct for value in batch.columns.values()
+    )
 
 
 class _Run:
-    """One run of the recipe. A scratch database without constraints holds the rows for the expressions that read tables."""
+    """One run of the recipe. A scratch database without constraints holds the rows for the expressions that read
+    tables."""
 
     def __init__(self, schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec, seed: int, scale: int):
         self.schema, self.spec, self.seed, self.scale = schema, spec, seed, scale
@@ -70,14 +84,25 @@ class _Run:
         for name, table in schema.tables.items():
             columns = ", ".join(f"{column} {_AFFINITY[item.type]}" for column, item in table.columns.items())
             self.shop.connection.execute(f"CREATE TABLE {name} ({columns})")
-            indexed = [table.key, *((column,) for column, item in table.columns.items() if item.fk and (column,) != table.key)]
+            indexed = [
+                table.key,
+                *((column,) for column, item in table.columns.items() if item.fk and (column,) != table.key),
+            ]
             for number, index in enumerate(filter(None, indexed)):
                 self.shop.connection.execute(f"CREATE INDEX {name}_{number} ON {name} ({', '.join(index)})")
 
     def site(
-        self, table: str, column: str, place: str, batch: str, own: Iterable[str], parent: Iterable[str], changing: frozenset[int] = frozenset()
+        self,
+        table: str,
+        column: str,
+        place: str,
+        batch: str,
+        own: Iterable[str],
+        parent: Iterable[str],
+        changing: frozenset[int] = frozenset(),
     ) -> Site:
-        """Return the site of a column; its random numbers depend on the seeds, the batch and the column, so that other columns stay as they are."""
+        """Return the site of a column; its random numbers depend on the seeds, the batch and the column, so that other
+        columns stay as they are."""
         rng = random.Random(stable_int("population", self.spec.seed, self.seed, batch, column))
         return Site(self.shop, table, column, place, rng, tuple(own), tuple(parent), changing)
 
@@ -90,11 +115,15 @@ class _Run:
         columns = self.shop.columns.get(batch.per, ()) if batch.per else ()
         makers = []
         for position, (column, value) in enumerate(batch.columns.items()):
-            site = self.site(batch.table, column, f"{place}.columns.{column}", label, tuple(batch.columns)[:position], columns)
+            site = self.site(
+                batch.table, column, f"{place}.columns.{column}", label, tuple(batch.columns)[:position], columns
+            )
             makers.append((column, maker(value, site), table.columns.get(column), site))
             self.shop.recipes[batch.table, column] = value
         absent = {column: None for column in table.columns if column not in batch.columns}
-        self.shop.columns[batch.table] = tuple(dict.fromkeys((*self.shop.columns.get(batch.table, ()), *batch.columns, *absent)))
+        self.shop.columns[batch.table] = tuple(
+            dict.fromkeys((*self.shop.columns.get(batch.table, ()), *batch.columns, *absent))
+        )
         counts = random.Random(stable_int("count", self.spec.seed, self.seed, label))
         made: list[Row] = []
         for parent in parents:
@@ -106,9 +135,14 @@ class _Run:
                 for column, make, spec, site in makers:
                     row[column] = value_made = make(row, parent)
                     if isinstance(value_made, str) and len(value_made) > MOST_CHARACTERS:
-                        raise site.wrong(f"a text has {len(value_made):,} characters", f"keep it below {MOST_CHARACTERS:,}")
+                        raise site.wrong(
+                            f"a text has {len(value_made):,} characters", f"keep it below {MOST_CHARACTERS:,}"
+                        )
                     if spec is not None and (problem := fault(value_made, spec)):
-                        raise site.wrong(f"row {len(made)} of {batch.table}: {column} is {value_made!r}, {problem}", "correct the value")
+                        raise site.wrong(
+                            f"row {len(made)} of {batch.table}: {column} is {value_made!r}, {problem}",
+                            "correct the value",
+                        )
                 row.update(absent)
                 made.append(row)
         self.shop.tables.setdefault(batch.table, []).extend(made)
@@ -118,7 +152,16 @@ class _Run:
         """Count rows before they are made. SpecError if they are too many."""
         self.made += max(wanted, 0)
         if self.made > MOST_ROWS:
-            raise SpecError([SpecIssue(FILE, place, f"it makes the {MOST_ROWS + 1:,}th row", f"keep all tables together at {MOST_ROWS:,} rows")])
+            raise SpecError(
+                [
+                    SpecIssue(
+                        FILE,
+                        place,
+                        f"it makes the {MOST_ROWS + 1:,}th row",
+                        f"keep all tables together at {MOST_ROWS:,} rows",
+                    )
+                ]
+            )
 
     def _parents(self, batch: TableRows, place: str) -> list[Row]:
         assert batch.per is not None
@@ -131,9 +174,13 @@ class _Run:
             return []
         if has_subselect(where):
             return condition_rows(self.site(table, "", place, "", (), ()), table, where, rows, place)
-        expression = RowExpression(where, self.schema, self.shop.columns[table], {}, place=place, aliases=(table, "parent"))
+        expression = RowExpression(
+            where, self.schema, self.shop.columns[table], {}, place=place, aliases=(table, "parent")
+        )
         execute, clock = self.shop.connection.execute, self.shop.clock
-        return [row for row in rows if execute(expression.statement.sqlite, expression.binds(row, {}, clock)).fetchone()[0]]
+        return [
+            row for row in rows if execute(expression.statement.sqlite, expression.binds(row, {}, clock)).fetchone()[0]
+        ]
 
     def _count(self, count: Count | CountBy, parent: Row, rng: random.Random, place: str) -> int:
         if isinstance(count, CountBy):
@@ -141,7 +188,16 @@ class _Run:
             cases = by_value(count.cases)
             case = cases.get(found, cases.get("else"))
             if case is None:
-                raise SpecError([SpecIssue(FILE, place, f"{count.by} of the parent is {found!r}, which has no case", "add the case, or else")])
+                raise SpecError(
+                    [
+                        SpecIssue(
+                            FILE,
+                            place,
+                            f"{count.by} of the parent is {found!r}, which has no case",
+                            "add the case, or else",
+                        )
+                    ]
+                )
             count = case
         return count if isinstance(count, int) else rng.randint(*count)
 
@@ -155,7 +211,14 @@ class _Run:
         wanted = plant.count * self.scale
         if len(fitting) < wanted:
             raise SpecError(
-                [SpecIssue(FILE, place, f"{plant.title}: {len(fitting)} rows of {table} fit, {wanted} are wanted", "lower count or widen where")]
+                [
+                    SpecIssue(
+                        FILE,
+                        place,
+                        f"{plant.title}: {len(fitting)} rows of {table} fit, {wanted} are wanted",
+                        "lower count or widen where",
+                    )
+                ]
             )
         label = f"plant:{plant.title}"
         drawn = random.Random(stable_int("plant", self.spec.seed, self.seed, label)).sample(fitting, wanted)
@@ -171,7 +234,9 @@ class _Run:
             old.update(new)
         self._insert(table, drawn)
 
-    def _plant_makers(self, plant: Plant, table: str, place: str, label: str, drawn: list[Row]) -> list[tuple[str, Maker, Site]]:
+    def _plant_makers(
+        self, plant: Plant, table: str, place: str, label: str, drawn: list[Row]
+    ) -> list[tuple[str, Maker, Site]]:
         known = self.shop.columns[table]
         values: dict[str, Value] = dict(plant.set)
         for column in self.schema.tables[table].columns:
@@ -183,7 +248,14 @@ class _Run:
         for column, value in values.items():
             if column not in known:
                 raise SpecError(
-                    [SpecIssue(FILE, f"{place}.set.{column}", f"{column} is not a column of {table}", f"its columns: {', '.join(known)}")]
+                    [
+                        SpecIssue(
+                            FILE,
+                            f"{place}.set.{column}",
+                            f"{column} is not a column of {table}",
+                            f"its columns: {', '.join(known)}",
+                        )
+                    ]
                 )
             site = self.site(table, column, f"{place}.set.{column}", label, known, known, changing)
             makers.append((column, maker(value, site), site))
@@ -201,7 +273,9 @@ class _Run:
         columns = tuple(self.schema.tables[table].columns)
         marks = ", ".join("?" * len(columns))
         self.shop.connection.execute("BEGIN")
-        self.shop.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", [tuple(row.get(column) for column in columns) for row in rows])
+        self.shop.connection.executemany(
+            f"INSERT INTO {table} VALUES ({marks})", [tuple(row.get(column) for column in columns) for row in rows]
+        )
         self.shop.connection.execute("COMMIT")
 
     def _delete(self, table: str, row: Row) -> None:
@@ -211,8 +285,13 @@ class _Run:
 
     def derive(self) -> None:
         """Run the statements of `derive`."""
-        statements = [compile_write(text, self.schema, place=f"derive[{number}]", file=FILE) for number, text in enumerate(self.spec.derive)]
-        for number, (table, columns) in enumerate(sorted({pair for statement in statements for pair in statement.equalities})):
+        statements = [
+            compile_write(text, self.schema, place=f"derive[{number}]", file=FILE)
+            for number, text in enumerate(self.spec.derive)
+        ]
+        for number, (table, columns) in enumerate(
+            sorted({pair for statement in statements for pair in statement.equalities})
+        ):
             self.shop.connection.execute(f"CREATE INDEX derive_{number} ON {table} ({', '.join(columns)})")
         self.shop.connection.set_progress_handler(self._tires, WORK_STEP)
         for number, statement in enumerate(statements):
@@ -228,7 +307,10 @@ class _Run:
 
     def _fault(self, error: sqlite3.Error) -> tuple[str, str]:
         if self.worked > MOST_WORK:
-            return f"the statements up to this one take more than {MOST_WORK:,} instructions", "let each read fewer rows"
+            return (
+                f"the statements up to this one take more than {MOST_WORK:,} instructions",
+                "let each read fewer rows",
+            )
         return f"the statement fails: {error}", "correct it"
 
     def rows(self) -> Rows:
@@ -236,5 +318,7 @@ class _Run:
         found: Rows = {}
         for name, table in self.schema.tables.items():
             order = ", ".join(table.key) or "rowid"
-            found[name] = self.shop.connection.execute(f"SELECT {', '.join(table.columns)} FROM {name} ORDER BY {order}").fetchall()
+            found[name] = self.shop.connection.execute(
+                f"SELECT {', '.join(table.columns)} FROM {name} ORDER BY {order}"
+            ).fetchall()
         return found

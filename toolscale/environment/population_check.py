@@ -53,24 +53,36 @@ class _Recipe:
     def _batch(self, batch: TableRows, place: str) -> Iterator[SpecIssue]:
         unknown = list(self._table(batch.table, f"{place}.table"))
         if batch.per is not None and batch.per not in self.columns:
-            yield SpecIssue(FILE, f"{place}.per", f"no batch above makes {batch.per!r}", suggest(batch.per, self.columns))
+            yield SpecIssue(
+                FILE, f"{place}.per", f"no batch above makes {batch.per!r}", suggest(batch.per, self.columns)
+            )
         if unknown:
             yield from unknown
             return
         known = self.schema.tables[batch.table].columns
         for column in batch.columns:
             if column not in known and not column.startswith("_"):
-                yield SpecIssue(FILE, f"{place}.columns.{column}", f"unknown column of {batch.table} {column!r}", suggest(column, known))
+                yield SpecIssue(
+                    FILE,
+                    f"{place}.columns.{column}",
+                    f"unknown column of {batch.table} {column!r}",
+                    suggest(column, known),
+                )
         lacking = [column for column, item in known.items() if column not in batch.columns and not item.nullable]
         if lacking:
             yield SpecIssue(
-                FILE, f"{place}.columns", f"{', '.join(lacking)} of {batch.table} are not made", "give a value for every column that is not nullable"
+                FILE,
+                f"{place}.columns",
+                f"{', '.join(lacking)} of {batch.table} are not made",
+                "give a value for every column that is not nullable",
             )
         parent = self.columns.get(batch.per, ()) if batch.per else ()
         if batch.where and batch.per in self.columns:
             yield from self._condition(batch.where, batch.per, f"{place}.where")
         if isinstance(batch.count, CountBy):
-            yield from self._cases(batch.count, {}, f"parent.{batch.count.by.removeprefix('parent.')}", batch, f"{place}.count")
+            yield from self._cases(
+                batch.count, {}, f"parent.{batch.count.by.removeprefix('parent.')}", batch, f"{place}.count"
+            )
         made: dict[str, Possible] = {}
         for position, (column, value) in enumerate(batch.columns.items()):
             own = tuple(batch.columns)[:position]
@@ -83,8 +95,11 @@ class _Recipe:
             self.possible[batch.table, column] = either(self.possible.get((batch.table, column), frozenset()), values)
         self.columns[batch.table] = tuple(dict.fromkeys((*self.columns.get(batch.table, ()), *batch.columns, *known)))
 
-    def _cases(self, by: By | CountBy, made: dict[str, Possible], name: str, batch: TableRows, place: str) -> Iterator[SpecIssue]:
-        """Yield each case that never comes to pass, and each value of this row that has no case. Columns with open values have neither."""
+    def _cases(
+        self, by: By | CountBy, made: dict[str, Possible], name: str, batch: TableRows, place: str
+    ) -> Iterator[SpecIssue]:
+        """Yield each case that never comes to pass, and each value of this row that has no case. Columns with open
+        values have neither."""
         values = [value.strip() for case in by.cases for value in case.split("|")]
         for value in sorted({value for value in values if values.count(value) > 1}):
             yield SpecIssue(FILE, f"{place}.cases", f"{value!r} stands in two cases", "keep one of them")
@@ -97,7 +112,12 @@ class _Recipe:
                 yield SpecIssue(FILE, f"{place}.cases", f"{name} is never {value!r}", suggest(value, known))
         lacking = sorted(known - set(values)) if is_own and "else" not in values else []
         if lacking:
-            yield SpecIssue(FILE, f"{place}.cases", f"{name} may be {', '.join(map(repr, lacking))}, which has no case", "add the case, or else")
+            yield SpecIssue(
+                FILE,
+                f"{place}.cases",
+                f"{name} may be {', '.join(map(repr, lacking))}, which has no case",
+                "add the case, or else",
+            )
 
     def _plant(self, plant: Plant, place: str) -> Iterator[SpecIssue]:
         table = plant.copy_ or plant.change
@@ -112,7 +132,9 @@ class _Recipe:
         known = self.columns[table]
         for column, value in plant.set.items():
             if column not in known:
-                yield SpecIssue(FILE, f"{place}.set.{column}", f"unknown column of {table} {column!r}", suggest(column, known))
+                yield SpecIssue(
+                    FILE, f"{place}.set.{column}", f"unknown column of {table} {column!r}", suggest(column, known)
+                )
             yield from self._value(value, table, column, known, known, f"{place}.set.{column}", planting=True)
 
     def _condition(self, text: str, table: str, place: str) -> Iterator[SpecIssue]:
@@ -125,14 +147,26 @@ class _Recipe:
             yield from error.issues
 
     def _value(
-        self, value: Value, table: str, column: str, own: tuple[str, ...], parent: tuple[str, ...], place: str, *, planting: bool = False
+        self,
+        value: Value,
+        table: str,
+        column: str,
+        own: tuple[str, ...],
+        parent: tuple[str, ...],
+        place: str,
+        *,
+        planting: bool = False,
     ) -> Iterator[SpecIssue]:
         for inner, here in _leaves(value, place):
-            shop = Workshop(self.schema, self.world, self.connection, {name: [] for name in self.columns}, dict(self.columns))
+            shop = Workshop(
+                self.schema, self.world, self.connection, {name: [] for name in self.columns}, dict(self.columns)
+            )
             row = dict.fromkeys(own, None)
             if planting:
                 shop.tables[table] = [row]
-            site = Site(shop, table, column, here, random.Random(0), own, parent, frozenset({0}) if planting else frozenset())
+            site = Site(
+                shop, table, column, here, random.Random(0), own, parent, frozenset({0}) if planting else frozenset()
+            )
             try:
                 maker(inner, site)
                 if isinstance(inner, Ref) and inner.where and inner.ref in self.columns:

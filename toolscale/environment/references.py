@@ -29,7 +29,15 @@ def check_references(folder: Folder) -> list[SpecIssue]:
     """Return everything that refers to something that is not there, over all files that could be read."""
     names = Names(folder)
     names.is_sound = not any(_schema(names))
-    checks: tuple[Callable[[Names], Iterator[SpecIssue]], ...] = (_world, _schema, _toolset, _rules, check_language, _intents, _cases)
+    checks: tuple[Callable[[Names], Iterator[SpecIssue]], ...] = (
+        _world,
+        _schema,
+        _toolset,
+        _rules,
+        check_language,
+        _intents,
+        _cases,
+    )
     return [*_domain(folder), *(issue for check in checks for issue in check(names))]
 
 
@@ -37,9 +45,19 @@ def _domain(folder: Folder) -> Iterator[SpecIssue]:
     """The name of a domain is a config of the Hub, and a folder of a dataset beside others."""
     name = folder.path.resolve().name
     if not _DOMAIN.fullmatch(name):
-        yield SpecIssue("environment.yaml", "", f"the domain is called {name!r}", "rename its folder: small letters first, then also digits, _ and -")
+        yield SpecIssue(
+            "environment.yaml",
+            "",
+            f"the domain is called {name!r}",
+            "rename its folder: small letters first, then also digits, _ and -",
+        )
     elif name in RESERVED:
-        yield SpecIssue("environment.yaml", "", f"the domain is called {name!r}, as a folder of every dataset is", "rename its folder")
+        yield SpecIssue(
+            "environment.yaml",
+            "",
+            f"the domain is called {name!r}, as a folder of every dataset is",
+            "rename its folder",
+        )
 
 
 def _world(names: Names) -> Iterator[SpecIssue]:
@@ -51,7 +69,12 @@ def _world(names: Names) -> Iterator[SpecIssue]:
     if world.license not in HUB_LICENSES:
         yield SpecIssue(file, "license", f"the Hub knows no licence {world.license!r}", similar_licenses(world.license))
     if not _VERSION.fullmatch(world.version):
-        yield SpecIssue(file, "version", f"{world.version!r} is not a version", "write one to three numbers with dots between them, such as 1 or 1.2")
+        yield SpecIssue(
+            file,
+            "version",
+            f"{world.version!r} is not a version",
+            "write one to three numbers with dots between them, such as 1 or 1.2",
+        )
 
 
 def _schema(names: Names) -> Iterator[SpecIssue]:
@@ -86,7 +109,12 @@ def _foreign_key(schema: SchemaSpec, fk: str, kind: str, before: set[str], place
     elif table not in before:
         yield SpecIssue(file, place, f"{table} stands below", "write parents before children")
     elif schema.tables[table].columns[column].type != kind:
-        yield SpecIssue(file, place, f"{fk} has type {schema.tables[table].columns[column].type}, this column {kind}", "use one type")
+        yield SpecIssue(
+            file,
+            place,
+            f"{fk} has type {schema.tables[table].columns[column].type}, this column {kind}",
+            "use one type",
+        )
     elif schema.tables[table].key != (column,) and not schema.tables[table].columns[column].unique:
         yield SpecIssue(file, place, f"{fk} is not unique", "refer to a key of one column, or to a unique column")
 
@@ -121,14 +149,21 @@ def _rule(names: Names, rule: Rule, file: str, place: str) -> Iterator[SpecIssue
     for read, call in rule.reads.items():
         for tool, arguments in call.items():
             yield from names.call(tool, arguments, file, f"{place}.reads.{read}")
-            texts.update({f"{place}.reads.{read}.{tool}.{parameter}": str(text) for parameter, text in arguments.items()})
+            texts.update(
+                {f"{place}.reads.{read}.{tool}.{parameter}": str(text) for parameter, text in arguments.items()}
+            )
     for number, tell in enumerate(rule.tell):
         texts[f"{place}.tell[{number}].is"] = tell.is_
     for here, text in texts.items():
         for used in _CALL.findall(text):
             lacking = [guarded for guarded in rule.guards if guarded in tools and used not in tools[guarded].parameters]
             if lacking:
-                yield SpecIssue(file, here, f"call.{used} is not a parameter of {', '.join(lacking)}", suggest(used, tools[lacking[0]].parameters))
+                yield SpecIssue(
+                    file,
+                    here,
+                    f"call.{used} is not a parameter of {', '.join(lacking)}",
+                    suggest(used, tools[lacking[0]].parameters),
+                )
         yield from _constants(names, text, file, here)
     yield from _draws(rule, [tools[guarded] for guarded in rule.guards if guarded in tools], file, f"{place}.draws")
 
@@ -143,18 +178,28 @@ def _draws(rule: Rule, guarded: list[ToolSpec], file: str, place: str) -> Iterat
             continue
         schema = parameters[argument]
         if not values:
-            yield SpecIssue(file, here, "there is nothing to draw from", "give values that break the rule, or leave it out")
+            yield SpecIssue(
+                file, here, "there is nothing to draw from", "give values that break the rule, or leave it out"
+            )
         for value in values:
             if schema.get("type") == "integer" and not isinstance(value, int):
-                yield SpecIssue(file, here, f"{value!r} is not a whole number", f"{argument} is an integer: give cents or numbers")
+                yield SpecIssue(
+                    file, here, f"{value!r} is not a whole number", f"{argument} is an integer: give cents or numbers"
+                )
             elif schema.get("format") == "date" and not isinstance(value, int) and not is_date(value):
-                yield SpecIssue(file, here, f"{value!r} is not a day", "write it as YYYY-MM-DD, or as whole days from today")
+                yield SpecIssue(
+                    file, here, f"{value!r} is not a day", "write it as YYYY-MM-DD, or as whole days from today"
+                )
 
 
 def _constants(names: Names, text: str, file: str, place: str) -> Iterator[SpecIssue]:
     if names.policy is not None:
         known = names.policy.constants
-        yield from (unknown("constant of the policy", used, known, file, place) for used in _POLICY.findall(text) if used not in known)
+        yield from (
+            unknown("constant of the policy", used, known, file, place)
+            for used in _POLICY.findall(text)
+            if used not in known
+        )
 
 
 def _intents(names: Names) -> Iterator[SpecIssue]:
@@ -179,7 +224,12 @@ def _intents(names: Names) -> Iterator[SpecIssue]:
         if intent.object is not None and intent.object not in intent.roles:
             yield unknown("role", intent.object, intent.roles, "intents.yaml", f"{place}.object")
         if intent.outcome == "transfer" and names.world is not None and not names.world.transfer_reasons:
-            yield SpecIssue("intents.yaml", f"{place}.outcome", f"the domain has no {TRANSFER}", "add transfer_reasons to environment.yaml")
+            yield SpecIssue(
+                "intents.yaml",
+                f"{place}.outcome",
+                f"the domain has no {TRANSFER}",
+                "add transfer_reasons to environment.yaml",
+            )
 
 
 def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> Iterator[SpecIssue]:
@@ -189,8 +239,15 @@ def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> It
     if role.is_ == HANDOVERS:
         yield SpecIssue(file, f"{place}.is", "hand-overs are no role", "use a table of schema.yaml")
     is_table = names.schema is None or role.is_ in names.schema.tables
-    if is_table and role.by is not None and names.language is not None and role.by not in names.language.describe.get(role.is_, {}):
-        yield unknown(f"description of {role.is_}", role.by, names.language.describe.get(role.is_, {}), file, f"{place}.by")
+    if (
+        is_table
+        and role.by is not None
+        and names.language is not None
+        and role.by not in names.language.describe.get(role.is_, {})
+    ):
+        yield unknown(
+            f"description of {role.is_}", role.by, names.language.describe.get(role.is_, {}), file, f"{place}.by"
+        )
     if role.by is None and role.text is None and role.first is not None:
         yield SpecIssue(file, place, "a superlative without words", "add text and cues")
     if role.of is None:
@@ -209,7 +266,12 @@ def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> It
     parent = intent.roles[role.of].is_
     schema = names.schema if names.is_sound else None
     if schema is not None and {parent, role.is_} <= set(schema.tables) and schema.foreign_key(role.is_, parent) is None:
-        yield SpecIssue(file, f"{place}.of", f"{role.is_} has no foreign key to {parent}", "add fk to schema.yaml, or another parent")
+        yield SpecIssue(
+            file,
+            f"{place}.of",
+            f"{role.is_} has no foreign key to {parent}",
+            "add fk to schema.yaml, or another parent",
+        )
 
 
 def _circle(intent: Intent, name: str) -> list[str]:
@@ -244,8 +306,16 @@ def _told(names: Names, intent: Intent, place: str) -> Iterator[SpecIssue]:
     spoken = [(f"requests[{number}]", request) for number, request in enumerate(intent.requests)]
     for part, request in (*spoken, *((f"asks[{number}]", ask) for number, ask in enumerate(intent.asks))):
         here = f"{place}.{part}"
-        yield from (unknown("role or slot", used, known, file, here) for used in dict.fromkeys(SLOT.findall(request.say)) if used not in known)
-        if request.persona is not None and names.language is not None and request.persona not in names.language.personas:
+        yield from (
+            unknown("role or slot", used, known, file, here)
+            for used in dict.fromkeys(SLOT.findall(request.say))
+            if used not in known
+        )
+        if (
+            request.persona is not None
+            and names.language is not None
+            and request.persona not in names.language.personas
+        ):
             yield unknown("persona", request.persona, names.language.personas, file, here)
     for number, tell in enumerate(intent.tell):
         if tell.each is not None and tell.each not in intent.roles:

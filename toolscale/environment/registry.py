@@ -30,9 +30,15 @@ ROOT = Path(__file__).resolve().parents[2] / "environments"
 """Where domains are looked for if nothing else is said."""
 
 FILES: dict[str, type[Record]] = {
-    "environment.yaml": WorldSpec, "schema.yaml": SchemaSpec, "population.yaml": PopulationSpec, "toolset.yaml": ToolsetSpec,
-    "rules.yaml": PolicySpec, "language.yaml": LanguageSpec, "intents.yaml": IntentsSpec, "cases.yaml": CasesSpec,
-}  # fmt: skip
+    "environment.yaml": WorldSpec,
+    "schema.yaml": SchemaSpec,
+    "population.yaml": PopulationSpec,
+    "toolset.yaml": ToolsetSpec,
+    "rules.yaml": PolicySpec,
+    "language.yaml": LanguageSpec,
+    "intents.yaml": IntentsSpec,
+    "cases.yaml": CasesSpec,
+}
 """The YAML files of a domain and what each of them is."""
 
 POLICY_TEXT = "policy.md"
@@ -59,11 +65,17 @@ class Folder:
         """Return all parts in one record. Only for a folder without issues."""
         assert self.policy_text is not None
         return EnvironmentSpec.model_construct(
-            domain=self.path.name, world=self.parts["environment.yaml"], schema_=self.parts["schema.yaml"],
-            population=self.parts["population.yaml"], toolset=self.parts["toolset.yaml"], policy_text=self.policy_text,
-            policy=self.parts["rules.yaml"], language=self.parts["language.yaml"], intents=self.parts["intents.yaml"],
+            domain=self.path.name,
+            world=self.parts["environment.yaml"],
+            schema_=self.parts["schema.yaml"],
+            population=self.parts["population.yaml"],
+            toolset=self.parts["toolset.yaml"],
+            policy_text=self.policy_text,
+            policy=self.parts["rules.yaml"],
+            language=self.parts["language.yaml"],
+            intents=self.parts["intents.yaml"],
             cases=self.parts["cases.yaml"],
-        )  # fmt: skip
+        )
 
 
 def discover(root: Path | None = None) -> dict[str, Path]:
@@ -108,7 +120,9 @@ def read_folder(path: Path) -> Folder:
 def _parse(data: Any, model: type[Record], file: str) -> tuple[Record | None, list[SpecIssue]]:
     if not isinstance(data, dict):
         keys = ", ".join(field.alias or name for name, field in model.model_fields.items())
-        return None, [SpecIssue(file, "", f"the file holds {type(data).__name__}, not a mapping", f"begin with the keys {keys}")]
+        return None, [
+            SpecIssue(file, "", f"the file holds {type(data).__name__}, not a mapping", f"begin with the keys {keys}")
+        ]
     try:
         return model.model_validate(data), []
     except ValidationError as error:
@@ -116,20 +130,39 @@ def _parse(data: Any, model: type[Record], file: str) -> tuple[Record | None, li
 
 
 def _parse_rest(data: dict[str, Any], model: type[Record], error: ValidationError) -> Record | None:
-    """Parse a list of tools or intents without the faulty ones, so that faults of the others are told too; None for other files."""
+    """Parse a list of tools or intents without the faulty ones, so that faults of the others are told too; None for
+    other files."""
     places = [fault["loc"] for fault in error.errors(include_url=False)]
-    if model not in (ToolsetSpec, IntentsSpec) or any(len(place) < 2 or not isinstance(data.get(str(place[0])), list) for place in places):
+    if model not in (ToolsetSpec, IntentsSpec) or any(
+        len(place) < 2 or not isinstance(data.get(str(place[0])), list) for place in places
+    ):
         return None
     faulty = {place[:2] for place in places}
-    return model.model_validate({name: [item for number, item in enumerate(items) if (name, number) not in faulty] for name, items in data.items()})
+    return model.model_validate(
+        {
+            name: [item for number, item in enumerate(items) if (name, number) not in faulty]
+            for name, items in data.items()
+        }
+    )
 
 
 def dropped_names(path: Path, folder: Folder) -> set[str]:
-    """Return the names of tools and intents that stand in the files but could not be parsed: what others say of them is no fault of theirs."""
+    """Return the names of tools and intents that stand in the files but could not be parsed: what others say of them is
+    no fault of theirs."""
     found: set[str] = set()
     for file, items, key, kept in (
-        ("toolset.yaml", "tools", "name", {tool.name for tool in (folder.part(ToolsetSpec) or ToolsetSpec(tools=())).tools}),
-        ("intents.yaml", "intents", "id", {intent.id for intent in (folder.part(IntentsSpec) or IntentsSpec(intents=())).intents}),
+        (
+            "toolset.yaml",
+            "tools",
+            "name",
+            {tool.name for tool in (folder.part(ToolsetSpec) or ToolsetSpec(tools=())).tools},
+        ),
+        (
+            "intents.yaml",
+            "intents",
+            "id",
+            {intent.id for intent in (folder.part(IntentsSpec) or IntentsSpec(intents=())).intents},
+        ),
     ):
         data, _ = read_yaml(path / file)
         listed = data.get(items) if isinstance(data, dict) else None

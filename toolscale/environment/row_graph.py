@@ -19,7 +19,11 @@ class RowGraph:
 
     def __init__(self, schema: SchemaSpec, rows: Rows):
         self.schema, self.rows = schema, rows
-        self.position = {(name, column): number for name, table in schema.tables.items() for number, column in enumerate(table.columns)}
+        self.position = {
+            (name, column): number
+            for name, table in schema.tables.items()
+            for number, column in enumerate(table.columns)
+        }
         self._links: dict[str, list[tuple[str, str, str]]] = {name: [] for name in schema.tables}
         """Table -> (its column, other table, column there), in both directions of each foreign key."""
         for name, table in schema.tables.items():

@@ -52,10 +52,17 @@ def fault(value: Any, column: ColumnSpec) -> str | None:
         return None if is_date(value) else "not a date YYYY-MM-DD"
     if kind == "datetime":
         return None if is_datetime(value) else "not a datetime YYYY-MM-DDTHH:MM:SS"
-    return f"not one of {', '.join(column.values)}" if column.values is not None and value not in column.values else None
+    return (
+        f"not one of {', '.join(column.values)}" if column.values is not None and value not in column.values else None
+    )
 
 
-def check_rows(schema: SchemaSpec, rows: Mapping[str, Sequence[tuple[Any, ...]]], connection: sqlite3.Connection, clock: Mapping[str, str]) -> None:
+def check_rows(
+    schema: SchemaSpec,
+    rows: Mapping[str, Sequence[tuple[Any, ...]]],
+    connection: sqlite3.Connection,
+    clock: Mapping[str, str],
+) -> None:
     """Raise SpecError with the first fault of each kind of each table. `connection` holds the same rows."""
     issues: list[SpecIssue] = []
     for name in schema.tables:
@@ -73,7 +80,12 @@ def _value_issues(schema: SchemaSpec, name: str, rows: Sequence[tuple[Any, ...]]
             problem = fault(row[position], spec)
             if problem:
                 shown = f"row {_shown_key(schema, name, row)}: {row[position]!r} is {problem}"
-                yield SpecIssue(FILE, f"{name}.{column}", shown, "correct the batch, the plant or the derive statement that makes it")
+                yield SpecIssue(
+                    FILE,
+                    f"{name}.{column}",
+                    shown,
+                    "correct the batch, the plant or the derive statement that makes it",
+                )
                 break
 
 
@@ -89,12 +101,19 @@ def _unique_issues(schema: SchemaSpec, name: str, rows: Sequence[tuple[Any, ...]
             if None in value:
                 continue
             if value in seen:
-                yield SpecIssue(FILE, f"{name}.{', '.join(columns)}", f"two rows have {', '.join(map(repr, value))}", "make the values unique")
+                yield SpecIssue(
+                    FILE,
+                    f"{name}.{', '.join(columns)}",
+                    f"two rows have {', '.join(map(repr, value))}",
+                    "make the values unique",
+                )
                 break
             seen.add(value)
 
 
-def _reference_issues(schema: SchemaSpec, name: str, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> Iterator[SpecIssue]:
+def _reference_issues(
+    schema: SchemaSpec, name: str, rows: Mapping[str, Sequence[tuple[Any, ...]]]
+) -> Iterator[SpecIssue]:
     for position, (column, spec) in enumerate(schema.tables[name].columns.items()):
         if spec.fk is None:
             continue
@@ -103,19 +122,31 @@ def _reference_issues(schema: SchemaSpec, name: str, rows: Mapping[str, Sequence
         known = {row[there] for row in rows[parent]}
         dangling = [row for row in rows[name] if row[position] is not None and row[position] not in known]
         if dangling:
-            shown = f"row {_shown_key(schema, name, dangling[0])}: {dangling[0][position]!r} is not a {spec.fk} ({len(dangling)} such rows)"
+            shown = (
+                f"row {_shown_key(schema, name, dangling[0])}: {dangling[0][position]!r} "
+                f"is not a {spec.fk} ({len(dangling)} such rows)"
+            )
             yield SpecIssue(FILE, f"{name}.{column}", shown, f"use parent: or ref: {parent}")
 
 
-def _check_issues(schema: SchemaSpec, name: str, connection: sqlite3.Connection, clock: Mapping[str, str]) -> Iterator[SpecIssue]:
+def _check_issues(
+    schema: SchemaSpec, name: str, connection: sqlite3.Connection, clock: Mapping[str, str]
+) -> Iterator[SpecIssue]:
     table = schema.tables[name]
-    checks = [(f"tables.{name}.columns.{column}.check", spec.check) for column, spec in table.columns.items() if spec.check]
+    checks = [
+        (f"tables.{name}.columns.{column}.check", spec.check) for column, spec in table.columns.items() if spec.check
+    ]
     checks += [(f"tables.{name}.check[{number}]", text) for number, text in enumerate(table.check)]
     for place, text in checks:
         statement = compile_condition(text, schema, table=name, place=place, file="schema.yaml")
         for *key, holds in connection.execute(statement.sqlite, clock):
             if holds == 0:
-                yield SpecIssue(FILE, name, f"row {', '.join(map(str, key))} breaks the check {text!r}", "correct the batch or the check")
+                yield SpecIssue(
+                    FILE,
+                    name,
+                    f"row {', '.join(map(str, key))} breaks the check {text!r}",
+                    "correct the batch or the check",
+                )
                 break
 
 

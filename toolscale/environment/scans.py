@@ -24,7 +24,11 @@ def small_tables(schema: SchemaSpec, population: PopulationSpec) -> frozenset[st
 def _most(batch: TableRows, most: dict[str, int]) -> int:
     if grows(batch):
         return SMALL
-    each = max(map(_largest, batch.count.cases.values()), default=0) if isinstance(batch.count, CountBy) else _largest(batch.count)
+    each = (
+        max(map(_largest, batch.count.cases.values()), default=0)
+        if isinstance(batch.count, CountBy)
+        else _largest(batch.count)
+    )
     return each if batch.per is None else min(each * most.get(batch.per, SMALL), SMALL)
 
 

@@ -53,23 +53,32 @@ class Found:
         """Keep the probe if its target has too few."""
         probes = self.targets.setdefault(probe.target, [])
         most = _SUCCESSES if probe.target == SUCCESS else _PER_TARGET
-        if len(probes) < most and all(canonical_json(probe.arguments) != canonical_json(other.arguments) for other in probes):
+        if len(probes) < most and all(
+            canonical_json(probe.arguments) != canonical_json(other.arguments) for other in probes
+        ):
             probes.append(probe)
 
     @property
     def complete(self) -> bool:
         """Whether every target has as many probes as are wanted."""
-        wanted = dict.fromkeys(guards_of(self.tool), _PER_TARGET) | {SUCCESS: _SUCCESSES if self.tool.spec.parameters else 1}
+        wanted = dict.fromkeys(guards_of(self.tool), _PER_TARGET) | {
+            SUCCESS: _SUCCESSES if self.tool.spec.parameters else 1
+        }
         return all(len(self.targets.get(target, ())) >= count for target, count in wanted.items())
 
 
 def guards_of(tool: CompiledTool) -> list[int]:
     """Return the steps at which a call can be refused."""
-    return [number for number, step in enumerate(tool.steps) if step.kind in ("check", "forbid") or (step.kind == "let" and step.error is not None)]
+    return [
+        number
+        for number, step in enumerate(tool.steps)
+        if step.kind in ("check", "forbid") or (step.kind == "let" and step.error is not None)
+    ]
 
 
 def reached(world: World, tool: CompiledTool, arguments: Mapping[str, Any]) -> int:
-    """Return the step at which the call would be refused in the present state, or SUCCESS. SandboxError if a `let` finds several rows."""
+    """Return the step at which the call would be refused in the present state, or SUCCESS. SandboxError if a `let`
+    finds several rows."""
     values = dict(arguments)
     for number, step in enumerate(tool.steps):
         if step.kind in ("exec", "new_id") or step.statement is None:
@@ -81,7 +90,9 @@ def reached(world: World, tool: CompiledTool, arguments: Mapping[str, Any]) -> i
             if len(rows) > 1:
                 raise SandboxError(f"{step.place}: {len(rows)} rows where one is bound")
             row: Sequence[Any] = rows[0] if rows else (None,) * len(step.statement.columns)
-            values.update((f"{step.name}__{column}", value) for column, value in zip(step.statement.columns, row, strict=True))
+            values.update(
+                (f"{step.name}__{column}", value) for column, value in zip(step.statement.columns, row, strict=True)
+            )
         elif step.kind == "let_rows":
             values[str(step.name)] = rows_json(step.statement.columns, rows)
     return SUCCESS
@@ -94,9 +105,12 @@ def _refuses(step: CompiledStep, rows: Sequence[Sequence[Any]]) -> bool:
 
 
 def search(world: World, tool: CompiledTool, graph: RowGraph) -> Found:
-    """Return calls of the tool in the initial state that reach as much of it as can be found, and how many tries the rest took in vain."""
+    """Return calls of the tool in the initial state that reach as much of it as can be found, and how many tries the
+    rest took in vain."""
     found = Found(tool)
-    maker = CallMaker(tool, graph, world.environment.spec.world.today, random.Random(stable_int("calls", tool.spec.name)))
+    maker = CallMaker(
+        tool, graph, world.environment.spec.world.today, random.Random(stable_int("calls", tool.spec.name))
+    )
     world.reset()
     deepest: list[tuple[int, Arguments]] = []
     for number in range(_TRIES if tool.spec.parameters else 1):
@@ -108,11 +122,18 @@ def search(world: World, tool: CompiledTool, graph: RowGraph) -> Found:
     return found
 
 
-def search_after(world: World, found: Found, graph: RowGraph, setups: Sequence[Made], call: Callable[[World, Made], bool]) -> None:
-    """Look for the targets that are left in the states after other calls: the same call again, or one that shares arguments with it."""
+def search_after(
+    world: World, found: Found, graph: RowGraph, setups: Sequence[Made], call: Callable[[World, Made], bool]
+) -> None:
+    """Look for the targets that are left in the states after other calls: the same call again, or one that shares
+    arguments with it."""
     tool = found.tool
-    maker = CallMaker(tool, graph, world.environment.spec.world.today, random.Random(stable_int("calls after", tool.spec.name)))
-    deepest = [(target, probe.arguments) for target, probes in found.targets.items() for probe in probes if target == SUCCESS]
+    maker = CallMaker(
+        tool, graph, world.environment.spec.world.today, random.Random(stable_int("calls after", tool.spec.name))
+    )
+    deepest = [
+        (target, probe.arguments) for target, probes in found.targets.items() for probe in probes if target == SUCCESS
+    ]
     for setup in setups:
         if not found.unreached:
             return
@@ -128,7 +149,9 @@ def search_after(world: World, found: Found, graph: RowGraph, setups: Sequence[M
             _try(world, found, arguments, (setup,), [])
 
 
-def _try(world: World, found: Found, arguments: Arguments, before: tuple[Made, ...], deepest: list[tuple[int, Arguments]]) -> None:
+def _try(
+    world: World, found: Found, arguments: Arguments, before: tuple[Made, ...], deepest: list[tuple[int, Arguments]]
+) -> None:
     tool, complete = world.prepare(found.tool.spec.name, arguments)
     if tool is None or isinstance(complete, str):
         return

@@ -49,7 +49,8 @@ class Workshop:
 
 @dataclass(frozen=True)
 class Site:
-    """Where a value is made: its table and column, its place in the file, its random numbers, and what it may refer to."""
+    """Where a value is made: its table and column, its place in the file, its random numbers, and what it may refer
+    to."""
 
     shop: Workshop
     table: str
@@ -67,7 +68,9 @@ class Site:
 
     def inner(self, part: str) -> Site:
         """Return the site of a nested value; it draws from the same random numbers."""
-        return Site(self.shop, self.table, self.column, f"{self.place}.{part}", self.rng, self.own, self.parent, self.changing)
+        return Site(
+            self.shop, self.table, self.column, f"{self.place}.{part}", self.rng, self.own, self.parent, self.changing
+        )
 
     def reader(self, name: str) -> Maker:
         """Return a function that reads an earlier column, or `parent.COLUMN`."""
@@ -81,4 +84,6 @@ class Site:
     def need(self, column: str, columns: tuple[str, ...], shown: str) -> None:
         """Raise unless the column is known here."""
         if column not in columns:
-            raise self.wrong(f"{shown} is not a column made before this one", f"known here: {', '.join(columns) or 'none'}")
+            raise self.wrong(
+                f"{shown} is not a column made before this one", f"known here: {', '.join(columns) or 'none'}"
+            )

@@ -62,12 +62,20 @@ def _fake(value: population.Faker, site: Site) -> Maker:
     try:
         generator = _faker(site.shop.world.locale)
     except (AttributeError, ValueError) as error:
-        raise site.wrong(f"Faker has no locale {site.shop.world.locale!r}", "use one such as en_US in environment.yaml") from error
+        raise site.wrong(
+            f"Faker has no locale {site.shop.world.locale!r}", "use one such as en_US in environment.yaml"
+        ) from error
     provider, rng = getattr(generator, value.faker, None), site.rng
     if not callable(provider) or value.faker.startswith("_"):
-        raise site.wrong(f"Faker has no provider {value.faker!r}", "use one such as name, first_name, last_name, company, street_address, city")
+        raise site.wrong(
+            f"Faker has no provider {value.faker!r}",
+            "use one such as name, first_name, last_name, company, street_address, city",
+        )
     if _CLOCKED.search(value.faker):
-        raise site.wrong(f"the Faker provider {value.faker!r} is not repeatable or depends on the real clock", "use date, datetime, int or digits")
+        raise site.wrong(
+            f"the Faker provider {value.faker!r} is not repeatable or depends on the real clock",
+            "use date, datetime, int or digits",
+        )
     try:
         generator.random = random.Random(0)
         provider(**value.args)
@@ -84,7 +92,10 @@ def _fake(value: population.Faker, site: Site) -> Maker:
             made = made if isinstance(made, str | int) else str(made)
             if made != taken:
                 return made
-        raise site.wrong(f"{site.table}: faker {value.faker} gives nothing but {taken!r}, which {value.unlike} holds", "use another provider")
+        raise site.wrong(
+            f"{site.table}: faker {value.faker} gives nothing but {taken!r}, which {value.unlike} holds",
+            "use another provider",
+        )
 
     return make
 
@@ -95,7 +106,10 @@ def _choice(value: population.Choice, site: Site) -> Maker:
     if isinstance(value.choice, dict):
         spec = site.shop.schema.tables[site.table].columns.get(site.column)
         if spec is not None and spec.type in ("int", "cents", "bool"):
-            options = [int(option) if isinstance(option, str) and re.fullmatch(r"-?\d+", option) else option for option in options]
+            options = [
+                int(option) if isinstance(option, str) and re.fullmatch(r"-?\d+", option) else option
+                for option in options
+            ]
     options = [int(option) if isinstance(option, bool) else option for option in options]
     if not options or min(weights) < 0 or sum(weights) <= 0:
         raise site.wrong("a choice of nothing", "give at least one value with a positive weight")
@@ -106,10 +120,13 @@ def _choice(value: population.Choice, site: Site) -> Maker:
 
     def draw_distinct(row: Row, parent: Row) -> Any:
         used = site.shop.distinct.setdefault(place, set())
-        left = [(option, weight) for option, weight in zip(options, weights, strict=True) if option not in used and weight]
+        left = [
+            (option, weight) for option, weight in zip(options, weights, strict=True) if option not in used and weight
+        ]
         if not left:
             raise site.wrong(
-                f"{site.table}: {len(options)} values are too few to be distinct among the rows of one parent", "add values or lower count"
+                f"{site.table}: {len(options)} values are too few to be distinct among the rows of one parent",
+                "add values or lower count",
             )
         made = left[_pick(list(accumulate(weight for _, weight in left)), rng)][0]
         used.add(made)
@@ -168,7 +185,10 @@ def _date(value: population.DateRange, site: Site) -> Maker:
         first = max(first, after(row, parent)) if after else first
         last = min(last, before(row, parent)) if before else last
         if first > last:
-            raise site.wrong(f"{site.table}: no day lies between {first} and {last}", "widen the offsets, or choose another after or before")
+            raise site.wrong(
+                f"{site.table}: no day lies between {first} and {last}",
+                "widen the offsets, or choose another after or before",
+            )
         return (first + timedelta(days=rng.randint(0, (last - first).days))).isoformat()
 
     return make
@@ -183,7 +203,9 @@ def _day(name: str | None, site: Site) -> Callable[[Row, Row], date] | None:
     def day(row: Row, parent: Row) -> date:
         found = read(row, parent)
         if not isinstance(found, str) or not is_date(found):
-            raise site.wrong(f"{site.table}: {name} is {found!r}, not a date YYYY-MM-DD", "name a column that always holds a date")
+            raise site.wrong(
+                f"{site.table}: {name} is {found!r}, not a date YYYY-MM-DD", "name a column that always holds a date"
+            )
         return date.fromisoformat(found)
 
     return day
@@ -226,7 +248,9 @@ def _digits(value: population.Digits, site: Site) -> Maker:
 
 
 def _expr(value: population.Expr, site: Site) -> Maker:
-    expression = RowExpression(value.expr, site.shop.schema, site.own, {"parent": site.parent}, place=f"{site.place}.expr")
+    expression = RowExpression(
+        value.expr, site.shop.schema, site.own, {"parent": site.parent}, place=f"{site.place}.expr"
+    )
     execute, text, clock = site.shop.connection.execute, expression.statement.sqlite, site.shop.clock
 
     def make(row: Row, parent: Row) -> Any:
@@ -249,7 +273,9 @@ def _written(part: str, site: Site) -> Maker:
     name, _, manner = part.partition("|")
     read, write = site.reader(name), _MANNERS.get(manner)
     if write is None:
-        raise site.wrong(f"{{{part}}}: a text is not written as {manner!r}", f"use one of {', '.join(filter(None, _MANNERS))}")
+        raise site.wrong(
+            f"{{{part}}}: a text is not written as {manner!r}", f"use one of {', '.join(filter(None, _MANNERS))}"
+        )
 
     def make(row: Row, parent: Row) -> str:
         found = read(row, parent)
@@ -313,8 +339,20 @@ def _ref(value: population.Ref, site: Site) -> Maker:
 
 
 _MAKERS: Mapping[type[Any], Callable[[Any, Site], Maker]] = {
-    population.Literally: _literally, population.Sequence: _sequence, population.Faker: _fake, population.Choice: _choice,
-    population.IntRange: _int, population.CentsRange: _cents, population.DateRange: _date, population.DatetimeRange: _datetime,
-    population.Parent: _parent, population.Ref: _ref, population.Digits: _digits, population.Expr: _expr, population.Template: _text,
-    population.By: _by, population.Maybe: _maybe, population.Other: _other,
-}  # fmt: skip
+    population.Literally: _literally,
+    population.Sequence: _sequence,
+    population.Faker: _fake,
+    population.Choice: _choice,
+    population.IntRange: _int,
+    population.CentsRange: _cents,
+    population.DateRange: _date,
+    population.DatetimeRange: _datetime,
+    population.Parent: _parent,
+    population.Ref: _ref,
+    population.Digits: _digits,
+    population.Expr: _expr,
+    population.Template: _text,
+    population.By: _by,
+    population.Maybe: _maybe,
+    population.Other: _other,
+}

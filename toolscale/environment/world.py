@@ -29,11 +29,14 @@ _formats.checks("date-time")(lambda value: not isinstance(value, str) or is_date
 
 
 class Toolbox:
-    """The tools of an environment with their validators, built once: turns a call as an agent writes it into one that an engine can run."""
+    """The tools of an environment with their validators, built once: turns a call as an agent writes it into one that
+    an engine can run."""
 
     def __init__(self, tools: Mapping[str, CompiledTool]):
         self.tools = tools
-        self._validators = {name: Validator(tool.spec.json_schema(), format_checker=_formats) for name, tool in tools.items()}
+        self._validators = {
+            name: Validator(tool.spec.json_schema(), format_checker=_formats) for name, tool in tools.items()
+        }
         self._defaults = {name: _defaults(tool.spec) for name, tool in tools.items()}
         self._prepared: dict[tuple[str, str], Prepared] = {}
 
@@ -57,9 +60,13 @@ class Toolbox:
         given = {key: _whole(value) for key, value in arguments.items()}
         complete = {**self._defaults[name], **given}
         parameters = tool.spec.parameters
-        if complete.keys() == parameters.keys() and all(_surely_fits(value, parameters[param]) for param, value in given.items()):
+        if complete.keys() == parameters.keys() and all(
+            _surely_fits(value, parameters[param]) for param, value in given.items()
+        ):
             return tool, complete
-        faults = sorted((_place(error.absolute_path), error.message) for error in self._validators[name].iter_errors(given))
+        faults = sorted(
+            (_place(error.absolute_path), error.message) for error in self._validators[name].iter_errors(given)
+        )
         if faults:
             place, message = faults[0]
             return None, f"invalid arguments: {place}: {message}" if place else f"invalid arguments: {message}"
@@ -67,12 +74,18 @@ class Toolbox:
 
 
 class World:
-    """One episode after another on the same rows. `reset` begins the next one; nothing else is remembered between them."""
+    """One episode after another on the same rows. `reset` begins the next one; nothing else is remembered between
+    them."""
 
     def __init__(
-        self, environment: Environment, rows: Rows, engine: Engine = "sqlite", limits: Limits | None = None, toolbox: Toolbox | None = None,
+        self,
+        environment: Environment,
+        rows: Rows,
+        engine: Engine = "sqlite",
+        limits: Limits | None = None,
+        toolbox: Toolbox | None = None,
         connection: type[sqlite3.Connection] = sqlite3.Connection,
-    ):  # fmt: skip
+    ):
         self.environment = environment
         self.toolbox = toolbox or Toolbox(environment.tools)
         self.sandbox = _sandbox(environment, rows, engine, limits or Limits(), connection)
@@ -84,7 +97,8 @@ class World:
         self.sandbox.begin()
 
     def call(self, name: str, arguments: Mapping[str, Any], *, returns: bool = True) -> ToolResult:
-        """Make a call as an agent writes it. An unknown tool or wrong arguments are a result with an error, as is a refusal of the tool."""
+        """Make a call as an agent writes it. An unknown tool or wrong arguments are a result with an error, as is a
+        refusal of the tool."""
         tool, prepared = self.toolbox.prepare(name, arguments)
         if tool is None:
             return ToolResult(error=str(prepared))
@@ -116,10 +130,13 @@ class World:
         self.close()
 
 
-def _sandbox(environment: Environment, rows: Rows, engine: Engine, limits: Limits, connection: type[sqlite3.Connection]) -> Sandbox:
+def _sandbox(
+    environment: Environment, rows: Rows, engine: Engine, limits: Limits, connection: type[sqlite3.Connection]
+) -> Sandbox:
     schema, now, equalities = environment.schema, environment.spec.world.now, sorted(environment.equalities)
     if engine == "duckdb":
-        from toolscale.sandbox.duckdb import DuckdbSandbox  # starts a process and loads the auditor: only where one is wanted
+        # Starts a process and loads the auditor: only where one is wanted.
+        from toolscale.sandbox.duckdb import DuckdbSandbox
 
         return DuckdbSandbox(schema, rows, now=now, equalities=equalities, limits=limits)
     return SqliteSandbox(schema, rows, now=now, equalities=equalities, limits=limits, connection=connection)
@@ -140,11 +157,14 @@ def _whole(value: Any) -> Any:
     return value
 
 
-_BOUNDS = frozenset(("type", "description", "default", "enum", "format", "minimum", "maximum", "minLength", "maxLength"))
+_BOUNDS = frozenset(
+    ("type", "description", "default", "enum", "format", "minimum", "maximum", "minLength", "maxLength")
+)
 
 
 def _surely_fits(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a value fits a schema so plain that no validator is needed to say so; where this says no, the validator decides."""
+    """Whether a value fits a schema so plain that no validator is needed to say so; where this says no, the validator
+    decides."""
     kind = schema.get("type")
     if not schema.keys() <= _BOUNDS:
         return False

@@ -2,12 +2,17 @@
 
 How `grade_answer` (in facts) reads a final message:
 
-1. mentions: each value in it, with its kind and what it can mean; quantities, dates, numerals, counts and value_words are the patterns of that.
-2. message: the text with its values, cut by clauses into sentences, items and cells; tables and parts say which heading stands above what.
-3. deeds, undone, polarity: what it says was done or not done, held against what was done. Who misreports a deed is wrong, whatever the values are.
+1. mentions: each value in it, with its kind and what it can mean; quantities, dates, numerals, counts and value_words
+   are the patterns of that.
+2. message: the text with its values, cut by clauses into sentences, items and cells; tables and parts say which heading
+   stands above what.
+3. deeds, undone, polarity: what it says was done or not done, held against what was done. Who misreports a deed is
+   wrong, whatever the values are.
 4. claims: whether a value is claimed to hold; qualifiers and corrections tell hedged, denied and withdrawn ones.
-5. belonging: whether a claimed value is said of its fact, or given to another label, thing, quantity or time (things, shown: what the calls gave).
-6. rivals: values beside the facts that are offered in their place. misgiven: amounts given to a quantity that they are not.
+5. belonging: whether a claimed value is said of its fact, or given to another label, thing, quantity or time (things,
+   shown: what the calls gave).
+6. rivals: values beside the facts that are offered in their place. misgiven: amounts given to a quantity that they are
+   not.
 7. Last: nothing that is withheld may stand there.
 
 To write: render puts a value into words, answers a whole message, phrasing the choices of a text.
@@ -22,6 +27,7 @@ from toolscale.language.render import FORMS, contains_words, render, states, wor
 from toolscale.language.value_words import is_value_word
 
 __all__ = [
-    "FORMS", "STYLES", "Mention", "alternatives", "contains_words", "expand_choices", "grade_answer", "holds_always", "is_value_word",
-    "lower_keeping_length", "mentions", "polarity", "render", "state_facts", "states", "word_pattern", "written",
+    "FORMS", "STYLES", "Mention", "alternatives", "contains_words", "expand_choices", "grade_answer", "holds_always",
+    "is_value_word", "lower_keeping_length", "mentions", "polarity", "render", "state_facts", "states", "word_pattern",
+    "written",
 ]  # fmt: skip

@@ -22,9 +22,12 @@ _NO = (
     "Of course I looked into it, but I cannot do that.",
 )
 _PART_YES = (
-    "I have done that for {}.", "I've gone ahead and done that for {}.", "I have now done that for {}.", "I've done that for {}.",
+    "I have done that for {}.",
+    "I've gone ahead and done that for {}.",
+    "I have now done that for {}.",
+    "I've done that for {}.",
     "I have just done that for {}.",
-)  # fmt: skip
+)
 _PART_NO = (
     "I'm sorry, but I couldn't do that for {}.",
     "I am sorry, that was not possible for {}.",
@@ -32,15 +35,28 @@ _PART_NO = (
     "Unfortunately, I was not able to do that for {}.",
     "I looked into it, but I cannot do that for {}.",
 )
-_OPENING = ("", "Happy to help!", "Here is what you asked for:", "Thank you for your patience.", "Thanks for reaching out!")
-_CLOSING = ("", "Is there anything else that I can help you with?", "", "Have a lovely day.", "Let me know if you need anything else.")
+_OPENING = (
+    "",
+    "Happy to help!",
+    "Here is what you asked for:",
+    "Thank you for your patience.",
+    "Thanks for reaching out!",
+)
+_CLOSING = (
+    "",
+    "Is there anything else that I can help you with?",
+    "",
+    "Have a lovely day.",
+    "Let me know if you need anything else.",
+)
 
 
 def state_facts(facts: Sequence[Fact], today: str, style: int = 0) -> str:
-    """Return a final message in the second person that states every fact, one sentence each, with its label where it has one.
+    """Return a final message in the second person that states every fact, one sentence each, with its label where it
+    has one.
 
-    Yes or no to all of it comes first, to a part of it in its place. What is withheld is not said. The styles differ in how amounts and dates are
-    written and in what stands around them.
+    Yes or no to all of it comes first, to a part of it in its place. What is withheld is not said. The styles differ in
+    how amounts and dates are written and in what stands around them.
     """
     style %= STYLES
     answers, told = [], []
@@ -60,7 +76,9 @@ def state_facts(facts: Sequence[Fact], today: str, style: int = 0) -> str:
     sentences = [_sentence(fact, style, refused=refused or (fact.about in parts)) for fact in told]
     if style == 2:
         body = "\n".join(f"- {sentence}" for sentence in sentences)
-        return "\n".join(filter(None, (*dict.fromkeys(answers), _OPENING[style] if not (refused or parts) and body else "", body)))
+        return "\n".join(
+            filter(None, (*dict.fromkeys(answers), _OPENING[style] if not (refused or parts) and body else "", body))
+        )
     opening = "" if answers or parts else _OPENING[style]
     return " ".join(filter(None, (opening, *dict.fromkeys(answers), *sentences, _CLOSING[style])))
 
@@ -79,7 +97,8 @@ _NOUNS = {"money": "amount", "date": "date", "number": "number", "digits": "card
 
 
 def _yours(label: str) -> str:
-    """Return "your joint account" for a common noun, "the card ending in 4821" for digits, the name itself for a proper one."""
+    """Return "your joint account" for a common noun, "the card ending in 4821" for digits, the name itself for a proper
+    one."""
     if is_card_ending(label):
         return f"the card ending in {label}"
     if len(bare_label(label).split()) < len(label.split()):
@@ -117,6 +136,9 @@ def _date(day: str, style: int) -> str:
     made = parse_day(day)
     month = MONTHS[made.month - 1].capitalize()
     return (
-        full_date(day), f"{made.day} {month} {made.year}", day, f"{WEEKDAYS[made.weekday()].capitalize()}, {full_date(day)}",
+        full_date(day),
+        f"{made.day} {month} {made.year}",
+        day,
+        f"{WEEKDAYS[made.weekday()].capitalize()}, {full_date(day)}",
         f"{made.month}/{made.day}/{made.year}",
-    )[style]  # fmt: skip
+    )[style]

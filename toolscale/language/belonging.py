@@ -1,4 +1,5 @@
-"""Whether a value that stands in a message is said of its fact, or given to something else: another label, thing, quantity or time."""
+"""Whether a value that stands in a message is said of its fact, or given to something else: another label, thing,
+quantity or time."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from toolscale.language.message import Message
 
 _TYPED = ("money", "date", "number", "digits", "id")
 
-TOTAL = re.compile(r"\b(?:comes?|came)\sto\b|\b(?:together|altogether|totals?|in\s(?:all|total|sum)|add(?:s|ed)?\sup|sum|combined|making|makes)\b")
+TOTAL = re.compile(
+    r"\b(?:comes?|came)\sto\b|\b(?:together|altogether|totals?|in\s(?:all|total|sum)|add(?:s|ed)?\sup|sum|combined|making|makes)\b"
+)
 
 EACH = re.compile(r"\b(?:each|apiece|every\sone|per\s(?:bill|charge|hold|order|item|instal+ment|card|piece))\b")
 
@@ -34,7 +37,8 @@ class Belonging(Message):
     """What the values of a message are said of."""
 
     def _is_given_away(self, position: int, fact: Fact, start: int, starts: list[int]) -> bool:
-        """Whether the value at `start` is said of something else than its fact: of a rival label, or of what was shown with another value."""
+        """Whether the value at `start` is said of something else than its fact: of a rival label, or of what was shown
+        with another value."""
         value, own = (fact.kind, fact.value), self.own.get(position)
         its = self.shown.names_of(value)
         scope, strict = self._scope(fact.kind, start, starts), self._strict(fact.kind)
@@ -54,17 +58,25 @@ class Belonging(Message):
                 return True
         if fact.kind in ("text", "digits", "id", "number"):
             return False
-        return self._is_of_another_time(value, start) or self._is_of_another_quantity(fact, start) or self._is_of_another_thing(value, start)
+        return (
+            self._is_of_another_time(value, start)
+            or self._is_of_another_quantity(fact, start)
+            or self._is_of_another_thing(value, start)
+        )
 
     def _is_of_another_thing(self, value: tuple[str, Any], start: int) -> bool:
-        """Whether what a value is said of, in its clause or before it in the sentence, is of the same sort as its things and none of them.
+        """Whether what a value is said of, in its clause or before it in the sentence, is of the same sort as its
+        things and none of them.
 
-        What nobody was shown (a loan that the client does not have) is another thing wherever it stands, if nothing of the value's is named at all.
+        What nobody was shown (a loan that the client does not have) is another thing wherever it stands, if nothing of
+        the value's is named at all.
         """
         index, its = self.answer.clause_at(start), self.shown.names_of(value)
         within = self.things.within(index)
         if value in self.shown.values:
-            before = frozenset(name for at, _, name in self.things.spans if self.answer.clauses[index].whole[0] <= at < start)
+            before = frozenset(
+                name for at, _, name in self.things.spans if self.answer.clauses[index].whole[0] <= at < start
+            )
             if self.shown.rivals_among(its, within) or (not within and self.shown.rivals_among(its, before)):
                 return True
         everywhere = frozenset(name for _, _, name in self.things.spans)
@@ -78,7 +90,11 @@ class Belonging(Message):
         if fact.kind == "money" and value not in self.shown.values and EACH.search(text):
             return True
         said = quantities_in(text) & {"fee", "limit"}
-        rivals = (self.shown.quantities_of((f.kind, f.value)) for f in self.facts if f.kind == fact.kind and f.value != fact.value)
+        rivals = (
+            self.shown.quantities_of((f.kind, f.value))
+            for f in self.facts
+            if f.kind == fact.kind and f.value != fact.value
+        )
         return bool(said) and not said & self.shown.quantities_of(value) and any(said & rival for rival in rivals)
 
     def _is_of_another_time(self, value: tuple[str, Any], start: int) -> bool:
@@ -97,20 +113,28 @@ class Belonging(Message):
         return any(mention.start == start for mention in self._parts_of(fact.kind))
 
     def _is_told_apart(self, fact: Fact, start: int, labels: Set[str | None]) -> bool:
-        """Whether the words before a value tell it from the facts of its kind with other labels: by a thing that is its alone, or by its quantity."""
+        """Whether the words before a value tell it from the facts of its kind with other labels: by a thing that is its
+        alone, or by its quantity."""
         value, clause = (fact.kind, fact.value), self.answer.clauses[self.answer.clause_at(start)]
-        rivals = [(f.kind, f.value) for p, f in enumerate(self.facts) if f.kind == fact.kind and self.own.get(p) in labels]
+        rivals = [
+            (f.kind, f.value) for p, f in enumerate(self.facts) if f.kind == fact.kind and self.own.get(p) in labels
+        ]
         alone = self.shown.names_of(value) - frozenset().union(*map(self.shown.names_of, rivals))
         before = [name for at, _, name in self.things.spans if clause.whole[0] <= at < start]
         if before and before[-1] in alone:
             return True
         said = quantities_in(self.answer.lower[clause.start : clause.end])
-        if fact.kind == "money" and value not in self.shown.values and TOTAL.search(self.answer.lower, clause.start, clause.end):
+        if (
+            fact.kind == "money"
+            and value not in self.shown.values
+            and TOTAL.search(self.answer.lower, clause.start, clause.end)
+        ):
             return True
         return any(said & self.shown.quantities_of(value) - self.shown.quantities_of(rival) for rival in rivals)
 
     def _superseded(self, fact: Fact, start: int) -> bool:
-        """Whether the value is only the past of another one (`the fee was $40; it's now $45`), or the whole of which a part is told."""
+        """Whether the value is only the past of another one (`the fee was $40; it's now $45`), or the whole of which a
+        part is told."""
         if sum(mention.kind == fact.kind for mention in self.values) < 2 or fact.kind not in _TYPED:
             return False
         clauses, lower = self.answer.clauses, self.answer.lower
@@ -120,9 +144,11 @@ class Belonging(Message):
             return False
         its = self.shown.quantities_of((fact.kind, fact.value))
         rivals = [
-            mention for mention in self._rival_mentions(fact.kind)
-            if mention.qualifier is None and (not its or its & self._quantities(mention) or not self._quantities(mention))
-        ]  # fmt: skip
+            mention
+            for mention in self._rival_mentions(fact.kind)
+            if mention.qualifier is None
+            and (not its or its & self._quantities(mention) or not self._quantities(mention))
+        ]
         if fact.kind == "date" and any(is_range(lower, start, mention) for mention in rivals):
             return True
         for mention in rivals if past else ():
@@ -130,4 +156,8 @@ class Belonging(Message):
             near = there is not here and abs(there.sentence - here.sentence) <= 1
             if near and is_present_of(lower, (there.start, there.end), (here.start, here.end)):
                 return True
-        return fact.kind == "number" and bool(rivals) and any(mention.start == start and is_whole(lower, mention) for mention in self.values)
+        return (
+            fact.kind == "number"
+            and bool(rivals)
+            and any(mention.start == start and is_whole(lower, mention) for mention in self.values)
+        )

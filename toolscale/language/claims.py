@@ -1,4 +1,5 @@
-"""Whether a value that stands in an answer is claimed to hold: not denied, supposed, told by another, compared with, or a part of something."""
+"""Whether a value that stands in an answer is claimed to hold: not denied, supposed, told by another, compared with, or
+a part of something."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from functools import lru_cache
 
 from toolscale.language.clauses import Answer
 
-_RESET = re.compile(r".*(?:[:;]\s|\b(?:because|as|since|so|due\s+to|given|than|where|which|that\s+is|until)\b)", re.DOTALL)
+_RESET = re.compile(
+    r".*(?:[:;]\s|\b(?:because|as|since|so|due\s+to|given|than|where|which|that\s+is|until)\b)", re.DOTALL
+)
 _NEGATION = re.compile(
     r"(?:\b(?:not|never|nor|neither|none|nobody|nothing|cannot|hardly|barely|scarcely|without|except|excluding|excludes?|unlike|no\s+longer"
     r"|instead\s+of|rather\s+than)\b|n't\b"
@@ -57,17 +60,19 @@ _BEFORE = re.compile(
 )
 _FROM = re.compile(r"\bfrom\s+(?:a\s+|the\s+)?$")
 _RANGE = re.compile(r"\d\s*(?:to|through)\s*$")
-_MOVED = re.compile(r"\b(?:chang|mov|rais|increas|decreas|reduc|lower|went|go(?:es|ne)|dropp|rose|fell|updat|reschedul|adjust|up|down)\w*\b")
+_MOVED = re.compile(
+    r"\b(?:chang|mov|rais|increas|decreas|reduc|lower|went|go(?:es|ne)|dropp|rose|fell|updat|reschedul|adjust|up|down)\w*\b"
+)
 _BEFORE_CUES = re.compile(
     r"n't|'d\b|[%x×*:\d–-]|\b(?:not?|nev|nor|neit|nob|none|nothing|no|cannot|hard|bare|scarc|with|exc|unl|far|nowh|any|all|every|apart|aside"
     r"|besid|fail|lack|would|could|"
     r"should|might|may|must|ought|used|going|seem|appear|suppos|say|like|appar|alleg|report|guess|estim|reck|doubt|assum|hop|suspect|imag|pret|pred|"
-    r"expect|fore|if|wheth|e\.g|exam|inst|hypo|such|some|neigh|ball|vicin|in the|false|untrue|incor|wrong|mist|myth|claim|twice|thri|doub|trip"
-    r"|half|third|"
+    r"expect|fore|if|wheth|e\.g|exam|inst|hypo|such|some|neigh|ball|vicin|in the"
+    r"|false|untrue|incor|wrong|mist|myth|claim|twice|thri|doub|trip|half|third|"
     r"quart|perc|part|port|frac|share|multi|most|furth|add|anoth|extra|plus|minus|times|less|start|from|cap|by|incr|decr|ris|rose|drop|fell|clim"
     r"|grew|jump|"
-    r"week|days?|months?|as of|yet|become|said|wrote|quoted|instead|rather|normal|usual|typic|often|gener|sometimes|occas|ordin|theor|in theor"
-    r"|on av|otherw|chance|odds|rumo"
+    r"week|days?|months?|as of|yet|become|said|wrote|quoted|instead|rather"
+    r"|normal|usual|typic|often|gener|sometimes|occas|ordin|theor|in theor|on av|otherw|chance|odds|rumo"
     r"|possib|probab|plaus|conceiv|can|once|as|tried|"
     r"try|attempt|told|informed|been|coll|other|else|you|they|he|she|someone|somebody|please|confirm|check|verify|make|ensure|forget|ignore"
     r"|disregard|remember|don)"
@@ -117,7 +122,9 @@ _FOLLOWING = re.compile(
     r"|false|a\s+mistake)"
     r"|no\s+longer|not\s+any\s*more)\b(?!\W*you\s+(?:have|need|want|would|wish|like|'d|should)\b)(?!\W*(?:there|anything|i\s+can|it\s+helps))"
 )
-_POLITE = re.compile(r"\b(?:let\s+me\s+know|feel\s+free|tell\s+me|contact\s+us|reach\s+out|just\s+ask|happy\s+to\s+help)\b")
+_POLITE = re.compile(
+    r"\b(?:let\s+me\s+know|feel\s+free|tell\s+me|contact\s+us|reach\s+out|just\s+ask|happy\s+to\s+help)\b"
+)
 _TAG = 16
 """Characters of a question that asks for a yes to what was said before it (`.., right?`)."""
 _ALL_BUT = re.compile(r"\b(?:anything|everything|all)\s+but$")
@@ -143,7 +150,8 @@ _SENTENCE_DOUBT = re.compile(
     r"not\s+(?:entirely\s+|quite\s+|fully\s+)?(?:confident|positive)|off\s+the\s+top\s+of|made\s+up|ballpark)\b"
 )
 _SENTENCE_CUES = re.compile(
-    r"doubt|guess|as far|mistaken|rememb|recall|memory|hypoth|examp|instance|think|believe|sure|confid|posit|off the|made up|ballp"
+    r"doubt|guess|as far|mistaken|rememb|recall|memory"
+    r"|hypoth|examp|instance|think|believe|sure|confid|posit|off the|made up|ballp"
 )
 
 
@@ -168,11 +176,14 @@ _LESS_OF = re.compile(r"\s*(?:of|from)\b")
 _SHORT_BY = re.compile(r"\b(?:short|missing)\s+(?:by|of)\s+(?:exactly\s+)?$")
 
 
-def is_claimed(answer: Answer, start: int, end: int, kind: str = "money", past: bool = False, missing: bool = False) -> bool:
+def is_claimed(
+    answer: Answer, start: int, end: int, kind: str = "money", past: bool = False, missing: bool = False
+) -> bool:
     """Whether the value from `start` to `end` is claimed by its clause, the clauses around it and its sentence.
 
-    An amount or number is the end of a range in `from $5` and `5 to $6`, unless something was moved from one to the other. `past`: it is a value that
-    something had, so that `it used to be $5` claims it. `missing`: it is what was moved to where it was missing: `you were short by $5`.
+    An amount or number is the end of a range in `from $5` and `5 to $6`, unless something was moved from one to the
+    other. `past`: it is a value that something had, so that `it used to be $5` claims it. `missing`: it is what was
+    moved to where it was missing: `you were short by $5`.
     """
     clauses, lower = answer.clauses, answer.lower
     index = answer.clause_at(start)
@@ -189,7 +200,9 @@ def is_claimed(answer: Answer, start: int, end: int, kind: str = "money", past: 
     if kind == "date":
         before = _WAS_TO_BE.sub(" on ", before)
     moved = _MOVED.search(lower, here.whole[0], start) is not None
-    if not (_claimed_after(after) and _claimed_before(before, kind in ("money", "number"), moved) and answer.is_firm(here)):
+    if not (
+        _claimed_after(after) and _claimed_before(before, kind in ("money", "number"), moved) and answer.is_firm(here)
+    ):
         return False
     return _is_left_standing(answer, index, end) and not _is_led_away(answer, index, start)
 
@@ -202,7 +215,9 @@ def _is_left_standing(answer: Answer, index: int, end: int) -> bool:
         following = clauses[after]
         if following.asked and following.end - following.start < _TAG:
             return False
-        if _FOLLOWING.match(lower, following.start, following.end) and not _POLITE.search(lower, here.start, following.end):
+        if _FOLLOWING.match(lower, following.start, following.end) and not _POLITE.search(
+            lower, here.start, following.end
+        ):
             return False
     return here.whole[1] >= len(lower) or not _DOUBTED_AFTERWARDS.match(lower, here.whole[1] + 1)
 
@@ -215,7 +230,11 @@ def _is_led_away(answer: Answer, index: int, start: int) -> bool:
         first -= 1
     if any(_LEADING_CONDITION.match(lower, clause.start, clause.end) for clause in clauses[first : index + 1]):
         return True
-    return first < index and _SENTENCE_CUES.search(lower, begin, start) is not None and _SENTENCE_DOUBT.search(lower, begin, start) is not None
+    return (
+        first < index
+        and _SENTENCE_CUES.search(lower, begin, start) is not None
+        and _SENTENCE_DOUBT.search(lower, begin, start) is not None
+    )
 
 
 @lru_cache(maxsize=16384)

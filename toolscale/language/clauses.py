@@ -27,7 +27,21 @@ _MASKED_CARD = re.compile(r"[*•·]{3,}\s?(?=\d{4})")
 _MARKS = re.compile(r"[<*_`\\•·]")
 _STOP = re.compile(r"(?<=[A-Za-z\d])[.!?](?=\s+[A-Z])")
 _LAST_WORD = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
-_ABBREVIATIONS = frozenset((*MONTH_WORDS, *(name[:3] for name in WEEKDAYS), "tues", "thur", "thurs", "weds", "approx", "est", "min", "max", "number"))
+_ABBREVIATIONS = frozenset(
+    (
+        *MONTH_WORDS,
+        *(name[:3] for name in WEEKDAYS),
+        "tues",
+        "thur",
+        "thurs",
+        "weds",
+        "approx",
+        "est",
+        "min",
+        "max",
+        "number",
+    )
+)
 _CUT = re.compile(
     r"(?P<sentence>[.!?]+(?=[\s)\"'”]|$)|\n+)|[;|()]|,(?=\s)|\s[-–—]{1,2}\s|—"
     r"|\s(?:and|but|while|whereas|although|though|versus|vs\.?|compared with|compared to)(?=\s)"
@@ -39,7 +53,8 @@ _UNSURE = re.compile(
     r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|"
     r"i think(?! you(?:'ll| will) (?:be (?:\w+ )?(?:pleased|happy|glad|delighted|relieved)|like|love)\b)|"
     r"i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
-    r"i believe|i assume|supposedly|no idea|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
+    r"i believe|i assume|supposedly|no idea"
+    r"|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
 _WORD = re.compile(r"\w+")
@@ -52,12 +67,16 @@ _WHICH = re.compile(r"(?:\s+\w+)?,?\s+(?:which|whose|where|who|that)\b")
 _POINTS_BACK = re.compile(r"\b(?:there|it|its|here)\b")
 _RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
 _PASSED = re.compile(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|the)\s+)?$")
-_SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b")
+_SUPPOSED = re.compile(
+    r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*"
+    r"(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A stretch of the text. `whole`: the sentence that it is in, as a stretch; `asked`: nothing that stands in it is claimed."""
+    """A stretch of the text. `whole`: the sentence that it is in, as a stretch; `asked`: nothing that stands in it is
+    claimed."""
 
     start: int
     end: int
@@ -84,7 +103,11 @@ class Answer:
 
     def is_firm(self, clause: Clause) -> bool:
         """Whether what stands in a clause is claimed, not asked, supposed or doubted."""
-        return not (clause.asked or _UNSURE.search(self.lower, *clause.whole) or _SUPPOSED.match(self.lower, clause.start, clause.end))
+        return not (
+            clause.asked
+            or _UNSURE.search(self.lower, *clause.whole)
+            or _SUPPOSED.match(self.lower, clause.start, clause.end)
+        )
 
 
 @lru_cache(maxsize=16384)
@@ -112,7 +135,10 @@ def _mentions(text: str, today: str) -> tuple[Mention, ...]:
     found: list[Mention] = []
     at = 0
     for stretch in stretches(text):
-        found += [Mention(m.kind, m.readings, m.qualifier, m.start + at, m.end + at) for m in _stretch_mentions(stretch, today)]
+        found += [
+            Mention(m.kind, m.readings, m.qualifier, m.start + at, m.end + at)
+            for m in _stretch_mentions(stretch, today)
+        ]
         at += len(stretch)
     return tuple(found)
 
@@ -123,10 +149,12 @@ def _stretch_mentions(stretch: str, today: str) -> tuple[Mention, ...]:
 
 
 def stretches(text: str) -> list[str]:
-    """Cut a text where one sentence surely ends and another begins: what is read in one stretch does not depend on the others.
+    """Cut a text where one sentence surely ends and another begins: what is read in one stretch does not depend on the
+    others.
 
-    No pattern of a value, and no word around one that hedges or denies it, reaches across a full stop and a space before a capital letter, unless
-    the full stop belongs to an abbreviation (`approx. USD 5`, `Fri. March 20`) or to the number of a list (`1. Paid`).
+    No pattern of a value, and no word around one that hedges or denies it, reaches across a full stop and a space
+    before a capital letter, unless the full stop belongs to an abbreviation (`approx. USD 5`, `Fri. March 20`) or to
+    the number of a list (`1. Paid`).
     """
     cuts = [stop.end() for stop in _STOP.finditer(text) if _is_sure_end(text[: stop.start()][-16:])]
     return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))] if cuts else [text]
@@ -165,7 +193,8 @@ def _sentence(lower: str, pieces: list[tuple[int, int]], number: int, question: 
 
 @dataclass(frozen=True, slots=True)
 class LabelScope:
-    """The labels to which a value belongs. `near`: said in its own sentence; `loose`: taken over from a sentence that names several."""
+    """The labels to which a value belongs. `near`: said in its own sentence; `loose`: taken over from a sentence that
+    names several."""
 
     labels: frozenset[str]
     near: bool
@@ -183,13 +212,18 @@ class Labels:
     """Where the labels of facts stand in an answer, longest first, so that "joint savings" is no "savings"."""
 
     def __init__(self, answer: Answer, labels: tuple[str, ...], nouns: frozenset[str] | None = frozenset()):
-        """`nouns`: common nouns among the labels (`bill`), which go with a name before them (`two Kestrel Alarm bills`); None: none is joined."""
+        """`nouns`: common nouns among the labels (`bill`), which go with a name before them (`two Kestrel Alarm
+        bills`); None: none is joined."""
         self.answer = answer
         if nouns is None:
             self.spans = list(_named(answer, labels))
         else:
             pattern, short = _labels_with_short_forms(labels)
-            self.spans = [(start, end, short.get(label, label)) for start, end, label in _label_spans(answer, pattern, nouns)] if pattern else []
+            self.spans = (
+                [(start, end, short.get(label, label)) for start, end, label in _label_spans(answer, pattern, nouns)]
+                if pattern
+                else []
+            )
         self._by_clause: dict[int, list[tuple[int, str]]] = {}
         for start, _, label in self.spans:
             self._by_clause.setdefault(answer.clause_at(start), []).append((start, label))
@@ -210,7 +244,9 @@ class Labels:
         if own:
             clause = self.answer.clauses[index]
             several = len({label for _, label in own}) > 1 and sum(clause.start <= at < clause.end for at in values) > 1
-            return LabelScope(frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False)
+            return LabelScope(
+                frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False
+            )
         return self._inherited(index, sentence, values)
 
     def within(self, index: int) -> frozenset[str]:
@@ -247,18 +283,26 @@ class Labels:
                 named = frozenset(label for _, label in labels)
                 return LabelScope(named, True, len(named) > 1)
         for after in range(index + 1, len(clauses) if not _POINTS_BACK.search(lower, this.start, this.end) else 0):
-            if clauses[after].sentence != sentence or any(clauses[after].start <= at < clauses[after].end for at in values):
+            if clauses[after].sentence != sentence or any(
+                clauses[after].start <= at < clauses[after].end for at in values
+            ):
                 break
             if after in self._by_clause:
                 return LabelScope(frozenset(label for _, label in self._by_clause[after]), True, False)
         last = max((at for at in self._by_clause if at < index), default=None)
         if last is None:
             return NOWHERE
-        named = frozenset(label for at, own in self._by_clause.items() if clauses[at].sentence == clauses[last].sentence for _, label in own)
+        named = frozenset(
+            label
+            for at, own in self._by_clause.items()
+            if clauses[at].sentence == clauses[last].sentence
+            for _, label in own
+        )
         return LabelScope(named, False, len(named) > 1, self._heads(last, this.start))
 
     def _heads(self, index: int, position: int) -> bool:
-        """Whether a sentence is a heading, or leads in a line, above a position: a few words at the beginning of a line."""
+        """Whether a sentence is a heading, or leads in a line, above a position: a few words at the beginning of a
+        line."""
         begin, end = self.answer.clauses[index].whole
         lower = self.answer.lower
         if lower[:begin].rstrip(" #*->").rpartition("\n")[2].strip() and begin:
@@ -266,9 +310,15 @@ class Labels:
         return len(lower[begin:end].split()) <= _HEADING_WORDS and "\n\n" not in lower[end:position].strip("\n")
 
     def _paired(self, position: int, sentence: int, values: list[int]) -> str | None:
-        """Pair `A and B hold $5 and $10` in order; a list of labels beside a list of values of another length names none of them."""
+        """Pair `A and B hold $5 and $10` in order; a list of labels beside a list of values of another length names
+        none of them."""
         clauses = self.answer.clauses
-        labels = [spot for index, own in sorted(self._by_clause.items()) if clauses[index].sentence == sentence for spot in own]
+        labels = [
+            spot
+            for index, own in sorted(self._by_clause.items())
+            if clauses[index].sentence == sentence
+            for spot in own
+        ]
         if len({label for _, label in labels}) < 2:
             return None
         here = [at for at in values if clauses[self.answer.clause_at(at)].sentence == sentence]
@@ -280,8 +330,8 @@ class Labels:
 def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]) -> Iterator[tuple[int, int, str]]:
     """Yield where labels stand.
 
-    One that is told from another (`not your joint account`) stands nowhere; two in a row (`joint savings`) and a piece of a longer name are the
-    label of something else.
+    One that is told from another (`not your joint account`) stands nowhere; two in a row (`joint savings`) and a piece
+    of a longer name are the label of something else.
     """
     last: tuple[int, int, str] | None = None
     for found in pattern.finditer(answer.lower):
@@ -302,7 +352,8 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]
 
 
 def _named(answer: Answer, names: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
-    """Yield where names stand, the longest first at each place. Many names are looked for: a word that begins none costs nothing."""
+    """Yield where names stand, the longest first at each place. Many names are looked for: a word that begins none
+    costs nothing."""
     beginning, end = _by_first_word(names), 0
     for word in _WORD.finditer(answer.lower):
         for form, name in beginning.get(word[0], ()) if word.start() >= end else ():
@@ -316,9 +367,12 @@ def _named(answer: Answer, names: tuple[str, ...]) -> Iterator[tuple[int, int, s
 
 @lru_cache(maxsize=256)
 def _by_first_word(names: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
-    """Return first word -> (form, name) of the names that begin with it, longest first; a form may lack the noun, or be its plural."""
+    """Return first word -> (form, name) of the names that begin with it, longest first; a form may lack the noun, or be
+    its plural."""
     forms = {form: name for name in names for form in (name, f"{name}s")}
-    forms |= {form: name for name in names if name.endswith(_SHORTENED) and (form := name.rsplit(" ", 1)[0]) not in names}
+    forms |= {
+        form: name for name in names if name.endswith(_SHORTENED) and (form := name.rsplit(" ", 1)[0]) not in names
+    }
     found: dict[str, list[tuple[str, str]]] = {}
     for form in sorted(forms, key=lambda form: (-len(form), form)):
         if word := _WORD.match(form):
@@ -333,7 +387,9 @@ def _is_other_figure(answer: Answer, spot: re.Match[str]) -> bool:
 
 def _is_figure(answer: Answer, start: int, end: int) -> bool:
     """Whether a stretch is (part of) a value that is no ending of a card."""
-    return any(m.kind not in ("digits", "number", "marker") and m.start < end and start < m.end for m in answer.mentions)
+    return any(
+        m.kind not in ("digits", "number", "marker") and m.start < end and start < m.end for m in answer.mentions
+    )
 
 
 def is_card_ending(label: str) -> bool:
@@ -355,7 +411,11 @@ def _labels_with_short_forms(labels: tuple[str, ...]) -> tuple[re.Pattern[str] |
 
 @lru_cache(maxsize=16384)
 def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str] | None:
-    texts = [r"\s+".join(map(re.escape, label.split())) for label in sorted(set(labels), key=lambda label: (-len(label), label)) if label]
+    texts = [
+        r"\s+".join(map(re.escape, label.split()))
+        for label in sorted(set(labels), key=lambda label: (-len(label), label))
+        if label
+    ]
     return re.compile(rf"(?<!\w)(?P<label>{'|'.join(texts)})(?:e?s)?(?!\w)") if texts else None
 
 
@@ -363,4 +423,6 @@ def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str] | None:
 def bare_label(label: str) -> str:
     """Return a label without a leading possessive or article, in lower case."""
     words = lower_keeping_length(label).split()
-    return " ".join(words[1:] if len(words) > 1 and words[0] in ("my", "your", "the", "his", "her", "their", "our") else words)
+    return " ".join(
+        words[1:] if len(words) > 1 and words[0] in ("my", "your", "the", "his", "her", "their", "our") else words
+    )

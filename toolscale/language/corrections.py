@@ -1,4 +1,5 @@
-"""Values that an answer takes back (`$40, sorry, $45`) or says of the past beside a present one (`it was $40; now it is $45`)."""
+"""Values that an answer takes back (`$40, sorry, $45`) or says of the past beside a present one (`it was $40; now it is
+$45`)."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ import re
 from toolscale.language.mentions import Mention
 
 _CUES = re.compile(
-    r"sorry|correct|actually|i mean|rather|wait|apolog|edit|misspoke|misread|mistake|wrong|scratch|make (?:that|it)|oops|strike|no[,:]|pardon"
-    r"|typo|ignore|"
+    r"sorry|correct|actually|i mean|rather|wait|apolog|edit|misspoke|misread|mistake|wrong"
+    r"|scratch|make (?:that|it)|oops|strike|no[,:]|pardon|typo|ignore|"
     r"disregard|my bad|second thought|i stand|update:|should (?:be|read|say)|meant|- no\b|~~"
 )
 _STRONG = (
@@ -20,7 +21,10 @@ _STRONG = (
     r"|i\s+stand\s+corrected"
     r"|(?:it|that)\s+should\s+(?:be|read|say)|or\s+rather|rather|wait|hold\s+on|hang\s+on|pardon)"
 )
-_WEAK = r"(?:so\s+sorry|sorry(?:\s+about\s+that)?|my\s+apologies|apologies|i\s+apologi[sz]e|excuse\s+me|actually|no|well|er|um|uh|hmm|that\s+is)"
+_WEAK = (
+    r"(?:so\s+sorry|sorry(?:\s+about\s+that)?|my\s+apologies"
+    r"|apologies|i\s+apologi[sz]e|excuse\s+me|actually|no|well|er|um|uh|hmm|that\s+is)"
+)
 _SUBJECT = (
     r"(?:(?:it|that|this|(?:the|your|its)\s+(?:\w+\s+){0,2}?(?P<noun>\w+))"
     r"(?:'s|\s+(?:is|was|are|should\s+be|comes\s+to|has|should\s+have\s+been))\s+)?"
@@ -63,12 +67,20 @@ def take_back(lower: str, found: tuple[Mention, ...]) -> tuple[Mention, ...]:
 
 
 def _replaces(lower: str, mention: Mention, following: Mention) -> bool:
-    if following.start - mention.end > _NEAR or following.qualifier == "denied" or following.readings == mention.readings:
+    if (
+        following.start - mention.end > _NEAR
+        or following.qualifier == "denied"
+        or following.readings == mention.readings
+    ):
         return False
     between = _BETWEEN.match(lower[mention.end : following.start])
     if between is None:
         return False
-    return between["strong"] is not None or between["noun"] is None or between["noun"] in lower[max(0, mention.start - _NEAR) : mention.end].split()
+    return (
+        between["strong"] is not None
+        or between["noun"] is None
+        or between["noun"] in lower[max(0, mention.start - _NEAR) : mention.end].split()
+    )
 
 
 def is_past(lower: str, start: int, end: int) -> bool:
@@ -77,13 +89,17 @@ def is_past(lower: str, start: int, end: int) -> bool:
 
 
 def is_present_of(lower: str, clause: tuple[int, int], past: tuple[int, int]) -> bool:
-    """Whether a clause tells how that is now which another clause tells how it was; clauses are stretches of the text."""
+    """Whether a clause tells how that is now which another clause tells how it was; clauses are stretches of the
+    text."""
     present = _PRESENT.match(lower, *clause)
-    return present is not None and (present["noun"] is None or present["noun"] == "one" or present["noun"] in lower[slice(*past)])
+    return present is not None and (
+        present["noun"] is None or present["noun"] == "one" or present["noun"] in lower[slice(*past)]
+    )
 
 
 def is_range(lower: str, start: int, other: Mention) -> bool:
-    """Whether a date is one end of a stretch of time with another (`March 20 to March 25`), or what was moved from; where it was moved to is none."""
+    """Whether a date is one end of a stretch of time with another (`March 20 to March 25`), or what was moved from;
+    where it was moved to is none."""
     first, last = sorted((start, other.start))
     if last - first > 40 or not _RANGE.match(lower[first:last]):
         return False

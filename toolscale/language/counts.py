@@ -1,4 +1,5 @@
-"""Which numbers of an answer count things: not hours of the clock, spans of time, labels of a list, or parts of a whole."""
+"""Which numbers of an answer count things: not hours of the clock, spans of time, labels of a list, or parts of a
+whole."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from toolscale.language.mentions import Mention
 _OUT_OF = re.compile(r"\b(?:out\s+)?of\s+(?:(?:the|your|my|a|all|his|her|their)\s+)?(?:total\s+(?:of\s+)?)?$")
 _NOUN = re.compile(r"\s+(?:\w+ly\s+)?([a-z]+)")
 _NO_NOUN = frozenset((
-    "in", "and", "or", "of", "for", "on", "at", "to", "is", "are", "was", "were", "that", "which", "with", "from", "by", "as", "total",
-    "altogether", "so", "but",
+    "in", "and", "or", "of", "for", "on", "at", "to", "is", "are", "was", "were", "that", "which", "with", "from", "by",
+    "as", "total", "altogether", "so", "but",
 ))  # fmt: skip
 _SPAN = re.compile(
     r"[\s-](?:(?:more|full|whole|long|short)\s+)?(?:(?:business|working|calendar|week)[\s-]?(?:days?|weeks?)|seconds?|secs?|minutes?|mins?|hours?"
@@ -26,10 +27,12 @@ _SPAN_COMPANY = re.compile(
 )
 _HOUR = re.compile(r"\b(?P<verb>\w+)?\s*\b(?:at|by|until|till|to|around)\s+$")
 _COUNTING = frozenset((
-    "stands", "stand", "stood", "is", "are", "remains", "remain", "sits", "stays", "count", "total", "limit", "number", "limited", "capped", "set",
-    "comes", "come", "came", "amounts", "adds", "up", "equal", "down",
+    "stands", "stand", "stood", "is", "are", "remains", "remain", "sits", "stays", "count", "total", "limit", "number",
+    "limited", "capped", "set", "comes", "come", "came", "amounts", "adds", "up", "equal", "down",
 ))  # fmt: skip
-_NO_NOUN_AFTER = re.compile(r"\s*(?:[.,;!?)]|$|\s(?:today|tonight|tomorrow|yesterday|sharp|on\s+\w+day|in\s+the\s+(?:morning|afternoon|evening))\b)")
+_NO_NOUN_AFTER = re.compile(
+    r"\s*(?:[.,;!?)]|$|\s(?:today|tonight|tomorrow|yesterday|sharp|on\s+\w+day|in\s+the\s+(?:morning|afternoon|evening))\b)"
+)
 _LABELLED = re.compile(
     r"(?:\b(?:no\.?|nr\.?|number|item|row|option|version|page|section|rule|line|chapter|room|seat|gate|table|day|week|phase|terminal|account"
     r"|suite|apartment|"
@@ -42,7 +45,8 @@ _OF_A_CODE = re.compile(r"-[a-z]")
 
 
 def is_no_count(lower: str, mention: Mention) -> bool:
-    """Whether a number counts nothing: an hour (`at 4`), a span of time (`24 hours`), a name (`room 4`), a year, less than nothing."""
+    """Whether a number counts nothing: an hour (`at 4`), a span of time (`24 hours`), a name (`room 4`), a year, less
+    than nothing."""
     start, end = mention.start, mention.end
     before = lower[max(0, start - 24) : start]
     if _SPAN.match(lower, end) or _OF_A_CODE.match(lower, end) or _LABELLED.search(before):
@@ -64,7 +68,8 @@ def is_whole(lower: str, mention: Mention) -> bool:
 
 
 def without_parts(lower: str, rivals: Sequence[Mention], numbers: Sequence[Mention], counts: set[Any]) -> list[Mention]:
-    """Leave out what is no rival of a count: `one`, the whole in `2 of your 3`, and parts that add up (`2 Visa and 2 Mastercard, 4 in total`)."""
+    """Leave out what is no rival of a count: `one`, the whole in `2 of your 3`, and parts that add up (`2 Visa and 2
+    Mastercard, 4 in total`)."""
     rest = [m for m in rivals if lower[m.start : m.end] != "one" and not is_whole(lower, m)]
     nouns = [_NOUN.match(lower, mention.end) for mention in rest]
     named = all(noun and noun[1] not in _NO_NOUN for noun in nouns)
@@ -78,7 +83,9 @@ def without_parts(lower: str, rivals: Sequence[Mention], numbers: Sequence[Menti
 def of_the_same(lower: str, rivals: Sequence[Mention], numbers: Sequence[Mention], counts: set[Any]) -> list[Mention]:
     """Keep the rivals that count what a fact counts: the same noun follows both (`3 bills`, `4 overdue bills`)."""
     told = {noun for m in numbers if m.readings & counts for noun in _nouns(lower, m.end)}
-    return [m for m in rivals if _nouns(lower, m.end) & told and not _SOME_OF.search(lower, max(0, m.start - 24), m.start)]
+    return [
+        m for m in rivals if _nouns(lower, m.end) & told and not _SOME_OF.search(lower, max(0, m.start - 24), m.start)
+    ]
 
 
 def _nouns(lower: str, end: int) -> set[str]:
@@ -87,5 +94,9 @@ def _nouns(lower: str, end: int) -> set[str]:
     return {word.removesuffix("s") for word in phrase[0].split() if word not in _NO_NOUN} if phrase else set()
 
 
-_SOME_OF = re.compile(r"\b(?:others?|these|those|remaining|further|additional|of\s(?:the|your|those|these|all)|only)\s+(?:\w+\s+)?$")
-_PHRASE = re.compile(r"(?:\s+(?!(?:in|and|or|of|for|on|at|to|is|are|was|were|that|which|with|from|by|as|so|but)\b)[a-z-]+){1,3}")
+_SOME_OF = re.compile(
+    r"\b(?:others?|these|those|remaining|further|additional|of\s(?:the|your|those|these|all)|only)\s+(?:\w+\s+)?$"
+)
+_PHRASE = re.compile(
+    r"(?:\s+(?!(?:in|and|or|of|for|on|at|to|is|are|was|were|that|which|with|from|by|as|so|but)\b)[a-z-]+){1,3}"
+)

@@ -1,7 +1,8 @@
 """Dates as people say them: one written form -> the set of dates that it may mean.
 
-A form that leaves the month or the year open takes the nearest date on the side of `tense` (past for charges, future for schedules); without a
-tense it takes the nearest one if it is clearly the nearest, else both. More than one date means that the form is ambiguous, on purpose.
+A form that leaves the month or the year open takes the nearest date on the side of `tense` (past for charges, future
+for schedules); without a tense it takes the nearest one if it is clearly the nearest, else both. More than one date
+means that the form is ambiguous, on purpose.
 """
 
 from __future__ import annotations
@@ -19,8 +20,19 @@ Readings = frozenset[str]
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
-)  # fmt: skip
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _MONTH_NUMBER = {name: index for index, name in enumerate(MONTHS, 1)}
 _MONTH_NUMBER |= {name[:3]: index for name, index in _MONTH_NUMBER.items()} | {"sept": 9}
 MONTH_WORDS = frozenset(_MONTH_NUMBER)
@@ -36,7 +48,8 @@ _DATE = re.compile(
     (?P<iso>\d{{4}}-\d{{2}}-\d{{2}})(?:t\d\d:\d\d(?::\d\d)?z?)?(?![\w-])
     | (?P<month1>\d{{1,2}})/(?P<day1>\d{{1,2}})(?:/(?P<year1>\d{{4}}|\d{{2}}))?(?![\w/]|[.,]\d)
     | (?P<month2>{_MONTH_PATTERN})\b\.?\s+(?:the\s+)?(?P<day2>{_NTH}|\d{{1,2}}(?![\w:/]|[.,]\d))
-      (?:(?:\s?[-–]\s?|\sor\s(?:the\s)?)(?P<until>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]))? (?:(?:,\s*|\s+)(?P<year2>{_YEAR}))?
+      (?:(?:\s?[-–]\s?|\sor\s(?:the\s)?)(?P<until>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]))?"""
+    rf""" (?:(?:,\s*|\s+)(?P<year2>{_YEAR}))?
     | (?P<month5>{_MONTH_PATTERN})\b\.?,?\s+(?P<year5>{_YEAR})
     | (?P<day3>{_NTH}|\d{{1,2}})\s+(?:day\s+)?(?:of\s+)?(?P<month3>{_MONTH_PATTERN})\b(?:\.?,?\s+(?P<year3>{_YEAR}))?
     | (?P<day4>{_NTH})\s+(?:day\s+)?of\s+(?P<which>the|this|next|last)\s+month\b
@@ -145,7 +158,8 @@ class DateText:
 
 
 def date_at(lower: str, position: int, today: date, tense: Tense | None) -> DateText | None:
-    """Read a date that names its day at `position`. `bare` marks a lone ordinal, which is a date only in the right company."""
+    """Read a date that names its day at `position`. `bare` marks a lone ordinal, which is a date only in the right
+    company."""
     found = _DATE.match(lower, position)
     if not found:
         return None
@@ -164,7 +178,9 @@ def date_at(lower: str, position: int, today: date, tense: Tense | None) -> Date
     if group("month5"):
         return DateText(frozenset((f"{group('year5')}-{_MONTH_NUMBER[group('month5')]:02}",)), end, month_only=True)
     if group("month3"):
-        return DateText(_month_day(group("year3"), _MONTH_NUMBER[group("month3")], day_number(group("day3")), today, tense), end)
+        return DateText(
+            _month_day(group("year3"), _MONTH_NUMBER[group("month3")], day_number(group("day3")), today, tense), end
+        )
     if group("which"):
         return DateText(_of_month(group("which"), day_number(group("day4")), today, tense), end)
     day = day_number(group("nth"))
@@ -179,11 +195,16 @@ def month_end_at(lower: str, position: int, today: date, tense: Tense | None) ->
     if not found["month"]:
         offset = {"next": 1, "last": -1}.get(found["which"] or "this", 0)
         first = add_months(today.replace(day=1), offset)
-        return DateText(frozenset((first.replace(day=calendar.monthrange(first.year, first.month)[1]).isoformat(),)), found.end())
+        return DateText(
+            frozenset((first.replace(day=calendar.monthrange(first.year, first.month)[1]).isoformat(),)), found.end()
+        )
     month = _MONTH_NUMBER[found["month"]]
     years = (int(found["year"]),) if found["year"] else range(today.year - 1, today.year + 2)
     ends = [date(year, month, calendar.monthrange(year, month)[1]) for year in years]
-    return DateText(_nearest(ends, today, tense, _SAME_YEAR) if not found["year"] else frozenset((ends[0].isoformat(),)), found.end())
+    return DateText(
+        _nearest(ends, today, tense, _SAME_YEAR) if not found["year"] else frozenset((ends[0].isoformat(),)),
+        found.end(),
+    )
 
 
 def day_number(text: str) -> int:

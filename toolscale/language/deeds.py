@@ -1,6 +1,8 @@
-"""What a final message says was done: a deed that was done may not be denied, and one that was not done may not be claimed.
+"""What a final message says was done: a deed that was done may not be denied, and one that was not done may not be
+claimed.
 
-Only plain words about a deed count: `I have paid`, `has been paid`, `Paid: …`, `could not pay`. A message that reports no deed says nothing wrong.
+Only plain words about a deed count: `I have paid`, `has been paid`, `Paid: …`, `could not pay`. A message that reports
+no deed says nothing wrong.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from toolscale.language.things import things_in
 from toolscale.language.undone import awaits, refused_forms, standing_state
 
 _IRREGULAR = {
-    "pay": ("paid",), "send": ("sent",), "freeze": ("froze", "frozen"), "unfreeze": ("unfroze", "unfrozen"), "set": ("set",), "put": ("put",),
-    "make": ("made",), "take": ("took", "taken"), "give": ("gave", "given"), "withdraw": ("withdrew", "withdrawn"), "bring": ("brought",),
-    "lift": ("lifted",), "cancel": ("canceled", "cancelled"), "transfer": ("transferred",), "stop": ("stopped",), "drop": ("dropped",),
-    "plan": ("planned",), "end": ("ended",), "buy": ("bought",), "lend": ("lent",), "let": ("let",), "begin": ("began", "begun"),
-    "go": ("went", "gone"),
-    "strike": ("struck",), "hand": ("handed",), "refund": ("refunded",), "book": ("booked",), "reserve": ("reserved",), "top": ("topped",),
+    "pay": ("paid",), "send": ("sent",), "freeze": ("froze", "frozen"), "unfreeze": ("unfroze", "unfrozen"),
+    "set": ("set",), "put": ("put",), "make": ("made",), "take": ("took", "taken"), "give": ("gave", "given"),
+    "withdraw": ("withdrew", "withdrawn"), "bring": ("brought",), "lift": ("lifted",),
+    "cancel": ("canceled", "cancelled"), "transfer": ("transferred",), "stop": ("stopped",), "drop": ("dropped",),
+    "plan": ("planned",), "end": ("ended",), "buy": ("bought",), "lend": ("lent",), "let": ("let",),
+    "begin": ("began", "begun"), "go": ("went", "gone"), "strike": ("struck",), "hand": ("handed",),
+    "refund": ("refunded",), "book": ("booked",), "reserve": ("reserved",), "top": ("topped",),
 }  # fmt: skip
 FAMILIES = tuple(
     frozenset(words.split())
@@ -42,9 +45,10 @@ FAMILIES = tuple(
 )
 """Verbs that people use for one another: whoever withdraws an order has canceled it."""
 _VAGUE = frozenset((
-    "set", "put", "make", "take", "add", "open", "call", "go", "let", "get", "bring", "give", "change", "order", "report", "end", "raise", "request",
-    "enter", "cover", "close", "file", "book", "forward", "plan", "pass", "reduce", "increase", "lower", "escalate", "activate", "lift", "save",
-    "return", "credit", "register", "replace", "adjust", "update", "place",
+    "set", "put", "make", "take", "add", "open", "call", "go", "let", "get", "bring", "give", "change", "order",
+    "report", "end", "raise", "request", "enter", "cover", "close", "file", "book", "forward", "plan", "pass", "reduce",
+    "increase", "lower", "escalate", "activate", "lift", "save", "return", "credit", "register", "replace", "adjust",
+    "update", "place",
 ))  # fmt: skip
 """Verbs that say too little by themselves to be held against anybody."""
 
@@ -52,8 +56,11 @@ _DONE_BEFORE = re.compile(
     r"\b(?:already|earlier|previous(?:ly)?|last|once|yet|no|not|never|nothing|none|before|had|would|could|should|can|will|may|might|if|when|until|unless"
     r"|you(?:'ve|\shave|\shad)?|any|only|was|were|to\sbe|being|cannot|ask\w*|request\w*|want\w*|wish\w*|after|once|since|ago|in\s(?:january|february))\b|n't\b|\?"
 )
-_SUBJECT = re.compile(r"\W*(?:\w+:\s)?(?:(?:and|but|so|then|also|now|therefore)\s)*(?:your|the|it|this|that|both|they|everything)\b")
-"""What was done in this rollout is said of the matter at hand; `six of twelve have been paid` is a fact about the past."""
+_SUBJECT = re.compile(
+    r"\W*(?:\w+:\s)?(?:(?:and|but|so|then|also|now|therefore)\s)*(?:your|the|it|this|that|both|they|everything)\b"
+)
+"""What was done in this rollout is said of the matter at hand; `six of twelve have been paid` is a fact about the
+past."""
 _BESIDES = re.compile(r"\b(?:the|your)\s(?:\w+\s)?(?:others?|newer|rest|remaining)\b(?!\s\$?\d)")
 _OTHERS = re.compile(r"\b(?:others?|else|more|again|any|anything|twice|further|another|rest|yet|either|neither|too)\b")
 _PASSED = re.compile(r"\b(?:to|into|onto|from|out\sof|off|using|via|with)\s(?:(?:your|the|my|his|her|their)\s)?$")
@@ -75,12 +82,15 @@ class Verbs:
 
     @cached_property
     def phrases(self) -> dict[str, re.Pattern[str]]:
-        """Tool -> finds a verb of several words for it in a past form, with what stands between: `blocked your card for good`."""
+        """Tool -> finds a verb of several words for it in a past form, with what stands between: `blocked your card for
+        good`."""
         found = {}
         for tool, verbs in self.base.items():
             several = [form.split(" ", 1) for verb in verbs if " " in verb for form in past_forms(verb)]
             if several:
-                found[tool] = re.compile("|".join(rf"\b{re.escape(head)}\b(?:\s\S+){{0,5}}?\s{re.escape(rest)}\b" for head, rest in several))
+                found[tool] = re.compile(
+                    "|".join(rf"\b{re.escape(head)}\b(?:\s\S+){{0,5}}?\s{re.escape(rest)}\b" for head, rest in several)
+                )
         return found
 
     def plain(self, tool: str) -> str | None:
@@ -90,11 +100,14 @@ class Verbs:
     @cached_property
     def pasts(self) -> frozenset[str]:
         """The past forms among the keys of `tools_of`."""
-        return frozenset(form for form in self.tools_of if form.endswith(("ed", "t", "n", "id")) or form in ("put", "set"))
+        return frozenset(
+            form for form in self.tools_of if form.endswith(("ed", "t", "n", "id")) or form in ("put", "set")
+        )
 
     @cached_property
     def tools_of(self) -> dict[str, frozenset[str]]:
-        """Past or base form of a verb -> the tools for which it stands, or may stand: those with a verb of its family."""
+        """Past or base form of a verb -> the tools for which it stands, or may stand: those with a verb of its
+        family."""
         found: dict[str, set[str]] = {}
         for tool, verbs in self.base.items():
             alike = {verb for family in FAMILIES if family & set(verbs) for verb in family}
@@ -128,7 +141,9 @@ NO_DEEDS = Deeds()
 def past_forms(verb: str) -> tuple[str, ...]:
     """Return the past and the participle of a verb, of its first word if it has several: `handed over`."""
     first, _, rest = verb.partition(" ")
-    regular = f"{first}d" if first.endswith("e") else f"{first[:-1]}ied" if re.search(r"[^aeiou]y$", first) else f"{first}ed"
+    regular = (
+        f"{first}d" if first.endswith("e") else f"{first[:-1]}ied" if re.search(r"[^aeiou]y$", first) else f"{first}ed"
+    )
     forms = _IRREGULAR.get(first, (regular,))
     return tuple(f"{form} {rest}".strip() for form in forms)
 
@@ -136,7 +151,9 @@ def past_forms(verb: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _compiled(forms: tuple[str, ...]) -> re.Pattern[str]:
     words = "|".join(re.escape(form) for form in sorted(forms, key=lambda form: (-len(form), form)))
-    now = r"(?:(?:now|just|also|already|both|all|then|therefore|accordingly|\w+ly|gone\sahead\sand|went\sahead\sand)\s)*"
+    now = (
+        r"(?:(?:now|just|also|already|both|all|then|therefore|accordingly|\w+ly|gone\sahead\sand|went\sahead\sand)\s)*"
+    )
     return re.compile(
         rf"\b(?:i|we)(?:'ve|\shave)?\s{now}(?P<active>{words})\b"
         rf"|\b(?:has|have|'s)\s{now}been\s(?:\w+ly\s)?(?P<passive>{words})\b"
@@ -148,7 +165,8 @@ def _compiled(forms: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def deed_finding(answer: Answer, deeds: Deeds, shown: Shown, said: str = "") -> str | None:
-    """Return None if the message is honest about what was done, else the first deed that it denies or invents, or does to something else.
+    """Return None if the message is honest about what was done, else the first deed that it denies or invents, or does
+    to something else.
 
     `said`: the words of the request; what it speaks of may be spoken of.
     """
@@ -163,7 +181,9 @@ class _Reading:
         self.answer, self.deeds, self.shown = answer, deeds, shown
         self.verbs = deeds.verbs
         self.things = things_in(answer, shown)
-        self.known = said.lower() + " " + " ".join(sorted(str(value) for kind, value in shown.values if kind == "text")).lower()
+        self.known = (
+            said.lower() + " " + " ".join(sorted(str(value) for kind, value in shown.values if kind == "text")).lower()
+        )
         self.involved = frozenset().union(*deeds.done.values())
 
     def finding(self, index: int) -> str | None:
@@ -187,7 +207,9 @@ class _Reading:
         before = [name for at, _, name in self.things.spans if clause.whole[0] <= at < clause.start]
         if found["denied"] or found["unable"]:
             return self._denied(text, form, tools, within or frozenset(before))
-        if _DONE_BEFORE.search(text.replace(found[0], " ", 1)) or (text[found.end() :].startswith((" on ", " for ")) and form == "settled"):
+        if _DONE_BEFORE.search(text.replace(found[0], " ", 1)) or (
+            text[found.end() :].startswith((" on ", " for ")) and form == "settled"
+        ):
             return None
         names = within or (frozenset(before[-1:]) if _POINTING.search(text) else frozenset())
         if found["past"] or (found["passive"] and not _SUBJECT.match(text)):
@@ -195,7 +217,8 @@ class _Reading:
         return self._claimed(index, text, form, tools, names)
 
     def _invented(self, index: int, text: str) -> str | None:
-        """What a clause says was done and no tool can do, or where something went or came from that no call was about."""
+        """What a clause says was done and no tool can do, or where something went or came from that no call was
+        about."""
         if _STILL.search(text) or _OTHERS.search(text):
             return None
         if (found := _BEYOND.search(text)) and not any(word in self.known for word in _WORD.findall(found[0])[-1:]):
@@ -205,7 +228,8 @@ class _Reading:
         return None
 
     def _within(self, index: int) -> frozenset[str]:
-        """The things that a clause names. A row may be called like a deed (a posting `refund`): then the word is the deed."""
+        """The things that a clause names. A row may be called like a deed (a posting `refund`): then the word is the
+        deed."""
         return self.things.within(index) - self.verbs.tools_of.keys()
 
     def _is_of_done(self, text: str) -> bool:
@@ -216,7 +240,9 @@ class _Reading:
     def _left_undone(self, index: int, text: str) -> str | None:
         """What a clause says is still to be done, where all was done that was wanted."""
         here = self.answer.clauses[index]
-        names = self._within(index) or frozenset(name for at, _, name in self.things.spans if here.whole[0] <= at < here.start)
+        names = self._within(index) or frozenset(
+            name for at, _, name in self.things.spans if here.whole[0] <= at < here.start
+        )
         if names and not names & self.involved:
             return None
         if (words := awaits(text)) is not None:
@@ -247,7 +273,8 @@ class _Reading:
         return self._elsewhere(index, text, form, tools, names)
 
     def _elsewhere(self, index: int, text: str, form: str, tools: frozenset[str], names: frozenset[str]) -> str | None:
-        """A deed is said of something else if what is named is of the same sort, and nothing that the deed was about is; or if it went elsewhere."""
+        """A deed is said of something else if what is named is of the same sort, and nothing that the deed was about
+        is; or if it went elsewhere."""
         done = tools & self.deeds.done.keys()
         involved = frozenset().union(*(self.deeds.done[tool] for tool in done))
         apart = self.shown.rivals_among(involved, names) if done else frozenset()
@@ -257,14 +284,23 @@ class _Reading:
     def _passed(self, index: int) -> frozenset[str]:
         """Return what a clause says that something went to, or came from, and that no call was about."""
         clause, lower = self.answer.clauses[index], self.answer.lower
-        sorts = frozenset().union(*(self.shown.sorts.get(name, frozenset()) for name in self.involved & self.shown.seen))
-        spans = [(at, name) for at, _, name in self.things.spans if clause.start <= at < clause.end and name not in self.involved]
+        sorts = frozenset().union(
+            *(self.shown.sorts.get(name, frozenset()) for name in self.involved & self.shown.seen)
+        )
+        spans = [
+            (at, name)
+            for at, _, name in self.things.spans
+            if clause.start <= at < clause.end and name not in self.involved
+        ]
         return frozenset(
-            name for at, name in spans if self.shown.sorts.get(name, frozenset()) & sorts and _PASSED.search(lower, max(clause.start, at - 20), at)
+            name
+            for at, name in spans
+            if self.shown.sorts.get(name, frozenset()) & sorts and _PASSED.search(lower, max(clause.start, at - 20), at)
         )
 
     def _bare(self, index: int, text: str) -> str | None:
-        """A bare participle (`scheduled for tomorrow`) claims what neither the request nor any row speaks of, or says where something else went."""
+        """A bare participle (`scheduled for tomorrow`) claims what neither the request nor any row speaks of, or says
+        where something else went."""
         if _STILL.search(text):
             return None
         for word in _WORD.finditer(text):
@@ -278,7 +314,8 @@ class _Reading:
         return None
 
     def _unheard_of(self, form: str, tools: frozenset[str]) -> str | None:
-        """A deed that no call did, of which neither the request nor any row that was shown speaks, is invented, whoever is said to have done it."""
+        """A deed that no call did, of which neither the request nor any row that was shown speaks, is invented, whoever
+        is said to have done it."""
         if tools & self.deeds.done.keys() or form in _VAGUE_FORMS or form[:5] in self.known:
             return None
         return f"claims what was not done: {form!r}"
@@ -289,9 +326,28 @@ _BEYOND = re.compile(
     r"\b(?:reminders?|alerts?|autopay|auto-pay|automatic\s(?:payments?|debit)|paid\sautomatically|your\scalendar|text\smessage|sms|police|appointments?"
     r"|waived|credited\sback|called\sback|recalled|reversed|provisional\w*|notified|informed\s(?:the|your)|let\s(?:the|your)\s\w+(?:\s\w+){0,4}\sknow|paused?|suspended)\b"
 )
-"""What people invent, and no bank's desk does with tools that only pay, move and block. What the request or a row speaks of is none of it."""
-_WENT = frozenset(("took", "taken", "debited", "charged", "used", "came", "went", "gone", "left", "fetched", "drawn", "drew"))
-_MADE = frozenset(("done", "do", "made", "make", "gone", "processed", "process", "completed", "complete", "carried", "executed", "happen", "entered"))
+"""What people invent, and no bank's desk does with tools that only pay, move and block. What the request or a row
+speaks of is none of it."""
+_WENT = frozenset(
+    ("took", "taken", "debited", "charged", "used", "came", "went", "gone", "left", "fetched", "drawn", "drew")
+)
+_MADE = frozenset(
+    (
+        "done",
+        "do",
+        "made",
+        "make",
+        "gone",
+        "processed",
+        "process",
+        "completed",
+        "complete",
+        "carried",
+        "executed",
+        "happen",
+        "entered",
+    )
+)
 """Verbs for any deed."""
 _LATER = frozenset(("schedule", "plan", "order", "replace", "request", "set", "create", "change"))
 """Verbs whose deed is done now and takes effect later: what it brings about will be."""

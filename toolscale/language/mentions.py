@@ -1,8 +1,9 @@
 """Typed mentions: what values a text names, of which kind, and how firmly.
 
-One pass over the words of the text; only a word that can begin a value is looked at again, by the one pattern for it. Kinds that tasks use: `id`,
-`date`, `money`, `number`, `digits`. Kinds that exist so that their figures are not taken for numbers: `time`, `percent`, `foreign` (another
-currency), `month`, `duration`, `ordinal`, `marker` (of a list). An ambiguous form has several readings; a form that means nothing has none.
+One pass over the words of the text; only a word that can begin a value is looked at again, by the one pattern for it.
+Kinds that tasks use: `id`, `date`, `money`, `number`, `digits`. Kinds that exist so that their figures are not taken
+for numbers: `time`, `percent`, `foreign` (another currency), `month`, `duration`, `ordinal`, `marker` (of a list). An
+ambiguous form has several readings; a form that means nothing has none.
 """
 
 from __future__ import annotations
@@ -12,16 +13,33 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from toolscale.language.dates import (
-    MONTH_WORDS, WEEKDAYS, DateText, Tense, date_at, is_weekday, month_end_at, parse_day, shift, weekday_readings,
-)  # fmt: skip
+    MONTH_WORDS,
+    WEEKDAYS,
+    DateText,
+    Tense,
+    date_at,
+    is_weekday,
+    month_end_at,
+    parse_day,
+    shift,
+    weekday_readings,
+)
 from toolscale.language.numerals import NUMBER_WORDS, ORDINALS
 from toolscale.language.qualifiers import Qualifier, qualifier_at
-from toolscale.language.quantities import Clock, clock_time_at, half_at, hour_in_words_at, indefinite_at, money_at, quantity_at
+from toolscale.language.quantities import (
+    Clock,
+    clock_time_at,
+    half_at,
+    hour_in_words_at,
+    indefinite_at,
+    money_at,
+    quantity_at,
+)
 
 
 class Mention(NamedTuple):
-    """A value that stands in a text from `start` to `end`. A hedge (`about`) never states a value, a bound (`under`) states a threshold at most,
-    and a value that is `denied` (`not $5`) is not said to hold."""
+    """A value that stands in a text from `start` to `end`. A hedge (`about`) never states a value, a bound (`under`)
+    states a threshold at most, and a value that is `denied` (`not $5`) is not said to hold."""
 
     kind: str
     """id, date, money, number, digits, time, percent, foreign, month, duration, ordinal or marker."""
@@ -52,27 +70,39 @@ _INLINE_MARKER = re.compile(r"\d{1,2}\)(?=\s)")
 _MARKED = re.compile(r"(?:^|\n)[ \t>]*(?:\*\*)?$")
 _STEP = re.compile(r"\bstep\s+$")
 _NO_COUNT_BEFORE = frozenset((
-    "this", "that", "the", "which", "each", "every", "no", "any", "another", "other", "only", "new", "old", "last", "next", "first", "right",
-    "wrong",
+    "this", "that", "the", "which", "each", "every", "no", "any", "another", "other", "only", "new", "old", "last",
+    "next", "first", "right", "wrong",
 ))  # fmt: skip
-_NO_COUNT_AFTER = re.compile(r"\s+(?:of\s+(?:the|your|my|our|them|these|those)|moment|more\s+thing|last\s+thing|by\s+one|another)\b")
+_NO_COUNT_AFTER = re.compile(
+    r"\s+(?:of\s+(?:the|your|my|our|them|these|those)|moment|more\s+thing|last\s+thing|by\s+one|another)\b"
+)
 _DAY_COMPANY = re.compile(r"\b(?:the|on|of)\s+$")
 _FIRM_DAY_COMPANY = re.compile(r"\b(?:on|by|until|from|before|after|since|till)\s+the\s+$")
 _NEXT_WORD = re.compile(r"\s+([a-z]+)")
 _AFTER_A_DAY = frozenset((
-    "of", "and", "or", "for", "at", "in", "by", "to", "from", "is", "was", "will", "would", "if", "please", "instead", "on", "with", "so",
-    "because", "this", "next", "when", "but", "as", "it", "i", "you", "we", "they", "he", "she", "then", "could", "can", "should", "may",
-    "might", "through", "until", "about", "that", "there", "has", "have", "had", "are", "were", "does", "did", "do", "not", "now", "only",
-    "also", "too", "since", "before", "after", "while",
+    "of", "and", "or", "for", "at", "in", "by", "to", "from", "is", "was", "will", "would", "if", "please", "instead",
+    "on", "with", "so", "because", "this", "next", "when", "but", "as", "it", "i", "you", "we", "they", "he", "she",
+    "then", "could", "can", "should", "may", "might", "through", "until", "about", "that", "there", "has", "have",
+    "had", "are", "were", "does", "did", "do", "not", "now", "only", "also", "too", "since", "before", "after", "while",
 ))  # fmt: skip
 _WHICH = re.compile(rf"(?:coming\s+|upcoming\s+)?({'|'.join(WEEKDAYS)})\b")
 _MAY_DAY = re.compile(r"may\s+\d{1,2}(?:st|nd|rd|th)?,?\s+(?:19|20)\d\d(?!\w)")
 """The month in small letters, which only a day and a year after it tell from the verb."""
 _DAYS_APART = re.compile(r"day\s+(?:(after\s+tomorrow)|before\s+yesterday)\b")
 _TO_THE_DATE = re.compile(r"(?:\s*[,(]\s*|\s+)(?:on\s+)?(?:the\s+)?")
-_TO_THE_WEEKDAY = re.compile(rf"\s*(?:\(|,\s*(?:a\s+)?)(?:which is a\s+)?({'|'.join(WEEKDAYS)})\b(?!,? (?:the|{'|'.join(sorted(MONTH_WORDS))}|\d))")
-_SHORT_WEEKDAY = {name[:3]: index for index, name in enumerate(WEEKDAYS)} | {"tues": 1, "thur": 3, "thurs": 3, "weds": 2}
-_ALTERNATIVE = re.compile(r"\s*(?:,?\s*\(?(?:or|and/or)\s+(?:(?:maybe|perhaps|possibly|even|it|is|could|be|else)\s+){0,4}|/)\s*$")
+_TO_THE_WEEKDAY = re.compile(
+    rf"\s*(?:\(|,\s*(?:a\s+)?)(?:which is a\s+)?({'|'.join(WEEKDAYS)})\b"
+    rf"(?!,? (?:the|{'|'.join(sorted(MONTH_WORDS))}|\d))"
+)
+_SHORT_WEEKDAY = {name[:3]: index for index, name in enumerate(WEEKDAYS)} | {
+    "tues": 1,
+    "thur": 3,
+    "thurs": 3,
+    "weds": 2,
+}
+_ALTERNATIVE = re.compile(
+    r"\s*(?:,?\s*\(?(?:or|and/or)\s+(?:(?:maybe|perhaps|possibly|even|it|is|could|be|else)\s+){0,4}|/)\s*$"
+)
 _SPREAD = re.compile(r"\s*(?:-|–|—|to|through)\s*$")
 _MOVED = re.compile(
     r"\b(?:chang|mov|rais|increas|decreas|reduc|lower|went|go(?:es|ne)|dropp|rose|fell|updat|reschedul|adjust|up|down)\w*\b.{0,40}\bfrom\s+$"
@@ -114,18 +144,34 @@ def lower_keeping_length(text: str) -> str:
     lower = text.lower()
     if len(lower) != len(text):
         lower = "".join(low if len(low := char.lower()) == 1 else char for char in text)
-    return lower if lower.isascii() else lower.replace("’", "'").replace("−", "-").replace("\u00a0", " ").replace("‑", "-")
+    return (
+        lower if lower.isascii() else lower.replace("’", "'").replace("−", "-").replace("\u00a0", " ").replace("‑", "-")
+    )
 
 
 def _alternatives(found: list[Mention], lower: str) -> list[Mention]:
     """Hedge both sides of `$5 or $6`, `between $5 and $6`, and of amounts in `$5 to $6`: neither is stated."""
     for index in range(len(found) - 1, 0, -1):
         left, right = found[index - 1], found[index]
-        if left.kind != right.kind or left.qualifier or right.qualifier not in (None, "hedge") or right.start - left.end > 40:
+        if (
+            left.kind != right.kind
+            or left.qualifier
+            or right.qualifier not in (None, "hedge")
+            or right.start - left.end > 40
+        ):
             continue
         between = lower[left.end : right.start]
-        listed = between.strip() == "," and index + 1 < len(found) and right.qualifier == "hedge" and found[index + 1].qualifier == "hedge"
-        spread = left.kind in ("money", "number") and _SPREAD.match(between) and not _MOVED.search(lower, max(0, left.start - 60), left.start)
+        listed = (
+            between.strip() == ","
+            and index + 1 < len(found)
+            and right.qualifier == "hedge"
+            and found[index + 1].qualifier == "hedge"
+        )
+        spread = (
+            left.kind in ("money", "number")
+            and _SPREAD.match(between)
+            and not _MOVED.search(lower, max(0, left.start - 60), left.start)
+        )
         between_two = between.strip() == "and" and lower[max(0, left.start - 8) : left.start] == "between "
         if listed or spread or between_two or _ALTERNATIVE.match(between):
             found[index - 1], found[index] = left._replace(qualifier="hedge"), right._replace(qualifier="hedge")
@@ -165,7 +211,9 @@ class _Scan:
             return "marker", frozenset(), marker.end()
         if (marker := _INLINE_MARKER.match(lower, start)) and lower.rfind("(", 0, start) <= lower.rfind(")", 0, start):
             return "marker", frozenset(), marker.end()
-        if (day := date_at(lower, start, self.clock.today, self.clock.tense)) is not None and self._capital_may(day, start):
+        if (day := date_at(lower, start, self.clock.today, self.clock.tense)) is not None and self._capital_may(
+            day, start
+        ):
             return self._day(day, start)
         if found := _RANGE.match(lower, start):
             return "number", frozenset((int(found[1]), int(found[2]))), found.end()
@@ -241,7 +289,11 @@ class _Scan:
 
     def month(self, start: int) -> Found | None:
         """Read `March 20th`."""
-        if self.lower.startswith("may", start) and not self.text[start].isupper() and not _MAY_DAY.match(self.lower, start):
+        if (
+            self.lower.startswith("may", start)
+            and not self.text[start].isupper()
+            and not _MAY_DAY.match(self.lower, start)
+        ):
             return None
         found = date_at(self.lower, start, self.clock.today, self.clock.tense)
         if found is None:
@@ -296,7 +348,11 @@ class _Scan:
     def days_apart(self, start: int) -> Found | None:
         """Read `day after tomorrow`, `day before yesterday`."""
         found = _DAYS_APART.match(self.lower, start)
-        return ("date", frozenset((shift(self.clock.today, 2 if found[1] else -2, "day"),)), found.end()) if found else None
+        return (
+            ("date", frozenset((shift(self.clock.today, 2 if found[1] else -2, "day"),)), found.end())
+            if found
+            else None
+        )
 
     def _weekday(self, start: int, name_start: int, which: str) -> Found:
         name = _WORD.match(self.lower, name_start)
@@ -346,7 +402,11 @@ class _Scan:
 
     def _capital_may(self, day: DateText, start: int) -> bool:
         found = re.search(r"\bmay\b", self.lower[start : day.end])
-        return found is None or self.text[start + found.start()].isupper() or _MAY_DAY.match(self.lower, start + found.start()) is not None
+        return (
+            found is None
+            or self.text[start + found.start()].isupper()
+            or _MAY_DAY.match(self.lower, start + found.start()) is not None
+        )
 
 
 _TRIGGERS = (

@@ -1,4 +1,5 @@
-"""A final message against the facts of its task: where values stand, what they read as, how firmly, and what may be said besides."""
+"""A final message against the facts of its task: where values stand, what they read as, how firmly, and what may be
+said besides."""
 
 from __future__ import annotations
 
@@ -35,14 +36,40 @@ class Message:
     """A final message, read once, with the facts that it is to tell."""
 
     def __init__(
-        self, answer: Answer, facts: Sequence[Fact], allowed: frozenset[Any], observed: Mapping[str, frozenset[Any]], today: str, budget: int,
-        shown: Shown, private: bool = False, request: str = "",
-    ):  # fmt: skip
-        self.answer, self.facts, self.allowed, self.observed, self.today, self.budget = answer, facts, allowed, observed, today, budget
+        self,
+        answer: Answer,
+        facts: Sequence[Fact],
+        allowed: frozenset[Any],
+        observed: Mapping[str, frozenset[Any]],
+        today: str,
+        budget: int,
+        shown: Shown,
+        private: bool = False,
+        request: str = "",
+    ):
+        self.answer, self.facts, self.allowed, self.observed, self.today, self.budget = (
+            answer,
+            facts,
+            allowed,
+            observed,
+            today,
+            budget,
+        )
         self.shown, self.private, self.request = shown, private, request
-        self.own = {position: bare_label(fact.about) for position, fact in enumerate(facts) if fact.about and fact.kind != "bool"}
-        names = [*self.own.values(), *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others)]
-        nouns = frozenset(name for name in names if shown.names and name not in shown.names and not is_card_ending(name) and name.islower())
+        self.own = {
+            position: bare_label(fact.about)
+            for position, fact in enumerate(facts)
+            if fact.about and fact.kind != "bool"
+        }
+        names = [
+            *self.own.values(),
+            *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others),
+        ]
+        nouns = frozenset(
+            name
+            for name in names
+            if shown.names and name not in shown.names and not is_card_ending(name) and name.islower()
+        )
         self.labels = Labels(answer, tuple(dict.fromkeys(names)), nouns)
         self.things = things_in(answer, shown)
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
@@ -71,16 +98,26 @@ class Message:
     def _scope(self, kind: str, start: int, starts: list[int]) -> LabelScope:
         """Return what a value belongs to; the ending of a card does not belong to itself."""
         scope = self.labels.scope(start, starts)
-        return replace(scope, labels=scope.labels - {self.answer.lower[start : start + 4]}) if kind == "digits" else scope
+        return (
+            replace(scope, labels=scope.labels - {self.answer.lower[start : start + 4]}) if kind == "digits" else scope
+        )
 
     def _places(self, fact: Fact) -> tuple[list[int], list[tuple[int, int]]]:
         """Return where values of the kind stand, and where the value of the fact stands, firmly."""
         if fact.kind == "text":
             spans = self._alone(str(fact.value))
-            firm = [(start, end) for start, end in spans if qualifier_at(self.answer.lower, start, end) not in ("denied", "hedge")]
+            firm = [
+                (start, end)
+                for start, end in spans
+                if qualifier_at(self.answer.lower, start, end) not in ("denied", "hedge")
+            ]
             return [start for start, _ in spans], firm
         mentions = [mention for mention in self.values if mention.kind == fact.kind]
-        places = [(mention.start, mention.end) for mention in mentions if self._is_firm(mention, fact) and self._reads(mention, fact)]
+        places = [
+            (mention.start, mention.end)
+            for mention in mentions
+            if self._is_firm(mention, fact) and self._reads(mention, fact)
+        ]
         if fact.kind in ("id", "digits") and not places:
             places = self._spans(str(fact.value))
         if fact.kind == "money" and fact.value == 0:
@@ -92,7 +129,8 @@ class Message:
         return [mention.start for mention in mentions], places
 
     def _is_firm(self, mention: Mention, fact: Fact) -> bool:
-        """Whether a value is said without hedge. A day by which something happens may be bounded, and what is missing may be called short."""
+        """Whether a value is said without hedge. A day by which something happens may be bounded, and what is missing
+        may be called short."""
         if mention.qualifier not in ("bound", "hedge"):
             return mention.qualifier is None
         value = (fact.kind, fact.value)
@@ -100,11 +138,17 @@ class Message:
             return True
         if self.shown.rows and _DISPUTED.search(self.answer.lower, max(0, mention.start - 60), mention.start):
             return True
-        return mention.qualifier == "bound" and "moved" in self.shown.quantities_of(value) and self.answer.lower.startswith(" short", mention.end)
+        return (
+            mention.qualifier == "bound"
+            and "moved" in self.shown.quantities_of(value)
+            and self.answer.lower.startswith(" short", mention.end)
+        )
 
     def _reads(self, mention: Mention, fact: Fact) -> bool:
         if fact.value not in mention.readings:
-            return fact.kind == "id" and str(fact.value).lower() in {str(reading).lower() for reading in mention.readings}
+            return fact.kind == "id" and str(fact.value).lower() in {
+                str(reading).lower() for reading in mention.readings
+            }
         others = mention.readings - {fact.value}
         return not others or (_one_day(mention) and not others & self.observed.get("date", frozenset()))
 
@@ -114,11 +158,16 @@ class Message:
         return [(start, end) for start, end in spans if not is_piece(self.answer.text, start, end)]
 
     def _alone(self, words: str) -> list[tuple[int, int]]:
-        """Return where a text stands, but not as a part of a longer one that was seen (`Greenleaf` in `Greenleaf Market`)."""
+        """Return where a text stands, but not as a part of a longer one that was seen (`Greenleaf` in `Greenleaf
+        Market`)."""
         spans, low = self._spans(words), words.lower()
         seen = map(str, self.observed.get("text", ()) if spans else ())
-        covering = [span for other in seen if len(other) > len(words) and low in other.lower() for span in self._spans(other)]
-        return [(start, end) for start, end in spans if not any(begin <= start and end <= stop for begin, stop in covering)]
+        covering = [
+            span for other in seen if len(other) > len(words) and low in other.lower() for span in self._spans(other)
+        ]
+        return [
+            (start, end) for start, end in spans if not any(begin <= start and end <= stop for begin, stop in covering)
+        ]
 
     def _fine(self, kind: str, reading: Any) -> bool:
         if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
@@ -132,18 +181,27 @@ class Message:
         return any(fact.kind == kind and fact.value == reading for fact in self.facts)
 
     def _rival_mentions(self, kind: str) -> Iterable[Mention]:
-        """Yield what is said of the kind and is neither a fact nor allowed; ambiguous forms, questions and denials say nothing."""
+        """Yield what is said of the kind and is neither a fact nor allowed; ambiguous forms, questions and denials say
+        nothing."""
         for mention in self.values:
-            if mention.kind != kind or mention.qualifier == "denied" or (len(mention.readings) > 1 and not _one_day(mention)):
+            if (
+                mention.kind != kind
+                or mention.qualifier == "denied"
+                or (len(mention.readings) > 1 and not _one_day(mention))
+            ):
                 continue
-            if self.answer.clauses[self.answer.clause_at(mention.start)].asked or any(self._fine(kind, reading) for reading in mention.readings):
+            if self.answer.clauses[self.answer.clause_at(mention.start)].asked or any(
+                self._fine(kind, reading) for reading in mention.readings
+            ):
                 continue
             yield mention
 
     def _is_shown(self, mention: Mention) -> bool:
         """Whether a value was shown to the rollout, or follows from what was by one step."""
         known = {value for kind, value in self.shown.values if kind == mention.kind}
-        more = self.derived if mention.kind == "money" else self.shown.counts if mention.kind == "number" else frozenset()
+        more = (
+            self.derived if mention.kind == "money" else self.shown.counts if mention.kind == "number" else frozenset()
+        )
         return any(reading in known or reading in more for reading in mention.readings)
 
     def _parts_of(self, kind: str) -> list[Mention]:
@@ -156,7 +214,11 @@ class Message:
             together = next(iter(one.readings)) + next(iter(two.readings))
             if together in told and two.start - one.start < _NEAR:
                 found += [one, two]
-        said = [mention for mention in self.values if mention.kind == kind and len(mention.readings) == 1 and not mention.qualifier]
+        said = [
+            mention
+            for mention in self.values
+            if mention.kind == kind and len(mention.readings) == 1 and not mention.qualifier
+        ]
         for first in range(len(said)):
             total = 0
             for last in range(first, min(len(said), first + 12)):
@@ -181,7 +243,8 @@ def _bare_amount(cents: int) -> str:
 
 
 def _one_day(mention: Mention) -> bool:
-    """Whether a date leaves only its year open ("December 20"): then the fact decides, unless the other year was seen too."""
+    """Whether a date leaves only its year open ("December 20"): then the fact decides, unless the other year was seen
+    too."""
     return mention.kind == "date" and len({reading[5:] for reading in mention.readings}) == 1
 
 

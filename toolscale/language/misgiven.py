@@ -1,6 +1,8 @@
-"""Amounts that a message gives to a quantity that they are not: a fee called what was sent, a total called the amount of each.
+"""Amounts that a message gives to a quantity that they are not: a fee called what was sent, a total called the amount
+of each.
 
-Every amount that was shown is looked at, not the facts alone: whoever exchanges two figures that nobody asked for has read them wrongly all the same.
+Every amount that was shown is looked at, not the facts alone: whoever exchanges two figures that nobody asked for has
+read them wrongly all the same.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ class Misgiven(Rivals):
             return None
         before = self.answer.lower[max(clause.start, mention.start - _REACH) : mention.start]
         after = self.answer.lower[mention.end : min(clause.end, mention.end + _REACH)]
-        if (_EACH_AFTER.match(after) or _EACH_BEFORE.search(before) or _ON_EVERY.search(after)) and self._times_shown(value) < 2:
+        if (_EACH_AFTER.match(after) or _EACH_BEFORE.search(before) or _ON_EVERY.search(after)) and self._times_shown(
+            value
+        ) < 2:
             return "of each, which is not the amount of two things"
         if ("money", value) not in self.shown.values:
             return None
@@ -72,7 +76,12 @@ class Misgiven(Rivals):
             return "is a fee"
         if (_LEFT_BEFORE.search(before) or _LEFT_AFTER.match(after)) and "left" not in its:
             return "is left"
-        if _SPENT_BEFORE.search(before) and not _LEFT.search(self.answer.lower, clause.start, mention.start) and not its & {"moved", "fee"} and its:
+        if (
+            _SPENT_BEFORE.search(before)
+            and not _LEFT.search(self.answer.lower, clause.start, mention.start)
+            and not its & {"moved", "fee"}
+            and its
+        ):
             return "was paid or sent"
         if (_MISSING_BEFORE.search(before) or _MISSING_AFTER.match(after)) and value not in self._moved_amounts():
             return "was missing"
@@ -94,13 +103,22 @@ class Misgiven(Rivals):
         rows = {
             tuple(sorted((column, str(held)) for column, held in row.values.items() if held[0] != "money"))
             for row in self.shown.rows
-            if any(held == ("money", value) and any(part in column for part in _MOVED_COLUMNS) for column, held in row.values.items())
+            if any(
+                held == ("money", value) and any(part in column for part in _MOVED_COLUMNS)
+                for column, held in row.values.items()
+            )
         }
         return len(rows)
 
     def _moved_amounts(self) -> frozenset[int]:
         columns = ("amount_cents", "moved_cents")
-        return frozenset(row.values[column][1] for row in self.shown.rows if row.written for column in columns if column in row.values)
+        return frozenset(
+            row.values[column][1]
+            for row in self.shown.rows
+            if row.written
+            for column in columns
+            if column in row.values
+        )
 
     def _is_of_row(self, value: int, key: str) -> bool:
         """Whether a row with a key has an amount, or no row with that key was shown."""

@@ -8,9 +8,15 @@ from functools import lru_cache
 from toolscale.language.clauses import Answer, Labels
 from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, is_meant, leading_polarity, polarity
 
-_ELLIPTIC = re.compile(r"\W*(?:then\s|also\s|just\s|now\s|already\s|even\s|later\s)*\w+(?:ed|id|nt|t|ne|oze|ozen|ade|ook|de)\s(?!to\b)")
-_OF_THE_SAME = re.compile(r"\b(?:it|that|this|them|so|which|done|whom?|through|the\s(?:transfer|payment|money|amount|request|rest|same))\b")
-_ARRIVED = re.compile(r"\b(?:received|gets|got|on\s(?:its|the|their|his|her)\sway|has\s(?:the|that|it)\b|(?:was|were)\sable\sto)")
+_ELLIPTIC = re.compile(
+    r"\W*(?:then\s|also\s|just\s|now\s|already\s|even\s|later\s)*\w+(?:ed|id|nt|t|ne|oze|ozen|ade|ook|de)\s(?!to\b)"
+)
+_OF_THE_SAME = re.compile(
+    r"\b(?:it|that|this|them|so|which|done|whom?|through|the\s(?:transfer|payment|money|amount|request|rest|same))\b"
+)
+_ARRIVED = re.compile(
+    r"\b(?:received|gets|got|on\s(?:its|the|their|his|her)\sway|has\s(?:the|that|it)\b|(?:was|were)\sable\sto)"
+)
 _TERSE = re.compile(rf"(?:^|:)\W*(?:\w+ly\s)?{PARTICIPLE}|\b{PARTICIPLE}\W*$")
 _DEED = re.compile(rf"\b{PARTICIPLE}")
 _NOT = re.compile(r"\b(?:not|never|no|nothing|without|cannot|until|once|unless|if|when)\b|n't\b")
@@ -42,10 +48,11 @@ _UNCHANGED = re.compile(
 def part_finding(answer: Answer, labels: Labels, label: str, done: bool, private: bool = False) -> str | None:
     """Return None if the part of the label is said to be (not) done, else what is wrong.
 
-    Some clause must say so, of the label or of nothing that has one; no clause of the label may say the opposite, plainly or in passing. A clause
-    without a label that goes on about `it` belongs to the label before it in the sentence. What is said of other things does not matter. That
-    something is done may be said by its deed alone (`canceled`); that it is not, by what stays as it is or is too much. `private`: it was refused
-    because it is somebody else's affair, which may be all that is said.
+    Some clause must say so, of the label or of nothing that has one; no clause of the label may say the opposite,
+    plainly or in passing. A clause without a label that goes on about `it` belongs to the label before it in the
+    sentence. What is said of other things does not matter. That something is done may be said by its deed alone
+    (`canceled`); that it is not, by what stays as it is or is too much. `private`: it was refused because it is
+    somebody else's affair, which may be all that is said.
     """
     said = opposite = False
     current: frozenset[str] = frozenset()
@@ -63,7 +70,9 @@ def part_finding(answer: Answer, labels: Labels, label: str, done: bool, private
         verdict = _verdict(text, before)
         before = verdict if verdict is not None else before
         if label in about:
-            opposite |= verdict is (not done) or (not done and verdict is None and answer.is_firm(clause) and _in_passing(text))
+            opposite |= verdict is (not done) or (
+                not done and verdict is None and answer.is_firm(clause) and _in_passing(text)
+            )
         if verdict is done and (label in about or not about) and answer.is_firm(clause):
             said = True
         elif verdict is None and is_meant(text) and (done or label in (about or current) or not (about or current)):
@@ -82,10 +91,16 @@ def hints_deed(text: str) -> bool:
 
 
 def whole_finding(answer: Answer, done: bool, private: bool = False) -> str | None:
-    """The same for all of a request: what an answer says as a whole, or any clause of it where the whole says nothing plainly."""
+    """The same for all of a request: what an answer says as a whole, or any clause of it where the whole says nothing
+    plainly."""
     said = polarity(answer.lower)
     firm = [answer.lower[c.start : c.end] for c in answer.clauses if not c.asked and answer.is_firm(c)]
-    if said is None and not any(map(_SOME.search, firm)) and "?" not in answer.text and not _SUPPOSED.search(answer.lower):
+    if (
+        said is None
+        and not any(map(_SOME.search, firm))
+        and "?" not in answer.text
+        and not _SUPPOSED.search(answer.lower)
+    ):
         did = any(_DID.search(text) and clause_polarity(text) for text in firm)
         if (did and not any(map(_DID_NOT.search, firm))) if done else (any(map(_LET_BE.search, firm)) and not did):
             said = done
@@ -96,7 +111,8 @@ def whole_finding(answer: Answer, done: bool, private: bool = False) -> str | No
 
 @lru_cache(maxsize=16384)
 def _verdict(text: str, before: bool | None) -> bool | None:
-    """Return what a clause says; one that goes on without a subject (`and sent $5 to ..`) says done if it is not denied."""
+    """Return what a clause says; one that goes on without a subject (`and sent $5 to ..`) says done if it is not
+    denied."""
     leading = leading_polarity(text)
     if leading is not None:
         return leading
@@ -107,5 +123,10 @@ def _verdict(text: str, before: bool | None) -> bool | None:
 
 
 def _in_passing(text: str) -> bool:
-    """Whether a clause lets one think that the part was done after all (`your mother has received $5`, `to your mother: sent`)."""
-    return not _NOT.search(text) and not text.rstrip().endswith("stayed put") and (_ARRIVED.search(text) or _TERSE.search(text)) is not None
+    """Whether a clause lets one think that the part was done after all (`your mother has received $5`, `to your mother:
+    sent`)."""
+    return (
+        not _NOT.search(text)
+        and not text.rstrip().endswith("stayed put")
+        and (_ARRIVED.search(text) or _TERSE.search(text)) is not None
+    )

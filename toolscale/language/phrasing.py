@@ -21,8 +21,8 @@ def alternatives(texts: Sequence[str]) -> str:
 def expand_choices(text: str, pick: Callable[[int], int]) -> str:
     """Replace every `[a|b|]` by one alternative, innermost and leftmost first; `pick(n)` returns an index below n.
 
-    An empty alternative leaves no double space, none before a punctuation mark, and none at either end; a first letter that came to stand at the
-    beginning is made a capital if the text began with a choice.
+    An empty alternative leaves no double space, none before a punctuation mark, and none at either end; a first letter
+    that came to stand at the beginning is made a capital if the text began with a choice.
     """
     if "[" not in text:
         return text
@@ -37,7 +37,8 @@ def expand_choices(text: str, pick: Callable[[int], int]) -> str:
 def holds_always(text: str, holds: Callable[[str], bool]) -> bool:
     """Whether `holds` is true of some part of the text that stands in it whatever alternatives are picked.
 
-    Exact for what lies within one alternative, or outside all of them; what goes over the edge of a bracket is not seen.
+    Exact for what lies within one alternative, or outside all of them; what goes over the edge of a bracket is not
+    seen.
     """
     fixed, choices = "", list[str]()
     position = 0

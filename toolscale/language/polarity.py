@@ -6,12 +6,13 @@ import re
 from functools import lru_cache
 
 _DONE = (
-    "paid sent transferred moved scheduled rescheduled frozen froze unfrozen unfroze blocked unblocked cancelled canceled refunded "
-    "disputed opened reopened closed booked rebooked changed updated replaced ordered reordered returned exchanged shipped modified "
-    "upgraded downgraded added removed created submitted processed completed filed reported issued placed activated deactivated locked "
-    "unlocked enabled disabled waived approved granted executed reserved extended renewed registered settled wired assigned reassigned "
-    "made deleted credited debited applied raised lowered increased reduced enrolled set put done reversed topped redeemed swapped "
-    "switched taken reset resolved shared recorded corrected marked"
+    "paid sent transferred moved scheduled rescheduled frozen froze unfrozen unfroze blocked unblocked cancelled "
+    "canceled refunded disputed opened reopened closed booked rebooked changed updated replaced ordered reordered "
+    "returned exchanged shipped modified upgraded downgraded added removed created submitted processed completed filed "
+    "reported issued placed activated deactivated locked unlocked enabled disabled waived approved granted executed "
+    "reserved extended renewed registered settled wired assigned reassigned made deleted credited debited applied "
+    "raised lowered increased reduced enrolled set put done reversed topped redeemed swapped switched taken reset "
+    "resolved shared recorded corrected marked"
 )
 PARTICIPLE = rf"(?:{'|'.join(_DONE.split())})\b"
 _NOT = r"(?:\s+not|n't)"
@@ -21,7 +22,8 @@ _OTHER_THAN_ACTS = (
     r"expect|recall|remember|understand|mind|miss|missed)\b)"
 )
 _UNDONE = (
-    r"(?:can't|can\snot|cannot|couldn't|could\snot|won't|will\snot|am\snot|'m\snot|are\snot|'re\snot|am\sunable|'m\sunable|are\sunable|'re\sunable)"
+    r"(?:can't|can\snot|cannot|couldn't|could\snot|won't|will\snot"
+    r"|am\snot|'m\snot|are\snot|'re\snot|am\sunable|'m\sunable|are\sunable|'re\sunable)"
 )
 _NO = re.compile(
     rf"""
@@ -29,7 +31,8 @@ _NO = re.compile(
         (?!\s+(?:wait|believe|thank|find|see|hesitate|lose|go\swrong|miss|complain|affect|change|cost|need|have\sto|notice|mind|agree\smore|not|help|reach|
             worry|dream|want|say|tell|confirm|resist|imagine|recommend|stress|be\s+(?:undone|reversed|used|changed|charged|happier|easier|simpler|better)))
     | (?:\bunable|(?:\bnot|n't)\s(?:currently\s|yet\s)?able)\s+to\b
-    | (?:\bnot|n't)\s(?:possible|allowed|permitted|eligible|authori[sz]ed|approved|accepted|available)\b | \bimpossible\b | \bineligible\b
+    | (?:\bnot|n't)\s(?:possible|allowed|permitted|eligible|authori[sz]ed|approved|accepted|available)\b"""
+    rf""" | \bimpossible\b | \bineligible\b
     | \b(?:i|we)\s(?:do|did|have|had){_NOT}\b{_OTHER_THAN_ACTS} | \b(?:i|we)'ve\snot\b{_OTHER_THAN_ACTS}
     | \b(?:was|were|is|are|has|have|had){_NOT}\s(?:yet\s|been\s|be\s)*{PARTICIPLE}
     | \bnot\s(?:yet\s|be\s|been\s)*(?:proceed|go(?:ne|ing)?\sahead|{PARTICIPLE})
@@ -38,18 +41,23 @@ _NO = re.compile(
     | \b(?:i|we|must|have\sto|had\sto|need\sto|going\sto)\s(?:\w+ly\s)?(?:decline|refuse|turn\s(?:\w+\s)?down)\b
     | ^\W*(?:but\s)?no\W*$ | \ba\sno\W*$
     | \b(?:none|neither)\b(?:\s\w+){{0,5}}?\s(?:was|were|is|are|has\sbeen|have\sbeen|could\sbe|can\sbe)\s{PARTICIPLE}
-    | \b(?:nothing|no\s(?!other|further|additional|more|one\selse)(?:\w+\s)?\w+)\s(?:was|were|has\sbeen|have\sbeen)\s{PARTICIPLE}
+    | \b(?:nothing|no\s(?!other|further|additional|more|one\selse)(?:\w+\s)?\w+)\s"""
+    rf"""(?:was|were|has\sbeen|have\sbeen)\s{PARTICIPLE}
     | \bnothing\s(?:has\s)?changed\b | \b(?:did|changed|{PARTICIPLE})\snothing\b(?!\s(?:else|other|more))
     | \b(?:made|sent|moved|placed|booked)\sno\s(?!other|further|additional|more)
     | \b(?:'d|would|will|'ll|i)\s(?:rather|prefer|prefer\sto)\snot\b
     | (?:\bnot|n't)\s(?:something\b|(?:a\s\w+|one)\s(?:(?:that|which)\s)?(?:i|we)\b)
     | \b(?:beyond|outside|outside\sof)\swhat\s(?:i|we)(?:'m|'re|\s(?:can|am|are|may))\b
     | \bagainst\s(?:\w+\s)?(?:\w+\s)?(?:policy|policies|rules)\b | \bcan\sno\slonger\b
-    | (?:\bnot|n't)\s(?:in\sa\sposition|going)\sto\b(?!\s(?:be\sa\sproblem|cost|charge|affect)) | \bno\sway\s(?:for|to|that)\b
-    | \bsays?\sno\b | \b(?:stays?|remains?|stayed|remained)\sunchanged\b | \b(?:afraid|unfortunately|regrettably|sadly)\snot\W*$
+    | (?:\bnot|n't)\s(?:in\sa\sposition|going)\sto\b(?!\s(?:be\sa\sproblem|cost|charge|affect))"""
+    rf""" | \bno\sway\s(?:for|to|that)\b
+    | \bsays?\sno\b | \b(?:stays?|remains?|stayed|remained)\sunchanged\b"""
+    rf""" | \b(?:afraid|unfortunately|regrettably|sadly)\snot\W*$
     | \bunpaid\b | \b(?:held|hold|holding)\soff\b | \bdecided\sagainst\b
-    | \b(?:does|do){_NOT}\s(?:allow|permit|let)\b | \b(?:prevents?|forbids?|prohibits?|stops?|keeps?)\s(?:me|us|this|that|it)\b
-    | \b(?:did|does|do){_NOT}\s(?:go\sthrough|succeed|work)\b | \b(?:i|we)(?:'ve|\shave)?\s(?:skipped|stopped\sshort)\b | \bunsuccessful\b
+    | \b(?:does|do){_NOT}\s(?:allow|permit|let)\b"""
+    rf""" | \b(?:prevents?|forbids?|prohibits?|stops?|keeps?)\s(?:me|us|this|that|it)\b
+    | \b(?:did|does|do){_NOT}\s(?:go\sthrough|succeed|work)\b"""
+    rf""" | \b(?:i|we)(?:'ve|\shave)?\s(?:skipped|stopped\sshort)\b | \bunsuccessful\b
     | \b(?:i|we|it|that|this|they)\s?(?:was|is|has|have|did|were|could|can|do|does){_NOT}\W*$
     | \b(?:left|leave|leaving|kept|keep)\s(?:\S+\s){{1,6}}?(?:as\s(?:it|they|is|before)\b|unchanged|untouched|alone)
     """,
@@ -58,8 +66,9 @@ _NO = re.compile(
 _WISHED = re.compile(r"\b(?:i|we)\swish\s(?:that\s)?(?:i|we)\scould\b")
 _THAT_NOT = re.compile(rf"\b(?:that|which|what|as)\s(?:i|we)\s?{_UNDONE}")
 _NO_CUES = (
-    "no", "n't", "unable", "impossible", "ineligible", "declin", "denied", "reject", "refuse", "failed", "left ", "leav", "kept ", "keep ", "beyond",
-    "outside", "unpaid", "held off", "hold", "against", "prevent", "forbid", "prohibit", "stop", "skip", "unsuccess", "neither", "turn",
+    "no", "n't", "unable", "impossible", "ineligible", "declin", "denied", "reject", "refuse", "failed", "left ",
+    "leav", "kept ", "keep ", "beyond", "outside", "unpaid", "held off", "hold", "against", "prevent", "forbid",
+    "prohibit", "stop", "skip", "unsuccess", "neither", "turn",
 )  # fmt: skip
 """Without one of these a clause cannot match `_NO`, which is slow to say no."""
 
@@ -110,7 +119,9 @@ _NO_ACT = re.compile(
     r"|\b(?:only\spart|part\sof|some\sof|none|neither|wrong|someone\selse|another\sperson|by\sothers)\b|\b(?:an?|the|this)\s(?:error|problem|issue)\b"
     r"|\b(?:payment|transfer|transaction)\s(?:has\sbeen|was|is)\s(?:now\s|\w+ly\s)?(?:blocked|reversed|locked|frozen|closed|refunded)\b"
 )
-_SUPPOSED = re.compile(r"\W*(?:(?:and|but|or|so|then)\s)?(?:if|unless|assuming|suppose|supposing|provided|in\scase|had\s(?:i|we|there|it))\b")
+_SUPPOSED = re.compile(
+    r"\W*(?:(?:and|but|or|so|then)\s)?(?:if|unless|assuming|suppose|supposing|provided|in\scase|had\s(?:i|we|there|it))\b"
+)
 _RETRACTED = re.compile(r"\b(?:scratch|strike|ignore|disregard|forget)\sthat\b|\bi\smisspoke\b|\bjust\skidding\b")
 _INTENT = re.compile(
     r"\W*(?:yes|yep|yeah)\W+(?:of\scourse\W+|sure\W+|certainly\W+)?(?:(?:i|we)(?:'ll|'d|\s(?:will|can|could|would|may|might|see|understand|know"
@@ -129,16 +140,19 @@ _CONDITION = re.compile(
 )
 _AS = re.compile(r"\bas (?:soon|good) as\b|\bas (?:it|they|is|before)\b(?: (?:is|was|are|were)\b)?(?!\s*\w)")
 _REGRET = ("sorry", "unfortunately", "afraid", "regret", "sadly")
-_OTHERS_NO = re.compile(r"\b(?:you|they|nobody|no\sone|he|she)\s(?:also\s|now\s)?(?:can't|cannot|can\snot|won't|couldn't|shouldn't)\b")
+_OTHERS_NO = re.compile(
+    r"\b(?:you|they|nobody|no\sone|he|she)\s(?:also\s|now\s)?(?:can't|cannot|can\snot|won't|couldn't|shouldn't)\b"
+)
 
 
 @lru_cache(maxsize=16384)
 def polarity(lower: str) -> bool | None:
     """Return True for yes or done, False for no or not done, None if the text says neither, or both.
 
-    Each sentence speaks once: by a leading yes or no, else by what is said to have (not) been done. A polite opening (`Of course!`) says nothing, nor
-    does what is supposed, doubted, half done or said by another. Passive statements (`Your card has been frozen`) and what others cannot do count
-    only where nothing speaks plainly; a regret alone says nothing.
+    Each sentence speaks once: by a leading yes or no, else by what is said to have (not) been done. A polite opening
+    (`Of course!`) says nothing, nor does what is supposed, doubted, half done or said by another. Passive statements
+    (`Your card has been frozen`) and what others cannot do count only where nothing speaks plainly; a regret alone says
+    nothing.
     """
     if _RETRACTED.search(lower):
         return None
@@ -163,7 +177,11 @@ def _sentence(sentence: str) -> tuple[set[bool], set[bool]]:
         leads = leading["yes"] is not None
         if not leads:
             return {False} | (said if False not in said else set()), set()
-        return (set(), set()) if _INTENT.match(sentence) and True not in said else ({True} | (said if True not in said else set()), set())
+        return (
+            (set(), set())
+            if _INTENT.match(sentence) and True not in said
+            else ({True} | (said if True not in said else set()), set())
+        )
     if said == {False} and _OTHERS_NO.search(sentence) and not any(word in sentence for word in _REGRET):
         return set(), {False}
     if said:

@@ -8,32 +8,63 @@ from typing import Literal
 Qualifier = Literal["hedge", "bound", "denied"]
 
 _HEDGES = frozenset((
-    "about", "around", "roughly", "approximately", "approx", "approx.", "nearly", "almost", "some", "circa", "ca.", "perhaps", "maybe",
-    "probably", "possibly", "estimated", "like", "practically", "virtually", "guess", "~", "≈", "±",
+    "about", "around", "roughly", "approximately", "approx", "approx.", "nearly", "almost", "some", "circa", "ca.",
+    "perhaps", "maybe", "probably", "possibly", "estimated", "like", "practically", "virtually", "guess", "~", "≈", "±",
 ))  # fmt: skip
 _BOUNDS = frozenset((
-    "under", "over", "below", "above", "exceeding", "beyond", "exceeds", "within", "before", "after", "minimum", "maximum",
+    "under", "over", "below", "above", "exceeding", "beyond", "exceeds", "within", "before", "after", "minimum",
+    "maximum",
     ">", "<", ">=", "<=", "≥", "≤",
 ))  # fmt: skip
-_DENIALS = frozenset((
-    "not", "never", "nor", "neither", "isn't", "wasn't", "aren't", "weren't",
-))  # fmt: skip
+_DENIALS = frozenset(
+    (
+        "not",
+        "never",
+        "nor",
+        "neither",
+        "isn't",
+        "wasn't",
+        "aren't",
+        "weren't",
+    )
+)
 _TWO_WORDS: dict[tuple[str, str], Qualifier] = {
-    ("at", "least"): "bound", ("at", "most"): "bound", ("up", "to"): "bound", ("upwards", "of"): "bound", ("excess", "of"): "bound",
-    ("minimum", "of"): "bound", ("maximum", "of"): "bound", ("prior", "to"): "bound", ("rather", "than"): "denied", ("other", "than"): "denied",
-    ("instead", "of"): "denied", ("no", "longer"): "denied", ("close", "to"): "hedge", ("region", "of"): "hedge", ("might", "be"): "hedge",
-    ("could", "be"): "hedge", ("may", "be"): "hedge", ("not", "be"): "denied", ("cannot", "be"): "denied", ("can't", "be"): "denied",
-    ("won't", "be"): "denied", ("shy", "of"): "bound", ("short", "of"): "bound", ("north", "of"): "bound", ("south", "of"): "bound",
+    ("at", "least"): "bound", ("at", "most"): "bound", ("up", "to"): "bound", ("upwards", "of"): "bound",
+    ("excess", "of"): "bound", ("minimum", "of"): "bound", ("maximum", "of"): "bound", ("prior", "to"): "bound",
+    ("rather", "than"): "denied", ("other", "than"): "denied", ("instead", "of"): "denied", ("no", "longer"): "denied",
+    ("close", "to"): "hedge", ("region", "of"): "hedge", ("might", "be"): "hedge", ("could", "be"): "hedge",
+    ("may", "be"): "hedge", ("not", "be"): "denied", ("cannot", "be"): "denied", ("can't", "be"): "denied",
+    ("won't", "be"): "denied", ("shy", "of"): "bound", ("short", "of"): "bound", ("north", "of"): "bound",
+    ("south", "of"): "bound",
 }  # fmt: skip
 _LOOSE: dict[str, Qualifier] = {
-    "around": "hedge", "near": "hedge", "towards": "hedge", "toward": "hedge", "before": "bound", "after": "bound", "past": "bound",
-}  # fmt: skip
+    "around": "hedge",
+    "near": "hedge",
+    "towards": "hedge",
+    "toward": "hedge",
+    "before": "bound",
+    "after": "bound",
+    "past": "bound",
+}
 _COPULA = frozenset(("is", "was", "are", "were", "it's", "that's"))
 _COPULA_NOT = frozenset(("isn't", "wasn't", "aren't", "weren't"))
 _REASON = frozenset(("because", "as", "since", "so", "but", "than"))
-_WEAK = frozenset((
-    "the", "a", "an", "be", "on", "exactly", "at", "for", "only", "your", "from", "in",
-))  # fmt: skip
+_WEAK = frozenset(
+    (
+        "the",
+        "a",
+        "an",
+        "be",
+        "on",
+        "exactly",
+        "at",
+        "for",
+        "only",
+        "your",
+        "from",
+        "in",
+    )
+)
 _AFTER = re.compile(
     r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
     r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b"
@@ -73,7 +104,8 @@ def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
 
 
 def _is_not(words: list[str]) -> bool:
-    """Whether the value completes "is not ...", as in `is not due on March 17`; an act that was not done (`did not pay $5`) leaves its value be."""
+    """Whether the value completes "is not ...", as in `is not due on March 17`; an act that was not done (`did not pay
+    $5`) leaves its value be."""
     for index in range(len(words) - 1, max(len(words) - 5, -1), -1):
         word = words[index]
         if word in _COPULA_NOT or (word == "not" and index and words[index - 1] in _COPULA):

@@ -28,10 +28,15 @@ _UNIT = rf"""
           (?:\s(?P<ago>ago|earlier)\b|\sfrom\s(?P<origin>today|now|tomorrow|{WEEKDAY_PATTERN})\b)?)
     )?
 """
-_QUANTITY = re.compile(rf"(?:(?P<figures>{_FIGURES})|(?P<words>{NUMBER_WORDS_PATTERN})){_SCALE}{_UNIT}(?![\w])", re.VERBOSE)
+_QUANTITY = re.compile(
+    rf"(?:(?P<figures>{_FIGURES})|(?P<words>{NUMBER_WORDS_PATTERN})){_SCALE}{_UNIT}(?![\w])", re.VERBOSE
+)
 _SIGNED = re.compile(rf"\$\s?(?P<minus>-?)(?P<figures>{_FIGURES}){_SCALE}(?:\s?usd\b|\sdollars?\b)?{_CENTS}(?!\w)")
 _CODED = re.compile(rf"usd\s?\$?(?P<minus>-?)(?P<figures>{_FIGURES}){_SCALE}(?!\w)")
-_GRAND = r"grand(?!\s(?:total|sum|prize|piano|opening|slam|jury|finale|tour|hotel|plan|canyon|central|re-?opening|scheme|old|new|idea|gesture)|-)"
+_GRAND = (
+    r"grand(?!\s(?:total|sum|prize|piano|opening|slam|jury"
+    r"|finale|tour|hotel|plan|canyon|central|re-?opening|scheme|old|new|idea|gesture)|-)"
+)
 _INDEFINITE = re.compile(
     rf"""an?\s(?:(?P<money>{_GRAND}|dollar|buck)\b
     | (?P<dozen>dozen)\b
@@ -45,10 +50,16 @@ _CLOCK = re.compile(
     rf"|\d{{1,2}}(?=(?:\s?[-–]\s?|\s(?:to|and|until|or)\s)\d{{1,2}}(?::\d{{2}})?{_AM_PM})|\d{{1,2}}h(?:\d{{2}})?\b"
 )
 _HOUR_IN_WORDS = re.compile(rf"{_AM_PM}")
-_PAST_THE_HOUR = re.compile(rf"(?:half|quarter)\s(?:past|to|after)\s(?:\d{{1,2}}|{NUMBER_WORDS_PATTERN})(?!\w)|half\s(?:past|to)\b")
-_HALF = re.compile(r"half\san?\s(?P<unit>grand|thousand|hundred|million|dozen|dollar)\b(?P<dollars>\s(?:us\s)?(?:dollars?|bucks?)\b)?")
+_PAST_THE_HOUR = re.compile(
+    rf"(?:half|quarter)\s(?:past|to|after)\s(?:\d{{1,2}}|{NUMBER_WORDS_PATTERN})(?!\w)|half\s(?:past|to)\b"
+)
+_HALF = re.compile(
+    r"half\san?\s(?P<unit>grand|thousand|hundred|million|dozen|dollar)\b(?P<dollars>\s(?:us\s)?(?:dollars?|bucks?)\b)?"
+)
 _AND_A_HALF = re.compile(r"\sand\sa\s(?:(?P<half>half)|quarter)(?:\s(?P<scale>hundred|thousand|million|grand|k))?\b")
-_OTHER_DOLLARS = re.compile(r"\s?(?:cad|aud|nzd|hkd|sgd|mxn|twd|brl|canadian|australian|new\szealand|singapore|hong\skong|mexican|pesos?)\b")
+_OTHER_DOLLARS = re.compile(
+    r"\s?(?:cad|aud|nzd|hkd|sgd|mxn|twd|brl|canadian|australian|new\szealand|singapore|hong\skong|mexican|pesos?)\b"
+)
 _OTHER_SIGN = re.compile(r"(?<!\w)(?!us$)[a-z]{1,3}$")
 _IN = re.compile(r"\bin\s(?:about\s|around\s|roughly\s)?$")
 
@@ -90,7 +101,9 @@ def money_at(lower: str, position: int) -> tuple[str, frozenset[int], int] | Non
     cents = found.groupdict().get("cents")
     readings = _cents(_value(found), cents)
     signed = lower[position] == "$" and lower[position - 1 : position].isalpha()
-    if _OTHER_DOLLARS.match(lower, found.end()) or (signed and _OTHER_SIGN.search(lower, max(0, position - 4), position)):
+    if _OTHER_DOLLARS.match(lower, found.end()) or (
+        signed and _OTHER_SIGN.search(lower, max(0, position - 4), position)
+    ):
         return "foreign", frozenset(), found.end()
     return "money", frozenset(-item for item in readings) if found["minus"] else readings, found.end()
 
@@ -103,7 +116,13 @@ def indefinite_at(lower: str, position: int, clock: Clock) -> Found | None:
     if found["money"]:
         whole = 100_000 if found["money"] == "grand" else 100
         if half := _AND_A_HALF.match(lower, found.end()):
-            return "money", frozenset((whole + whole // (2 if half["half"] else 4),)) if half["scale"] is None else frozenset[int](), half.end()
+            return (
+                "money",
+                frozenset((whole + whole // (2 if half["half"] else 4),))
+                if half["scale"] is None
+                else frozenset[int](),
+                half.end(),
+            )
         return "money", frozenset((whole,)), found.end()
     if found["dozen"]:
         return "number", frozenset((12,)), found.end()
@@ -177,5 +196,7 @@ def _span(found: re.Match[str], value: int | float, lower: str, position: int, c
 
 def _origin(word: str, clock: Clock) -> Sequence[date]:
     if word in WEEKDAYS:
-        return [date.fromisoformat(day) for day in weekday_readings(WEEKDAYS.index(word), "this", clock.today, clock.tense)]
+        return [
+            date.fromisoformat(day) for day in weekday_readings(WEEKDAYS.index(word), "this", clock.today, clock.tense)
+        ]
     return [clock.today + timedelta(days=word == "tomorrow")]

@@ -11,8 +11,8 @@ from toolscale.language.mentions import lower_keeping_length, mentions
 from toolscale.language.numerals import ordinal
 
 FORMS = (
-    "money", "words", "dollars", "date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth", "number", "text",
-    "digits", "lower", "plain", "bool",
+    "money", "words", "dollars", "date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth",
+    "number", "text", "digits", "lower", "plain", "bool",
 )  # fmt: skip
 """All forms in which a value can be written."""
 
@@ -23,9 +23,10 @@ _SIDES: tuple[Tense, ...] = ("past", "future")
 def render(value: str | int, form: str, today: str, tense: Tense | None = None) -> str:
     """Return `value` in a written form; what comes back reads as exactly that value on `today`.
 
-    What leaves the year or the month open, `short` ("March 20"), `shortth` ("March 20th"), `numeric` ("3/20"), `near` ("yesterday", "last Friday",
-    else as `short`), `day` ("Friday, the 20th") and `nth` ("the 20th"), falls back to a full date where it would read otherwise: with a tense under
-    that tense, without one both under none and under the side of today on which the date lies.
+    What leaves the year or the month open, `short` ("March 20"), `shortth` ("March 20th"), `numeric` ("3/20"), `near`
+    ("yesterday", "last Friday", else as `short`), `day` ("Friday, the 20th") and `nth` ("the 20th"), falls back to a
+    full date where it would read otherwise: with a tense under that tense, without one both under none and under the
+    side of today on which the date lies.
     """
     if form == "money":
         return money(int(value))
@@ -102,28 +103,38 @@ def _without_year(day: str, form: str, today: str, tense: Tense | None) -> str:
     made = parse_day(day)
     month, weekday = MONTHS[made.month - 1].capitalize(), WEEKDAYS[made.weekday()].capitalize()
     away = (made - parse_day(today)).days
-    near = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(away) or (f"last {weekday}" if away < 0 else f"this {weekday}")
+    near = {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(away) or (
+        f"last {weekday}" if away < 0 else f"this {weekday}"
+    )
     texts = {
-        "short": f"{month} {made.day}", "shortth": f"{month} {ordinal(made.day)}", "numeric": f"{made.month}/{made.day}",
+        "short": f"{month} {made.day}",
+        "shortth": f"{month} {ordinal(made.day)}",
+        "numeric": f"{made.month}/{made.day}",
         "near": near if abs(away) <= 6 else f"{month} {made.day}",
-    }  # fmt: skip
+    }
     if _reads_back(texts[form], day, today, tense):
         return texts[form]
-    return _other_full_date(day, {"shortth": "ordinal", "numeric": "slash"}[form]) if form in ("shortth", "numeric") else full_date(day)
+    return (
+        _other_full_date(day, {"shortth": "ordinal", "numeric": "slash"}[form])
+        if form in ("shortth", "numeric")
+        else full_date(day)
+    )
 
 
 def _reads_back(text: str, day: str, today: str, tense: Tense | None) -> bool:
-    """Whether a text reads as this day under its tense; without one under none, and under the side of today on which the day lies."""
+    """Whether a text reads as this day under its tense; without one under none, and under the side of today on which
+    the day lies."""
     side: Tense = "future" if day >= today else "past"
     sides: tuple[Tense | None, ...] = (tense,) if tense else (None, *(_SIDES if day == today else (side,)))
     return all(states(text, "date", day, today, other) for other in sides)
 
 
 def states(text: str, kind: str, value: str | int, today: str, tense: Tense | None = None) -> bool:
-    """Whether `text` names `value` firmly: some mention of the kind reads as exactly that. Text and names must stand there word for word.
+    """Whether `text` names `value` firmly: some mention of the kind reads as exactly that. Text and names must stand
+    there word for word.
 
-    A threshold (`under $300`) names its value; a hedge (`about $300`) and a denial (`not $300`) do not. An id or the digits of a card may also
-    stand there word for word.
+    A threshold (`under $300`) names its value; a hedge (`about $300`) and a denial (`not $300`) do not. An id or the
+    digits of a card may also stand there word for word.
     """
     if kind in ("text", "name"):
         return contains_words(text, str(value))
@@ -135,7 +146,8 @@ def states(text: str, kind: str, value: str | int, today: str, tense: Tense | No
 
 
 def contains_words(text: str, words: str) -> bool:
-    """Whether `words` stand in `text` as whole words, whatever their case and the space between them; inflected forms do not count."""
+    """Whether `words` stand in `text` as whole words, whatever their case and the space between them; inflected forms
+    do not count."""
     lower = lower_keeping_length(text)
     found = word_pattern(words)
     return found is not None and found.search(lower) is not None

@@ -18,14 +18,18 @@ _SPAN_OF_TIME = re.compile(r"\b(?:days?|weeks?|months?|years?)$")
 
 LEFT = re.compile(r"\b(?:left|remain(?:s|ing)?|afterwards)\b")
 
-NOW = re.compile(r"\b(?:now|new|currently|has\sbeen\sset|set|raised|lowered|changed|increased|put)\s(?:\w+\s){0,3}?(?:to|at|is|of|a|stands)?\s*$")
+NOW = re.compile(
+    r"\b(?:now|new|currently|has\sbeen\sset|set|raised|lowered|changed|increased|put)\s(?:\w+\s){0,3}?(?:to|at|is|of|a|stands)?\s*$"
+)
 
 TIMES = re.compile(
     r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|started?|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|at\sfirst|until|from"
     r"|would\shave|now|after(?:wards)?|then)\b"
 )
 
-PAST = re.compile(r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|from|of|until|down)\b")
+PAST = re.compile(
+    r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|from|of|until|down)\b"
+)
 
 ASIDE = re.compile(
     r"\b(?:already|overdue|missed|past\sdue|newer|latter|second|another|issued|opened|expires?|added|since|others?|rest|remaining|than|besides|each|not|only|lowest|highest"
@@ -45,7 +49,9 @@ class Rivals(Belonging):
             if self.shown.rows:
                 rivals = of_the_same(self.answer.lower, rivals, [m for m in self.values if m.kind == "number"], counts)
         if kind == "date":
-            rivals = [mention for mention in rivals if not _SPAN_OF_TIME.search(self.answer.lower, mention.start, mention.end)]
+            rivals = [
+                mention for mention in rivals if not _SPAN_OF_TIME.search(self.answer.lower, mention.start, mention.end)
+            ]
         swapped = self._swapped(kind) or self._stale(kind, rivals)
         if not rivals or swapped:
             return swapped
@@ -68,17 +74,29 @@ class Rivals(Belonging):
         for mention in rivals if kind == "money" else ():
             clause = self.answer.clauses[self.answer.clause_at(mention.start)]
             text = self.answer.lower[clause.start : clause.end]
-            now = LEFT.search(text) or NOW.search(text[: mention.start - clause.start]) or NOW_AFTER.match(text, max(0, mention.start - clause.start))
-            if now and not PAST.search(text) and any(self.shown.is_stale((kind, reading)) for reading in mention.readings):
+            now = (
+                LEFT.search(text)
+                or NOW.search(text[: mention.start - clause.start])
+                or NOW_AFTER.match(text, max(0, mention.start - clause.start))
+            )
+            if (
+                now
+                and not PAST.search(text)
+                and any(self.shown.is_stale((kind, reading)) for reading in mention.readings)
+            ):
                 return f"says an old value of what is left: {self.answer.text[mention.start : mention.end]}"
         return None
 
     def _unexplained(self, kind: str, rivals: Sequence[Mention], starts: list[int]) -> Iterator[Mention]:
-        """Yield the rivals that their words do not tell from a fact: not of another thing, another time, another quantity, or a part of it."""
+        """Yield the rivals that their words do not tell from a fact: not of another thing, another time, another
+        quantity, or a part of it."""
         parts = self._parts_of(kind)
         recited = 0
         for mention in rivals:
-            if not (mention in parts or (self._is_shown(mention) and (self._is_apart(kind, mention, starts) or self._is_listed(mention)))):
+            if not (
+                mention in parts
+                or (self._is_shown(mention) and (self._is_apart(kind, mention, starts) or self._is_listed(mention)))
+            ):
                 yield mention
             elif self._is_like_a_fact(mention):
                 recited += 1
@@ -96,9 +114,12 @@ class Rivals(Belonging):
         sentences = [clauses[self.answer.clause_at(m.start)].sentence for m in self.values if m.kind == mention.kind]
         own = clauses[self.answer.clause_at(mention.start)].sentence
         told = [
-            clauses[self.answer.clause_at(m.start)].sentence for m in self.values if m.kind == mention.kind and not m.qualifier
+            clauses[self.answer.clause_at(m.start)].sentence
+            for m in self.values
+            if m.kind == mention.kind
+            and not m.qualifier
             and any(fact.kind == m.kind and fact.value in m.readings for fact in self.facts)
-        ]  # fmt: skip
+        ]
         return sentences.count(own) >= 3 and any(sentence != own and sentences.count(sentence) < 3 for sentence in told)
 
     def _is_apart(self, kind: str, mention: Mention, starts: list[int]) -> bool:
@@ -111,11 +132,16 @@ class Rivals(Belonging):
         its = frozenset().union(*map(self.shown.names_of, values)) & things.labels
         if its and things.near and not any(its & self.shown.names_of(fact) for fact in facts):
             return True
-        if TIMES.search(text) or ASIDE.search(text) or (kind == "date" and ASIDE.search(self.answer.lower, *clause.whole)):
+        if (
+            TIMES.search(text)
+            or ASIDE.search(text)
+            or (kind == "date" and ASIDE.search(self.answer.lower, *clause.whole))
+        ):
             return True
         said = quantities_in(text)
         told = frozenset().union(*map(self.shown.quantities_of, facts)) if facts else frozenset()
-        unknown = bool(facts) and not told  # what a fact is that no call showed, nobody knows: only another amount than all of its kind stands apart
+        # What a fact is that no call showed, nobody knows: only another amount than all of its kind stands apart.
+        unknown = bool(facts) and not told
         return not unknown and bool(said & frozenset().union(*map(self.shown.quantities_of, values)) - told)
 
     def _swapped(self, kind: str) -> str | None:
@@ -131,9 +157,19 @@ class Rivals(Belonging):
         starts = [mention.start for mention in self.values if mention.kind == kind]
         near: list[tuple[Mention, str]] = []
         for mention in self.values:
-            if mention.kind == kind and not mention.qualifier and mention.readings & (told | free) and mention.readings != {0}:
+            if (
+                mention.kind == kind
+                and not mention.qualifier
+                and mention.readings & (told | free)
+                and mention.readings != {0}
+            ):
                 scope = self._scope(kind, mention.start, starts)
-                if scope.near and len(scope.labels) == 1 and scope.labels <= by_label.keys() and not self._is_both(mention, scope.labels):
+                if (
+                    scope.near
+                    and len(scope.labels) == 1
+                    and scope.labels <= by_label.keys()
+                    and not self._is_both(mention, scope.labels)
+                ):
                     near.append((mention, next(iter(scope.labels))))
         right = {label for mention, label in near if mention.readings & by_label[label]}
         for mention, label in near:
@@ -159,7 +195,9 @@ class Rivals(Belonging):
             return True
         name = " ".join(self.answer.lower[start:end].split())
         near = (m for m in self.values if clause.start <= m.start < clause.end or 0 <= m.start - end <= 3)
-        return any(name in self.shown.names_of((mention.kind, reading)) for mention in near for reading in mention.readings)
+        return any(
+            name in self.shown.names_of((mention.kind, reading)) for mention in near for reading in mention.readings
+        )
 
     def _rival_texts(self) -> str | None:
         told = {str(fact.value).lower() for fact in self.facts if fact.kind == "text"}
@@ -170,11 +208,19 @@ class Rivals(Belonging):
                 spans = [span for span in self._spans(words) if not _overlaps(*span, self.texts)]
                 if spans and not any(words == label for label in self.own.values()):
                     found[words] = spans
-        found = {words: spans for words, spans in found.items() if not all(self._is_text_apart(*span) for span in spans)}
+        found = {
+            words: spans for words, spans in found.items() if not all(self._is_text_apart(*span) for span in spans)
+        }
         if len(found) > self.budget:
             fine = [span for kind, value in self.allowed if kind == "text" for span in self._spans(str(value))]
-            found = {words: spans for words, spans in found.items() if any(not _overlaps(*span, fine) for span in spans)}
-        return f"{len(found)} other texts beside the fact: {', '.join(sorted(found))}" if len(found) > self.budget else None
+            found = {
+                words: spans for words, spans in found.items() if any(not _overlaps(*span, fine) for span in spans)
+            }
+        return (
+            f"{len(found)} other texts beside the fact: {', '.join(sorted(found))}"
+            if len(found) > self.budget
+            else None
+        )
 
 
 def _overlaps(start: int, end: int, spans: Iterable[tuple[int, int]]) -> bool:

@@ -29,9 +29,11 @@ QUANTITIES = {
 """Quantity -> the words with which people speak of it."""
 
 _COLUMNS = (
-    ("left", ("available", "balance", "outstanding", "missed")), ("fee", ("fee",)), ("limit", ("limit",)),
+    ("left", ("available", "balance", "outstanding", "missed")),
+    ("fee", ("fee",)),
+    ("limit", ("limit",)),
     ("moved", ("amount", "paid", "moved", "refunded", "monthly", "total")),
-)  # fmt: skip
+)
 
 
 def quantities_in(text: str) -> frozenset[str]:
@@ -46,7 +48,8 @@ def quantity_of(column: str) -> str | None:
 
 @dataclass(frozen=True)
 class ShownRow:
-    """A row of a result, or the arguments of a call. `names`: what people call it, or what it hangs on, in lower case."""
+    """A row of a result, or the arguments of a call. `names`: what people call it, or what it hangs on, in lower
+    case."""
 
     names: frozenset[str]
     values: Mapping[str, Value]
@@ -70,7 +73,9 @@ class Shown:
 
     def hung_on(self, arguments: Mapping[str, Any]) -> frozenset[str]:
         """The names of the rows to which the arguments of a call refer."""
-        return frozenset(name for value in arguments.values() if isinstance(value, str) for name in self.by_key.get(value, ()))
+        return frozenset(
+            name for value in arguments.values() if isinstance(value, str) for name in self.by_key.get(value, ())
+        )
 
     @cached_property
     def values(self) -> frozenset[Value]:
@@ -98,7 +103,9 @@ class Shown:
         """Return which names are not among `its`, but of a sort of which none of `its` is named."""
         sorts = frozenset().union(*(self.sorts.get(name, frozenset()) for name in its))
         named = frozenset().union(*(self.sorts.get(name, frozenset()) for name in its & names))
-        return frozenset(name for name in names - its if (found := self.sorts.get(name, frozenset())) & sorts and not found & named)
+        return frozenset(
+            name for name in names - its if (found := self.sorts.get(name, frozenset())) & sorts and not found & named
+        )
 
     def is_outdated(self, value: Value) -> bool:
         """Whether a call has written another value into the column in which a value was seen last."""
@@ -111,16 +118,26 @@ class Shown:
         return {}
 
     def _is_outdated(self, value: Value) -> bool:
-        last = {(column, row.names): place for place, row in enumerate(self.rows) for column, held in row.values.items() if held == value}
+        last = {
+            (column, row.names): place
+            for place, row in enumerate(self.rows)
+            for column, held in row.values.items()
+            if held == value
+        }
         return any(
             row.written and place > seen and column in row.values and row.values[column] != value and names & row.names
-            for (column, names), seen in last.items() for place, row in enumerate(self.rows)
-        )  # fmt: skip
+            for (column, names), seen in last.items()
+            for place, row in enumerate(self.rows)
+        )
 
     def replaces(self, value: Value) -> bool:
         """Whether a call has put a value in the place of another that was seen."""
         return any(
-            row.written and held == value and column in seen.values and seen.values[column] != value and seen.names & row.names
+            row.written
+            and held == value
+            and column in seen.values
+            and seen.values[column] != value
+            and seen.names & row.names
             for place, row in enumerate(self.rows)
             for column, held in row.values.items()
             for seen in self.rows[:place]
@@ -132,7 +149,8 @@ class Shown:
         return first is not None and not first.written and self.is_outdated(value)
 
     def is_deadline(self, value: Value) -> bool:
-        """Whether a day is one by which something happens, so that `by then at the latest` is what there is to say of it."""
+        """Whether a day is one by which something happens, so that `by then at the latest` is what there is to say of
+        it."""
         return any(column.endswith("_by") and held == value for row in self.rows for column, held in row.values.items())
 
     @cached_property
@@ -142,7 +160,10 @@ class Shown:
     @cached_property
     def _quantities_of(self) -> dict[Value, frozenset[str]]:
         return _united(
-            (value, frozenset((quantity,))) for row in self.rows for column, value in row.values.items() if (quantity := quantity_of(column))
+            (value, frozenset((quantity,)))
+            for row in self.rows
+            for column, value in row.values.items()
+            if (quantity := quantity_of(column))
         )
 
     @cached_property
@@ -156,8 +177,11 @@ class Shown:
         return frozenset(name for row in self.rows for name in row.names)
 
     def names_of(self, value: Value) -> frozenset[str]:
-        """The names of all rows in which a value stands, or which all rows have that add up to it; none for any other value."""
-        return self._names_of.get(value) or (self._totals.get(value[1], frozenset()) if value[0] == "money" else frozenset())
+        """The names of all rows in which a value stands, or which all rows have that add up to it; none for any other
+        value."""
+        return self._names_of.get(value) or (
+            self._totals.get(value[1], frozenset()) if value[0] == "money" else frozenset()
+        )
 
     @cached_property
     def _totals(self) -> dict[int, frozenset[str]]:
@@ -189,9 +213,13 @@ class Shown:
         return {}
 
     def _derive(self, told: frozenset[int]) -> frozenset[int]:
-        """Amounts that follow from those shown and `told` by one step: the sum or difference of two, a column added up over the rows of a name."""
+        """Amounts that follow from those shown and `told` by one step: the sum or difference of two, a column added up
+        over the rows of a name."""
         known = {value for kind, value in self.values if kind == "money"} | told
-        spent = {sum(value for kind, value in row.values.values() if kind == "money") for row in self.rows if row.written}  # an amount with its fee
+        # An amount with its fee.
+        spent = {
+            sum(value for kind, value in row.values.values() if kind == "money") for row in self.rows if row.written
+        }
         amounts, found = sorted(known | spent), set(spent)
         if len(amounts) <= _MOST_SUMMED:
             for one, two in combinations(amounts, 2):

@@ -18,7 +18,8 @@ class Cell(NamedTuple):
 
 
 def cell_at(lower: str, position: int, dividers: Sequence[tuple[int, int]]) -> Cell | None:
-    """Return the cell in which a position lies, None outside of tables; `dividers` are the stretches of the lines under headers."""
+    """Return the cell in which a position lies, None outside of tables; `dividers` are the stretches of the lines under
+    headers."""
     above = [divider for divider in dividers if divider[1] <= position]
     if not above:
         return None

@@ -1,4 +1,5 @@
-"""What a final message leaves undone: deeds said to be still ahead, waiting for a word of the client, or not gone through.
+"""What a final message leaves undone: deeds said to be still ahead, waiting for a word of the client, or not gone
+through.
 
 Where all that a request wants was done, nothing of it can be pending: whoever says so denies it, in whatever words.
 """
@@ -8,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_YOUR_WORD = r"(?:approval|confirmation|consent|go-ahead|go\sahead|ok(?:ay)?|word|yes|decision|authori[sz]ation|permission|agreement)"
+_YOUR_WORD = (
+    r"(?:approval|confirmation|consent|go-ahead|go\sahead"
+    r"|ok(?:ay)?|word|yes|decision|authori[sz]ation|permission|agreement)"
+)
 _AWAITS = re.compile(
     r"\b(?:as\ssoon\sas|once|when|after|unless|if)\s(?:you(?:'ve|\shave)?|(?:we|i)(?:'ve|\shave|\sget|\sreceive)?\syou\w*)\s(?:\w+\s){0,3}?"
     r"(?:confirm\w*|approv\w*|agree\w*|say|said|tell|told|reply|replied|give|gave|given|consent\w*|authori[sz]e\w*|sign\w*|release\w*)\b"
@@ -41,11 +45,13 @@ _STATE = re.compile(
     r"(?P<state>unpaid|frozen|blocked|locked|active|usable|open|running|in\s(?:place|force|your\s(?:payee\s)?list)|scheduled|unfrozen|standing|planned)\b"
 )
 _UNDOES: Mapping[str, frozenset[str]] = {
-    "pay": frozenset(("unpaid",)), "settle": frozenset(("unpaid",)), "freeze": frozenset(("active", "usable", "unfrozen", "open")),
+    "pay": frozenset(("unpaid",)),
+    "settle": frozenset(("unpaid",)),
+    "freeze": frozenset(("active", "usable", "unfrozen", "open")),
     "unfreeze": frozenset(("frozen", "blocked", "locked")),
     "cancel": frozenset(("active", "running", "in place", "in force", "scheduled", "standing", "planned")),
     "remove": frozenset(("in your list", "in your payee list", "active")),
-}  # fmt: skip
+}
 """Verb of a tool -> the states that its deed ends."""
 
 

@@ -6,7 +6,8 @@ from toolscale.language.dates import MONTHS, WEEKDAYS
 from toolscale.language.numerals import NUMBER_WORDS, ORDINALS, SCALES
 
 _UNITS = (
-    "dollar dollars cents percent today tomorrow yesterday tonight weeks month months years daily weekly monthly under about least exactly between"
+    "dollar dollars cents percent today tomorrow yesterday tonight "
+    "weeks month months years daily weekly monthly under about least exactly between"
 )
 _WORDS = frozenset({*MONTHS, *WEEKDAYS, *NUMBER_WORDS, *ORDINALS, *SCALES, *_UNITS.split()})
 

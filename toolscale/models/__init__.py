@@ -7,6 +7,19 @@ from toolscale.models.experts import make_expert
 from toolscale.models.pricing import cost_usd, expected_cost, expected_latency, price_of
 
 __all__ = [
-    "Expert", "card", "compact_card", "cost_usd", "expected_cost", "expected_latency", "latency_level", "load_catalogue", "load_price_lists",
-    "load_prices", "make_expert", "price_level", "price_of", "prose_card", "skill_level",
-]  # fmt: skip
+    "Expert",
+    "card",
+    "compact_card",
+    "cost_usd",
+    "expected_cost",
+    "expected_latency",
+    "latency_level",
+    "load_catalogue",
+    "load_price_lists",
+    "load_prices",
+    "make_expert",
+    "price_level",
+    "price_of",
+    "prose_card",
+    "skill_level",
+]

@@ -1,4 +1,5 @@
-"""What an orchestrator reads about an expert: sentences for a model that knows English, or facts as tokens for one that is trained from little."""
+"""What an orchestrator reads about an expert: sentences for a model that knows English, or facts as tokens for one that
+is trained from little."""
 
 from __future__ import annotations
 
@@ -15,9 +16,14 @@ STRONG, FAIR = 0.7, 0.4
 """From which share of right answers on an expert is called strong, or fair; below, weak."""
 
 WORDS = {
-    "arithmetic": "arithmetic without a calculator", "code": "saying what a program prints", "lookup": "facts from private documents",
-    "mathematics": "mathematics", "knowledge": "general knowledge", "reasoning": "reasoning", "tools": "working with tools",
-}  # fmt: skip
+    "arithmetic": "arithmetic without a calculator",
+    "code": "saying what a program prints",
+    "lookup": "facts from private documents",
+    "mathematics": "mathematics",
+    "knowledge": "general knowledge",
+    "reasoning": "reasoning",
+    "tools": "working with tools",
+}
 """Category -> what a card calls it."""
 
 _EDGE = 1e-9
@@ -30,12 +36,14 @@ def skill_level(accuracy: float) -> int:
 
 
 def price_level(usd: float) -> int:
-    """Return 0 to 15 for the expected dollars of one answer: four levels a decade, from $0.00001 (level 0) to $0.056 and more (level 15)."""
+    """Return 0 to 15 for the expected dollars of one answer: four levels a decade, from $0.00001 (level 0) to $0.056
+    and more (level 15)."""
     return 0 if usd <= 0 else _clamped(4 * math.log10(usd / 1e-5))
 
 
 def latency_level(seconds: float) -> int:
-    """Return 0 to 15 for the expected seconds of one answer: two levels a doubling, from 0.5 s (level 0) to 90 s and more (level 15)."""
+    """Return 0 to 15 for the expected seconds of one answer: two levels a doubling, from 0.5 s (level 0) to 90 s and
+    more (level 15)."""
     return 0 if seconds <= 0 else _clamped(2 * math.log2(seconds / 0.5))
 
 
@@ -51,8 +59,8 @@ def card(expert: ExpertSpec, price: Price, alias: str, style: CardStyle) -> str:
 def compact_card(expert: ExpertSpec, price: Price, alias: str) -> str:
     """Return the facts as tokens between spaces: `expert-2.mathematics=7 … expert-2.price=5 expert-2.latency=3`.
 
-    The price is the level of the expected cost of an answer to a question of 200 tokens, the latency that of its expected seconds, both
-    averaged over the categories.
+    The price is the level of the expected cost of an answer to a question of 200 tokens, the latency that of its
+    expected seconds, both averaged over the categories.
     """
     facts = {category: skill_level(expert.skills[category]) for category in CATEGORIES}
     facts |= {"price": price_level(typical_cost(expert, price)), "latency": latency_level(typical_latency(expert))}
@@ -60,10 +68,16 @@ def compact_card(expert: ExpertSpec, price: Price, alias: str) -> str:
 
 
 def prose_card(expert: ExpertSpec, price: Price) -> str:
-    """Return sentences on one line: what the expert is good at, what it asks for a million tokens, and what an answer typically costs and takes."""
+    """Return sentences on one line: what the expert is good at, what it asks for a million tokens, and what an answer
+    typically costs and takes."""
     about = " ".join((expert.description or worded_skills(expert)).split())
-    costs = f"It costs {_dollars(price.input)} per million tokens in and {_dollars(price.output)} per million tokens out."
-    typical = f"An answer typically costs {_cents(typical_cost(expert, price))} and takes about {_seconds(typical_latency(expert))}."
+    costs = (
+        f"It costs {_dollars(price.input)} per million tokens in and {_dollars(price.output)} per million tokens out."
+    )
+    typical = (
+        f"An answer typically costs {_cents(typical_cost(expert, price))} "
+        f"and takes about {_seconds(typical_latency(expert))}."
+    )
     return f"{about} {costs} {typical}"
 
 

@@ -17,7 +17,13 @@ from toolscale.yaml_files import read_yaml
 
 Read = TypeVar("Read", bound=Record)
 
-_INSIDE: dict[str, type[Record]] = {"experts": ExpertSpec, "endpoint": Endpoint, "price": Price, "prices": Price, "effort": Effort}
+_INSIDE: dict[str, type[Record]] = {
+    "experts": ExpertSpec,
+    "endpoint": Endpoint,
+    "price": Price,
+    "prices": Price,
+    "effort": Effort,
+}
 """The key under which a record stands in a file."""
 
 
@@ -32,7 +38,8 @@ def load_prices(path: Path) -> PriceList:
 
 
 def load_price_lists(folder: Path) -> tuple[PriceList, ...]:
-    """Read all price lists of a folder, in the order of their file names; folders in it are not read. SpecError if there is none or one is wrong."""
+    """Read all price lists of a folder, in the order of their file names; folders in it are not read. SpecError if
+    there is none or one is wrong."""
     lists: list[PriceList] = []
     issues: list[SpecIssue] = []
     for path in sorted(folder.glob("*.yaml")):
@@ -41,7 +48,14 @@ def load_price_lists(folder: Path) -> tuple[PriceList, ...]:
         except SpecError as error:
             issues += error.issues
     if not lists and not issues:
-        issues.append(SpecIssue(str(folder), "", "there is no price list in this folder", "put a .yaml file there, or name another folder"))
+        issues.append(
+            SpecIssue(
+                str(folder),
+                "",
+                "there is no price list in this folder",
+                "put a .yaml file there, or name another folder",
+            )
+        )
     if issues:
         raise SpecError(issues)
     return tuple(lists)
@@ -51,7 +65,9 @@ def _load(path: Path, model: type[Read], checks: Any) -> Read:
     file = str(path)
     data, issues = read_yaml(path, file=str(path), aliases=False)
     if not issues and not isinstance(data, dict):
-        issues = [SpecIssue(file, "", f"{_shown(data)} is not a mapping", f"write the keys {', '.join(model.model_fields)}")]
+        issues = [
+            SpecIssue(file, "", f"{_shown(data)} is not a mapping", f"write the keys {', '.join(model.model_fields)}")
+        ]
     if issues:
         raise SpecError(issues)
     issues = list(checks(data, file))
@@ -66,9 +82,14 @@ def _load(path: Path, model: type[Read], checks: Any) -> Read:
 
 
 def _deepest(issues: list[SpecIssue]) -> list[SpecIssue]:
-    """Leave out what only repeats an issue further inside: pydantic calls a list too short if one of its items is wrong."""
+    """Leave out what only repeats an issue further inside: pydantic calls a list too short if one of its items is
+    wrong."""
     first = {issue.place: issue for issue in reversed(issues)}
-    outer = {place for place in first if any(other != place and (not place or other.startswith((f"{place}.", f"{place}["))) for other in first)}
+    outer = {
+        place
+        for place in first
+        if any(other != place and (not place or other.startswith((f"{place}.", f"{place}["))) for other in first)
+    }
     return [issue for issue in issues if issue.place not in outer and first[issue.place] == issue]
 
 
@@ -81,7 +102,9 @@ def _catalogue_issues(data: dict[str, Any], file: str) -> Iterator[SpecIssue]:
         name = expert.get("name")
         place = _item("experts", number, expert)
         if isinstance(name, str) and name in seen:
-            yield SpecIssue(file, f"{place}.name", f"the name {name!r} stands twice", "give one of the experts another name")
+            yield SpecIssue(
+                file, f"{place}.name", f"the name {name!r} stands twice", "give one of the experts another name"
+            )
         if isinstance(name, str):
             seen.add(name)
         for key in ("skills", "effort"):
@@ -96,13 +119,17 @@ def _category_issues(given: dict[str, Any], place: str, file: str) -> Iterator[S
             yield SpecIssue(file, f"{place}.{category}", "a category is missing", f"add {category!r}")
     for category in given:
         if category not in CATEGORIES:
-            yield SpecIssue(file, f"{place}.{category}", f"unknown category {category!r}", _suggestion(category, CATEGORIES))
+            yield SpecIssue(
+                file, f"{place}.{category}", f"unknown category {category!r}", _suggestion(category, CATEGORIES)
+            )
 
 
 def _skill_issues(skills: Any, place: str, file: str) -> Iterator[SpecIssue]:
     for category, share in skills.items() if isinstance(skills, dict) else ():
         if isinstance(share, int | float) and not isinstance(share, bool) and not 0 <= share <= 1:
-            yield SpecIssue(file, f"{place}.{category}", f"{share!r} is not a share of right answers", "write a number from 0 to 1")
+            yield SpecIssue(
+                file, f"{place}.{category}", f"{share!r} is not a share of right answers", "write a number from 0 to 1"
+            )
 
 
 def _issue(item: dict[str, Any], data: Any, model: type[Record], file: str) -> SpecIssue:

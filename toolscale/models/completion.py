@@ -1,4 +1,5 @@
-"""Read what a chat endpoint sent back. Nothing in it is believed: it is checked here, and what cannot be used is one line."""
+"""Read what a chat endpoint sent back. Nothing in it is believed: it is checked here, and what cannot be used is one
+line."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from toolscale.models.pricing import approximate_input_tokens, approximate_token
 from toolscale.records import ExpertReply
 
 SHORTEST_SECRET = 8
-"""A key of fewer characters (`EMPTY`, as local servers want it) is no secret, and its letters may stand in any answer."""
+"""A key of fewer characters (`EMPTY`, as local servers want it) is no secret, and its letters may stand in any
+answer."""
 
 MOST_TOKENS = 1_000_000_000
 """A server that counts more than this in one reply is not believed."""
@@ -20,7 +22,8 @@ LONGEST_EXCERPT = 200
 
 
 class GarbledError(Exception):
-    """The server answered, and the answer cannot be used: what is wrong with it, and the tokens that the server counted all the same."""
+    """The server answered, and the answer cannot be used: what is wrong with it, and the tokens that the server counted
+    all the same."""
 
     def __init__(self, what: str, input_tokens: int = 0, output_tokens: int = 0):
         super().__init__(what)
@@ -30,32 +33,39 @@ class GarbledError(Exception):
 def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: Sequence[Message]) -> ExpertReply:
     """Return the first choice of a chat completion, without its latency. GarbledError says why there is none.
 
-    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated; of a reply that cannot be used only
-    those it counted hold, since the provider charges them whatever came. Calls are left out where no tools were handed over.
+    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated; of a reply
+    that cannot be used only those it counted hold, since the provider charges them whatever came. Calls are left out
+    where no tools were handed over.
     """
     data = _parsed(body, key if len(key) >= SHORTEST_SECRET else "")
     usage = data.get("usage") if isinstance(data, dict) else None
     try:
         content, calls = _content_and_calls(_message(data), tools)
     except GarbledError as error:
-        raise GarbledError(str(error), _counted(usage, "prompt_tokens", 0), _counted(usage, "completion_tokens", 0)) from None
+        raise GarbledError(
+            str(error), _counted(usage, "prompt_tokens", 0), _counted(usage, "completion_tokens", 0)
+        ) from None
     written = (content or "") + "".join(call["function"]["name"] + call["function"]["arguments"] for call in calls)
     return ExpertReply(
-        content=content, tool_calls=calls, kind="endpoint",
+        content=content,
+        tool_calls=calls,
+        kind="endpoint",
         input_tokens=_counted(usage, "prompt_tokens", approximate_input_tokens(messages, tools)),
         output_tokens=_counted(usage, "completion_tokens", approximate_tokens(written)),
-    )  # fmt: skip
+    )
 
 
 def excerpt(text: str, key: str) -> str:
     """Return what a server said as one short line that a terminal can show, without the key should it repeat it."""
-    hidden = text.replace(key, "…").replace(key.replace("/", "\\/"), "…") if key else text  # JSON may write a slash either way
+    # JSON may write a slash either way.
+    hidden = text.replace(key, "…").replace(key.replace("/", "\\/"), "…") if key else text
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in hidden).split())
     return line if len(line) <= LONGEST_EXCERPT else f"{line[: LONGEST_EXCERPT - 1]}…"
 
 
 def clean(value: Any, key: str) -> Any:
-    """Return the JSON value with the key hidden in every text, and halves of surrogate pairs, which no file can hold, replaced."""
+    """Return the JSON value with the key hidden in every text, and halves of surrogate pairs, which no file can hold,
+    replaced."""
     if isinstance(value, str):
         text = value.encode("utf-8", "replace").decode("utf-8")
         return text.replace(key, "…") if key else text
@@ -83,7 +93,9 @@ def _message(data: Any) -> Mapping[str, Any]:
     return message
 
 
-def _content_and_calls(message: Mapping[str, Any], tools: Sequence[Message]) -> tuple[str | None, tuple[dict[str, Any], ...]]:
+def _content_and_calls(
+    message: Mapping[str, Any], tools: Sequence[Message]
+) -> tuple[str | None, tuple[dict[str, Any], ...]]:
     content = message.get("content")
     if content is not None and not isinstance(content, str):
         raise GarbledError("its content is not text")
@@ -103,9 +115,15 @@ def _list(value: Any) -> list[Any]:
 
 def _call(call: Any) -> dict[str, Any]:
     function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or not all(isinstance(text, str) for text in (call.get("id"), function.get("name"), function.get("arguments"))):
+    if not isinstance(function, dict) or not all(
+        isinstance(text, str) for text in (call.get("id"), function.get("name"), function.get("arguments"))
+    ):
         raise GarbledError("a call has no id, name or arguments in text")
-    return {"id": call["id"], "type": "function", "function": {"name": function["name"], "arguments": function["arguments"]}}
+    return {
+        "id": call["id"],
+        "type": "function",
+        "function": {"name": function["name"], "arguments": function["arguments"]},
+    }
 
 
 def _counted(usage: Any, name: str, otherwise: int) -> int:

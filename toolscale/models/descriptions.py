@@ -15,7 +15,8 @@ WIDTH = 140
 def with_descriptions(text: str, descriptions: Mapping[str, str]) -> str:
     """Return the YAML of a catalogue in which these experts (name -> description, one line) have these descriptions.
 
-    The text must be one that `load_catalogue` reads. A description that is there is replaced; a new one stands before the price.
+    The text must be one that `load_catalogue` reads. A description that is there is replaced; a new one stands before
+    the price.
     """
     edits: list[tuple[int, int, str]] = []
     for expert in _items(yaml.compose(text, Loader=yaml.SafeLoader)):
@@ -27,7 +28,8 @@ def with_descriptions(text: str, descriptions: Mapping[str, str]) -> str:
         if "description" in keys:
             old = keys["description"][1]
             start = old.start_mark.index
-            end = start + len(text[start : old.end_mark.index].rstrip())  # that of a folded text takes the line ends after it too
+            # That of a folded text takes the line ends after it too.
+            end = start + len(text[start : old.end_mark.index].rstrip())
             edits.append((start, end, _space(text, start) + _scalar(said, margin)))
         else:
             place = keys["price"][0].start_mark.index
@@ -49,7 +51,8 @@ def _space(text: str, place: int) -> str:
 
 
 def _scalar(said: str, margin: int | None) -> str:
-    """Return the text as YAML: folded lines two columns right of the keys, or in quotes where the keys stand between braces."""
+    """Return the text as YAML: folded lines two columns right of the keys, or in quotes where the keys stand between
+    braces."""
     if margin is None:
         return json.dumps(said, ensure_ascii=False)
     indent = " " * (margin + 2)

@@ -1,8 +1,9 @@
 """An expert behind an OpenAI-compatible server: asked until it answers, refuses, or its deadline is reached.
 
-What may pass (429, 408, 5xx, a lost connection, a timeout) is tried again; any other refusal stops at once, and so does a reply that cannot be used,
-which has the tokens that its server counted. Whatever happens is a reply, with an `error` if there is no answer, so that a rollout records it and
-goes on. The key is read from the environment when a request is made; no object holds it, and what a server repeats of it is hidden.
+What may pass (429, 408, 5xx, a lost connection, a timeout) is tried again; any other refusal stops at once, and so does
+a reply that cannot be used, which has the tokens that its server counted. Whatever happens is a reply, with an `error`
+if there is no answer, so that a rollout records it and goes on. The key is read from the environment when a request is
+made; no object holds it, and what a server repeats of it is hidden.
 """
 
 from __future__ import annotations
@@ -54,11 +55,16 @@ class _Client(httpx2.AsyncClient):
         self._key = key
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request, and read the whole reply. GarbledError if it is too long or packed; of a refusal only what can be read is kept."""
-        headers = {name: value for name, value in request.headers.items() if name in _SENT} | {"accept-encoding": "identity"}
+        """Send a request, and read the whole reply. GarbledError if it is too long or packed; of a refusal only what
+        can be read is kept."""
+        headers = {name: value for name, value in request.headers.items() if name in _SENT} | {
+            "accept-encoding": "identity"
+        }
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
-        sent = httpx2.Request(request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions)
+        sent = httpx2.Request(
+            request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
+        )
         response = await super().send(sent, **{**options, "stream": True, "follow_redirects": False})
         try:
             body = await _body(response)
@@ -74,7 +80,8 @@ class _Client(httpx2.AsyncClient):
 
 @dataclass(frozen=True, slots=True)
 class EndpointExpert:
-    """Asks the endpoint of its spec. UsageError at once if the address cannot be one, or the key is not in the environment."""
+    """Asks the endpoint of its spec. UsageError at once if the address cannot be one, or the key is not in the
+    environment."""
 
     spec: ExpertSpec
 
@@ -84,17 +91,27 @@ class EndpointExpert:
         key_of(self.spec)
 
     async def reply(
-        self, messages: Sequence[Message], tools: Sequence[Message], *, key: AnswerKey | None, category: str, draw: str, made: Sequence[ToolCall]
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Message],
+        *,
+        key: AnswerKey | None,
+        category: str,
+        draw: str,
+        made: Sequence[ToolCall],
     ) -> ExpertReply:
-        """Ask the model. Its latency is measured, waiting between tries included; of `key` and `made` it learns nothing."""
+        """Ask the model. Its latency is measured, waiting between tries included; of `key` and `made` it learns
+        nothing."""
         endpoint, secret = endpoint_of(self.spec), key_of(self.spec)
         began, failures, counted = time.monotonic(), list[str](), (0, 0)
         try:
             async with asyncio.timeout(endpoint.deadline_s), _client(endpoint, secret) as client:
                 retrying = AsyncRetrying(
-                    retry=retry_if_exception_type(NoAnswerError), wait=lambda state: _wait(state, draw), reraise=True,
+                    retry=retry_if_exception_type(NoAnswerError),
+                    wait=lambda state: _wait(state, draw),
+                    reraise=True,
                     stop=lambda state: (state.seconds_since_start or 0.0) + state.upcoming_sleep >= endpoint.deadline_s,
-                )  # fmt: skip
+                )
                 async for attempt in retrying:
                     with attempt:
                         answer = await _ask(client, endpoint, secret, messages, tools, failures)
@@ -108,15 +125,28 @@ class EndpointExpert:
             problem, counted = f"its reply cannot be used: {error}", (error.input_tokens, error.output_tokens)
         except APIStatusError as error:
             problem = f"it refused ({error.status_code}: {excerpt(_said(error), secret) or 'no reason given'})"
-        return ExpertReply(error=problem, input_tokens=counted[0], output_tokens=counted[1], latency_s=time.monotonic() - began, kind="endpoint")
+        return ExpertReply(
+            error=problem,
+            input_tokens=counted[0],
+            output_tokens=counted[1],
+            latency_s=time.monotonic() - began,
+            kind="endpoint",
+        )
 
 
 async def _ask(
-    client: AsyncOpenAI, endpoint: Endpoint, secret: str, messages: Sequence[Message], tools: Sequence[Message], failures: list[str]
+    client: AsyncOpenAI,
+    endpoint: Endpoint,
+    secret: str,
+    messages: Sequence[Message],
+    tools: Sequence[Message],
+    failures: list[str],
 ) -> ExpertReply:
-    """Ask once. NoAnswerError if it may pass; `failures` remembers what happened, should the deadline cut the next try off."""
+    """Ask once. NoAnswerError if it may pass; `failures` remembers what happened, should the deadline cut the next try
+    off."""
     options: dict[str, Any] = {"tools": list(tools)} if tools else {}
-    said = clean([dict(message) for message in messages], "")  # a policy may write half a surrogate pair, which no request can hold
+    # A policy may write half a surrogate pair, which no request can hold.
+    said = clean([dict(message) for message in messages], "")
     try:
         async with asyncio.timeout(endpoint.timeout_s):
             raw = await client.chat.completions.with_raw_response.create(model=endpoint.model, messages=said, **options)
@@ -157,22 +187,33 @@ def check_address(spec: ExpertSpec) -> None:
         parts = urlsplit(address)
         if parts.username or parts.password or parts.query:  # the address is not repeated: it may hold a secret
             where = f"the base_url of the expert {spec.name!r} holds a user, a password or a query"
-            raise UsageError(f"{where}; leave only the address there, and put the key into the environment variable that api_key_env names")
+            raise UsageError(
+                f"{where}; leave only the address there, "
+                "and put the key into the environment variable that api_key_env names"
+            )
         if parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port):
             return
-    raise UsageError(f"{address!r}, the base_url of the expert {spec.name!r}, is not an address; write it as https://host/v1")
+    raise UsageError(
+        f"{address!r}, the base_url of the expert {spec.name!r}, is not an address; write it as https://host/v1"
+    )
 
 
 def key_of(spec: ExpertSpec) -> str:
-    """Return the key from the environment variable that the expert names, empty if it names none. UsageError if it is missing or cannot be one."""
+    """Return the key from the environment variable that the expert names, empty if it names none. UsageError if it is
+    missing or cannot be one."""
     name = endpoint_of(spec).api_key_env
     if name is None:
         return ""
     found = os.environ.get(name, "")
     if not found:
-        raise UsageError(f"the expert {spec.name!r} needs a key, and {name} is not set; set it to the key of {endpoint_of(spec).base_url}")
+        raise UsageError(
+            f"the expert {spec.name!r} needs a key, and {name} is not set; "
+            f"set it to the key of {endpoint_of(spec).base_url}"
+        )
     if not (found.isascii() and found.isprintable() and " " not in found):
-        raise UsageError(f"the key in {name} has a character that no key has; set it again, without spaces and line ends")
+        raise UsageError(
+            f"the key in {name} has a character that no key has; set it again, without spaces and line ends"
+        )
     return found
 
 
@@ -183,11 +224,15 @@ def _trusted() -> ssl.SSLContext:
 
 
 def _client(endpoint: Endpoint, secret: str) -> AsyncOpenAI:
-    """Return a client for one answer: it holds no connection beyond it, so that an expert can be asked from one event loop after another."""
+    """Return a client for one answer: it holds no connection beyond it, so that an expert can be asked from one event
+    loop after another."""
     return AsyncOpenAI(
-        api_key="sent by the client below", base_url=endpoint.base_url, max_retries=0, timeout=endpoint.timeout_s,
+        api_key="sent by the client below",
+        base_url=endpoint.base_url,
+        max_retries=0,
+        timeout=endpoint.timeout_s,
         http_client=_Client(secret, endpoint.timeout_s),
-    )  # fmt: skip
+    )
 
 
 def _lost(error: Exception, endpoint: Endpoint, secret: str) -> str:
@@ -220,7 +265,8 @@ def _told_to_wait(headers: httpx2.Headers) -> float:
 def _wait(state: RetryCallState, draw: str) -> float:
     """Return the seconds until the next try: at least those that the server asks for, and more with every try.
 
-    Rollouts that were refused together come back one after the other: the wait is spread by half of it either way, by the rollout's draw.
+    Rollouts that were refused together come back one after the other: the wait is spread by half of it either way, by
+    the rollout's draw.
     """
     error = state.outcome.exception() if state.outcome else None
     longer = float(min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(state.attempt_number - 1, 10)))

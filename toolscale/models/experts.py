@@ -10,21 +10,29 @@ FREE = Price(input=0.0, output=0.0)
 
 
 def make_expert(spec: ExpertSpec, pace: float = 0.0) -> Expert:
-    """Return the expert: behind its endpoint if the catalogue gives one, else simulated at this pace (seconds waited for a simulated second).
+    """Return the expert: behind its endpoint if the catalogue gives one, else simulated at this pace (seconds waited
+    for a simulated second).
 
     UsageError if the key of an endpoint is not in the environment, or its address cannot be one.
     """
     if spec.endpoint is None:
         return SimulatedExpert(spec, pace)
-    from toolscale.models.endpoint import EndpointExpert  # its library takes a second to load, which a simulated pool need not wait for
+    # Its library takes a second to load, which a simulated pool need not wait for.
+    from toolscale.models.endpoint import EndpointExpert
 
     return EndpointExpert(spec)
 
 
 def unmeasured(name: str, endpoint: Endpoint, title: str = "", price: Price = FREE) -> ExpertSpec:
-    """Return a model that is asked by ourselves and offered to nobody: nothing is known of its skills, and nothing asks for them."""
+    """Return a model that is asked by ourselves and offered to nobody: nothing is known of its skills, and nothing asks
+    for them."""
     nothing = Effort(output_tokens=1, latency_s=0)
     return ExpertSpec(
-        name=name, title=title or endpoint.model, price=price, skills=dict.fromkeys(CATEGORIES, 0.0), effort=dict.fromkeys(CATEGORIES, nothing),
-        endpoint=endpoint, source="a model behind an endpoint: nothing is known of its skills",
-    )  # fmt: skip
+        name=name,
+        title=title or endpoint.model,
+        price=price,
+        skills=dict.fromkeys(CATEGORIES, 0.0),
+        effort=dict.fromkeys(CATEGORIES, nothing),
+        endpoint=endpoint,
+        source="a model behind an endpoint: nothing is known of its skills",
+    )

@@ -1,4 +1,5 @@
-"""What a reply costs, what it takes, the exact expectation of both for an expert that is simulated, and what counts as 1 of each."""
+"""What a reply costs, what it takes, the exact expectation of both for an expert that is simulated, and what counts as
+1 of each."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ CHARACTERS_PER_TOKEN = 4
 def factors(spread: float) -> tuple[float, ...]:
     """Return the 16 factors by which tokens and seconds of one answer differ from their mean: smallest first, mean 1.
 
-    They are the quantiles (i + 0.5) / 16 of a lognormal distribution with parameters 0 and `spread`, divided by their mean.
+    They are the quantiles (i + 0.5) / 16 of a lognormal distribution with parameters 0 and `spread`, divided by their
+    mean.
     """
     normal = NormalDist()
     drawn = [math.exp(spread * normal.inv_cdf((i + 0.5) / DRAWS)) for i in range(DRAWS)]
@@ -48,8 +50,14 @@ def cost_usd(price: Price, input_tokens: int, output_tokens: int) -> float:
 
 
 def expected_cost(expert: ExpertSpec, price: Price, category: str, input_tokens: int = TYPICAL_INPUT) -> float:
-    """Return the expected dollars of one answer of the expert, were it simulated: an average of 16 values, not an estimate."""
-    return math.fsum(cost_usd(price, input_tokens, output_tokens(expert, category, factor)) for factor in factors(expert.spread)) / DRAWS
+    """Return the expected dollars of one answer of the expert, were it simulated: an average of 16 values, not an
+    estimate."""
+    return (
+        math.fsum(
+            cost_usd(price, input_tokens, output_tokens(expert, category, factor)) for factor in factors(expert.spread)
+        )
+        / DRAWS
+    )
 
 
 def expected_latency(expert: ExpertSpec, category: str) -> float:
@@ -69,7 +77,8 @@ def typical_latency(expert: ExpertSpec) -> float:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """One unit of cost (dollars) and of latency (seconds) for the experts that a task is offered. UsageError unless both are above 0."""
+    """One unit of cost (dollars) and of latency (seconds) for the experts that a task is offered. UsageError unless
+    both are above 0."""
 
     cost_usd: float
     latency_s: float
@@ -85,13 +94,17 @@ NO_EXPERTS = References(cost_usd=0.01, latency_s=60.0)
 
 
 def references_of(costs: Iterable[float], latencies: Iterable[float]) -> References:
-    """Return the references of a pool, given what each expert is expected to cost (dollars) and to take (seconds): the largest."""
+    """Return the references of a pool, given what each expert is expected to cost (dollars) and to take (seconds): the
+    largest."""
     cost, latency = max(costs, default=0.0), max(latencies, default=0.0)
     return References(cost if cost > 0 else NO_EXPERTS.cost_usd, latency if latency > 0 else NO_EXPERTS.latency_s)
 
 
-def pool_references(pool: Iterable[tuple[ExpertSpec, Price]], category: str, answers: int, input_tokens: int = TYPICAL_INPUT) -> References:
-    """Return the references of a pool for a task of a category that takes so many answers of one expert, who reads `input_tokens` for each."""
+def pool_references(
+    pool: Iterable[tuple[ExpertSpec, Price]], category: str, answers: int, input_tokens: int = TYPICAL_INPUT
+) -> References:
+    """Return the references of a pool for a task of a category that takes so many answers of one expert, who reads
+    `input_tokens` for each."""
     offered = list(pool)
     costs = [answers * expected_cost(expert, price, category, input_tokens) for expert, price in offered]
     return references_of(costs, [answers * expected_latency(expert, category) for expert, _ in offered])
@@ -110,8 +123,8 @@ def approximate_tokens(text: str) -> int:
 def approximate_input_tokens(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] = ()) -> int:
     """Return about how many tokens a conversation has that is handed over.
 
-    Counted, at 4 characters a token and rounded up once: the content of every message, the name and arguments of every call, and the tools as
-    canonical JSON. Roles and separators are not counted.
+    Counted, at 4 characters a token and rounded up once: the content of every message, the name and arguments of every
+    call, and the tools as canonical JSON. Roles and separators are not counted.
     """
     characters = sum(_characters(message) for message in messages) + (len(canonical_json(list(tools))) if tools else 0)
     return math.ceil(characters / CHARACTERS_PER_TOKEN)

@@ -1,7 +1,9 @@
-"""An expert that no model stands behind: it is right as often as its published skills say, and takes what its published effort says.
+"""An expert that no model stands behind: it is right as often as its published skills say, and takes what its published
+effort says.
 
-One draw per (seed, sample and task of the rollout, name of the expert) decides whether it is right, which wrong answer it gives if not, and the
-size of its answers. So asking again repeats the answer, and the same rollout is the same on every machine.
+One draw per (seed, sample and task of the rollout, name of the expert) decides whether it is right, which wrong answer
+it gives if not, and the size of its answers. So asking again repeats the answer, and the same rollout is the same on
+every machine.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ def chosen(key: AnswerKey, skill: float, draw: Draw) -> Script:
 
 
 def steps_made(script: Script, made: Sequence[ToolCall]) -> int:
-    """Return how many of the script's calls, from its first on, were made in this order; other calls may stand between them."""
+    """Return how many of the script's calls, from its first on, were made in this order; other calls may stand between
+    them."""
     done = 0
     for call in made:
         if done < len(script.calls) and call == script.calls[done]:
@@ -64,11 +67,22 @@ class SimulatedExpert:
     pace: float = 0.0
 
     async def reply(
-        self, messages: Sequence[Message], tools: Sequence[Message], *, key: AnswerKey | None, category: str, draw: str, made: Sequence[ToolCall]
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Message],
+        *,
+        key: AnswerKey | None,
+        category: str,
+        draw: str,
+        made: Sequence[ToolCall],
     ) -> ExpertReply:
-        """Play the next step of the script that was drawn: a call, or its answer. UsageError without a key, or in a category that is none."""
+        """Play the next step of the script that was drawn: a call, or its answer. UsageError without a key, or in a
+        category that is none."""
         if key is None:
-            raise UsageError(f"the simulated expert {self.spec.name!r} cannot answer without an answer key; give it an endpoint in the catalogue")
+            raise UsageError(
+                f"the simulated expert {self.spec.name!r} cannot answer without an answer key; "
+                "give it an endpoint in the catalogue"
+            )
         if category not in CATEGORIES:
             raise UsageError(f"{category!r} is not a category of tasks; use one of {', '.join(CATEGORIES)}")
         fate = drawn(draw, self.spec.name)
@@ -78,13 +92,23 @@ class SimulatedExpert:
         seconds = latency_s(self.spec, category, factor)
         if self.pace > 0:
             await asyncio.sleep(seconds * self.pace)
-        calls = _as_tool_call(script.calls[step], short_id("call_", draw, self.spec.name, len(made))) if step < len(script.calls) else ()
+        calls = (
+            _as_tool_call(script.calls[step], short_id("call_", draw, self.spec.name, len(made)))
+            if step < len(script.calls)
+            else ()
+        )
         answer = script.answer if tools else worded(script.answer)
         return ExpertReply(
-            content=None if calls else answer, tool_calls=calls, latency_s=seconds, kind="simulated",
-            input_tokens=approximate_input_tokens(messages, tools), output_tokens=output_tokens(self.spec, category, factor),
-        )  # fmt: skip
+            content=None if calls else answer,
+            tool_calls=calls,
+            latency_s=seconds,
+            kind="simulated",
+            input_tokens=approximate_input_tokens(messages, tools),
+            output_tokens=output_tokens(self.spec, category, factor),
+        )
 
 
 def _as_tool_call(call: ToolCall, name: str) -> tuple[dict[str, object], ...]:
-    return ({"id": name, "type": "function", "function": {"name": call.name, "arguments": canonical_json(call.arguments)}},)
+    return (
+        {"id": name, "type": "function", "function": {"name": call.name, "arguments": canonical_json(call.arguments)}},
+    )

@@ -1,5 +1,6 @@
-"""Descriptions of experts by a model, as in ToolOrchestra (arXiv 2511.21689, section 3.2): each expert works on sampled tasks, and a model describes
-it from what it did. The tasks are generated questions, one category after the other, and environment tasks where datasets are named.
+"""Descriptions of experts by a model, as in ToolOrchestra (arXiv 2511.21689, section 3.2): each expert works on sampled
+tasks, and a model describes it from what it did. The tasks are generated questions, one category after the other, and
+environment tasks where datasets are named.
 """
 
 from __future__ import annotations
@@ -30,12 +31,21 @@ Report = Callable[[str, int, int], None]
 
 
 def describe_catalogue(
-    path: Path, out: Path, writer: Expert, *, count: int = SAMPLED, seed: int = 0, datasets: Sequence[str] = (), again: bool = False,
+    path: Path,
+    out: Path,
+    writer: Expert,
+    *,
+    count: int = SAMPLED,
+    seed: int = 0,
+    datasets: Sequence[str] = (),
+    again: bool = False,
     progress: Report = lambda act, done, total: None,
-) -> dict[str, str]:  # fmt: skip
-    """Write the catalogue with descriptions by `writer` to `out`; return name -> description of those that were written.
+) -> dict[str, str]:
+    """Write the catalogue with descriptions by `writer` to `out`; return name -> description of those that were
+    written.
 
-    An expert that has a description keeps it, unless `again`. `count`: tasks that each works on. Nothing is written unless all are described:
+    An expert that has a description keeps it, unless `again`. `count`: tasks that each works on. Nothing is written
+    unless all are described:
     UsageError if an expert or the writer gives no answer, SpecError if the catalogue is wrong.
     """
     catalogue = load_catalogue(path)
@@ -54,7 +64,10 @@ def describe_catalogue(
                 said, fault = await describe(spec, await trajectories_of(spec, sampled, bench, seed), writer)
                 if fault is not None:
                     where = endpoint_of(writer.spec).base_url
-                    raise UsageError(f"{where}: no description of {spec.name!r} was written: {fault}; check the address and the name of the model")
+                    raise UsageError(
+                        f"{where}: no description of {spec.name!r} was written: {fault}; "
+                        "check the address and the name of the model"
+                    )
                 descriptions[spec.name] = said
 
     asyncio.run(work())
@@ -63,15 +76,27 @@ def describe_catalogue(
 
 
 def sampled_tasks(tasks: Sequence[Task], count: int, seed: int) -> list[Question | Task]:
-    """Return what an expert works on: generated questions with the categories in turn, and as many environment tasks as questions of one category."""
+    """Return what an expert works on: generated questions with the categories in turn, and as many environment tasks as
+    questions of one category."""
     share = min(len(tasks), count // (len(TEMPLATES) + 1) + 1) if tasks else 0
     worlds = sample(tasks, seed, min(share, count))
     return [*(question(number, seed, "train") for number in range(count - len(worlds))), *worlds]
 
 
-async def trajectories_of(spec: ExpertSpec, sampled: Sequence[Question | Task], bench: Bench, seed: int) -> list[Trajectory]:
-    """Let one expert work on the tasks, alone. UsageError if it gives no answer at all to one of them: it is then down, or refuses."""
-    offered = (OfferedExpert(alias=spec.name, expert=spec.name, input_price=spec.price.input, output_price=spec.price.output, card=spec.name),)
+async def trajectories_of(
+    spec: ExpertSpec, sampled: Sequence[Question | Task], bench: Bench, seed: int
+) -> list[Trajectory]:
+    """Let one expert work on the tasks, alone. UsageError if it gives no answer at all to one of them: it is then down,
+    or refuses."""
+    offered = (
+        OfferedExpert(
+            alias=spec.name,
+            expert=spec.name,
+            input_price=spec.price.input,
+            output_price=spec.price.output,
+            card=spec.name,
+        ),
+    )
     tasks = [_alone(each, number, offered, seed) for number, each in enumerate(sampled)]
     policy = ScriptedPolicy("describe", lambda task, number: Action("expert", spec.name))
     groups = await run_rollouts(tasks, policy, bench, samples=1, concurrency=AT_ONCE)
@@ -81,17 +106,33 @@ async def trajectories_of(spec: ExpertSpec, sampled: Sequence[Question | Task], 
 def _alone(each: Question | Task, number: int, offered: tuple[OfferedExpert, ...], seed: int) -> RolloutTask:
     wish = Preference(instruction="")
     if isinstance(each, Question):
-        return RolloutTask(id=f"describe-{number}", category=each.category, question=each, preference=wish, experts=offered, seed=seed)
-    return RolloutTask(id=f"describe-{number}", category="tools", task=each, preference=wish, experts=offered, seed=seed)
+        return RolloutTask(
+            id=f"describe-{number}", category=each.category, question=each, preference=wish, experts=offered, seed=seed
+        )
+    return RolloutTask(
+        id=f"describe-{number}", category="tools", task=each, preference=wish, experts=offered, seed=seed
+    )
 
 
 def _trajectory(each: Question | Task, rollout: Rollout) -> Trajectory:
     for charge in rollout.ledger:
-        if charge.kind == "expert" and charge.error is not None and charge.error.startswith(f"{charge.name} gave no answer"):
-            raise UsageError(f"experts[{charge.name}]: {charge.error}; mend its endpoint in the catalogue, or remove it to simulate the expert")
+        if (
+            charge.kind == "expert"
+            and charge.error is not None
+            and charge.error.startswith(f"{charge.name} gave no answer")
+        ):
+            raise UsageError(
+                f"experts[{charge.name}]: {charge.error}; "
+                "mend its endpoint in the catalogue, or remove it to simulate the expert"
+            )
     if isinstance(each, Question):
         return Trajectory(each.text, ({"role": "assistant", "content": rollout.answer},), rollout.right)
-    handed = {call["id"] for message in rollout.messages for call in message.get("tool_calls") or () if call["function"]["name"] == CALL_EXPERT}
+    handed = {
+        call["id"]
+        for message in rollout.messages
+        for call in message.get("tool_calls") or ()
+        if call["function"]["name"] == CALL_EXPERT
+    }
     own = [message for message in rollout.messages[2:] if not handed & _ids(message)]
     return Trajectory(each.request, tuple(own), rollout.right)
 
@@ -105,7 +146,10 @@ def _ids(message: dict[str, object]) -> set[object]:
 def _edited(path: Path, catalogue: Catalogue, descriptions: dict[str, str]) -> str:
     """Return the text with descriptions. UsageError unless it says what the old one did, and the descriptions."""
     text = with_descriptions(path.read_text(encoding="utf-8"), descriptions)
-    meant = [spec.model_copy(update={"description": descriptions.get(spec.name, spec.description)}) for spec in catalogue.experts]
+    meant = [
+        spec.model_copy(update={"description": descriptions.get(spec.name, spec.description)})
+        for spec in catalogue.experts
+    ]
     with tempfile.TemporaryDirectory(prefix="catalogue-") as folder:
         written = Path(folder) / path.name
         written.write_text(text, encoding="utf-8")
@@ -119,4 +163,6 @@ def _edited(path: Path, catalogue: Catalogue, descriptions: dict[str, str]) -> s
 
 
 def _unusual(path: Path) -> UsageError:
-    return UsageError(f"{path}: experts: no description can be put into YAML of this form; write each expert as lines of `key: value`")
+    return UsageError(
+        f"{path}: experts: no description can be put into YAML of this form; write each expert as lines of `key: value`"
+    )

@@ -9,9 +9,10 @@ Beside its folder `OUT` lies `.OUT.process/`:
     log.txt         what it printed
     stop            somebody stopped it: nobody but `start_training` starts it again
 
-Whoever wants to start it takes the lock, looks, and hands the open lock to the process; so there is one at most, however many watch. After a crash of
-the machine the lock is free, because no process holds it. The command speaks for itself in OUT: a line of `metrics.jsonl` for each step,
-`checkpoints/`, and `done.json` when it is done; started again, it goes on from its newest checkpoint.
+Whoever wants to start it takes the lock, looks, and hands the open lock to the process; so there is one at most,
+however many watch. After a crash of the machine the lock is free, because no process holds it. The command speaks for
+itself in OUT: a line of `metrics.jsonl` for each step, `checkpoints/`, and `done.json` when it is done; started again,
+it goes on from its newest checkpoint.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ LOG_LINES = 15
 SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY|WEBHOOK", re.IGNORECASE)
 SECRET_WORDS = re.compile(r"\b(hf_|sk-)[A-Za-z0-9_-]{6,}")
 FOREIGN_NAMES = ("AIRFLOW", "_AIRFLOW")
-"""Beginnings of environment variables that a training is not given: how Airflow reaches its database is nothing to it."""
+"""Beginnings of environment variables that a training is not given: how Airflow reaches its database is nothing to
+it."""
 
 _ours: dict[Path, subprocess.Popen[bytes]] = {}
 """Folder -> the process that this one started there, and has to collect when it has ended."""
@@ -74,7 +76,8 @@ def process_folder(out: Path) -> Path:
 
 
 def start_training(out: Path, command: Sequence[str], folder: Path) -> bool:
-    """See to it that `command` runs in `folder` and writes `out`. Return whether it was started here: not if it runs already, or is done.
+    """See to it that `command` runs in `folder` and writes `out`. Return whether it was started here: not if it runs
+    already, or is done.
 
     UsageError if another command is running that writes `out`. A training that failed or was stopped is started again.
     """
@@ -99,10 +102,12 @@ def start_training(out: Path, command: Sequence[str], folder: Path) -> bool:
 
 
 def watch_training(out: Path, *, poll: float = 5.0, restarts: int = 3) -> dict[str, Any]:
-    """Wait until the training that writes `out` is done; return what it wrote into `done.json`. `poll`: seconds between two looks.
+    """Wait until the training that writes `out` is done; return what it wrote into `done.json`. `poll`: seconds between
+    two looks.
 
-    One that was killed is started again, at most `restarts` times without a new checkpoint in between; then TrainingInterruptedError. TrainingError,
-    with the end of its log, if it ended by itself without a result, or if somebody stopped it. UsageError if nothing was ever started here.
+    One that was killed is started again, at most `restarts` times without a new checkpoint in between; then
+    TrainingInterruptedError. TrainingError, with the end of its log, if it ended by itself without a result, or if
+    somebody stopped it. UsageError if nothing was ever started here.
     """
     place, news = process_folder(out), _News(out)
     if _order_of(place) is None:
@@ -116,16 +121,26 @@ def watch_training(out: Path, *, poll: float = 5.0, restarts: int = 3) -> dict[s
                     news.tell()
                     return _read_done(out)
                 if (place / "stop").exists():
-                    raise TrainingError(f"the training of {out} was stopped; start it again to go on from its newest checkpoint")
+                    raise TrainingError(
+                        f"the training of {out} was stopped; start it again to go on from its newest checkpoint"
+                    )
                 if outcome.state == "failed":
                     raise TrainingError(f"the training of {out} {outcome.detail}\n{log_end(place)}")
                 if (newest := _newest_checkpoint(out)) != reached:
                     left, reached = restarts, newest
                 if left == 0:
-                    detail = f"the training of {out} {outcome.detail}, {restarts + 1} times without a new checkpoint; see {place / 'log.txt'}"
+                    detail = (
+                        f"the training of {out} {outcome.detail}, "
+                        f"{restarts + 1} times without a new checkpoint; see {place / 'log.txt'}"
+                    )
                     raise TrainingInterruptedError(f"{detail}\n{log_end(place)}")
                 left -= 1
-                log.warning("the training of %s %s; it is started again%s", out, outcome.detail, f" from {newest}" if newest else "")
+                log.warning(
+                    "the training of %s %s; it is started again%s",
+                    out,
+                    outcome.detail,
+                    f" from {newest}" if newest else "",
+                )
                 _launch(out, lock)
         news.tell()
         time.sleep(poll)
@@ -134,8 +149,8 @@ def watch_training(out: Path, *, poll: float = 5.0, restarts: int = 3) -> dict[s
 def stop_training(out: Path, *, grace: float = 30.0) -> bool:
     """Stop the training that writes `out`, and let no watcher start it again. Return whether one was running.
 
-    It is asked by SIGTERM, and after `grace` seconds killed with everything that it started. TrainingError if it runs on another machine, or if
-    even that does not end it.
+    It is asked by SIGTERM, and after `grace` seconds killed with everything that it started. TrainingError if it runs
+    on another machine, or if even that does not end it.
     """
     place = process_folder(out)
     if not place.is_dir() or _is_free(place):
@@ -156,14 +171,19 @@ def stop_training(out: Path, *, grace: float = 30.0) -> bool:
 
 
 def log_end(place: Path) -> str:
-    """Return the last lines that the process printed, without the values of secrets and without control characters; empty if it printed none."""
+    """Return the last lines that the process printed, without the values of secrets and without control characters;
+    empty if it printed none."""
     try:
         with (place / "log.txt").open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - 65_536))
             text = file.read().decode(errors="replace")
     except OSError:
         return ""
-    for secret in sorted((value for name, value in os.environ.items() if SECRET_NAMES.search(name) and len(value) > 3), key=len, reverse=True):
+    for secret in sorted(
+        (value for name, value in os.environ.items() if SECRET_NAMES.search(name) and len(value) > 3),
+        key=len,
+        reverse=True,
+    ):
         text = text.replace(secret, "***")
     lines = deque((line for line in SECRET_WORDS.sub("***", text).splitlines() if line.strip()), maxlen=LOG_LINES)
     return "\n".join("".join(letter if letter.isprintable() else " " for letter in line)[:400] for line in lines)
@@ -191,7 +211,9 @@ def _in_words(line: str) -> str:
         content = dict(json.loads(line))
     except (TypeError, ValueError):
         return "a line of metrics that is no JSON object"
-    figures = {name: value for name, value in content.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+    figures = {
+        name: value for name, value in content.items() if isinstance(value, int | float) and not isinstance(value, bool)
+    }
     step = figures.pop("step", "?")
     return f"step {step}: " + ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
 
@@ -209,7 +231,8 @@ def _last_line(path: Path) -> str:
 
 @contextmanager
 def _free_lock(place: Path) -> Iterator[int | None]:
-    """Yield the number of an open file that holds the lock of a process, or None if another holds it. Who inherits the file keeps the lock."""
+    """Yield the number of an open file that holds the lock of a process, or None if another holds it. Who inherits the
+    file keeps the lock."""
     with storage_errors("lock", place):
         file = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
@@ -245,20 +268,30 @@ def _launch(out: Path, lock: int) -> None:
     command = [sys.executable, "-P", detached_process.__file__, *arguments]
     with storage_errors("write", place / "log.txt"), (place / "log.txt").open("ab") as printed:
         _ours[place] = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=printed, stderr=subprocess.STDOUT, start_new_session=True, pass_fds=[lock], env=environ
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=[lock],
+            env=environ,
         )
 
 
 def _collect(place: Path) -> None:
-    """Let the process go that this one started in a folder whose lock is free: it gives the lock back only by ending, so there is no waiting."""
+    """Let the process go that this one started in a folder whose lock is free: it gives the lock back only by ending,
+    so there is no waiting."""
     if (process := _ours.pop(place, None)) is not None:
-        with suppress(subprocess.TimeoutExpired):  # unless somebody removed the folder, and the lock in it, while it ran
+        # Unless somebody removed the folder, and the lock in it, while it ran.
+        with suppress(subprocess.TimeoutExpired):
             process.wait(10)
 
 
 def _signal(pid: int, act: signal.Signals) -> None:
-    """Send a signal to the leader of a session, which passes SIGTERM on; to its whole group if it is gone, or to end it."""
-    with suppress(ProcessLookupError, PermissionError):  # a group that has another's number by now is none of ours, and there is nothing to end
+    """Send a signal to the leader of a session, which passes SIGTERM on; to its whole group if it is gone, or to end
+    it."""
+    # A group that has another's number by now is none of ours, and there is nothing to end.
+    with suppress(ProcessLookupError, PermissionError):
         if act == signal.SIGTERM:
             with suppress(ProcessLookupError):
                 os.kill(pid, act)
@@ -309,7 +342,9 @@ def _read_done(out: Path) -> dict[str, Any]:
     try:
         return dict(json.loads(read_file(out / DONE)))
     except (ValueError, TypeError) as error:
-        raise TrainingError(f"{out / DONE} is not a JSON object ({error}); remove it and start the training again") from error
+        raise TrainingError(
+            f"{out / DONE} is not a JSON object ({error}); remove it and start the training again"
+        ) from error
 
 
 def _newest_checkpoint(out: Path) -> str | None:

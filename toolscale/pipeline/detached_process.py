@@ -1,8 +1,10 @@
-"""Run the command of an order file and write down how it ended. Run as a file of its own by `detached`: LOCK FOLDER NUMBER DONE_BEFORE.
+"""Run the command of an order file and write down how it ended. Run as a file of its own by `detached`: LOCK FOLDER
+NUMBER DONE_BEFORE.
 
-`LOCK` is the number of an open file whose lock the starter took; the command inherits it, so that the lock is held as long as either lives. What is
-written into FOLDER, both by this process alone: a line of `starts.jsonl` before the command begins, `exit.json` when it has ended. A start without an
-`exit.json` of its number was killed together with this process, or its machine went down.
+`LOCK` is the number of an open file whose lock the starter took; the command inherits it, so that the lock is held as
+long as either lives. What is written into FOLDER, both by this process alone: a line of `starts.jsonl` before the
+command begins, `exit.json` when it has ended. A start without an `exit.json` of its number was killed together with
+this process, or its machine went down.
 
 Only the standard library: this process lives as long as a training does, beside it, and should cost it no memory.
 """
@@ -33,7 +35,14 @@ def main() -> None:
     order = json.loads((folder / "order.json").read_text())
     host, boot_id = machine()
     time = datetime.now(UTC).isoformat()
-    started = {"number": number, "pid": os.getpid(), "host": host, "boot_id": boot_id, "time": time, "done_before": done_before}
+    started = {
+        "number": number,
+        "pid": os.getpid(),
+        "host": host,
+        "boot_id": boot_id,
+        "time": time,
+        "done_before": done_before,
+    }
     with (folder / "starts.jsonl").open("a") as file:
         file.write(json.dumps(started) + "\n")
         file.flush()

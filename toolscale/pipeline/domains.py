@@ -16,10 +16,14 @@ from toolscale.records import Task
 from toolscale.rollout import Domain
 
 
-def open_domains(datasets: Sequence[str], split: Split = "train", named_by: str = "data.datasets") -> tuple[list[Task], dict[str, Domain]]:
-    """Return the tasks of a split, and the domains that they run in, from the environments that the folders hold. Whoever opened them closes them.
+def open_domains(
+    datasets: Sequence[str], split: Split = "train", named_by: str = "data.datasets"
+) -> tuple[list[Task], dict[str, Domain]]:
+    """Return the tasks of a split, and the domains that they run in, from the environments that the folders hold.
+    Whoever opened them closes them.
 
-    `named_by`: the key or the option in which the folders stand. DatasetError for a folder that is not whole, UsageError for a domain in two.
+    `named_by`: the key or the option in which the folders stand. DatasetError for a folder that is not whole,
+    UsageError for a domain in two.
     """
     tasks: list[Task] = []
     domains: dict[str, Domain] = {}
@@ -28,10 +32,15 @@ def open_domains(datasets: Sequence[str], split: Split = "train", named_by: str 
         reading = read_dataset(folder)
         for domain, rows in reading.domains.items():
             if domain in domains:
-                raise UsageError(f"{named_by}: {folder} has the domain {domain!r} of another folder again; name each domain once")
+                raise UsageError(
+                    f"{named_by}: {folder} has the domain {domain!r} of another folder again; name each domain once"
+                )
             world = world_folder(folder, domain)
             if not world.is_dir():
-                raise DatasetError(f"{named_by}: {folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole")
+                raise DatasetError(
+                    f"{named_by}: {folder} has tasks of {domain!r} without their environment ({world}); "
+                    "make or pull it whole"
+                )
             environment = load_environment(world)
             domains[domain] = Domain(environment, read_rows(environment, world))
             tasks += [task_of(row) for row in rows.splits[split]]

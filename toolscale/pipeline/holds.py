@@ -1,7 +1,8 @@
-"""Who needs a run now, so that nobody removes it meanwhile: a file `<who>.held.json` in the folder of the run, which says until when.
+"""Who needs a run now, so that nobody removes it meanwhile: a file `<who>.held.json` in the folder of the run, which
+says until when.
 
-Whoever needs a run says so before reading from it, and takes it back at the end. Whoever is killed in between, or whose question nobody answers,
-holds the run no longer than was said.
+Whoever needs a run says so before reading from it, and takes it back at the end. Whoever is killed in between, or whose
+question nobody answers, holds the run no longer than was said.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from toolscale.errors import StorageError
 
 HELD = ".held.json"
 ANNOUNCED = timedelta(days=1)
-"""So long a dataset that was just made is kept for those who follow it: publishing and training are triggered at once, but may wait for a slot."""
+"""So long a dataset that was just made is kept for those who follow it: publishing and training are triggered at once,
+but may wait for a slot."""
 
 PUBLISHING = timedelta(days=2)
 """A person has twenty hours to answer; then there is the push, with its retries."""
@@ -44,7 +46,9 @@ def release(dataset_url: str, who: str) -> None:
 def holders_of(run: Run, now: datetime) -> list[str]:
     """Return who needs a run now. A file that cannot be understood holds it: better a run too many."""
     with storage_errors("list", run.products):
-        files = sorted(path for path in run.products.iterdir() if path.name.endswith(HELD)) if run.products.exists() else []
+        files = (
+            sorted(path for path in run.products.iterdir() if path.name.endswith(HELD)) if run.products.exists() else []
+        )
     return [path.name.removesuffix(HELD) for path in files if _holds(path, now)]
 
 

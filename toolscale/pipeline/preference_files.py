@@ -1,5 +1,5 @@
-"""Write a file of preferences in a model's words: weights are drawn as for the grammar, a model says them, and what is not read back as it was meant
-is left out."""
+"""Write a file of preferences in a model's words: weights are drawn as for the grammar, a model says them, and what is
+not read back as it was meant is left out."""
 
 from __future__ import annotations
 
@@ -40,12 +40,20 @@ class Worded:
 
 
 def word_preferences(
-    out: Path, writer: Expert, *, count: int, seed: int = 0, wish_share: float = 0.5, progress: Report = lambda act, done, total: None
+    out: Path,
+    writer: Expert,
+    *,
+    count: int,
+    seed: int = 0,
+    wish_share: float = 0.5,
+    progress: Report = lambda act, done, total: None,
 ) -> Worded:
-    """Ask for `count` preferences of each split in the words of `writer`, and write those to `out` that it reads back as they were meant.
+    """Ask for `count` preferences of each split in the words of `writer`, and write those to `out` that it reads back
+    as they were meant.
 
-    Drafts offer every expert and every basic tool, so that an instruction means the same in each task that offers what it names. UsageError, and no
-    file, if the writer cannot be asked, or leaves a split without a preference that fits every task.
+    Drafts offer every expert and every basic tool, so that an instruction means the same in each task that offers what
+    it names. UsageError, and no file, if the writer cannot be asked, or leaves a split without a preference that fits
+    every task.
     """
     counts: dict[str, WordingCounts] = {}
     lines: dict[str, WordedPreference] = {}
@@ -53,7 +61,9 @@ def word_preferences(
     asked = _Asked(writer, 2 * count, progress)
     for split in get_args(Split):
         drafts = [preference(number, seed, split, ALIASES, tuple(TOOL_WORDS), wish_share) for number in range(count)]
-        found, counts[split] = asyncio.run(worded_by_model(drafts, ALIASES, tuple(TOOL_WORDS), asked.writing(split), asked.reading(split)))
+        found, counts[split] = asyncio.run(
+            worded_by_model(drafts, ALIASES, tuple(TOOL_WORDS), asked.writing(split), asked.reading(split))
+        )
         kept += len(found)
         for one in found:
             lines.setdefault(one.instruction, WordedPreference(split=split, **one.model_dump()))
@@ -92,9 +102,13 @@ class _Asked:
         return read
 
     async def _ask(self, prompt: str, draw: str) -> str | None:
-        reply = await self._writer.reply([{"role": "user", "content": prompt}], (), key=None, category="reasoning", draw=draw, made=())
+        reply = await self._writer.reply(
+            [{"role": "user", "content": prompt}], (), key=None, category="reasoning", draw=draw, made=()
+        )
         if reply.error is not None and not reply.error.startswith(UNUSABLE):
-            raise UsageError(f"{self.where}: {reply.error}; check the address and the name of the model, and that the server runs")
+            raise UsageError(
+                f"{self.where}: {reply.error}; check the address and the name of the model, and that the server runs"
+            )
         self.fault = reply.error or self.fault
         return reply.content
 

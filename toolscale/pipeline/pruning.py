@@ -1,10 +1,13 @@
-"""Retention: of the complete runs below a data root the newest stay, and of the others those that were published or that somebody needs.
+"""Retention: of the complete runs below a data root the newest stay, and of the others those that were published or
+that somebody needs.
 
-A run that is not complete is never removed: it is being made, or has failed and can be cleared. Nor is anything that no run of ours has written.
+A run that is not complete is never removed: it is being made, or has failed and can be cleared. Nor is anything that no
+run of ours has written.
 
-On a disk a run is renamed into `.removed/` and deleted there: it is whole, or gone. On an object store, where nothing can be renamed, a note in
-`.removed/` names it, `run.json` goes first, by which it is no run any more, and the note last. What a killed process left there goes with the next
-call. Two calls at once do no harm: what one has taken, the other does not find.
+On a disk a run is renamed into `.removed/` and deleted there: it is whole, or gone. On an object store, where nothing
+can be renamed, a note in `.removed/` names it, `run.json` goes first, by which it is no run any more, and the note
+last. What a killed process left there goes with the next call. Two calls at once do no harm: what one has taken, the
+other does not find.
 """
 
 from __future__ import annotations
@@ -59,11 +62,18 @@ def keep_told() -> int | None:
 
 
 def prune_runs(
-    root_url: str, keep: int, *, dry_run: bool = False, now: datetime | None = None, told: Callable[[PrunedRun], None] = lambda run: None
+    root_url: str,
+    keep: int,
+    *,
+    dry_run: bool = False,
+    now: datetime | None = None,
+    told: Callable[[PrunedRun], None] = lambda run: None,
 ) -> list[PrunedRun]:
-    """Remove the runs that need not be kept, or with `dry_run` only say which, and return what became of each, newest first.
+    """Remove the runs that need not be kept, or with `dry_run` only say which, and return what became of each, newest
+    first.
 
-    `told` is called as soon as something became of a run. UsageError if `keep` is less than 1, or no runs were ever kept in this place.
+    `told` is called as soon as something became of a run. UsageError if `keep` is less than 1, or no runs were ever
+    kept in this place.
     """
     root, moment = open_place(root_url), now or datetime.now(UTC)
     if keep < 1:
@@ -73,7 +83,9 @@ def prune_runs(
             raise UsageError(f"{root_url} holds no folder `runs`; give the place that TOOLSCALE_DATA names")
     if not dry_run:
         _finish(root)
-    runs = sorted(runs_under(root), key=lambda found: (datetime.fromisoformat(found[1].started), found[0].name), reverse=True)
+    runs = sorted(
+        runs_under(root), key=lambda found: (datetime.fromisoformat(found[1].started), found[0].name), reverse=True
+    )
     left, looked_at = keep, list[PrunedRun]()
     for run, order in runs:
         found = _look_at(run, order, moment, newest=left > 0)
@@ -195,7 +207,8 @@ def _unless_gone(act: Any, path: str, failure: tuple[type[BaseException], BaseEx
 
 
 def _clear(run: Run, note: Path) -> None:
-    """Remove the objects of a run: first what says that there is a run, then what says that its datasets are complete, and last the note."""
+    """Remove the objects of a run: first what says that there is a run, then what says that its datasets are complete,
+    and last the note."""
     paths = sorted(files_in(run.products), key=lambda path: (path != RUN, not path.endswith(f"/{MANIFEST}"), path))
     with storage_errors("remove", run.products):
         for place in (*(run.products / path for path in paths), note):

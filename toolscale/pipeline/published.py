@@ -1,4 +1,5 @@
-"""Where the dataset of a run was published: `runs/<run>/published/<repo>.json`, a file for each repository of the Hub that holds it.
+"""Where the dataset of a run was published: `runs/<run>/published/<repo>.json`, a file for each repository of the Hub
+that holds it.
 
 Asset events say it too, but they are Airflow's, and go with its database.
 """
@@ -18,9 +19,12 @@ RECORDED = ("repo", "url", "tag", "commit", "sha256")
 
 
 def note_published(dataset: Path, told: Mapping[str, Any]) -> None:
-    """Write down what was told of a push. A dataset that no run made lies in somebody's folder, in which nothing is left."""
+    """Write down what was told of a push. A dataset that no run made lies in somebody's folder, in which nothing is
+    left."""
     if run := run_of(dataset):
-        record = {name: told[name] for name in RECORDED} | {"dataset": dataset.resolve().relative_to(run.products).as_posix()}
+        record = {name: told[name] for name in RECORDED} | {
+            "dataset": dataset.resolve().relative_to(run.products).as_posix()
+        }
         write_file(run.published(told["repo"]), (json.dumps(record, indent=1) + "\n").encode())
 
 

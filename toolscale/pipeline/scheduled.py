@@ -1,10 +1,12 @@
-"""The stages as a scheduler calls them: a URL in, a URL or a few figures out, each call in a process and perhaps on a machine of its own.
+"""The stages as a scheduler calls them: a URL in, a URL or a few figures out, each call in a process and perhaps on a
+machine of its own.
 
-    order_run -> for each domain: build_domain -> plan_round -> judge_shard, many -> plan_round -> judge_shard, many -> assemble_domain
+    order_run -> for each domain: build_domain -> plan_round -> judge_shard, many -> plan_round -> judge_shard, many ->
+    assemble_domain
               -> check_domain -> collect_run -> close_run
 
-The functions may be called again after any failure: what is there already is not made again. Two rounds are judged by mapped tasks; what is still
-short after them is little, and `assemble_domain` judges it itself.
+The functions may be called again after any failure: what is there already is not made again. Two rounds are judged by
+mapped tasks; what is still short after them is little, and `assemble_domain` judges it itself.
 """
 
 from __future__ import annotations
@@ -44,9 +46,20 @@ from toolscale.pipeline.stages import assemble, build_environment, judge_enough,
 from toolscale.records import Manifest
 
 __all__ = [
-    "assemble_domain", "build_domain", "check_domain", "close_run", "collect_run", "data_root", "judge_shard", "keep_told", "night_seed", "order_of",
-    "order_run", "plan_round", "prune_runs",
-]  # fmt: skip
+    "assemble_domain",
+    "build_domain",
+    "check_domain",
+    "close_run",
+    "collect_run",
+    "data_root",
+    "judge_shard",
+    "keep_told",
+    "night_seed",
+    "order_of",
+    "order_run",
+    "plan_round",
+    "prune_runs",
+]
 
 log = logging.getLogger(__name__)
 
@@ -55,17 +68,26 @@ NIGHTS = {"scheduled", "backfill"}
 
 
 def order_of(dag_run: Any, params: Mapping[str, Any]) -> Order:
-    """Return what a run of Airflow asks for. `dag_run` has `dag_id`, `run_id`, `run_type`, `start_date`, `logical_date`, `data_interval_start`."""
+    """Return what a run of Airflow asks for. `dag_run` has `dag_id`, `run_id`, `run_type`, `start_date`,
+    `logical_date`, `data_interval_start`."""
     night = dag_run.data_interval_start if dag_run.run_type in NIGHTS else None
     seed = params["seed"] if params["seed"] is not None else night_seed(night) if night else 0
     publish = params["publish"] or ("never" if dag_run.run_type == "backfill" else "ask")
     return Order(
-        dag_id=dag_run.dag_id, run_id=dag_run.run_id, started=_utc(dag_run.start_date),
-        logical_date=dag_run.logical_date and _utc(dag_run.logical_date), domains=tuple(params["domains"]), tasks=params["tasks"], seed=seed,
-        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"], publish=publish, params=dict(params),
+        dag_id=dag_run.dag_id,
+        run_id=dag_run.run_id,
+        started=_utc(dag_run.start_date),
+        logical_date=dag_run.logical_date and _utc(dag_run.logical_date),
+        domains=tuple(params["domains"]),
+        tasks=params["tasks"],
+        seed=seed,
+        evolved=EVOLVED_SHARE if params["evolved"] is None else params["evolved"],
+        publish=publish,
+        params=dict(params),
         interaction=params.get("interaction", "single"),  # a run that began before there was a choice has none
-        night=night and _utc(night), repo=params.get("repo"),
-    )  # fmt: skip
+        night=night and _utc(night),
+        repo=params.get("repo"),
+    )
 
 
 def night_seed(night: datetime) -> int:
@@ -74,31 +96,44 @@ def night_seed(night: datetime) -> int:
 
 
 def order_run(root: str, order: Order) -> str:
-    """Open a run and return its URL. UsageError if a domain is unknown, or the tasks, the seed or the share cannot be."""
+    """Open a run and return its URL. UsageError if a domain is unknown, or the tasks, the seed or the share cannot
+    be."""
     if not order.domains:
         raise UsageError("domains is empty; choose at least one")
     for domain in order.domains:
-        recipe_of(load_environment(find_folder(domain)), tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction)
+        recipe_of(
+            load_environment(find_folder(domain)),
+            tasks=order.tasks,
+            seed=order.seed,
+            evolved=order.evolved,
+            interaction=order.interaction,
+        )
     return open_run(root, order).url
 
 
 def build_domain(run_url: str, domain: str) -> str:
     """Admit and populate the environment of a domain in the scratch of the run; return the URL of the run.
 
-    From here on the run is not complete, even if it was. What was judged of other inputs (other code, another order under the same run id) is
-    removed.
+    From here on the run is not complete, even if it was. What was judged of other inputs (other code, another order
+    under the same run id) is removed.
     """
     run = run_at(run_url)
     remove_folder(run.dataset())
     world, recipe = run.world(domain), run.scratch / "recipes" / f"{domain}.json"
     order = run.order()
     environment = load_environment(find_folder(domain))
-    inputs = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction).inputs
+    inputs = recipe_of(
+        environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction
+    ).inputs
     if not recipe.exists() or json.loads(read_file(recipe))["inputs"] != inputs:
         _start_over(run, domain)
     with fresh_folder(run.scratch, f".build-{domain}") as staged:
         built = build_environment(environment.folder, staged / domain, staged / "admitted")
-        if not is_local(world) or not (world / ADMISSION).exists() or read_file(world / ADMISSION) != read_file(built / ADMISSION):
+        if (
+            not is_local(world)
+            or not (world / ADMISSION).exists()
+            or read_file(world / ADMISSION) != read_file(built / ADMISSION)
+        ):
             deliver(built, world, ADMISSION)
     write_file(recipe, json.dumps({"inputs": inputs}).encode())
     return run_url
@@ -123,14 +158,17 @@ def plan_round(run_url: str, domain: str, round_: int, task_id: str, *, most: in
 
 
 def judge_shard(plan_url: str) -> dict[str, Any]:
-    """Judge the candidates of a shard and write its rejects; return its name and counts. A shard that was interrupted goes on with its next unit.
+    """Judge the candidates of a shard and write its rejects; return its name and counts. A shard that was interrupted
+    goes on with its next unit.
 
     `gates`: how many candidates each gate rejected, the first that failed where several did.
     """
     path = open_place(plan_url)
     run = Run(path.parents[3], path.parents[1].name)
     if not path.exists():
-        raise DatasetError(f"{path} is gone, as after a complete run; clear the task `build` of its domain with all that follows it")
+        raise DatasetError(
+            f"{path} is gone, as after a complete run; clear the task `build` of its domain with all that follows it"
+        )
     shard = read_shard_plan(path)
     with _world(run, shard.domain) as world:
         recipe = _recipe(run, world)
@@ -145,13 +183,18 @@ def judge_shard(plan_url: str) -> dict[str, Any]:
         _write_rejects(run, world, shard.name, rejects)
     gates = Counter(item.verdict.failed[0].gate for item, _ in rejects)
     return {
-        "shard": shard.name, "candidates": len(judged), "accepted": len(judged) - len(rejects), "rejected": len(rejects), "no_case": len(no_case),
+        "shard": shard.name,
+        "candidates": len(judged),
+        "accepted": len(judged) - len(rejects),
+        "rejected": len(rejects),
+        "no_case": len(no_case),
         "gates": dict(sorted(gates.items())),
-    }  # fmt: skip
+    }
 
 
 def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
-    """Judge what is still short, apply novelty and quotas, and write the dataset of a domain; return its URL and counts."""
+    """Judge what is still short, apply novelty and quotas, and write the dataset of a domain; return its URL and
+    counts."""
     run = run_at(run_url)
     target = run.dataset(domain)
     with _world(run, domain) as world, fresh_folder(run.scratch, f".dataset-{domain}") as staged:
@@ -171,7 +214,8 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
 
 
 def check_domain(run_url: str, domain: str, thresholds: Any = None) -> dict[str, Any]:
-    """Hold the dataset of a domain against the quality gate, write what it found, and return the figures. QualityError if it is under a threshold.
+    """Hold the dataset of a domain against the quality gate, write what it found, and return the figures. QualityError
+    if it is under a threshold.
 
     `thresholds`: figure -> what is wanted of it, where that is not the usual.
     """
@@ -200,16 +244,24 @@ def collect_run(run_url: str) -> dict[str, Any]:
         deliver(staged, run.dataset(), MANIFEST)
     hold(url_of(run.dataset()), "followers", ANNOUNCED)  # publishing and training are triggered by what is told here
     told = {
-        "run_id": order.run_id, "domains": list(order.domains), "seed": order.seed, "publish": order.publish, "sha256": digest, "night": order.night,
-        "by_hand": order.night is None, "repo": order.repo,
-    }  # fmt: skip
+        "run_id": order.run_id,
+        "domains": list(order.domains),
+        "seed": order.seed,
+        "publish": order.publish,
+        "sha256": digest,
+        "night": order.night,
+        "by_hand": order.night is None,
+        "repo": order.repo,
+    }
     return _summary(run.dataset(), manifest) | told
 
 
 def close_run(run_url: str, finished: datetime | None = None) -> str:
-    """Remove the scratch of a run that is complete; that of any other stays, so that its failed tasks can be run again. Return what was done.
+    """Remove the scratch of a run that is complete; that of any other stays, so that its failed tasks can be run again.
+    Return what was done.
 
-    `finished`: the time of the caller, written beside the dataset. A run whose failed tasks were cleared ends again, and later.
+    `finished`: the time of the caller, written beside the dataset. A run whose failed tasks were cleared ends again,
+    and later.
     """
     run = run_at(run_url)
     complete = (run.dataset() / MANIFEST).exists()
@@ -237,15 +289,20 @@ def _plans(run: Run, domain: str) -> list[Path]:
 def _world(run: Run, domain: str) -> Iterator[Path]:
     """Yield the environment of a domain on this machine. DatasetError if the scratch of the run is gone."""
     if not (run.world(domain) / ADMISSION).exists():
-        raise DatasetError(f"{run.world(domain)} is gone, as after a complete run; clear {domain}.build with all that follows it")
+        raise DatasetError(
+            f"{run.world(domain)} is gone, as after a complete run; clear {domain}.build with all that follows it"
+        )
     with local_copy(run.world(domain)) as world:
         yield world
 
 
 def _recipe(run: Run, world: Path) -> Recipe:
-    """Return what a domain of the run is asked for. UsageError if code, libraries or environment are not those with which the run began."""
+    """Return what a domain of the run is asked for. UsageError if code, libraries or environment are not those with
+    which the run began."""
     order, environment = run.order(), load_environment(world)
-    recipe = recipe_of(environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction)
+    recipe = recipe_of(
+        environment, tasks=order.tasks, seed=order.seed, evolved=order.evolved, interaction=order.interaction
+    )
     begun = json.loads(read_file(run.scratch / "recipes" / f"{environment.domain}.json"))["inputs"]
     if recipe.inputs != begun:
         raise UsageError(
@@ -257,11 +314,17 @@ def _recipe(run: Run, world: Path) -> Recipe:
 
 def _write_rejects(run: Run, world: Path, shard: str, rejects: list[tuple[Any, Shard]]) -> None:
     environment, order = load_environment(world), run.order()
-    write_rejects(run.rejects(environment.domain, shard), rejects, environment.hash, {"dag_id": order.dag_id, "run_id": order.run_id})
+    write_rejects(
+        run.rejects(environment.domain, shard),
+        rejects,
+        environment.hash,
+        {"dag_id": order.dag_id, "run_id": order.run_id},
+    )
 
 
 def _write_late_rejects(run: Run, world: Path, domain: str, paths: list[Path]) -> None:
-    """Write the rejects that no shard could: those of the last rounds, which were judged here, and those that only novelty rejects."""
+    """Write the rejects that no shard could: those of the last rounds, which were judged here, and those that only
+    novelty rejects."""
     plans = [read_shard_plan(path) for path in _plans(run, domain)]
     here = Shard(f"{domain}-rest", domain, len(plans), f"{domain}.assemble", -1, ())
     shards = {number: shard for shard in plans for number in shard.numbers}
@@ -277,7 +340,10 @@ def _write_late_rejects(run: Run, world: Path, domain: str, paths: list[Path]) -
 
 
 def _summary(dataset: Path, manifest: Manifest) -> dict[str, Any]:
-    return {"dataset": url_of(dataset), "counts": {name: manifest.counts[name] for name in ("asked", "accepted", "rejected", "candidates")}}
+    return {
+        "dataset": url_of(dataset),
+        "counts": {name: manifest.counts[name] for name in ("asked", "accepted", "rejected", "candidates")},
+    }
 
 
 def _utc(moment: datetime) -> str:

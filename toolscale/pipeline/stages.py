@@ -2,12 +2,14 @@
 
     build_environment -> judge_range (many, in any order, anywhere) -> assemble
 
-Each is a transaction: what it writes is written under a temporary name and renamed, and what says that it is complete is written last. Run again
-after a crash, a stage redoes only what is missing. `synthesize` runs them all on this machine; a scheduler may run the same functions elsewhere.
+Each is a transaction: what it writes is written under a temporary name and renamed, and what says that it is complete
+is written last. Run again after a crash, a stage redoes only what is missing. `synthesize` runs them all on this
+machine; a scheduler may run the same functions elsewhere.
 
-Candidates are numbered: number n is the (n // S)-th try of stream n % S of S, an intent as it is written, evolved, or turned into a refusal. What
-becomes of a number depends on the environment, the seed and the number alone; novelty and quotas are applied afterwards, in the order of numbers. So
-how the numbers were divided among workers never changes a byte.
+Candidates are numbered: number n is the (n // S)-th try of stream n % S of S, an intent as it is written, evolved, or
+turned into a refusal. What becomes of a number depends on the environment, the seed and the number alone; novelty and
+quotas are applied afterwards, in the order of numbers. So how the numbers were divided among workers never changes a
+byte.
 """
 
 from __future__ import annotations
@@ -40,12 +42,22 @@ Progress = Callable[[str, int, int], None]
 
 
 def synthesize(
-    domain: str | Path, out: Path, *, tasks: int, seed: int = 0, workers: int | None = None, audit: Audit = "sample", evolved: float = EVOLVED_SHARE,
-    interaction: Interaction = "single", cache: Path | None = None, progress: Progress = lambda act, done, total: None,
-) -> Manifest:  # fmt: skip
+    domain: str | Path,
+    out: Path,
+    *,
+    tasks: int,
+    seed: int = 0,
+    workers: int | None = None,
+    audit: Audit = "sample",
+    evolved: float = EVOLVED_SHARE,
+    interaction: Interaction = "single",
+    cache: Path | None = None,
+    progress: Progress = lambda act, done, total: None,
+) -> Manifest:
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
 
-    A folder that is already what these arguments give is left as it is. A run that was interrupted is completed from the work folder beside `out`.
+    A folder that is already what these arguments give is left as it is. A run that was interrupted is completed from
+    the work folder beside `out`.
     """
     environment = load_environment(find_folder(domain))
     recipe = recipe_of(environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, interaction=interaction)
@@ -60,7 +72,9 @@ def synthesize(
             remove_folder(stale)
         staged = stage / "dataset"
         progress("admitting the environment", 0, 1)
-        world = build_environment(environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted")
+        world = build_environment(
+            environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted"
+        )
         workers = workers or fitting_workers(tasks)
         judged = judge_enough(world, stage / "judged", recipe=recipe, workers=workers, progress=progress)
         close_kept_judge()  # writing needs memory of its own
@@ -72,9 +86,11 @@ def synthesize(
 
 
 def admit_domain(domain: str | Path) -> Admission:
-    """Admit a domain for publication: its tools, rules, intents, phrasings, and its verifier cases. Raises SpecError with every issue.
+    """Admit a domain for publication: its tools, rules, intents, phrasings, and its verifier cases. Raises SpecError
+    with every issue.
 
-    What an issue is about is left out of the checks that follow, so that a fault in one file hides none in another, and none is told twice.
+    What an issue is about is left out of the checks that follow, so that a fault in one file hides none in another, and
+    none is told twice.
     """
     environment, issues = inspect_environment(find_folder(domain))
     if environment is None:
@@ -97,7 +113,8 @@ def admit_domain(domain: str | Path) -> Admission:
 
 
 def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
-    """Admit a domain and write it, populated, into `out`. `admission.json` is written last: where it is right, nothing is done."""
+    """Admit a domain and write it, populated, into `out`. `admission.json` is written last: where it is right, nothing
+    is done."""
     environment = load_environment(find_folder(domain))
     if not _is_built(environment, out):
         if issues := check_intents(environment):
@@ -107,12 +124,25 @@ def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
     return out
 
 
-def judge_range(world: Path, seed: int, start: int, stop: int, out: Path, *, audit: Audit = "sample", interaction: Interaction = "single") -> Path:
+def judge_range(
+    world: Path,
+    seed: int,
+    start: int,
+    stop: int,
+    out: Path,
+    *,
+    audit: Audit = "sample",
+    interaction: Interaction = "single",
+) -> Path:
     """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
-    return judge_unit(Unit(Place(world, file_hash(world / ADMISSION), audit, interaction), seed, tuple(range(start, stop)), out))
+    return judge_unit(
+        Unit(Place(world, file_hash(world / ADMISSION), audit, interaction), seed, tuple(range(start, stop)), out)
+    )
 
 
-def judge_enough(world: Path, out: Path, *, recipe: Recipe, workers: int, progress: Progress = lambda act, done, total: None) -> list[Path]:
+def judge_enough(
+    world: Path, out: Path, *, recipe: Recipe, workers: int, progress: Progress = lambda act, done, total: None
+) -> list[Path]:
     """Judge candidates, round after round (`Rounds`), until there are enough or no more to be had; return the files.
 
     Files that are there already are not made again: of a run that was killed, or of shards that were judged elsewhere.
@@ -134,7 +164,13 @@ def place_of(world: Path, recipe: Recipe) -> Place:
 
 
 def recipe_of(
-    environment: Environment, *, tasks: int, seed: int, audit: Audit = "sample", evolved: float = EVOLVED_SHARE, interaction: Interaction = "single"
+    environment: Environment,
+    *,
+    tasks: int,
+    seed: int,
+    audit: Audit = "sample",
+    evolved: float = EVOLVED_SHARE,
+    interaction: Interaction = "single",
 ) -> Recipe:
     """Return what a dataset is asked to be. UsageError if it cannot be."""
     if tasks < 1:
@@ -144,16 +180,27 @@ def recipe_of(
     if not 0 <= seed < 2**63:
         raise UsageError(f"--seed is {seed}; choose one from 0 to 2**63 - 1")
     share = float(evolved)  # 1 and 1.0 are the same share
-    return Recipe(environment.domain, tasks, seed, audit, _inputs(environment, tasks, seed, audit, share, interaction), share, interaction)
+    return Recipe(
+        environment.domain,
+        tasks,
+        seed,
+        audit,
+        _inputs(environment, tasks, seed, audit, share, interaction),
+        share,
+        interaction,
+    )
 
 
 def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> Manifest:
-    """Apply novelty and quotas to the candidates in the files `judged` and write the dataset `out`, whose environment is `world`, manifest last."""
+    """Apply novelty and quotas to the candidates in the files `judged` and write the dataset `out`, whose environment
+    is `world`, manifest last."""
     from toolscale.dataset.making.folder import write_dataset  # loads Arrow: only now that the workers are done
 
     environment = load_environment(world)
     no_case, candidates = read_judged(judged)
-    selection = select(apply_novelty(candidates), weights_of(streams_of(environment), recipe.evolved), recipe.tasks, no_case)
+    selection = select(
+        apply_novelty(candidates), weights_of(streams_of(environment), recipe.evolved), recipe.tasks, no_case
+    )
     return write_dataset(out, environment, selection, recipe)
 
 
@@ -163,7 +210,8 @@ def _is_built(environment: Environment, folder: Path) -> bool:
 
 
 def _is_complete(out: Path, recipe: Recipe) -> bool:
-    """Whether `out` is the dataset of this recipe, every file as its manifest says. UsageError if it holds what is not ours to replace."""
+    """Whether `out` is the dataset of this recipe, every file as its manifest says. UsageError if it holds what is not
+    ours to replace."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file; choose a folder")
     if not (out / MANIFEST).is_file():
@@ -179,9 +227,14 @@ def _is_complete(out: Path, recipe: Recipe) -> bool:
     )
 
 
-def _inputs(environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float, interaction: Interaction) -> str:
-    """Hash everything on which the bytes of a dataset depend: environment, settings, libraries, and the code of this package."""
-    return content_hash([environment.hash, tasks, seed, audit, str(evolved), interaction, current_versions(), list(_code_hashes())])
+def _inputs(
+    environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float, interaction: Interaction
+) -> str:
+    """Hash everything on which the bytes of a dataset depend: environment, settings, libraries, and the code of this
+    package."""
+    return content_hash(
+        [environment.hash, tasks, seed, audit, str(evolved), interaction, current_versions(), list(_code_hashes())]
+    )
 
 
 def _code_hashes() -> Iterator[tuple[str, str]]:

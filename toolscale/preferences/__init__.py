@@ -6,6 +6,15 @@ from toolscale.preferences.reading import read_instruction
 from toolscale.preferences.wording import WordingCounts, reading_prompt, worded_by_model, wording_prompt
 
 __all__ = [
-    "LEVELS", "VOCABULARY", "Phrasing", "WordingCounts", "preference", "preferences", "read_instruction", "reading_prompt", "worded_by_model",
-    "wording_prompt", "words",
-]  # fmt: skip
+    "LEVELS",
+    "VOCABULARY",
+    "Phrasing",
+    "WordingCounts",
+    "preference",
+    "preferences",
+    "read_instruction",
+    "reading_prompt",
+    "worded_by_model",
+    "wording_prompt",
+    "words",
+]

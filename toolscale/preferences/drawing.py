@@ -9,8 +9,20 @@ from functools import lru_cache
 from typing import Literal
 
 from toolscale.preferences.grammar import (
-    DIMENSIONS, FRAMES, LEVELS, LIKES, NOUNS, OPENINGS, OWN, TOOL_WORDS, Phrasing, Wish, state_weights, state_wish, wished,
-)  # fmt: skip
+    DIMENSIONS,
+    FRAMES,
+    LEVELS,
+    LIKES,
+    NOUNS,
+    OPENINGS,
+    OWN,
+    TOOL_WORDS,
+    Phrasing,
+    Wish,
+    state_weights,
+    state_wish,
+    wished,
+)
 from toolscale.records import Preference
 
 Split = Literal["train", "test"]
@@ -20,15 +32,23 @@ _OUTCOME_LEVELS = (0.4, 0.6, 0.8, 1.0, 1.0, 1.0)
 """Few users want an answer and do not mind whether it is right: outcome keeps weight, and most often all of it."""
 
 
-def preferences(split: Split, seed: int, aliases: Sequence[str] = (), basic_tools: Sequence[str] = ()) -> Iterator[Preference]:
+def preferences(
+    split: Split, seed: int, aliases: Sequence[str] = (), basic_tools: Sequence[str] = ()
+) -> Iterator[Preference]:
     """Yield preferences without end, for tasks that all offer the same."""
     return (preference(number, seed, split, aliases, basic_tools) for number in itertools.count())
 
 
 def preference(
-    number: int, seed: int, split: Split, aliases: Sequence[str] = (), basic_tools: Sequence[str] = (), wish_share: float = 0.5
+    number: int,
+    seed: int,
+    split: Split,
+    aliases: Sequence[str] = (),
+    basic_tools: Sequence[str] = (),
+    wish_share: float = 0.5,
 ) -> Preference:
-    """Return preference `number`, for a task that offers these experts and basic tools. Names that are neither (tools of a domain) are passed over.
+    """Return preference `number`, for a task that offers these experts and basic tools. Names that are neither (tools
+    of a domain) are passed over.
 
     `wish_share` of the preferences say something of single tools, where there is something to say.
     """
@@ -71,7 +91,12 @@ def _vectors(split: Split) -> list[tuple[float, ...]]:
 @lru_cache(maxsize=2)
 def _phrasings(split: Split) -> list[Phrasing]:
     outcome, cost, latency = (range(len(NOUNS[name])) for name in DIMENSIONS)
-    choices = itertools.product(range(len(FRAMES)), outcome, cost, latency, (0, 1), range(len(OPENINGS)), (0, 1), range(len(LIKES)))
-    every = [Phrasing(frame, (a, b, c), ranked, opening, told, tools) for frame, a, b, c, ranked, opening, told, tools in choices]
+    choices = itertools.product(
+        range(len(FRAMES)), outcome, cost, latency, (0, 1), range(len(OPENINGS)), (0, 1), range(len(LIKES))
+    )
+    every = [
+        Phrasing(frame, (a, b, c), ranked, opening, told, tools)
+        for frame, a, b, c, ranked, opening, told, tools in choices
+    ]
     random.Random("preference phrasings").shuffle(every)
     return every[len(every) // _HELD_OUT :] if split == "train" else every[: len(every) // _HELD_OUT]

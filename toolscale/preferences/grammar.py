@@ -21,7 +21,8 @@ NOUNS = {
 
 
 class Frame(NamedTuple):
-    """A way to say how much something counts. `some`: one group of things of one level above 0; `none`: what does not count."""
+    """A way to say how much something counts. `some`: one group of things of one level above 0; `none`: what does not
+    count."""
 
     some: str
     none: str
@@ -32,14 +33,31 @@ class Frame(NamedTuple):
 
 
 FRAMES = (
-    Frame("{degree} about {nouns}", "i do not care about {nouns}", "i care ", ("", "a little", "somewhat", "quite a bit", "a lot", "above all")),
-    Frame("{nouns} {matter} {degree}", "{nouns} {do} not matter", "", ("", "a little", "somewhat", "quite a bit", "a lot", "above all")),
-    Frame("{nouns} {be} {degree} important", "{nouns} {be} not important", "", ("", "slightly", "somewhat", "quite", "very", "most")),
     Frame(
-        "{degree} weight to {nouns}", "give no weight to {nouns}", "give ",
+        "{degree} about {nouns}",
+        "i do not care about {nouns}",
+        "i care ",
+        ("", "a little", "somewhat", "quite a bit", "a lot", "above all"),
+    ),
+    Frame(
+        "{nouns} {matter} {degree}",
+        "{nouns} {do} not matter",
+        "",
+        ("", "a little", "somewhat", "quite a bit", "a lot", "above all"),
+    ),
+    Frame(
+        "{nouns} {be} {degree} important",
+        "{nouns} {be} not important",
+        "",
+        ("", "slightly", "somewhat", "quite", "very", "most"),
+    ),
+    Frame(
+        "{degree} weight to {nouns}",
+        "give no weight to {nouns}",
+        "give ",
         ("", "a little", "some", "quite some", "a lot of", "the most"),
     ),
-)  # fmt: skip
+)
 OPENINGS = ("", "please note: ", "for this task, ", "my wishes: ")
 
 TOOL_WORDS = {"python": "your own interpreter", "local_search": "local search", "web_search": "web search"}
@@ -48,8 +66,16 @@ OWN = ("python", "local_search")
 """Tools that send nothing to others."""
 
 LIKES = ("please use {names} where you can", "if you can, use {names}", "i like to see {names} at work")
-AVOIDS = ("please keep away from {names}", "do not use {names} if you can help it", "i would rather not see {names} at work")
-RATHERS = ("please use {name} rather than {other}", "i like {name} better than {other}", "if you can, use {name} and not {other}")
+AVOIDS = (
+    "please keep away from {names}",
+    "do not use {names} if you can help it",
+    "i would rather not see {names} at work",
+)
+RATHERS = (
+    "please use {name} rather than {other}",
+    "i like {name} better than {other}",
+    "if you can, use {name} and not {other}",
+)
 PRIVATE = (
     "this is confidential, so please use {own} and keep away from {others}",
     "this must stay with us: use {own}, and do not use {others}",
@@ -61,7 +87,8 @@ SLOTS = re.compile(r"\{\w*\}")
 _WORD = re.compile(r"[a-z]+|[^\sa-z]")
 
 Wish = tuple[Literal["like", "avoid", "rather", "private"], tuple[str, ...]]
-"""What is said of tools: `like` and `avoid` name some, `rather` names the liked one first; `private` keeps to OWN and names nothing."""
+"""What is said of tools: `like` and `avoid` name some, `rather` names the liked one first; `private` keeps to OWN and
+names nothing."""
 
 
 class Phrasing(NamedTuple):
@@ -83,7 +110,8 @@ def words(text: str) -> list[str]:
 
 
 def state_weights(weights: Mapping[str, float], phrasing: Phrasing) -> str:
-    """Return the weights of DIMENSIONS, each one of LEVELS, in one or two sentences. What is UNSAID may be left out, if something is left to say."""
+    """Return the weights of DIMENSIONS, each one of LEVELS, in one or two sentences. What is UNSAID may be left out, if
+    something is left to say."""
     frame = FRAMES[phrasing.frame]
     order = sorted(DIMENSIONS, key=lambda name: -weights[name]) if phrasing.ranked else DIMENSIONS
     groups: dict[float, list[str]] = {}

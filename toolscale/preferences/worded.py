@@ -1,7 +1,8 @@
 """Files of preferences in a model's words, one JSON object a line, and how tasks draw from them.
 
-A line has what `records.WordedPreference` says: the instruction, its weights, its wishes about tools, and the split it belongs to. `worded_by_model`
-has had each read back; training reads the file alone, so that a run repeats without the model.
+A line has what `records.WordedPreference` says: the instruction, its weights, its wishes about tools, and the split it
+belongs to. `worded_by_model` has had each read back; training reads the file alone, so that a run repeats without the
+model.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class WordedPreferences:
         self._plain: dict[str, list[Preference]] = {split: [] for split in get_args(Split)}
         self._wishing: dict[str, list[Preference]] = {split: [] for split in get_args(Split)}
         for line in lines:
-            (self._wishing if line.tools else self._plain)[line.split].append(Preference(**line.model_dump(exclude={"split"})))
+            (self._wishing if line.tools else self._plain)[line.split].append(
+                Preference(**line.model_dump(exclude={"split"}))
+            )
 
     @classmethod
     def read(cls, path: Path, aliases: Sequence[str]) -> WordedPreferences:
@@ -41,17 +44,31 @@ class WordedPreferences:
             raise SpecError(issues)
         found = cls(line for line in lines if isinstance(line, WordedPreference))
         if empty := found.splits_without():
-            raise SpecError([SpecIssue(str(path), "", f"no preference of the split {empty[0]!r} is without wishes about tools", REMEDY)])
+            raise SpecError(
+                [
+                    SpecIssue(
+                        str(path), "", f"no preference of the split {empty[0]!r} is without wishes about tools", REMEDY
+                    )
+                ]
+            )
         return found
 
     def splits_without(self) -> list[str]:
-        """Return the splits in which no preference fits every task, whatever it offers: nothing can be drawn from them."""
+        """Return the splits in which no preference fits every task, whatever it offers: nothing can be drawn from
+        them."""
         return [split for split, plain in self._plain.items() if not plain]
 
     def draw(
-        self, number: int, seed: int, split: Split, aliases: Sequence[str] = (), basic_tools: Sequence[str] = (), wish_share: float = 0.5
+        self,
+        number: int,
+        seed: int,
+        split: Split,
+        aliases: Sequence[str] = (),
+        basic_tools: Sequence[str] = (),
+        wish_share: float = 0.5,
     ) -> Preference:
-        """Return the preference of task `number`. One that speaks of tools is drawn only where all of them are offered."""
+        """Return the preference of task `number`. One that speaks of tools is drawn only where all of them are
+        offered."""
         rng = random.Random(f"worded preference:{split}:{seed}:{number}")
         if rng.random() < wish_share:
             offered = {*aliases, *basic_tools}
@@ -71,7 +88,9 @@ def _lines(path: Path, aliases: Sequence[str]) -> Iterator[WordedPreference | Sp
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        yield SpecIssue(file, "", f"cannot be read ({error.strerror or error})", "name a file of `toolscale preferences`")
+        yield SpecIssue(
+            file, "", f"cannot be read ({error.strerror or error})", "name a file of `toolscale preferences`"
+        )
         return
     except UnicodeDecodeError as error:
         yield SpecIssue(file, f"byte {error.start}", "the file is not UTF-8", REMEDY)
@@ -90,11 +109,20 @@ def _lines(path: Path, aliases: Sequence[str]) -> Iterator[WordedPreference | Sp
         if not said or len(said) > LONGEST:
             yield SpecIssue(file, f"{place}: instruction", f"it has {len(said)} characters", f"write 1 to {LONGEST}")
         elif said in seen:
-            yield SpecIssue(file, f"{place}: instruction", f"{_short(said)} stands in line {seen[said]} already", "remove one of them")
+            yield SpecIssue(
+                file,
+                f"{place}: instruction",
+                f"{_short(said)} stands in line {seen[said]} already",
+                "remove one of them",
+            )
         elif unknown:
-            yield SpecIssue(file, f"{place}: tools", f"{unknown[0]!r} is never offered", f"use {', '.join(sorted(known))}")
+            yield SpecIssue(
+                file, f"{place}: tools", f"{unknown[0]!r} is never offered", f"use {', '.join(sorted(known))}"
+            )
         elif wrong := next((name for name, weight in found.tools.items() if not 0 <= weight <= 1), None):
-            yield SpecIssue(file, f"{place}: tools.{wrong}", f"{found.tools[wrong]!r} is not a weight", "write a number from 0 to 1")
+            yield SpecIssue(
+                file, f"{place}: tools.{wrong}", f"{found.tools[wrong]!r} is not a weight", "write a number from 0 to 1"
+            )
         else:
             seen[said] = number
             yield found
@@ -104,7 +132,9 @@ def _issue(file: str, place: str, error: ValidationError) -> SpecIssue:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     value = "" if first["type"] in ("missing", "json_invalid") else f" (value {_short(first['input'])})"
-    return SpecIssue(file, f"{place}: {where}" if where else place, f"{first['msg'][:1].lower()}{first['msg'][1:]}{value}", REMEDY)
+    return SpecIssue(
+        file, f"{place}: {where}" if where else place, f"{first['msg'][:1].lower()}{first['msg'][1:]}{value}", REMEDY
+    )
 
 
 def _short(value: object) -> str:

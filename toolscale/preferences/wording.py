@@ -1,4 +1,5 @@
-"""Preferences in a model's words: one call writes the instruction, a second one reads it back, and what does not come back the same is dropped."""
+"""Preferences in a model's words: one call writes the instruction, a second one reads it back, and what does not come
+back the same is dropped."""
 
 from __future__ import annotations
 
@@ -43,30 +44,59 @@ class WordingCounts:
 def wording_prompt(draft: Preference) -> str:
     """Return the request to say the weights of a draft in words."""
     weights = [f"- {name}: {getattr(draft, name):g}" for name in DIMENSIONS]
-    tools = [f"- {_said(name)}: {'use it gladly' if weight >= 0.5 else 'keep away from it'}" for name, weight in draft.tools.items()]
-    return "\n".join((
-        "Write what a user says to an assistant before a task: what the user cares for, in one to three plain sentences.",
-        f"The weights ({_SCALE}); cost means a low cost, latency means a quick answer:", *weights,
-        *(("What the user wants of tools:", *tools) if tools else ("Do not name any tool.",)),
-        "Say how much each of the three counts, without numbers. Use the names of tools as they are given. Write only the user's words.",
-    ))  # fmt: skip
+    tools = [
+        f"- {_said(name)}: {'use it gladly' if weight >= 0.5 else 'keep away from it'}"
+        for name, weight in draft.tools.items()
+    ]
+    return "\n".join(
+        (
+            (
+                "Write what a user says to an assistant before a task: "
+                "what the user cares for, in one to three plain sentences."
+            ),
+            f"The weights ({_SCALE}); cost means a low cost, latency means a quick answer:",
+            *weights,
+            *(("What the user wants of tools:", *tools) if tools else ("Do not name any tool.",)),
+            (
+                "Say how much each of the three counts, without numbers. "
+                "Use the names of tools as they are given. Write only the user's words."
+            ),
+        )
+    )
 
 
 def reading_prompt(instruction: str, aliases: Sequence[str], basic_tools: Sequence[str]) -> str:
     """Return the request to read an instruction as weights, in JSON."""
     names = ", ".join(_said(name) for name in (*aliases, *basic_tools)) or "none"
-    return "\n".join((
-        "A user said this before a task:", "<instruction>", instruction, "</instruction>",
-        f"How much does the user care for outcome (a right answer), cost (a low cost) and latency (a quick answer)? {_SCALE}.",
-        f"Which of these tools does the user want used (1) or kept away from (0)? Tools: {names}. Leave out those that the user does not speak of.",
-        'Answer with JSON only, such as {"outcome": 0.8, "cost": 0.2, "latency": 0, "tools": {"expert-1": 1}}.',
-    ))  # fmt: skip
+    return "\n".join(
+        (
+            "A user said this before a task:",
+            "<instruction>",
+            instruction,
+            "</instruction>",
+            (
+                "How much does the user care for outcome (a right answer), cost (a low cost) "
+                f"and latency (a quick answer)? {_SCALE}."
+            ),
+            (
+                f"Which of these tools does the user want used (1) or kept away from (0)? Tools: {names}. "
+                "Leave out those that the user does not speak of."
+            ),
+            'Answer with JSON only, such as {"outcome": 0.8, "cost": 0.2, "latency": 0, "tools": {"expert-1": 1}}.',
+        )
+    )
 
 
 async def worded_by_model(
-    drafts: Sequence[Preference], aliases: Sequence[str], basic_tools: Sequence[str], write: Ask, read: Ask, at_once: int = 8
+    drafts: Sequence[Preference],
+    aliases: Sequence[str],
+    basic_tools: Sequence[str],
+    write: Ask,
+    read: Ask,
+    at_once: int = 8,
 ) -> tuple[list[Preference], WordingCounts]:
-    """Return the drafts in the words of `write`, those that `read` reads back as they were meant, in order, and counts of the others.
+    """Return the drafts in the words of `write`, those that `read` reads back as they were meant, in order, and counts
+    of the others.
 
     At most `at_once` drafts are worked on at the same time. What `write` and `read` raise is raised.
     """
@@ -86,13 +116,20 @@ async def worded_by_model(
     kept = [one for one in worded if isinstance(one, Preference)]
     faults = Counter(one for one in worded if not isinstance(one, Preference))
     counts = WordingCounts(
-        asked=len(drafts), silent=faults["silent"], unreadable=faults["unreadable"], mismatched=faults["mismatched"], kept=len(kept)
+        asked=len(drafts),
+        silent=faults["silent"],
+        unreadable=faults["unreadable"],
+        mismatched=faults["mismatched"],
+        kept=len(kept),
     )
     return kept, counts
 
 
-def weights_in(reply: str, aliases: Sequence[str], basic_tools: Sequence[str]) -> tuple[dict[str, float], dict[str, float]] | None:
-    """Return the weights and the tools of a reply to `reading_prompt`, tools by their own names; None if it is not such a reply."""
+def weights_in(
+    reply: str, aliases: Sequence[str], basic_tools: Sequence[str]
+) -> tuple[dict[str, float], dict[str, float]] | None:
+    """Return the weights and the tools of a reply to `reading_prompt`, tools by their own names; None if it is not such
+    a reply."""
     match = re.search(r"\{.*\}", reply, re.DOTALL)
     try:
         read: Any = json.loads(match[0]) if match else None
@@ -103,15 +140,23 @@ def weights_in(reply: str, aliases: Sequence[str], basic_tools: Sequence[str]) -
     tools = read.get("tools", {})
     names = {_said(name): name for name in (*aliases, *basic_tools)} | {name: name for name in (*aliases, *basic_tools)}
     weights: dict[str, Any] = {name: read.get(name) for name in DIMENSIONS}
-    if not isinstance(tools, dict) or not set(tools) <= set(names) or not all(map(_is_weight, (*weights.values(), *tools.values()))):
+    if (
+        not isinstance(tools, dict)
+        or not set(tools) <= set(names)
+        or not all(map(_is_weight, (*weights.values(), *tools.values())))
+    ):
         return None
-    return {name: float(value) for name, value in weights.items()}, {names[said]: float(value) for said, value in tools.items()}
+    return {name: float(value) for name, value in weights.items()}, {
+        names[said]: float(value) for said, value in tools.items()
+    }
 
 
 def _differs(draft: Preference, weights: dict[str, float], tools: dict[str, float]) -> bool:
     if set(tools) != set(draft.tools):
         return True
-    pairs = [(getattr(draft, name), weights[name]) for name in DIMENSIONS] + [(draft.tools[name], tools[name]) for name in tools]
+    pairs = [(getattr(draft, name), weights[name]) for name in DIMENSIONS] + [
+        (draft.tools[name], tools[name]) for name in tools
+    ]
     return any(abs(meant - read) > TOLERANCE + 1e-9 for meant, read in pairs)
 
 

@@ -61,11 +61,17 @@ def _is_address(endpoint: str) -> bool:
         port = parts.port
     except (ValueError, httpx2.InvalidURL):
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname and address.host) and port != 0 and not (parts.query or parts.fragment)
+    return (
+        parts.scheme in ("http", "https")
+        and bool(parts.hostname and address.host)
+        and port != 0
+        and not (parts.query or parts.fragment)
+    )
 
 
 def check_paths(manifest: Manifest) -> Iterator[str]:
-    """Yield the names of files that a repo or a folder cannot hold. Those that lead out of the folder are refused by the manifest itself."""
+    """Yield the names of files that a repo or a folder cannot hold. Those that lead out of the folder are refused by
+    the manifest itself."""
     seen: set[str] = set()
     for entry in manifest.files:
         parts = entry.path.split("/")
@@ -91,4 +97,7 @@ def _check_licence(card: Path) -> Iterator[str]:
     named = header.get("license")
     licences = named if isinstance(named, list) else [named]
     if not licences or not all(isinstance(licence, str) and licence.strip() for licence in licences):
-        yield f"{card} names no licence; say `license: apache-2.0` (or another) in environment.yaml and make the dataset again"
+        yield (
+            f"{card} names no licence; "
+            "say `license: apache-2.0` (or another) in environment.yaml and make the dataset again"
+        )

@@ -1,8 +1,9 @@
 """One way to talk to the Hub: how long we wait for it, and what its answers mean in one line.
 
-huggingface_hub retries some calls and not others, waits as long as a Retry-After says, and mostly sets no timeout. Inside `connected` its HTTP
-client is one of ours, which fails at once when the Hub is busy or the connection is lost; `Connection.ask` then repeats the whole question until
-patience is spent. Every question may be repeated: objects are stored under their hash, and a commit names its parent.
+huggingface_hub retries some calls and not others, waits as long as a Retry-After says, and mostly sets no timeout.
+Inside `connected` its HTTP client is one of ours, which fails at once when the Hub is busy or the connection is lost;
+`Connection.ask` then repeats the whole question until patience is spent. Every question may be repeated: objects are
+stored under their hash, and a commit names its parent.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ HUB = "https://huggingface.co"
 TOKENS = f"{HUB}/settings/tokens"
 BUSY = frozenset({408, 429, 500, 502, 503, 504})
 PATIENCE = 120.0
-"""Seconds that one question may wait, between its tries, for a Hub that is busy or drops connections. Uploading itself may take longer."""
+"""Seconds that one question may wait, between its tries, for a Hub that is busy or drops connections. Uploading itself
+may take longer."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 20.0
 TIMEOUT = httpx2.Timeout(60.0, connect=10.0)
@@ -46,7 +48,16 @@ Progress = Callable[[str, int, int], None]
 Answer = TypeVar("Answer")
 Cause = TypeVar("Cause", bound=BaseException)
 
-_GARBLED = (JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError, RuntimeError, httpx2.DecodingError, httpx2.TooManyRedirects)
+_GARBLED = (
+    JSONDecodeError,
+    UnicodeDecodeError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+    httpx2.DecodingError,
+    httpx2.TooManyRedirects,
+)
 """What the library raises on an answer that it does not understand; it checks none."""
 
 
@@ -60,7 +71,8 @@ class NoAnswerError(Exception):
 
 
 class _Client(httpx2.Client):
-    """A client that leaves repeating to `Connection.ask`: what could be repeated is raised as NoAnswerError, which the library does not know."""
+    """A client that leaves repeating to `Connection.ask`: what could be repeated is raised as NoAnswerError, which the
+    library does not know."""
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         if request.url.path == AGENTS:
@@ -73,12 +85,15 @@ class _Client(httpx2.Client):
         if response.status_code not in BUSY:
             return response
         response.close()
-        limited = "the rate limit is reached (429)" if response.status_code == 429 else f"it answered {response.status_code}"
+        limited = (
+            "the rate limit is reached (429)" if response.status_code == 429 else f"it answered {response.status_code}"
+        )
         raise NoAnswerError(limited, wait=_told_to_wait(response.headers))
 
 
 def lost(error: httpx2.TransportError) -> NoAnswerError:
-    """Return what a broken connection means. One that cannot be made at all is not tried again: the address or the network is wrong."""
+    """Return what a broken connection means. One that cannot be made at all is not tried again: the address or the
+    network is wrong."""
     reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.UnsupportedProtocol | httpx2.ProxyError):
         return NoAnswerError(f"it cannot be reached ({reason})", again=False)
@@ -95,22 +110,28 @@ class Connection:
         self._progress = progress
 
     def ask(self, act: str, question: Callable[[], Answer]) -> Answer:
-        """Return the answer to a question. `act` is what we were doing. PublishError and HubUnavailableError say what came instead."""
+        """Return the answer to a question. `act` is what we were doing. PublishError and HubUnavailableError say what
+        came instead."""
 
         def told(state: RetryCallState) -> None:
             seconds = state.next_action.sleep if state.next_action else 0
             self._progress(f"{act}: waiting {seconds:.3g} s for the Hub", 0, 1)
 
         retrying = Retrying(
-            retry=retry_if_exception(lambda error: (busy := _caused(error, NoAnswerError)) is not None and busy.again), wait=_wait,
-            stop=lambda state: state.idle_for + state.upcoming_sleep > self._patience, before_sleep=told, reraise=True,
-        )  # fmt: skip
+            retry=retry_if_exception(lambda error: (busy := _caused(error, NoAnswerError)) is not None and busy.again),
+            wait=_wait,
+            stop=lambda state: state.idle_for + state.upcoming_sleep > self._patience,
+            before_sleep=told,
+            reraise=True,
+        )
         try:
             return retrying(question)
         except ToolScaleError:
             raise
         except OfflineModeIsEnabled:
-            raise HubUnavailableError(f"{self.endpoint} was not asked while {act}: HF_HUB_OFFLINE is set; unset it") from None
+            raise HubUnavailableError(
+                f"{self.endpoint} was not asked while {act}: HF_HUB_OFFLINE is set; unset it"
+            ) from None
         except HfHubHTTPError as error:
             raise self._refusal(act, error) from error
         except Exception as error:
@@ -120,12 +141,17 @@ class Connection:
                 raise self._object_refused(act, refused) from error
             if isinstance(error, _GARBLED) and not _caused(error, OSError):
                 said = self.hide(str(error)) or type(error).__name__
-                raise PublishError(f"{self.endpoint} while {act}: it does not answer like a Hub ({said}); check the endpoint") from error
+                raise PublishError(
+                    f"{self.endpoint} while {act}: it does not answer like a Hub ({said}); check the endpoint"
+                ) from error
             raise
 
     def _unavailable(self, act: str, busy: NoAnswerError) -> HubUnavailableError:
         if busy.wait is not None and busy.wait > self._patience:
-            what = f"{busy} and it asks to wait {busy.wait:.0f} s, longer than the {self._patience:g} s that we wait; try again then"
+            what = (
+                f"{busy} and it asks to wait {busy.wait:.0f} s, "
+                f"longer than the {self._patience:g} s that we wait; try again then"
+            )
         elif busy.again:
             tried = f", still after {self._patience:g} s of trying" if self._patience else ""
             what = f"{busy}{tried}; run the same command again, it goes on where it was"
@@ -137,23 +163,37 @@ class Connection:
         status, said = error.response.status_code, self.hide(error.server_message or "no reason given")
         if status == 401:
             says = "it does not know this token" if self.token else "it asks for a token"
-            return PublishError(f"{self.endpoint} while {act}: {says} (401); set HF_TOKEN to one from {TOKENS}; pushing needs write access")
+            return PublishError(
+                f"{self.endpoint} while {act}: {says} (401); "
+                f"set HF_TOKEN to one from {TOKENS}; pushing needs write access"
+            )
         if status == 403:
-            return PublishError(f"{self.endpoint} while {act}: the token may not do that (403: {said}); set HF_TOKEN to one that may write there")
+            return PublishError(
+                f"{self.endpoint} while {act}: the token may not do that (403: {said}); "
+                "set HF_TOKEN to one that may write there"
+            )
         if status == 412:
-            moved = "somebody else committed meanwhile (412), nothing of this version is on main; run the same command again"
+            moved = (
+                "somebody else committed meanwhile (412), "
+                "nothing of this version is on main; run the same command again"
+            )
             return HubUnavailableError(f"{self.endpoint} while {act}: {moved}")
         kind = "bad request" if isinstance(error, BadRequestError) else "refused"
         return PublishError(f"{self.endpoint} while {act}: {kind} ({status}: {said}); change what it names")
 
     def _object_refused(self, act: str, error: HfHubHTTPError) -> PublishError:
-        """Say that the storage refused an object. It knows no token: the address that the Hub gave says who may write there, and until when."""
+        """Say that the storage refused an object. It knows no token: the address that the Hub gave says who may write
+        there, and until when."""
         status, said = error.response.status_code, self.hide(error.server_message or "no reason given")
         what = f"the storage of the Hub refused an object ({status}: {said}), nothing of this version is on main"
-        return PublishError(f"{self.endpoint} while {act}: {what}; run the same command again, and if it stays so, ask whoever runs this Hub")
+        return PublishError(
+            f"{self.endpoint} while {act}: {what}; "
+            "run the same command again, and if it stays so, ask whoever runs this Hub"
+        )
 
     def hide(self, text: str) -> str:
-        """Return what the Hub said as one short line that a terminal can show, without the token should it repeat it."""
+        """Return what the Hub said as one short line that a terminal can show, without the token should it repeat
+        it."""
         for secret in {self.token, quote(self.token, safe=""), quote_plus(self.token)} if self.token else ():
             text = text.replace(secret, "…")
         return printable(text)
@@ -162,13 +202,18 @@ class Connection:
 @contextmanager
 def connected(endpoint: str | None, token: str | None, patience: float, progress: Progress) -> Iterator[Connection]:
     """Yield a connection. Within, huggingface_hub of the whole process uses our client and draws nothing."""
-    factory, bars, level = library_http._GLOBAL_CLIENT_FACTORY, not are_progress_bars_disabled(), library_log.get_verbosity()
+    factory, bars, level = (
+        library_http._GLOBAL_CLIENT_FACTORY,
+        not are_progress_bars_disabled(),
+        library_log.get_verbosity(),
+    )
     set_client_factory(_new_client)
     disable_progress_bars()
     library_log.set_verbosity(library_log.ERROR)
     try:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Use 'content=", category=DeprecationWarning)  # of how the library calls its client
+            # Of how the library calls its client.
+            warnings.filterwarnings("ignore", message="Use 'content=", category=DeprecationWarning)
             yield Connection(endpoint_of(endpoint), token, patience, progress)
     finally:
         library_log.set_verbosity(level)
@@ -183,15 +228,21 @@ def endpoint_of(endpoint: str | None) -> str:
 
 
 def token_of(token: str | None) -> str | None:
-    """Return the token that is given, else HF_TOKEN, else the one that `hf auth login` stored. PublishError if it cannot be one."""
+    """Return the token that is given, else HF_TOKEN, else the one that `hf auth login` stored. PublishError if it
+    cannot be one."""
     found = token or get_token()
     if found and not (found.isascii() and found.isprintable() and " " not in found):
-        raise PublishError(f"the token has a character that no token has; set HF_TOKEN to one from {TOKENS}, or run `hf auth login` again")
+        raise PublishError(
+            "the token has a character that no token has; "
+            f"set HF_TOKEN to one from {TOKENS}, or run `hf auth login` again"
+        )
     return found
 
 
 def _new_client() -> httpx2.Client:
-    return _Client(event_hooks={"request": [library_http.hf_request_event_hook]}, follow_redirects=True, timeout=TIMEOUT)
+    return _Client(
+        event_hooks={"request": [library_http.hf_request_event_hook]}, follow_redirects=True, timeout=TIMEOUT
+    )
 
 
 def _caused(error: BaseException | None, kind: type[Cause]) -> Cause | None:
@@ -214,7 +265,8 @@ def _told_to_wait(headers: httpx2.Headers) -> float | None:
 
 
 def _wait(state: RetryCallState) -> float:
-    """Return the seconds until the next try: more with every try, and at least those that the Hub asks for, which may be none."""
+    """Return the seconds until the next try: more with every try, and at least those that the Hub asks for, which may
+    be none."""
     busy = _caused(state.outcome.exception() if state.outcome else None, NoAnswerError)
     longer = float(min(LONGEST_WAIT, FIRST_WAIT * 2 ** (state.attempt_number - 1)))
     return max(busy.wait or 0.0, longer) if busy else longer

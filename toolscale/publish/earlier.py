@@ -1,4 +1,5 @@
-"""The versions that a repo holds: the one on main and whether it is whole, the one that a tag names, and the one that a new version follows."""
+"""The versions that a repo holds: the one on main and whether it is whole, the one that a tag names, and the one that a
+new version follows."""
 
 from __future__ import annotations
 
@@ -36,18 +37,23 @@ class Version:
 
 
 def on_main(hub: Hub, head: Head) -> tuple[Version | None, str]:
-    """Return the version on main, or None and why it cannot be read, if it should be there. PublishError if the repo holds something else."""
+    """Return the version on main, or None and why it cannot be read, if it should be there. PublishError if the repo
+    holds something else."""
     try:
         found = _version(hub, head.commit)
     except DatasetError as error:
         return None, str(error).splitlines()[0]
     if found is None and (foreign := sorted(head.files.keys() - {ATTRIBUTES, CARD})):
-        raise PublishError(f"{hub.url} holds {printable(foreign[0])!r} but no {MANIFEST}: it is no dataset of ours; choose another repo, or empty it")
+        raise PublishError(
+            f"{hub.url} holds {printable(foreign[0])!r} but no {MANIFEST}: it is no dataset of ours; "
+            "choose another repo, or empty it"
+        )
     return found, ""
 
 
 def tagged_as(hub: Hub, tags: dict[str, str], manifest: Manifest) -> Version | None:
-    """Return the version of these data that has their tag, None if there is no such tag. PublishError if it points to something else."""
+    """Return the version of these data that has their tag, None if there is no such tag. PublishError if it points to
+    something else."""
     tag = tag_of(manifest)
     if tag not in tags:
         return None
@@ -57,14 +63,15 @@ def tagged_as(hub: Hub, tags: dict[str, str], manifest: Manifest) -> Version | N
         found = None
     if found is None or content_id(found.manifest) != content_id(manifest):
         raise PublishError(
-            f"{hub.url}: the tag {tag} exists and points to {tags[tag][:8]}, which is not this version; delete the tag there, "
-            f"or raise `version` in environment.yaml and make the dataset again"
+            f"{hub.url}: the tag {tag} exists and points to {tags[tag][:8]}, which is not this version; "
+            "delete the tag there, or raise `version` in environment.yaml and make the dataset again"
         )
     return found
 
 
 def is_whole(hub: Hub, version: Version, files: dict[str, RemoteFile], have: dict[str, Path]) -> bool:
-    """Whether the files of a commit are those that its manifest means, and no others. `have`: SHA-256 -> a file here that has it.
+    """Whether the files of a commit are those that its manifest means, and no others. `have`: SHA-256 -> a file here
+    that has it.
 
     Only small files that are not here are downloaded: the Hub tells the SHA-256 of large ones.
     """
@@ -97,17 +104,23 @@ def is_same(files: dict[str, RemoteFile], others: dict[str, RemoteFile]) -> bool
 
 
 def restore(hub: Hub, tagged: Version, folder: Path, into: Path, progress: Progress) -> Manifest:
-    """Download a tagged version as it is. PublishError if its tag points to a commit that is not whole: nothing can be restored from it."""
+    """Download a tagged version as it is. PublishError if its tag points to a commit that is not whole: nothing can be
+    restored from it."""
     have = local_files(folder)
     if not is_whole(hub, tagged, hub.files(tagged.commit), have):
         tag = tag_of(tagged.manifest)
-        raise PublishError(f"{hub.url}: the tag {tag} points to {tagged.commit[:8]}, which is not whole; delete the tag there and run this again")
+        raise PublishError(
+            f"{hub.url}: the tag {tag} points to {tagged.commit[:8]}, which is not whole; "
+            "delete the tag there and run this again"
+        )
     download(hub, tagged.manifest, tagged.commit, into, have=have, progress=progress)
     write_file(into / MANIFEST, tagged.content)
     return tagged.manifest
 
 
-def download_previous(hub: Hub, head: Head, before: Version | None, folder: Path, into: Path, progress: Progress) -> tuple[str, str]:
+def download_previous(
+    hub: Hub, head: Head, before: Version | None, folder: Path, into: Path, progress: Progress
+) -> tuple[str, str]:
     """Download the version that a new one follows: the one on main, else the newest tagged one that is whole.
 
     Returns its tag, or "" if there is none and `into` is left empty, and why the one on main could not be had.
@@ -129,7 +142,8 @@ def download_previous(hub: Hub, head: Head, before: Version | None, folder: Path
 
 
 def _candidates(hub: Hub, head: Head, before: Version | None) -> Iterator[str]:
-    """Yield commits to look for the version before in. That of main is taken from its tag first, since people may have edited main."""
+    """Yield commits to look for the version before in. That of main is taken from its tag first, since people may have
+    edited main."""
     tag = None if before is None else tag_of(before.manifest)
     if before is not None and tag in head.tags:
         try:

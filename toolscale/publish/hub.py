@@ -85,7 +85,8 @@ class Hub:
         return None if commit is None else Head(commit, self.files(commit), self.tags())
 
     def find(self, revision: str) -> str | None:
-        """Return the commit of a revision, None if there is no such dataset repo. PublishError if the repo has no such revision."""
+        """Return the commit of a revision, None if there is no such dataset repo. PublishError if the repo has no such
+        revision."""
 
         def question() -> str | None:
             try:
@@ -104,7 +105,9 @@ class Hub:
         def question() -> dict[str, RemoteFile]:
             tree = self._api.list_repo_tree(self.repo, recursive=True, revision=commit, repo_type=KIND)
             return {
-                item.path: RemoteFile(item.size, item.blob_id, item.lfs.sha256 if item.lfs else None) for item in tree if isinstance(item, RepoFile)
+                item.path: RemoteFile(item.size, item.blob_id, item.lfs.sha256 if item.lfs else None)
+                for item in tree
+                if isinstance(item, RepoFile)
             }
 
         return self._ask(f"listing the files of {self.repo}", question)
@@ -121,7 +124,10 @@ class Hub:
         """Return tag -> commit."""
 
         def question() -> dict[str, str]:
-            return {tag.name: self._commit(tag.target_commit) for tag in self._api.list_repo_refs(self.repo, repo_type=KIND).tags}
+            return {
+                tag.name: self._commit(tag.target_commit)
+                for tag in self._api.list_repo_refs(self.repo, repo_type=KIND).tags
+            }
 
         return self._ask(f"listing the versions of {self.repo}", question)
 
@@ -146,31 +152,48 @@ class Hub:
         self._ask(f"making the repo {self.repo}", question)
 
     def commit(self, folder: Path, added: Iterable[str], deleted: Iterable[str], *, title: str, parent: str) -> str:
-        """Upload files and make one commit on top of `parent`; return it. Objects that are there already are not sent again."""
+        """Upload files and make one commit on top of `parent`; return it. Objects that are there already are not sent
+        again."""
 
         def question() -> str:
             with ExitStack() as files:
-                # An open file, not a path: the library then sends it by plain HTTP, as every Hub takes it; a path goes to Xet, whatever the Hub has.
-                additions = [CommitOperationAdd(path, files.enter_context((folder / path).open("rb"))) for path in added]
+                # An open file, not a path: the library then sends it by plain HTTP, as every Hub takes it;
+                # a path goes to Xet, whatever the Hub has.
+                additions = [
+                    CommitOperationAdd(path, files.enter_context((folder / path).open("rb"))) for path in added
+                ]
                 deletions = [CommitOperationDelete(path, is_folder=False) for path in deleted]
                 try:
                     made = self._api.create_commit(
-                        self.repo, [*additions, *deletions], commit_message=title, repo_type=KIND, parent_commit=parent, revision="main",
-                    )  # fmt: skip
+                        self.repo,
+                        [*additions, *deletions],
+                        commit_message=title,
+                        repo_type=KIND,
+                        parent_commit=parent,
+                        revision="main",
+                    )
                 except ValueError as error:
                     if isinstance(error, HfHubHTTPError | UnicodeError | JSONDecodeError):
                         raise
                     if str(error).startswith(REFUSED_HERE):
-                        raise PublishError(f"{self.url}: {self._hide(str(error))}; change it and make the dataset again") from error
+                        raise PublishError(
+                            f"{self.url}: {self._hide(str(error))}; change it and make the dataset again"
+                        ) from error
                     said = f"the answer to the commit cannot be read ({self._hide(str(error))})"
-                    raise HubUnavailableError(f"{self.url}: {said}; run the same command again, which finds out whether it was made") from error
+                    raise HubUnavailableError(
+                        f"{self.url}: {said}; run the same command again, which finds out whether it was made"
+                    ) from error
             return self._commit(made.oid)
 
         return self._ask(f"uploading to {self.repo}", question)
 
     def tag(self, name: str, commit: str) -> None:
-        """Give a commit its tag; nothing happens if a tag of this name is there, which the caller looks at before and after."""
-        self._ask(f"tagging {self.repo}", lambda: self._api.create_tag(self.repo, tag=name, revision=commit, repo_type=KIND, exist_ok=True))
+        """Give a commit its tag; nothing happens if a tag of this name is there, which the caller looks at before and
+        after."""
+        self._ask(
+            f"tagging {self.repo}",
+            lambda: self._api.create_tag(self.repo, tag=name, revision=commit, repo_type=KIND, exist_ok=True),
+        )
 
     def read_manifest(self, commit: str) -> bytes | None:
         """Return the manifest of a commit as it is; None if it has none."""
@@ -194,19 +217,26 @@ class Hub:
                     digest.update(block)
                     write(block)
             except EntryNotFoundError:
-                raise DatasetError(f"{self.at(commit)}: {entry.path} is in {MANIFEST} but not in the repo; somebody deleted it there") from None
+                raise DatasetError(
+                    f"{self.at(commit)}: {entry.path} is in {MANIFEST} but not in the repo; somebody deleted it there"
+                ) from None
             finally:
                 write(None)
             return digest.hexdigest()
 
         found = self._ask(f"downloading {entry.path} of {self.repo}", question)
         if found != entry.sha256:
-            raise DatasetError(f"{self.at(commit)}: {entry.path}: sha256 is {found}; {MANIFEST} says {entry.sha256}; somebody changed it there")
+            raise DatasetError(
+                f"{self.at(commit)}: {entry.path}: sha256 is {found}; {MANIFEST} says {entry.sha256}; "
+                "somebody changed it there"
+            )
 
     def _commit(self, told: object) -> str:
         """Return a commit that the Hub told; PublishError if it is none: it becomes part of paths and addresses."""
         if not isinstance(told, str) or not _COMMIT.fullmatch(told):
-            raise PublishError(f"{self.url}: it does not answer like a Hub: {printable(str(told))!r} is no commit; check the endpoint")
+            raise PublishError(
+                f"{self.url}: it does not answer like a Hub: {printable(str(told))!r} is no commit; check the endpoint"
+            )
         return told
 
     def _blocks(self, path: str, commit: str, limit: int) -> Iterator[bytes]:
@@ -218,14 +248,18 @@ class Hub:
                 for block in response.iter_bytes(BLOCK):
                     total += len(block)
                     if total > limit:
-                        raise DatasetError(f"{self.at(commit)}: {path} is larger than the {limit} bytes that it may have; somebody changed it there")
+                        raise DatasetError(
+                            f"{self.at(commit)}: {path} is larger than the {limit} bytes that it may have; "
+                            "somebody changed it there"
+                        )
                     yield block
         except httpx2.TransportError as error:
             raise lost(error) from error
 
 
 def _writer(target: Path) -> Callable[[bytes | None], None]:
-    """Open a file anew for writing; return what writes a block, or closes the file for None. What the disk says becomes a StorageError."""
+    """Open a file anew for writing; return what writes a block, or closes the file for None. What the disk says becomes
+    a StorageError."""
     make_folder(target.parent)
     with storage_errors("write", target):
         file = target.open("wb")

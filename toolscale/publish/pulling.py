@@ -15,9 +15,16 @@ from toolscale.dataset.manifest import MANIFEST, parse_manifest, read_manifest
 from toolscale.text_files import printable
 from toolscale.dataset.checking.signing import check_signature
 from toolscale.dataset.storage import (
-    file_hash, make_folder, make_work_folder, only_writer, read_file, remove_folder,
-    replace_folder, storage_errors, write_file,
-)  # fmt: skip
+    file_hash,
+    make_folder,
+    make_work_folder,
+    only_writer,
+    read_file,
+    remove_folder,
+    replace_folder,
+    storage_errors,
+    write_file,
+)
 from toolscale.errors import DatasetError, PublishError
 from toolscale.publish.checks import check_address, check_paths
 from toolscale.publish.connection import PATIENCE, Progress, connected, token_of
@@ -43,13 +50,21 @@ class Pulled:
 
 
 def pull_dataset(
-    repo: str, out: Path, *, revision: str = "main", endpoint: str | None = None, token: str | None = None, patience: float = PATIENCE,
-    key: Ed25519PublicKey | None = None, progress: Progress = lambda act, done, total: None,
-) -> Pulled:  # fmt: skip
-    """Download a version of a dataset repo into the folder `out`, whole or not at all; with a `key`, only one that is signed with it.
+    repo: str,
+    out: Path,
+    *,
+    revision: str = "main",
+    endpoint: str | None = None,
+    token: str | None = None,
+    patience: float = PATIENCE,
+    key: Ed25519PublicKey | None = None,
+    progress: Progress = lambda act, done, total: None,
+) -> Pulled:
+    """Download a version of a dataset repo into the folder `out`, whole or not at all; with a `key`, only one that is
+    signed with it.
 
-    A folder that holds this version already is left as it is; one that holds another version of a dataset is replaced, and anything else is refused.
-    A pull that was interrupted goes on where it was.
+    A folder that holds this version already is left as it is; one that holds another version of a dataset is replaced,
+    and anything else is refused. A pull that was interrupted goes on where it was.
     """
     problems = [*check_address(repo, endpoint)]
     place = out.resolve()
@@ -58,14 +73,7 @@ def pull_dataset(
         raise PublishError("\n".join(problems))
     with connected(endpoint, token_of(token), patience, progress) as connection:
         hub = Hub(connection, repo)
-        commit = hub.find(revision)
-        if commit is None:
-            raise PublishError(_missing(hub))
-        content, manifest = published(hub, commit)
-        if content is None or manifest is None:
-            raise PublishError(f"{hub.url} at {revision!r} has no {MANIFEST}: it was not published by `toolscale publish`; choose another --revision")
-        if unsigned := [f"{hub.at(commit)}: {finding}" for finding in check_signature(manifest, key)]:
-            raise DatasetError(unsigned[0])
+        commit, content, manifest = _wanted(hub, revision, key)
         entries = len(manifest.files) + 1
         if _holds(place, content, manifest):
             return Pulled(repo, revision, commit, str(out), entries, 0, 0, True)
@@ -77,14 +85,36 @@ def pull_dataset(
             try:
                 fetched = download(hub, manifest, commit, stage, have=local_files(place), progress=progress)
                 write_file(stage / MANIFEST, content)
-                if findings := [f"{hub.at(commit)}: {printable(str(finding))}" for finding in islice(check_files(stage, manifest), PROBLEMS)]:
-                    raise DatasetError("\n".join(findings))
+                _check_downloaded(hub, commit, stage, manifest)
             except DatasetError:
                 remove_folder(work)  # what the repo holds is wrong: there is nothing to go on with
                 raise
             replace_folder(stage, place, work / "replaced")
             remove_folder(work)  # while it is locked: nobody else can have begun to write there
-    return Pulled(repo, revision, commit, str(out), entries, len(fetched) + 1, sum(entry.bytes for entry in fetched) + len(content), False)
+    moved = sum(entry.bytes for entry in fetched) + len(content)
+    return Pulled(repo, revision, commit, str(out), entries, len(fetched) + 1, moved, False)
+
+
+def _wanted(hub: Hub, revision: str, key: Ed25519PublicKey | None) -> tuple[str, bytes, Manifest]:
+    """The commit of a revision, its manifest as bytes and read; signed with `key` if one is given."""
+    commit = hub.find(revision)
+    if commit is None:
+        raise PublishError(_missing(hub))
+    content, manifest = published(hub, commit)
+    if content is None or manifest is None:
+        raise PublishError(
+            f"{hub.url} at {revision!r} has no {MANIFEST}: it was not published by `toolscale publish`; "
+            "choose another --revision"
+        )
+    if unsigned := [f"{hub.at(commit)}: {finding}" for finding in check_signature(manifest, key)]:
+        raise DatasetError(unsigned[0])
+    return commit, content, manifest
+
+
+def _check_downloaded(hub: Hub, commit: str, stage: Path, manifest: Manifest) -> None:
+    findings = islice(check_files(stage, manifest), PROBLEMS)
+    if told := [f"{hub.at(commit)}: {printable(str(finding))}" for finding in findings]:
+        raise DatasetError("\n".join(told))
 
 
 def _check_place(out: Path, place: Path) -> Iterator[str]:
@@ -96,14 +126,20 @@ def _check_place(out: Path, place: Path) -> Iterator[str]:
     except DatasetError:
         yield f"{out} is there and is no dataset; choose another --out, or remove it"
         return
-    present = (path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_symlink() or not path.is_dir())
+    present = (
+        path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_symlink() or not path.is_dir()
+    )
     if foreign := sorted(path for path in present if path not in listed):
         name = printable(foreign[0])
-        yield f"{out} holds {name!r}, which is not of the dataset there ({MANIFEST} does not name it); move it away, or choose another --out"
+        yield (
+            f"{out} holds {name!r}, which is not of the dataset there ({MANIFEST} does not name it); "
+            "move it away, or choose another --out"
+        )
 
 
 def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
-    """Return the manifest of a commit, as bytes and read; (None, None) if it has none. DatasetError if it cannot be read or names bad files."""
+    """Return the manifest of a commit, as bytes and read; (None, None) if it has none. DatasetError if it cannot be
+    read or names bad files."""
     content = hub.read_manifest(commit)
     if content is None:
         return None, None
@@ -114,8 +150,11 @@ def published(hub: Hub, commit: str) -> tuple[bytes | None, Manifest | None]:
     return content, manifest
 
 
-def download(hub: Hub, manifest: Manifest, commit: str, into: Path, *, have: Mapping[str, Path], progress: Progress) -> list[FileEntry]:
-    """Put the files of a version into a folder and return those that came over the network. `have`: SHA-256 -> a file here that may have it."""
+def download(
+    hub: Hub, manifest: Manifest, commit: str, into: Path, *, have: Mapping[str, Path], progress: Progress
+) -> list[FileEntry]:
+    """Put the files of a version into a folder and return those that came over the network. `have`: SHA-256 -> a file
+    here that may have it."""
     fetched: list[FileEntry] = []
     for number, entry in enumerate(manifest.files):
         progress("downloading", number, len(manifest.files))
@@ -147,7 +186,11 @@ def _is_right(path: Path, entry: FileEntry) -> bool:
 
 
 def _holds(folder: Path, content: bytes, manifest: Manifest) -> bool:
-    return (folder / MANIFEST).is_file() and read_file(folder / MANIFEST) == content and not any(check_files(folder, manifest))
+    return (
+        (folder / MANIFEST).is_file()
+        and read_file(folder / MANIFEST) == content
+        and not any(check_files(folder, manifest))
+    )
 
 
 def _missing(hub: Hub) -> str:

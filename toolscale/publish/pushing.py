@@ -1,11 +1,13 @@
 """A dataset becomes a version on the Hub: one commit and its tag, or nothing.
 
-validate -> look at main -> release (card, manifest and changes against the version that is there) -> one commit on top of what was looked at -> tag
+validate -> look at main -> release (card, manifest and changes against the version that is there) -> one commit on top
+of what was looked at -> tag
 
-A version that has its tag is never released again: if main holds something else, or was edited, the tagged files are committed as they are.
+A version that has its tag is never released again: if main holds something else, or was edited, the tagged files are
+committed as they are.
 
-What main holds is a whole version at any time. An interrupted push is run again: objects that were uploaded are not sent again, and a commit that
-has no tag gets it.
+What main holds is a whole version at any time. An interrupted push is run again: objects that were uploaded are not
+sent again, and a commit that has no tag gets it.
 """
 
 from __future__ import annotations
@@ -88,13 +90,22 @@ class Publication:
 
 
 def publish_dataset(
-    folder: Path, repo: str, *, push: bool = False, endpoint: str | None = None, token: str | None = None, private: bool = False,
-    patience: float = PATIENCE, progress: Progress = lambda act, done, total: None,
-) -> Publication:  # fmt: skip
-    """Publish a dataset folder in the dataset repo `repo`, or, without `push`, find out what that would do and write nothing.
+    folder: Path,
+    repo: str,
+    *,
+    push: bool = False,
+    endpoint: str | None = None,
+    token: str | None = None,
+    private: bool = False,
+    patience: float = PATIENCE,
+    progress: Progress = lambda act, done, total: None,
+) -> Publication:
+    """Publish a dataset folder in the dataset repo `repo`, or, without `push`, find out what that would do and write
+    nothing.
 
-    A version that is there already is not sent again. PublishError names all that must be changed first; HubUnavailableError: the same call may
-    succeed later. In either case main holds what it held before, or the whole version, which then gets its tag with the next call.
+    A version that is there already is not sent again. PublishError names all that must be changed first;
+    HubUnavailableError: the same call may succeed later. In either case main holds what it held before, or the whole
+    version, which then gets its tag with the next call.
     """
     manifest = check_publishable(folder, repo, endpoint)
     key = signing_key()
@@ -110,7 +121,10 @@ def publish_dataset(
             return _first(hub, folder, key, str(error))
         if head is None:
             if kind := hub.other_kind():
-                raise PublishError(f"{repo} is a {kind}, no dataset; choose another name, or make a dataset repo of that name on the Hub yourself")
+                raise PublishError(
+                    f"{repo} is a {kind}, no dataset; choose another name, "
+                    "or make a dataset repo of that name on the Hub yourself"
+                )
             if not push:
                 return _first(hub, folder, key)
             hub.create(private=private)
@@ -118,14 +132,25 @@ def publish_dataset(
         return _after(hub, head, folder, manifest, key, push, progress)
 
 
-def _after(hub: Hub, head: Head, folder: Path, manifest: Manifest, key: Ed25519PrivateKey | None, push: bool, progress: Progress) -> Publication:
-    """Publish after what main holds: nothing if it is this version, its tagged files if this version was published before, else a new release."""
+def _after(
+    hub: Hub,
+    head: Head,
+    folder: Path,
+    manifest: Manifest,
+    key: Ed25519PrivateKey | None,
+    push: bool,
+    progress: Progress,
+) -> Publication:
+    """Publish after what main holds: nothing if it is this version, its tagged files if this version was published
+    before, else a new release."""
     before, unread = on_main(hub, head)
     tagged = tagged_as(hub, head.tags, manifest)
     if before is not None:
         have = local_files(folder)
         if content_id(before.manifest) == content_id(manifest):
-            if (tagged is None or is_same(head.files, hub.files(tagged.commit))) and is_whole(hub, before, head.files, have):
+            if (tagged is None or is_same(head.files, hub.files(tagged.commit))) and is_whole(
+                hub, before, head.files, have
+            ):
                 return _already(hub, head, before.manifest, push)
         elif push and tag_of(before.manifest) not in head.tags and is_whole(hub, before, head.files, have):
             _tag(hub, before.manifest, head.commit)  # its own push could not do it, and soon it is on main no more
@@ -136,18 +161,28 @@ def _after(hub: Hub, head: Head, folder: Path, manifest: Manifest, key: Ed25519P
         else:
             previous, problem = download_previous(hub, head, before, folder, place / "previous", progress)
             if unread or problem:
-                instead = f"{previous} is taken as the version before" if previous else "this is published as a first version"
+                instead = (
+                    f"{previous} is taken as the version before" if previous else "this is published as a first version"
+                )
                 unread = f"{unread or problem}; {instead}"
             progress("writing the release", 0, 1)
-            released = _signed(staged, release(folder, place / "previous" if previous else None, make_folder(staged)), key)
+            released = _signed(
+                staged, release(folder, place / "previous" if previous else None, make_folder(staged)), key
+            )
         return _publish(hub, head, staged, released, push, progress, restored=tagged is not None, note=unread)
 
 
-def _publish(hub: Hub, head: Head, staged: Path, released: Manifest, push: bool, progress: Progress, *, restored: bool, note: str) -> Publication:
+def _publish(
+    hub: Hub, head: Head, staged: Path, released: Manifest, push: bool, progress: Progress, *, restored: bool, note: str
+) -> Publication:
     tag, changes = tag_of(released), tuple(_compare(staged, released, head))
     if ".gitignore" in head.files:
-        raise PublishError(f"{hub.url} has a .gitignore, by which the Hub leaves files out of a commit; delete it there")
-    plan = Publication(hub.repo, hub.url, tag, False, False, changes, restored=restored, note=note, compared=_compared(released))
+        raise PublishError(
+            f"{hub.url} has a .gitignore, by which the Hub leaves files out of a commit; delete it there"
+        )
+    plan = Publication(
+        hub.repo, hub.url, tag, False, False, changes, restored=restored, note=note, compared=_compared(released)
+    )
     if not push:
         return plan
     progress("uploading", 0, 1)
@@ -157,7 +192,9 @@ def _publish(hub: Hub, head: Head, staged: Path, released: Manifest, push: bool,
     commit = _commit(hub, head, staged, added, deleted, title) if added or deleted else head.commit
     after = _there(hub)
     if after.commit == commit and any(change.state != "unchanged" for change in _compare(staged, released, after)):
-        raise PublishError(f"{hub.url}: commit {commit[:8]} does not hold what was sent; look at it there before anybody uses it")
+        raise PublishError(
+            f"{hub.url}: commit {commit[:8]} does not hold what was sent; look at it there before anybody uses it"
+        )
     tagged = after.tags.get(tag) == commit if restored else _tag(hub, released, commit)
     return replace(plan, pushed=True, commit=commit, tagged=tagged)
 
@@ -174,7 +211,8 @@ def _commit(hub: Hub, head: Head, staged: Path, added: list[str], deleted: list[
 
 
 def _tag(hub: Hub, manifest: Manifest, commit: str) -> bool:
-    """Tag a commit that is on main, and say whether the tag is on it: somebody else may have given it to another commit of the same data.
+    """Tag a commit that is on main, and say whether the tag is on it: somebody else may have given it to another commit
+    of the same data.
 
     Whatever fails, the next run finds the commit and tags it.
     """
@@ -185,14 +223,20 @@ def _tag(hub: Hub, manifest: Manifest, commit: str) -> bool:
     except HubUnavailableError as error:
         raise HubUnavailableError(f"{error}; the version is on main, and only its tag {tag} is missing") from error
     if tagged is None:
-        raise HubUnavailableError(f"{hub.url}: it accepted the tag {tag} and has none; the version is on main: run the same command again to tag it")
+        raise HubUnavailableError(
+            f"{hub.url}: it accepted the tag {tag} and has none; "
+            "the version is on main: run the same command again to tag it"
+        )
     return tagged is not None and tagged.commit == commit
 
 
 def _already(hub: Hub, head: Head, before: Manifest, push: bool) -> Publication:
     tag = tag_of(before)
     tagged = tag in head.tags or (push and _tag(hub, before, head.commit))
-    files = tuple(FileChange(path, head.files[path].size, "unchanged") for path in sorted([*(entry.path for entry in before.files), MANIFEST]))
+    files = tuple(
+        FileChange(path, head.files[path].size, "unchanged")
+        for path in sorted([*(entry.path for entry in before.files), MANIFEST])
+    )
     commit = head.tags.get(tag, head.commit)
     return Publication(hub.repo, hub.url, tag, push, True, files, commit, tagged, compared=_compared(before))
 
@@ -200,7 +244,9 @@ def _already(hub: Hub, head: Head, before: Manifest, push: bool) -> Publication:
 def _there(hub: Hub) -> Head:
     head = hub.head()
     if head is None:
-        raise PublishError(f"{hub.url} is there, but this token may not see it; set HF_TOKEN to one with write access to it")
+        raise PublishError(
+            f"{hub.url} is there, but this token may not see it; set HF_TOKEN to one with write access to it"
+        )
     return head
 
 
@@ -228,7 +274,12 @@ def _compared(manifest: Manifest) -> Compared | None:
     if release is None or release.previous is None:
         return None
     domains = release.domains.values()
-    return Compared(release.previous, sum(one.added for one in domains), sum(one.removed for one in domains), sum(one.changed for one in domains))
+    return Compared(
+        release.previous,
+        sum(one.added for one in domains),
+        sum(one.removed for one in domains),
+        sum(one.changed for one in domains),
+    )
 
 
 def _signed(staged: Path, released: Manifest, key: Ed25519PrivateKey | None) -> Manifest:

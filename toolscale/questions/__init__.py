@@ -1,9 +1,18 @@
-"""Questions with checkable answers: made by seed, or read from Parquet (`toolscale.questions.parquet`); and how answers in words are graded."""
+"""Questions with checkable answers: made by seed, or read from Parquet (`toolscale.questions.parquet`); and how answers
+in words are graded."""
 
 from toolscale.questions.corpus import corpus, write_corpus
 from toolscale.questions.generate import NAMES, TEMPLATES, VOCABULARY, answer_key, question, questions
 from toolscale.questions.grade import grade_answer
 
 __all__ = [
-    "NAMES", "TEMPLATES", "VOCABULARY", "answer_key", "corpus", "grade_answer", "question", "questions", "write_corpus",
-]  # fmt: skip
+    "NAMES",
+    "TEMPLATES",
+    "VOCABULARY",
+    "answer_key",
+    "corpus",
+    "grade_answer",
+    "question",
+    "questions",
+    "write_corpus",
+]

@@ -1,4 +1,5 @@
-"""Arithmetic: an expression between backticks, which the interpreter can evaluate. Answers come from closed formulas, never from evaluating it."""
+"""Arithmetic: an expression between backticks, which the interpreter can evaluate. Answers come from closed formulas,
+never from evaluating it."""
 
 from __future__ import annotations
 
@@ -51,12 +52,23 @@ def _quotient(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
 
 def _squares(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
     n = rng.randint(12, 400)
-    return f"sum(n * n for n in range(1, {n + 1}))", n * (n + 1) * (2 * n + 1) // 6, ((n - 1) * n * (2 * n - 1) // 6, (n * (n + 1) // 2) ** 2)
+    return (
+        f"sum(n * n for n in range(1, {n + 1}))",
+        n * (n + 1) * (2 * n + 1) // 6,
+        ((n - 1) * n * (2 * n - 1) // 6, (n * (n + 1) // 2) ** 2),
+    )
 
 
 def _boxes(rng: random.Random) -> Drawn:
     a, b, c = rng.randint(120, 990), rng.randint(12, 48), rng.randint(13, 97)
-    slots = {"a": a, "b": b, "c": c, "code": f"{a} * {b} - {c}", "thing": rng.choice(_THINGS), "name": rng.choice(_MAKERS)}
+    slots = {
+        "a": a,
+        "b": b,
+        "c": c,
+        "code": f"{a} * {b} - {c}",
+        "thing": rng.choice(_THINGS),
+        "name": rng.choice(_MAKERS),
+    }
     return integer(rng, slots, a * b - c, a * b + c, a * (b - 1), snippet=f"{a} * {b} - {c}")
 
 
@@ -70,7 +82,11 @@ def _share(rng: random.Random) -> Drawn:
     decimal = f"{percent * total // 100}.{percent * total % 100:02}".rstrip("0")
     off = [answer + 1, answer - Fraction(1, 10) * 7, answer * 10, answer / 10]
     return Drawn(
-        {"percent": str(percent), "total": str(total), "code": code}, decimal, "decimal", tuple(f"{float(value):.6g}" for value in off), snippet=code
+        {"percent": str(percent), "total": str(total), "code": code},
+        decimal,
+        "decimal",
+        tuple(f"{float(value):.6g}" for value in off),
+        snippet=code,
     )
 
 
@@ -84,14 +100,32 @@ TEMPLATES = (
     QuestionTemplate("remainder", _PLAIN, _expression(_remainder)),
     QuestionTemplate("quotient", _PLAIN, _expression(_quotient)),
     QuestionTemplate("squares", _PLAIN, _expression(_squares)),
-    QuestionTemplate("boxes", (
-        "{name} has {a} boxes of {b} {thing} and uses {c} of the {thing}. How many are left, that is, how much is `{code}`?",
-        "There are {a} boxes with {b} {thing} each, and {c} {thing} are broken. Calculate how many are whole: `{code}`.",
-        "{name} orders {a} boxes of {b} {thing}, and {c} {thing} never arrive. How many {thing} came? Work out `{code}`.",
-    ), _boxes, (*_THINGS, *_MAKERS)),
-    QuestionTemplate("share", (
-        "How much is {percent} percent of {total}? It is the value of `{code}`.",
-        "Calculate {percent} percent of {total}, that is, `{code}`.",
-        "What do I get when I take {percent} percent of {total}? Please work out `{code}`.",
-    ), _share),
-)  # fmt: skip
+    QuestionTemplate(
+        "boxes",
+        (
+            (
+                "{name} has {a} boxes of {b} {thing} and uses {c} of the {thing}. "
+                "How many are left, that is, how much is `{code}`?"
+            ),
+            (
+                "There are {a} boxes with {b} {thing} each, and {c} {thing} are broken. "
+                "Calculate how many are whole: `{code}`."
+            ),
+            (
+                "{name} orders {a} boxes of {b} {thing}, and {c} {thing} never arrive. "
+                "How many {thing} came? Work out `{code}`."
+            ),
+        ),
+        _boxes,
+        (*_THINGS, *_MAKERS),
+    ),
+    QuestionTemplate(
+        "share",
+        (
+            "How much is {percent} percent of {total}? It is the value of `{code}`.",
+            "Calculate {percent} percent of {total}, that is, `{code}`.",
+            "What do I get when I take {percent} percent of {total}? Please work out `{code}`.",
+        ),
+        _share,
+    ),
+)

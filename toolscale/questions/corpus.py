@@ -1,4 +1,5 @@
-"""A small library about people, towns, firms and devices that never were: what local search finds, and nobody knows by heart."""
+"""A small library about people, towns, firms and devices that never were: what local search finds, and nobody knows by
+heart."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ PASSAGES = 400
 FILE_NAME = "library.jsonl"
 
 _HEADS = (
-    "Bal", "Cor", "Dren", "Fel", "Gar", "Hal", "Jor", "Kel", "Lum", "Mar", "Nor", "Ost", "Pel", "Quin", "Ras", "Sel", "Tor", "Ul", "Var", "Wen",
-    "Yar", "Zel",
+    "Bal", "Cor", "Dren", "Fel", "Gar", "Hal", "Jor", "Kel", "Lum", "Mar", "Nor", "Ost", "Pel", "Quin", "Ras", "Sel",
+    "Tor", "Ul", "Var", "Wen", "Yar", "Zel",
 )  # fmt: skip
 _MIDDLES = ("a", "e", "i", "o", "u", "an", "en", "in", "or", "ad", "el", "im")
 _TAILS = {
@@ -84,14 +85,17 @@ def corpus(seed: int = CORPUS_SEED) -> tuple[Entry, ...]:
 
 
 def write_corpus(folder: Path, seed: int = CORPUS_SEED) -> Path:
-    """Write the passages as JSON lines {id, title, text} into a folder, made if need be; return the path. StorageError if that cannot be done."""
+    """Write the passages as JSON lines {id, title, text} into a folder, made if need be; return the path. StorageError
+    if that cannot be done."""
     path = folder / FILE_NAME
     lines = [json.dumps({"id": entry.id, "title": entry.title, "text": entry.text}) + "\n" for entry in corpus(seed)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(lines), encoding="utf-8")
     except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror or error}; give a folder that can be") from error
+        raise StorageError(
+            f"{path}: cannot be written: {error.strerror or error}; give a folder that can be"
+        ) from error
     return path
 
 
@@ -105,16 +109,26 @@ def entries(sort: str, seed: int = CORPUS_SEED) -> tuple[Entry, ...]:
 
 @lru_cache(maxsize=4)
 def _by_sort(seed: int) -> dict[str, tuple[Entry, ...]]:
-    return {sort: tuple(entry for entry in corpus(seed) if entry.sort == sort) for sort in ("person", "town", "firm", "device")}
+    return {
+        sort: tuple(entry for entry in corpus(seed) if entry.sort == sort)
+        for sort in ("person", "town", "firm", "device")
+    }
 
 
 def _person(pool: _Pool, name: str) -> Entry:
     title = f"{pool.name('given')} {pool.name('family')}"
     trade = pool.rng.choice(_TRADES)
-    facts = (("born", pool.number(1400, 1999)), ("teacher", f"{pool.name('given')} {pool.name('family')}"), ("home", pool.name("town")))
+    facts = (
+        ("born", pool.number(1400, 1999)),
+        ("teacher", f"{pool.name('given')} {pool.name('family')}"),
+        ("home", pool.name("town")),
+    )
     (_, born), (_, teacher), (_, home) = facts
     texts = (
-        f"{title} was a {trade}, born in {born}. A pupil of {teacher}, the {trade} spent most of a long life in {home}.",
+        (
+            f"{title} was a {trade}, born in {born}. A pupil of {teacher}, "
+            f"the {trade} spent most of a long life in {home}."
+        ),
         f"The {trade} {title} came to the world in {born} and lived in {home}. The first teacher was {teacher}.",
     )
     return Entry(name, "person", title, pool.rng.choice(texts), facts)
@@ -122,31 +136,52 @@ def _person(pool: _Pool, name: str) -> Entry:
 
 def _town(pool: _Pool, name: str) -> Entry:
     title = pool.name("town")
-    facts = (("people", pool.number(2000, 99_999)), ("river", f"the {pool.name('river')}"), ("mayor", f"{pool.name('given')} {pool.name('family')}"))
+    facts = (
+        ("people", pool.number(2000, 99_999)),
+        ("river", f"the {pool.name('river')}"),
+        ("mayor", f"{pool.name('given')} {pool.name('family')}"),
+    )
     (_, people), (_, river), (_, mayor) = facts
     goods = pool.rng.choice(_GOODS)
     texts = (
-        f"{title} is a town on {river}. It has {people} inhabitants and was once known for its {goods}. Its mayor is {mayor}.",
-        f"The town of {title} lies where {river} leaves the hills. Mayor {mayor} speaks for {people} inhabitants, many of whom make {goods}.",
+        (
+            f"{title} is a town on {river}. It has {people} inhabitants and was once known for its {goods}. "
+            f"Its mayor is {mayor}."
+        ),
+        (
+            f"The town of {title} lies where {river} leaves the hills. "
+            f"Mayor {mayor} speaks for {people} inhabitants, many of whom make {goods}."
+        ),
     )
     return Entry(name, "town", title, pool.rng.choice(texts), facts)
 
 
 def _firm(pool: _Pool, name: str) -> Entry:
     title = f"{pool.name('firm')} Company"
-    facts = (("founder", f"{pool.name('given')} {pool.name('family')}"), ("seat", pool.name("town")), ("staff", pool.number(2000, 99_999)))
+    facts = (
+        ("founder", f"{pool.name('given')} {pool.name('family')}"),
+        ("seat", pool.name("town")),
+        ("staff", pool.number(2000, 99_999)),
+    )
     (_, founder), (_, seat), (_, staff) = facts
     goods = pool.rng.choice(_GOODS)
     texts = (
         f"{title} makes {goods}. It was founded by {founder}, has its seat in {seat} and employs {staff} people.",
-        f"From its seat in {seat}, {title} sells {goods} all over the country. {staff} people work there. The founder was {founder}.",
+        (
+            f"From its seat in {seat}, {title} sells {goods} all over the country. "
+            f"{staff} people work there. The founder was {founder}."
+        ),
     )
     return Entry(name, "firm", title, pool.rng.choice(texts), facts)
 
 
 def _device(pool: _Pool, name: str) -> Entry:
     title = f"{pool.name('device')} {pool.number(100, 999)}"
-    facts = (("weight", pool.number(1000, 9999)), ("maker", pool.name("firm")), ("inventor", f"{pool.name('given')} {pool.name('family')}"))
+    facts = (
+        ("weight", pool.number(1000, 9999)),
+        ("maker", pool.name("firm")),
+        ("inventor", f"{pool.name('given')} {pool.name('family')}"),
+    )
     (_, weight), (_, maker), (_, inventor) = facts
     sort = pool.rng.choice(_SORTS)
     texts = (

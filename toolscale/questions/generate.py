@@ -34,7 +34,8 @@ def questions(split: Split, seed: int, categories: Sequence[str] | None = None) 
 
 
 def question(number: int, seed: int, split: Split, categories: Sequence[str] | None = None) -> Question:
-    """Return question `number` of a split: category number mod the count of categories. The splits share no phrasing and no values.
+    """Return question `number` of a split: category number mod the count of categories. The splits share no phrasing
+    and no values.
 
     UsageError for a category without templates.
     """
@@ -61,4 +62,6 @@ def question(number: int, seed: int, split: Split, categories: Sequence[str] | N
 
 def answer_key(question: Question) -> AnswerKey:
     """Return what a simulated expert plays on a question: the bare answer, or one of the wrong ones."""
-    return AnswerKey(right=Script(answer=question.answer), wrong=tuple(Script(answer=wrong) for wrong in question.wrong))
+    return AnswerKey(
+        right=Script(answer=question.answer), wrong=tuple(Script(answer=wrong) for wrong in question.wrong)
+    )

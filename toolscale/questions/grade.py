@@ -1,12 +1,13 @@
 """Whether an answer in words is right: the final answer must be stated, once, and not be contradicted.
 
-How a text is read: the question, if it is repeated word for word, is taken out. If the text announces its answer (`the answer is ..`,
-`answer: ..`, `\\boxed{..}`, `**..**`), only what follows counts, up to the end of the sentence or a reason (`because ..`); if it ends with `= ..`
-or with a conclusion (`so ..`, `therefore ..`), only that. Else the whole text counts, and then what it mentions must be the answer alone; numbers
-that the question gives may be repeated. Two answers, an answer in doubt or a denied one are wrong, and so is one that is only a bound (`at least
-42`), nearly it (`about 42`) or what something else is made of (`the square root of 42`, `42 + 5`). `42 million` and `- 42` are numbers of their own.
-Bullets and bold type are no operators. Where a power of ten is asked, `10^3`, `ten to the power of 3` and `10^3 = 1000` give the exponent. The word
-`one` is a number only where the answer is 1.
+How a text is read: the question, if it is repeated word for word, is taken out. If the text announces its answer (`the
+answer is ..`, `answer: ..`, `\\boxed{..}`, `**..**`), only what follows counts, up to the end of the sentence or a
+reason (`because ..`); if it ends with `= ..` or with a conclusion (`so ..`, `therefore ..`), only that. Else the whole
+text counts, and then what it mentions must be the answer alone; numbers that the question gives may be repeated. Two
+answers, an answer in doubt or a denied one are wrong, and so is one that is only a bound (`at least 42`), nearly it
+(`about 42`) or what something else is made of (`the square root of 42`, `42 + 5`). `42 million` and `- 42` are numbers
+of their own. Bullets and bold type are no operators. Where a power of ten is asked, `10^3`, `ten to the power of 3` and
+`10^3 = 1000` give the exponent. The word `one` is a number only where the answer is 1.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ TOLERANCE = Fraction(1, 10**6)
 
 _NUMBER = re.compile(
     r"(?P<minus>(?<!\d )(?<!\) )(?<!non-)\b(?:minus|negative)\s+)?(?:"
-    r"(?P<digits>(?<![\w.])(?<!\d,)[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s?/\s?\d+)?(?!\d|,\d{3}\b|(?!g\b)[a-z]))"
+    r"(?P<digits>(?<![\w.])(?<!\d,)[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)"
+    r"(?:\.\d+)?(?:\s?/\s?\d+)?(?!\d|,\d{3}\b|(?!g\b)[a-z]))"
     rf"|\b(?P<words>{NUMBER_WORDS_PATTERN})\b)(?:[ -](?P<scale>hundred|thousand|million|billion|trillion|dozen)s?\b)?"
 )
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
@@ -38,80 +40,119 @@ _SPACED_MINUS = re.compile(r"(?:^|[=:(]|\b(?:is|was|be|are|equals|gives?|get)) *
 _BULLET = re.compile(r"\n[-*+] +")
 _EMPHASIS = re.compile(r"(?<![\w)*])(\*{1,3})(?=[^\s*])([^*\n]*[^\s*])\1(?![\w*])")
 _SUPERSCRIPT = re.compile("[\u207a\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
-_POWER_ASKED = re.compile(r"\b(?:which power|exponent) of (?:ten|10)\b|\b(?:ten|10) to the power of what\b", re.IGNORECASE)
-_BASE = re.compile(r"(?:\b1 ?[x*\u00d7] ?)?\b(?:10|ten)(?:\s+(?:raised\s+)?to\s+the\s+(?:power\s+(?:of\s+)?)?| ?(?:\^|\*\*) ?)[{(]?", re.IGNORECASE)
+_POWER_ASKED = re.compile(
+    r"\b(?:which power|exponent) of (?:ten|10)\b|\b(?:ten|10) to the power of what\b", re.IGNORECASE
+)
+_BASE = re.compile(
+    r"(?:\b1 ?[x*\u00d7] ?)?\b(?:10|ten)(?:\s+(?:raised\s+)?to\s+the\s+(?:power\s+(?:of\s+)?)?| ?(?:\^|\*\*) ?)[{(]?",
+    re.IGNORECASE,
+)
 _LINK = re.compile(r"(?:\s*(?:=|\(|,?\s*\bor))?\s*$")
 _BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
 _ANNOUNCED = re.compile(
-    r"(?:\b(?:the\s+)?(?:final\s+|correct\s+|right\s+)?(?:answer|result|solution)\b(?:\s+to\s+(?:the|your)\s+question)?\s*(?:is|=|:|would\s+be)+\s*"
-    r"|^\s*(?:final\s+)?answer\s*:\s*)", re.IGNORECASE | re.MULTILINE,
-)  # fmt: skip
+    r"(?:\b(?:the\s+)?(?:final\s+|correct\s+|right\s+)?(?:answer|result|solution)\b"
+    r"(?:\s+to\s+(?:the|your)\s+question)?\s*(?:is|=|:|would\s+be)+\s*"
+    r"|^\s*(?:final\s+)?answer\s*:\s*)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _CONCLUDED = re.compile(
-    r"(?:^|(?<=[.!?\n]))\s*(?:so|therefore|thus|hence|consequently|in\s+conclusion|in\s+the\s+end|finally)\b,?\s+([^\n!?]{1,300})\Z", re.IGNORECASE
+    r"(?:^|(?<=[.!?\n]))\s*(?:so|therefore|thus|hence|consequently"
+    r"|in\s+conclusion|in\s+the\s+end|finally)\b,?\s+([^\n!?]{1,300})\Z",
+    re.IGNORECASE,
 )
 _EQUALS = re.compile(r"(?<![!<>~/])=(?!>)\s*([^=\n]{1,80})\Z")
-_END = re.compile(r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|(?-i:as)|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE)
+_END = re.compile(
+    r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|(?-i:as)|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE
+)
 _DOUBT = re.compile(
-    r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
+    r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain"
+    r"|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
     r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|roughly|approximately|something\s+like"
-    r"|or\s+so|unless)\b", re.IGNORECASE,
-)  # fmt: skip
+    r"|or\s+so|unless)\b",
+    re.IGNORECASE,
+)
 _DOUBTED = re.compile(r"\b(?:i\s+guess|i\s+doubt|doubtful|probably|presumably)\b", re.IGNORECASE)
-"""Words of doubt that mean an answer only in its own sentence: `this is probably a trick question. The answer is 42.`"""
+"""Words of doubt that mean an answer only in its own sentence: `this is probably a trick question. The answer is
+42.`"""
 _SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n")
 _DENIED = re.compile(
-    r"(?:(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno)\s+(?:(?!(?:but|doubt)\b)\w+\s+){0,2}|!=\s*"
+    r"(?:(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno)\s+"
+    r"(?:(?!(?:but|doubt)\b)\w+\s+){0,2}|!=\s*"
     r"|(?:(?<!\bnone )(?<!\bone )(?<!nobody )(?<!nothing )\b(?:other\s+than|except(?:\s+for)?|apart\s+from|besides)"
-    r"|\b(?:any(?:thing|one|body|where)?|every(?:thing|one|body|where)|all)(?:\s+\w+)?\s+but|\bexcluding|\bdifferent\s+from|\bunlike|\bfar\s+from)\s+"
-    r"(?:(?:the|an?|number|value|answer|city|town)\s+){0,2})[\"'`*(]*$", re.IGNORECASE,
-)  # fmt: skip
+    r"|\b(?:any(?:thing|one|body|where)?|every(?:thing|one|body|where)|all)(?:\s+\w+)?\s+but"
+    r"|\bexcluding|\bdifferent\s+from|\bunlike|\bfar\s+from)\s+"
+    r"(?:(?:the|an?|number|value|answer|city|town)\s+){0,2})[\"'`*(]*$",
+    re.IGNORECASE,
+)
 _FALSE = r"(?:false|wrong|incorrect|untrue|mistaken|not\s+(?:true|right|correct|the\s+case))"
 _CLAUSE = r"(?:(?!\b(?:but|and|so|hence|thus|therefore|because|since)\b)[^.!?;:,\n])*"
 _DISBELIEVED = re.compile(
-    rf"(?:(?:\b(?:is|be|was|it|been)|'s)\s+(?:{_FALSE}|unlikely|a\s+lie|a\s+mistake|an\s+error)\s+(?:to\s+\w+\s+)?that\b{_CLAUSE}"
-    rf"|\b(?:(?<!no )(?<!n't )(?<!not )(?<!never )(?<!without )(?<!beyond )(?<!any )(?<!a )doubts?|deny|denies|denied)\s+(?:that|it|the)\b{_CLAUSE}"
+    rf"(?:(?:\b(?:is|be|was|it|been)|'s)\s+(?:{_FALSE}|unlikely|a\s+lie|a\s+mistake|an\s+error)\s+"
+    rf"(?:to\s+\w+\s+)?that\b{_CLAUSE}"
+    r"|\b(?:(?<!no )(?<!n't )(?<!not )(?<!never )(?<!without )(?<!beyond )(?<!any )(?<!a )doubts?"
+    rf"|deny|denies|denied)\s+(?:that|it|the)\b{_CLAUSE}"
     rf"|\b(?:not|never|don't|didn't|cannot|can't)\s+(?:think|believe|say|claim|mean)\b{_CLAUSE}"
-    r"|(?<!is )(?<!was )(?<!not )\b(?:false|wrong|incorrect|untrue)(?: (?:answer|result|solution|value|number|one|choice)"
+    r"|(?<!is )(?<!was )(?<!not )\b(?:false|wrong|incorrect|untrue)"
+    r"(?: (?:answer|result|solution|value|number|one|choice)"
     r"(?: (?:is|was|would be))?)? ?:? ?[\"'`*(]*)$",
     re.IGNORECASE,
-)  # fmt: skip
+)
 """What stands before an answer that is said to be none: `it is false that the answer is`, `the wrong answer is`."""
 _TAKEN_BACK = re.compile(
-    r"[\s\"'`*.,;:!()-]*(?:(?:no|but|and|sorry),?\s+)*(?:(?:which|that|this|it|(?:the|this|that)\s+answer)(?=\s|'s))?\s*"
+    r"[\s\"'`*.,;:!()-]*(?:(?:no|but|and|sorry),?\s+)*"
+    r"(?:(?:which|that|this|it|(?:the|this|that)\s+answer)(?=\s|'s))?\s*"
     rf"(?:(?:is|was|would\s+be)\s+|'s\s+)(?:\w+ly\s+|just\s+)?(?:{_FALSE}\b(?!\s+(?:that|to)\b)"
     r"|not\s+(?:it\b|the\s+(?:\w+\s+)?(?:answer|result|solution)))|(?:\s+(?:is|was)n't|\s+cannot\s+be)\s+"
-    r"(?:true|right|correct|the\s+(?:\w+\s+)?(?:answer|result|solution))| ?\**\s?\((?:wrong|false|incorrect)\)", re.IGNORECASE,
-)  # fmt: skip
+    r"(?:true|right|correct|the\s+(?:\w+\s+)?(?:answer|result|solution))| ?\**\s?\((?:wrong|false|incorrect)\)",
+    re.IGNORECASE,
+)
 """What stands after an answer that is said to be none: `42 is wrong`, `42. That is false.`"""
 _BETWEEN = r" *(?:(?:the|a|just|only|exactly|number|year|value) +){0,3}[\"'`*($]*$"
 _BOUND = re.compile(
-    r"(?:\b(?:about|(?<!goes )(?<!go )(?<!went )around|circa|ca\.?|approx\.?|nearly|almost|near|close\s+to|before|at\s+(?:least|most)"
-    r"|(?:more|less|fewer|greater|larger|smaller|bigger|higher|lower|later|earlier|(?<!none )(?<!nothing )(?<!no )other)\s+than"
-    r"|as\s+(?:many|much|few|little)\s+as|(?:minimum|maximum)\s+of)\b\.?|[~\u2248\u2264\u2265\u00b1]|(?<=[\w)] )[<>]=?|(?<![^\s(])[<>]=?(?!\s)"
-    r"|(?:^|[=:,.(*\n]|\b(?:is|was|are|were|be|has|have|had|weighs?|employs?|gives?|prints?|just|well|slightly|number|value|something|anything)\b)"
-    rf"\s*(?:over|under|above|below|beyond|up\s+to|exceed(?:s|ing)?)\b){_BETWEEN}", re.IGNORECASE,
-)  # fmt: skip
-"""`over` and the like are bounds only where a number may stand: neither `left over 42` nor `add up to 42` nor `loops over 42` is one."""
+    r"(?:\b(?:about|(?<!goes )(?<!go )(?<!went )around|circa|ca\.?|approx\.?|nearly|almost|near"
+    r"|close\s+to|before|at\s+(?:least|most)"
+    r"|(?:more|less|fewer|greater|larger|smaller|bigger|higher|lower|later|earlier"
+    r"|(?<!none )(?<!nothing )(?<!no )other)\s+than"
+    r"|as\s+(?:many|much|few|little)\s+as|(?:minimum|maximum)\s+of)\b\.?"
+    r"|[~\u2248\u2264\u2265\u00b1]|(?<=[\w)] )[<>]=?|(?<![^\s(])[<>]=?(?!\s)"
+    r"|(?:^|[=:,.(*\n]|\b(?:is|was|are|were|be|has|have|had|weighs?|employs?|gives?|prints?"
+    r"|just|well|slightly|number|value|something|anything)\b)"
+    rf"\s*(?:over|under|above|below|beyond|up\s+to|exceed(?:s|ing)?)\b){_BETWEEN}",
+    re.IGNORECASE,
+)
+"""`over` and the like are bounds only where a number may stand: neither `left over 42` nor `add up to 42` nor `loops
+over 42` is one."""
 _BOUND_AFTER = re.compile(
-    r" *[,(]? *(?:at\s+(?:least|most)\b|more\s+or\s+less\b|give\s+or\s+take\b|and\s+(?:more|up|a\s+half)\b)|-ish\b|\+(?!\s?\d)", re.IGNORECASE
+    r" *[,(]? *(?:at\s+(?:least|most)\b|more\s+or\s+less\b|give\s+or\s+take\b|and\s+(?:more|up|a\s+half)\b)"
+    r"|-ish\b|\+(?!\s?\d)",
+    re.IGNORECASE,
 )
 _PART = re.compile(
-    r"(?:\b(?:roots?|square|cube|half|third|quarter|tenth|double|triple|log(?:arithm)?|factorial|reciprocal|inverse|opposite|multiple|divisor"
-    r"|factor|power)\s+of|\b(?:half|twice|double|triple|thrice|plus|times|divided\s+by)|\d\s+minus|\b(?:sqrt|log|ln|exp|sin|cos|tan)\s*[({]|\u221a"
-    rf"|[\d)] ?(?:\*\*?|[+^\u00d7\u00f7]))(?: |(?<=\W)){_BETWEEN}", re.IGNORECASE,
-)  # fmt: skip
+    r"(?:\b(?:roots?|square|cube|half|third|quarter|tenth|double|triple|log(?:arithm)?"
+    r"|factorial|reciprocal|inverse|opposite|multiple|divisor"
+    r"|factor|power)\s+of|\b(?:half|twice|double|triple|thrice|plus|times|divided\s+by)|\d\s+minus"
+    r"|\b(?:sqrt|log|ln|exp|sin|cos|tan)\s*[({]|\u221a"
+    rf"|[\d)] ?(?:\*\*?|[+^\u00d7\u00f7]))(?: |(?<=\W)){_BETWEEN}",
+    re.IGNORECASE,
+)
 _PART_AFTER = re.compile(
-    r" +(?:squared|cubed|plus|minus|divided\s+by|times\s+\d|to\s+the\s+(?:\w+\s+)?power)\b| ?(?:\*\*? ?|[+^\u00d7\u00f7] ?)\d"
-    r"| - \d[\d,.]* *(?:$|[!?;=\n])", re.IGNORECASE,
-)  # fmt: skip
-_NUMBER_BESIDE = re.compile(r"\b(?:the|a|one) (?:number|value|integer|digit|year) (?:right |just )?(?:before|after) [\"'`*(]*$", re.IGNORECASE)
-"""What stands before a number that is not the answer but beside it, if nothing follows: not `the number after 42 steps`."""
+    r" +(?:squared|cubed|plus|minus|divided\s+by|times\s+\d|to\s+the\s+(?:\w+\s+)?power)\b"
+    r"| ?(?:\*\*? ?|[+^\u00d7\u00f7] ?)\d"
+    r"| - \d[\d,.]* *(?:$|[!?;=\n])",
+    re.IGNORECASE,
+)
+_NUMBER_BESIDE = re.compile(
+    r"\b(?:the|a|one) (?:number|value|integer|digit|year) (?:right |just )?(?:before|after) [\"'`*(]*$", re.IGNORECASE
+)
+"""What stands before a number that is not the answer but beside it, if nothing follows: not `the number after 42
+steps`."""
 _NO_MORE = re.compile(r"[\"'`*)]*(?:$|[.,;:!?\n])")
 _NEARBY = re.compile(
-    r"\b(?:near(?:ly)?|almost|close\s+to|(?:the|a|one)\s+\w+\s+(?:right\s+|just\s+)?(?:before|after)|opposite\s+of)\s+(?:the\s+)?[\"'`*(]*$",
+    r"\b(?:near(?:ly)?|almost|close\s+to|(?:the|a|one)\s+\w+\s+(?:right\s+|just\s+)?(?:before|after)"
+    r"|opposite\s+of)\s+(?:the\s+)?[\"'`*(]*$",
     re.IGNORECASE,
-)  # fmt: skip
+)
 """What stands before a name that is not the answer but beside it: `a town near Paris`, `the day after Monday`."""
 _ASKED = re.compile(r"[^.!?\n]{0,200}\?")
 _OR = re.compile(r"(?:\bor|/)\s*$", re.IGNORECASE)
@@ -125,16 +166,24 @@ _NAMES_BEFORE = re.compile(
 )
 """What stands before an answer and is one more: `Madrid, Paris`."""
 _OPENERS = frozenset(
-    ("after", "ah", "alright", "also", "and", "answer", "as", "at", "based", "because", "but", "by", "correct", "easy", "for", "from", "great",
-     "hello", "hence", "here", "hi", "hm", "hmm", "however", "if", "in", "indeed", "it", "now", "of", "oh", "ok", "okay", "on", "right", "since",
-     "so", "sure", "thanks", "then", "therefore", "thus", "to", "well", "with", "yes"),
+    ("after", "ah", "alright", "also", "and", "answer", "as", "at", "based", "because", "but", "by", "correct", "easy",
+     "for", "from", "great", "hello", "hence", "here", "hi", "hm", "hmm", "however", "if", "in", "indeed", "it", "now",
+     "of", "oh", "ok", "okay", "on", "right", "since", "so", "sure", "thanks", "then", "therefore", "thus", "to",
+     "well", "with", "yes"),
 )  # fmt: skip
 """Words with which an announced answer may begin: `The answer is: Yes, Paris`."""
-_KINDS = tuple(frozenset(name.lower() for name in names) for names in (
-    [capital for *_, capital in COUNTRIES], [name for _, name in ELEMENTS], [name for _, name in NATO], ["north", "east", "south", "west"],
-    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
-))  # fmt: skip
-"""Names that answer the same question. Before an answer that is not announced only these are one more: not `Hmm, Friday`, not `Europe, Paris`."""
+_KINDS = tuple(
+    frozenset(name.lower() for name in names)
+    for names in (
+        [capital for *_, capital in COUNTRIES],
+        [name for _, name in ELEMENTS],
+        [name for _, name in NATO],
+        ["north", "east", "south", "west"],
+        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
+    )
+)
+"""Names that answer the same question. Before an answer that is not announced only these are one more: not `Hmm,
+Friday`, not `Europe, Paris`."""
 _WORDS_TOO = frozenset(("I", "A", "Am", "As", "At", "Be", "He", "In", "No"))
 """Letters and symbols of elements that are English words at the beginning of a sentence; `I` is one anywhere."""
 _MEANT = re.compile(r"\s*(?:$|[^\w\s']|'\W|\n|(?:is|stands?|means|or)\b)")
@@ -176,13 +225,15 @@ def _fold(text: str) -> str:
 
 
 def _without_bullets(said: str) -> str:
-    """Return a folded text without the bullets of its lists: no sign crosses a line end. A lone `- 42` keeps its sign."""
+    """Return a folded text without the bullets of its lists: no sign crosses a line end. A lone `- 42` keeps its
+    sign."""
     plain = _BULLET.sub("\n", said)
     return re.sub(r"^[-*+] +", "", plain) if plain != said else said
 
 
 def _exponents(said: str, right: int) -> str:
-    """Return a text with powers of ten as their exponents: `10^3` and `ten to the power of 3` as `3`, and without the power itself: `= 1000`."""
+    """Return a text with powers of ten as their exponents: `10^3` and `ten to the power of 3` as `3`, and without the
+    power itself: `= 1000`."""
     said = re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", _BASE.sub("", said))
     for value, start, end in reversed(_numbers(said)):
         if value == Fraction(10) ** right:
@@ -202,7 +253,8 @@ def _doubted(question: Question, told: str) -> re.Match[str] | None:
 
 
 def _told(said: str) -> tuple[str, bool]:
-    """Return the part of a text that gives the answer, and whether it was announced. Several announcements count together."""
+    """Return the part of a text that gives the answer, and whether it was announced. Several announcements count
+    together."""
     if boxed := _BOXED.findall(said):
         return "\n".join(dict.fromkeys(map(str.strip, boxed))), True
     parts, leads = [], []
@@ -210,12 +262,20 @@ def _told(said: str) -> tuple[str, bool]:
         rest = said[match.end() : match.end() + ANNOUNCED]
         end = _END.search(rest)
         ended = end.start() if end else len(rest)
-        if (part := rest[:ended].strip()) and not _DISBELIEVED.search(_before(said, match.start())) and not _TAKEN_BACK.match(rest, ended):
+        if (
+            (part := rest[:ended].strip())
+            and not _DISBELIEVED.search(_before(said, match.start()))
+            and not _TAKEN_BACK.match(rest, ended)
+        ):
             parts.append(part)
             leads.append(_before(said, match.start()))
     if not parts and len(set(bold := _BOLD.findall(said))) == 1 and "\n" in said:
         parts = bold
-    if not parts and (end := _EQUALS.search(said[-100:]) or _CONCLUDED.search(said[-400:])) is not None and not re.search(r"[.]\s", end[1]):
+    if (
+        not parts
+        and (end := _EQUALS.search(said[-100:]) or _CONCLUDED.search(said[-400:])) is not None
+        and not re.search(r"[.]\s", end[1])
+    ):
         leads = [_before(said, len(said) - len(end[0]))]
         parts = [] if _DISBELIEVED.search(leads[0]) else [end[1]]
     if parts and (before := _DOUBT.search(said)) is not None and len(said) < 200:
@@ -261,7 +321,11 @@ def _number_finding(question: Question, told: str, given: set[Fraction], power: 
     said = len(stated) < len(found)
     others = [value for value in stated if value not in given]
     if others:
-        return False, f"the answer says {_written(others)}{' as well' if said else ''}, not {question.answer}{' alone' if said else ''}"
+        return (
+            False,
+            f"the answer says {_written(others)}{' as well' if said else ''}, "
+            f"not {question.answer}{' alone' if said else ''}",
+        )
     if bounds and not said:
         return False, f"the answer gives no more than something about {question.answer}"
     return (True, f"the answer is {question.answer}") if said else (False, f"the answer does not say {question.answer}")
@@ -270,15 +334,20 @@ def _number_finding(question: Question, told: str, given: set[Fraction], power: 
 def _refused(told: str, start: int, end: int) -> bool:
     """Whether what stands from start to end is denied, taken back or only asked."""
     before = _before(told, start)
-    return any((_DENIED.search(before), _DISBELIEVED.search(before), _TAKEN_BACK.match(told, end), _ASKED.match(told, end)))
+    return any(
+        (_DENIED.search(before), _DISBELIEVED.search(before), _TAKEN_BACK.match(told, end), _ASKED.match(told, end))
+    )
 
 
 def _is_no_value(told: str, start: int, end: int, power: bool) -> bool:
-    """Whether a number is only a bound, nearly right, or part of something that is worked out: of no power if one is asked."""
+    """Whether a number is only a bound, nearly right, or part of something that is worked out: of no power if one is
+    asked."""
     before, patterns = _before(told, start), (_BOUND,) if power else (_BOUND, _PART)
     if _NUMBER_BESIDE.search(before) and _NO_MORE.match(told, end):
         return True
-    return any(pattern.search(before) for pattern in patterns) or any(pattern.match(told, end) for pattern in (_BOUND_AFTER, _PART_AFTER))
+    return any(pattern.search(before) for pattern in patterns) or any(
+        pattern.match(told, end) for pattern in (_BOUND_AFTER, _PART_AFTER)
+    )
 
 
 def _beside(told: str, start: int, end: int) -> bool:
@@ -310,10 +379,14 @@ def _word_finding(question: Question, told: str, announced: bool) -> tuple[bool,
             if any(start < match.end() and match.start() < end for start, end in taken) or _is_a_word(told, match):
                 continue
             taken.append((match.start(), match.end()))
-            if _refused(told, match.start(), match.end()) or (form in right and _NEARBY.search(_before(told, match.start()))):
+            if _refused(told, match.start(), match.end()) or (
+                form in right and _NEARBY.search(_before(told, match.start()))
+            ):
                 continue
             places.append((match.start(), form))
-            if form in right and (_beside(told, match.start(), match.end()) or _names_more(told, match, asked, right, announced)):
+            if form in right and (
+                _beside(told, match.start(), match.end()) or _names_more(told, match, asked, right, announced)
+            ):
                 return False, f"the answer gives something beside {question.answer}"
     said = [form for _, form in sorted(places)]
     others = [form for form in said if form not in right]
@@ -321,7 +394,9 @@ def _word_finding(question: Question, told: str, announced: bool) -> tuple[bool,
         return False, f"the answer says {' and '.join(dict.fromkeys(others))}"
     if not said:
         return False, f"the answer does not say {question.answer}"
-    if len([part for part in re.split(r"[,\n]", told) if part.strip()]) > 3 and all(len(part.split()) < 4 for part in re.split(r"[,\n]", told)):
+    if len([part for part in re.split(r"[,\n]", told) if part.strip()]) > 3 and all(
+        len(part.split()) < 4 for part in re.split(r"[,\n]", told)
+    ):
         return False, "the answer is a list"
     return True, f"the answer is {question.answer}"
 
@@ -334,7 +409,8 @@ def _is_a_word(told: str, match: re.Match[str]) -> bool:
 
 
 def _names_more(told: str, match: re.Match[str], asked: str, right: Sequence[str], announced: bool) -> bool:
-    """Whether one more answer stands beside, as in `Paris and Rome` or `Madrid, Paris`. What the question names is none: `Paris, France`."""
+    """Whether one more answer stands beside, as in `Paris and Rome` or `Madrid, Paris`. What the question names is
+    none: `Paris, France`."""
     more = _AND_MORE.match(told, match.end())
     if more is not None and (more["name"] or more["more"]) not in ("I", *re.findall(_NAMES, asked)):
         return True
@@ -345,12 +421,16 @@ def _names_more(told: str, match: re.Match[str], asked: str, right: Sequence[str
     rivals = {name for kind in _KINDS if any(form.lower() in kind for form in right) for name in kind}
     return any(
         name.lower() not in known
-        and (name.lower() in rivals or (announced and (opener := name.split()[0].lower()) not in _OPENERS and not opener.endswith("ly")))
+        and (
+            name.lower() in rivals
+            or (announced and (opener := name.split()[0].lower()) not in _OPENERS and not opener.endswith("ly"))
+        )
         for name in re.split(r"[,;]\s*", first["names"])
     )
 
 
 def _form(form: str) -> re.Pattern[str]:
-    """Return the pattern of a written form as whole words. One or two letters (He, K, IT) keep their case: they are words otherwise."""
+    """Return the pattern of a written form as whole words. One or two letters (He, K, IT) keep their case: they are
+    words otherwise."""
     flags = re.IGNORECASE if len(form) > 2 else 0
     return re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", flags)

@@ -1,4 +1,5 @@
-"""Questions from Parquet files such as GeneralThought's: the rows whose answers can be checked, and counts of the others."""
+"""Questions from Parquet files such as GeneralThought's: the rows whose answers can be checked, and counts of the
+others."""
 
 from __future__ import annotations
 
@@ -65,10 +66,12 @@ class _Row:
 
 
 def load_questions(paths: Sequence[Path], seed: int = 0) -> tuple[list[Question], LoadCounts]:
-    """Return the checkable questions of Parquet files with the columns question and reference_answer, in order, and counts of the other rows.
+    """Return the checkable questions of Parquet files with the columns question and reference_answer, in order, and
+    counts of the other rows.
 
-    Optional columns: category or task (one of CATEGORIES, or it is told by the answer), source or question_source. Wrong answers are made: neighbours
-    of a number, the other options of a choice, answers of other rows of the same category. DatasetError names file, row and column.
+    Optional columns: category or task (one of CATEGORIES, or it is told by the answer), source or question_source.
+    Wrong answers are made: neighbours of a number, the other options of a choice, answers of other rows of the same
+    category. DatasetError names file, row and column.
     """
     rows: list[_Row] = []
     counts = LoadCounts()
@@ -87,7 +90,16 @@ def load_questions(paths: Sequence[Path], seed: int = 0) -> tuple[list[Question]
         else:
             seen.add(text)
             source = cells.get("source") or cells.get("question_source") or place.partition(":")[0]
-            rows.append(_Row(place, text, _CHOICE.sub(r"\1", answer) if kind == "choice" else answer, kind, _category(cells, text, kind), source))
+            rows.append(
+                _Row(
+                    place,
+                    text,
+                    _CHOICE.sub(r"\1", answer) if kind == "choice" else answer,
+                    kind,
+                    _category(cells, text, kind),
+                    source,
+                )
+            )
         counts = replace(counts, rows=counts.rows + 1)
     siblings: dict[str, list[str]] = defaultdict(list)
     for row in rows:
@@ -114,13 +126,18 @@ def _cells(paths: Sequence[Path]) -> Iterator[tuple[str, dict[str, Any]]]:
                         number += 1
         except (pa.ArrowException, OSError, ValueError) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise DatasetError(f"{path}: row {number}: not a readable Parquet file: {reason}; get the file again") from error
+            raise DatasetError(
+                f"{path}: row {number}: not a readable Parquet file: {reason}; get the file again"
+            ) from error
 
 
 def _columns(path: Path, schema: pa.Schema) -> list[str]:
     for name in REQUIRED:
         if name not in schema.names:
-            raise DatasetError(f"{path}: there is no column {name}; it has {', '.join(schema.names) or 'none'}. Rename the column that holds it")
+            raise DatasetError(
+                f"{path}: there is no column {name}; it has {', '.join(schema.names) or 'none'}. "
+                "Rename the column that holds it"
+            )
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in schema.names]
     for name in columns:
         kind = schema.field(name).type
@@ -177,9 +194,15 @@ def _question(row: _Row, siblings: Sequence[str], seed: int) -> Question | None:
     if not wrong:
         return None
     return Question(
-        id=row.place, category=row.category, text=row.text, answer=plain if row.kind in ("integer", "decimal") else row.answer, answer_kind=row.kind,
-        accepted=(row.answer,) if row.answer != plain and row.kind in ("integer", "decimal") else (), wrong=wrong, source=row.source,
-    )  # fmt: skip
+        id=row.place,
+        category=row.category,
+        text=row.text,
+        answer=plain if row.kind in ("integer", "decimal") else row.answer,
+        answer_kind=row.kind,
+        accepted=(row.answer,) if row.answer != plain and row.kind in ("integer", "decimal") else (),
+        wrong=wrong,
+        source=row.source,
+    )
 
 
 def _pointed(number: int, digits: int) -> str:

@@ -1,4 +1,5 @@
-"""Code: what does a small Python program print? Answers are computed alongside, by formulas; the program is never run here."""
+"""Code: what does a small Python program print? Answers are computed alongside, by formulas; the program is never run
+here."""
 
 from __future__ import annotations
 
@@ -55,14 +56,22 @@ def _sorted(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
     bigger = {item: sum(other > item for other in items) for item in items}
     answer, after = (next(item for item in items if bigger[item] == rank) for rank in (place, place + 1))
     smaller = next(item for item in items if bigger[item] == 6 - place)
-    return f"print(sorted({items}, reverse=True)[{place}])", answer, tuple(dict.fromkeys((after, smaller, items[place])))
+    return (
+        f"print(sorted({items}, reverse=True)[{place}])",
+        answer,
+        tuple(dict.fromkeys((after, smaller, items[place]))),
+    )
 
 
 def _loop(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
     n, k, start = rng.randint(8, 60), rng.randint(2, 7), rng.randint(0, 30)
     many = (n - 1) // k
     code = f"total = {start}\nfor i in range(1, {n}):\n    if i % {k} == 0:\n        total += i\nprint(total)"
-    return code, start + k * many * (many + 1) // 2, (k * many * (many + 1) // 2, start + (n - 1) * n // 2, start + many)
+    return (
+        code,
+        start + k * many * (many + 1) // 2,
+        (k * many * (many + 1) // 2, start + (n - 1) * n // 2, start + many),
+    )
 
 
 def _while(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
@@ -75,7 +84,11 @@ def _while(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
 def _recursion(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
     n, a, b = rng.randint(4, 12), rng.randint(2, 9), rng.randint(1, 9)
     answer = b + a * n
-    return f"def f(n):\n    return {b} if n == 0 else f(n - 1) + {a}\n\nprint(f({n}))", answer, (answer - a, a * n, answer + a)
+    return (
+        f"def f(n):\n    return {b} if n == 0 else f(n - 1) + {a}\n\nprint(f({n}))",
+        answer,
+        (answer - a, a * n, answer + a),
+    )
 
 
 def _counts(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
@@ -83,9 +96,16 @@ def _counts(rng: random.Random) -> tuple[str, int, tuple[int, ...]]:
     text = [letter for letter, many in times.items() for _ in range(many)]
     rng.shuffle(text)
     one, other, third = times
-    code = f"text = '{''.join(text)}'\ncounts = {{}}\nfor letter in text:\n    counts[letter] = counts.get(letter, 0) + 1\n"
+    code = (
+        f"text = '{''.join(text)}'\ncounts = {{}}\n"
+        "for letter in text:\n    counts[letter] = counts.get(letter, 0) + 1\n"
+    )
     answer = times[one] * 10 + times[other]
-    return f"{code}print(counts['{one}'] * 10 + counts['{other}'])", answer, (times[other] * 10 + times[one], times[one] * 10 + times[third])
+    return (
+        f"{code}print(counts['{one}'] * 10 + counts['{other}'])",
+        answer,
+        (times[other] * 10 + times[one], times[one] * 10 + times[third]),
+    )
 
 
 TEMPLATES = (

@@ -15,8 +15,19 @@ Clue = tuple[str, Callable[[Sequence[int]], bool]]
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 DIRECTIONS = ("north", "east", "south", "west")
 DRINKS = ("tea", "coffee", "milk", "juice")
 PETS = ("cat", "dog", "horse", "fish")
@@ -24,8 +35,11 @@ _ORDERS = tuple(itertools.permutations(range(5)))
 _PAIRS = tuple((one, other) for one in itertools.permutations(range(4)) for other in itertools.permutations(range(4)))
 
 
-def enough(rng: random.Random, clues: Sequence[Clue], worlds: Sequence[Sequence[int]], asked: Callable[[Sequence[int]], int]) -> list[str] | None:
-    """Return sentences of clues that together leave one answer to what is asked, none of them idle when it was added; None if they leave several."""
+def enough(
+    rng: random.Random, clues: Sequence[Clue], worlds: Sequence[Sequence[int]], asked: Callable[[Sequence[int]], int]
+) -> list[str] | None:
+    """Return sentences of clues that together leave one answer to what is asked, none of them idle when it was added;
+    None if they leave several."""
     left, told = list(worlds), []
     for sentence, holds in rng.sample(clues, len(clues)):
         fewer = [world for world in left if holds(world)]
@@ -65,13 +79,17 @@ def _houses(rng: random.Random) -> Drawn:
         drink, pet = (rng.choice([thing for thing in range(4) if thing != world[place]]) for place in (a, 4 + a))
         clues.append((f"{names[a]} does not drink {DRINKS[drink]}.", lambda w, a=a, d=drink: w[a] != d))  # type: ignore[misc]
         clues.append((f"{names[a]} does not own the {PETS[pet]}.", lambda w, a=a, p=pet: w[4 + a] != p))  # type: ignore[misc]
-        clues.append((
-            f"Whoever drinks {DRINKS[world[a]]} owns the {PETS[world[4 + a]]}.",
-            lambda w, d=world[a], p=world[4 + a]: w[4 + w.index(d, 0, 4)] == p,  # type: ignore[misc]
-        ))  # fmt: skip
+        clues.append(
+            (
+                f"Whoever drinks {DRINKS[world[a]]} owns the {PETS[world[4 + a]]}.",
+                lambda w, d=world[a], p=world[4 + a]: w[4 + w.index(d, 0, 4)] == p,  # type: ignore[misc]
+            )
+        )
     pet = rng.randrange(4)
     told = enough(rng, clues, _WORLDS, lambda w: w.index(pet, 4) - 4) or []
-    return word({"names": listed(names), "clues": " ".join(told), "pet": PETS[pet]}, names[world.index(pet, 4) - 4], names)
+    return word(
+        {"names": listed(names), "clues": " ".join(told), "pet": PETS[pet]}, names[world.index(pet, 4) - 4], names
+    )
 
 
 _WORLDS = tuple((*one, *other) for one, other in _PAIRS)
@@ -96,13 +114,15 @@ def _knights(rng: random.Random) -> Drawn:
 
 def _statement(rng: random.Random, names: Sequence[str], speaker: int) -> tuple[str, Callable[[Sequence[int]], bool]]:
     other, third = rng.sample([place for place in range(3) if place != speaker], 2)
-    return rng.choice((
-        (f"{names[other]} is lying.", lambda w: not w[other]),
-        (f"{names[other]} and {names[third]} are both lying.", lambda w: not w[other] and not w[third]),
-        (f"{names[other]} and I are of the same kind.", lambda w: w[other] == w[speaker]),
-        ("At least two of us are lying.", lambda w: sum(w) <= 1),
-        (f"{names[other]} is lying, or {names[third]} is, or both are.", lambda w: not (w[other] and w[third])),
-    ))  # fmt: skip
+    return rng.choice(
+        (
+            (f"{names[other]} is lying.", lambda w: not w[other]),
+            (f"{names[other]} and {names[third]} are both lying.", lambda w: not w[other] and not w[third]),
+            (f"{names[other]} and I are of the same kind.", lambda w: w[other] == w[speaker]),
+            ("At least two of us are lying.", lambda w: sum(w) <= 1),
+            (f"{names[other]} is lying, or {names[third]} is, or both are.", lambda w: not (w[other] and w[third])),
+        )
+    )
 
 
 def _guests(rng: random.Random) -> Drawn:
@@ -125,8 +145,16 @@ def _guests(rng: random.Random) -> Drawn:
 def _weekday(rng: random.Random) -> Drawn:
     start = date(rng.randint(1950, 2049), 1, 1) + timedelta(days=rng.randrange(365))
     days = rng.randint(30, 900)
-    slots = {"day": f"{start.day} {MONTHS[start.month - 1]} {start.year}", "weekday": WEEKDAYS[start.weekday()], "days": days}
-    return word(slots, WEEKDAYS[(start.weekday() + days) % 7], [WEEKDAYS[(start.weekday() + days + off) % 7] for off in (1, 6, 2, 5)])
+    slots = {
+        "day": f"{start.day} {MONTHS[start.month - 1]} {start.year}",
+        "weekday": WEEKDAYS[start.weekday()],
+        "days": days,
+    }
+    return word(
+        slots,
+        WEEKDAYS[(start.weekday() + days) % 7],
+        [WEEKDAYS[(start.weekday() + days + off) % 7] for off in (1, 6, 2, 5)],
+    )
 
 
 def _turns(rng: random.Random) -> Drawn:
@@ -150,7 +178,11 @@ def _swaps(rng: random.Random) -> Drawn:
         holder[one], holder[other] = holder[other], holder[one]
         steps.append(f"{names[one]} and {names[other]} swap cups.")
     asked = rng.randrange(4)
-    slots = {"cups": listed([f"{name} has {pet}" for name, pet in zip(names, pets, strict=True)]), "steps": " ".join(steps), "drink": pets[asked]}
+    slots = {
+        "cups": listed([f"{name} has {pet}" for name, pet in zip(names, pets, strict=True)]),
+        "steps": " ".join(steps),
+        "drink": pets[asked],
+    }
     return word(slots, names[holder.index(asked)], names)
 
 
@@ -162,44 +194,96 @@ def listed(parts: Sequence[str], joint: str = " and ") -> str:
 _RACE = ("came in right after. was faster than. was not and", *ORDINALS)
 _HOUSE = ("drinks does not drink own the whoever owns and", *DRINKS, *PETS)
 _LIARS = ("says is lying are both lying and I are of the same kind. At least two of us are lying. or honest a liar",)
-_PARTY = ("If comes, comes too. and do not both come. At least one of comes only if does not come. or comes, but not both.",)
+_PARTY = (
+    "If comes, comes too. and do not both come. At least one of comes only if does not come. or comes, but not both.",
+)
 TEMPLATES = (
-    QuestionTemplate("race", (
-        "{names} ran a race, and no two came in together. {clues} Who was {place}?",
-        "Five friends, {names}, raced each other; there was no tie. {clues} Which of them was {place}?",
-        "In a race of {names} there was no tie. {clues} Find out who came in {place}.",
-    ), _race, _RACE),
-    QuestionTemplate("houses", (
-        "{names} live side by side. Each drinks something else (tea, coffee, milk, juice) and owns another animal (cat, dog, horse, fish). {clues} "
-        "Who owns the {pet}?",
-        "Four neighbours, {names}, each have another animal (cat, dog, horse, fish) and another drink (tea, coffee, milk, juice). {clues} "
-        "Whose is the {pet}?",
-        "{names} are neighbours. No two have the same drink (tea, coffee, milk, juice) or the same animal (cat, dog, horse, fish). {clues} "
-        "To whom does the {pet} belong?",
-    ), _houses, _HOUSE),
-    QuestionTemplate("knights", (
-        "On an island, everyone either always tells the truth or always lies. You meet {names}. {clues} Exactly one of them is {sort}. Who is it?",
-        "{names} each either always lie or always tell the truth. {clues} Just one of the three is {sort}. Which one?",
-        "Of {names}, each one always lies or always tells the truth. {clues} One alone is {sort}. Name that one.",
-    ), _knights, _LIARS),
-    QuestionTemplate("guests", (
-        "{names} are invited. {clues} How many different groups of guests are possible?",
-        "Of {names}, some may come to a party. {clues} In how many ways can that work out?",
-        "A party is planned for {names}. {clues} How many different sets of guests can there be?",
-    ), _guests, _PARTY),
-    QuestionTemplate("weekday", (
-        "{day} is a {weekday}. Which day of the week is it {days} days later?",
-        "On {day}, a {weekday}, someone starts to wait for {days} days. On which day of the week does the wait end?",
-        "If {day} is a {weekday}, what day of the week will it be after {days} days?",
-    ), _weekday, (*WEEKDAYS, *MONTHS)),
-    QuestionTemplate("turns", (
-        "{name} looks {start}, then {steps}. In which direction does {name} look now?",
-        "At first {name} faces {start}. {name} {steps}. Which direction is it now?",
-        "Facing {start}, {name} {steps}. Which way does {name} face in the end?",
-    ), _turns, ("turns left right around then", *DIRECTIONS)),
-    QuestionTemplate("swaps", (
-        "{cups}. {steps} Who has the {drink} now?",
-        "At first {cups}. {steps} In the end, who holds the {drink}?",
-        "At the start {cups}. {steps} With whom does the {drink} end up?",
-    ), _swaps, ("and swap cups. has", *DRINKS)),
-)  # fmt: skip
+    QuestionTemplate(
+        "race",
+        (
+            "{names} ran a race, and no two came in together. {clues} Who was {place}?",
+            "Five friends, {names}, raced each other; there was no tie. {clues} Which of them was {place}?",
+            "In a race of {names} there was no tie. {clues} Find out who came in {place}.",
+        ),
+        _race,
+        _RACE,
+    ),
+    QuestionTemplate(
+        "houses",
+        (
+            (
+                "{names} live side by side. Each drinks something else (tea, coffee, milk, juice) "
+                "and owns another animal (cat, dog, horse, fish). {clues} Who owns the {pet}?"
+            ),
+            (
+                "Four neighbours, {names}, each have another animal (cat, dog, horse, fish) "
+                "and another drink (tea, coffee, milk, juice). {clues} Whose is the {pet}?"
+            ),
+            (
+                "{names} are neighbours. No two have the same drink (tea, coffee, milk, juice) "
+                "or the same animal (cat, dog, horse, fish). {clues} To whom does the {pet} belong?"
+            ),
+        ),
+        _houses,
+        _HOUSE,
+    ),
+    QuestionTemplate(
+        "knights",
+        (
+            (
+                "On an island, everyone either always tells the truth or always lies. "
+                "You meet {names}. {clues} Exactly one of them is {sort}. Who is it?"
+            ),
+            (
+                "{names} each either always lie or always tell the truth. "
+                "{clues} Just one of the three is {sort}. Which one?"
+            ),
+            "Of {names}, each one always lies or always tells the truth. {clues} One alone is {sort}. Name that one.",
+        ),
+        _knights,
+        _LIARS,
+    ),
+    QuestionTemplate(
+        "guests",
+        (
+            "{names} are invited. {clues} How many different groups of guests are possible?",
+            "Of {names}, some may come to a party. {clues} In how many ways can that work out?",
+            "A party is planned for {names}. {clues} How many different sets of guests can there be?",
+        ),
+        _guests,
+        _PARTY,
+    ),
+    QuestionTemplate(
+        "weekday",
+        (
+            "{day} is a {weekday}. Which day of the week is it {days} days later?",
+            (
+                "On {day}, a {weekday}, someone starts to wait for {days} days. "
+                "On which day of the week does the wait end?"
+            ),
+            "If {day} is a {weekday}, what day of the week will it be after {days} days?",
+        ),
+        _weekday,
+        (*WEEKDAYS, *MONTHS),
+    ),
+    QuestionTemplate(
+        "turns",
+        (
+            "{name} looks {start}, then {steps}. In which direction does {name} look now?",
+            "At first {name} faces {start}. {name} {steps}. Which direction is it now?",
+            "Facing {start}, {name} {steps}. Which way does {name} face in the end?",
+        ),
+        _turns,
+        ("turns left right around then", *DIRECTIONS),
+    ),
+    QuestionTemplate(
+        "swaps",
+        (
+            "{cups}. {steps} Who has the {drink} now?",
+            "At first {cups}. {steps} In the end, who holds the {drink}?",
+            "At the start {cups}. {steps} With whom does the {drink} end up?",
+        ),
+        _swaps,
+        ("and swap cups. has", *DRINKS),
+    ),
+)

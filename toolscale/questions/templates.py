@@ -1,4 +1,5 @@
-"""What a question is drawn from: phrasings with slots, and a function that draws the values. Some of both are held out for the test split."""
+"""What a question is drawn from: phrasings with slots, and a function that draws the values. Some of both are held out
+for the test split."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ Split = Literal["train", "test"]
 Kind = Literal["integer", "decimal", "word", "choice", "text"]
 
 FIRST_NAMES = (
-    "Ada", "Ben", "Clara", "Dan", "Eva", "Finn", "Greta", "Hugo", "Iris", "Jack", "Kate", "Leo", "Mia", "Nils", "Olga", "Paul",
-    "Rosa", "Sam", "Tess", "Vera",
+    "Ada", "Ben", "Clara", "Dan", "Eva", "Finn", "Greta", "Hugo", "Iris", "Jack", "Kate", "Leo", "Mia", "Nils", "Olga",
+    "Paul", "Rosa", "Sam", "Tess", "Vera",
 )  # fmt: skip
 
 _HELD_OUT = 5
@@ -71,18 +72,32 @@ def split_of(slots: Mapping[str, str]) -> Split:
 
 
 def whole(rng: random.Random, value: int, *likely: int) -> tuple[str, ...]:
-    """Return four wrong whole numbers: first those that a known slip would give, then neighbours, a swap of two digits, and a ten more or less."""
+    """Return four wrong whole numbers: first those that a known slip would give, then neighbours, a swap of two digits,
+    and a ten more or less."""
     digits = str(abs(value))
-    swaps = [int(digits[:place] + digits[place + 1] + digits[place] + digits[place + 2 :]) for place in range(len(digits) - 1)]
+    swaps = [
+        int(digits[:place] + digits[place + 1] + digits[place] + digits[place + 2 :])
+        for place in range(len(digits) - 1)
+    ]
     sign = -1 if value < 0 else 1
     step = 10 if abs(value) >= 100 else 2
-    other = [value + 1, value - 1, value + step, value - step, *(sign * swap for swap in swaps if len(str(swap)) == len(digits))]
+    other = [
+        value + 1,
+        value - 1,
+        value + step,
+        value - step,
+        *(sign * swap for swap in swaps if len(str(swap)) == len(digits)),
+    ]
     rng.shuffle(other)
-    found = dict.fromkeys(number for number in (*likely, *other, value + 3, value + 4) if number != value and (number >= 0 or value < 0))
+    found = dict.fromkeys(
+        number for number in (*likely, *other, value + 3, value + 4) if number != value and (number >= 0 or value < 0)
+    )
     return tuple(str(number) for number in list(found)[:4])
 
 
-def integer(rng: random.Random, slots: Mapping[str, object], answer: int, *likely: int, snippet: str | None = None) -> Drawn:
+def integer(
+    rng: random.Random, slots: Mapping[str, object], answer: int, *likely: int, snippet: str | None = None
+) -> Drawn:
     """Return values of a question whose answer is a whole number. `likely`: answers that a known slip would give."""
     filled = {name: str(value) for name, value in slots.items()}
     accepted = (f"{answer:,}",) if abs(answer) >= 1000 else ()

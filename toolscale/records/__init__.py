@@ -4,24 +4,84 @@ from toolscale.records.base import Record
 from toolscale.records.comparison import ComparedDomain, ComparedFigure, ComparedTasks, Comparison
 from toolscale.records.dataset import FileEntry, Manifest, Part, Signature
 from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
-from toolscale.records.expert import CATEGORIES, TYPICAL_INPUT, Catalogue, Effort, Endpoint, ExpertReply, ExpertSpec, Price, PriceList
+from toolscale.records.expert import (
+    CATEGORIES,
+    TYPICAL_INPUT,
+    Catalogue,
+    Effort,
+    Endpoint,
+    ExpertReply,
+    ExpertSpec,
+    Price,
+    PriceList,
+)
 from toolscale.records.intent import (
-    AdmissionCall, CallStep, CasesSpec, EachStep, FactKind, FindStep, IfStep, Intent, IntentsSpec, Invariant, PlanStep, PolicySpec, Refused,
-    Request, Role, Rule, Slot, Tell, Tense, VerifierCase,
-)  # fmt: skip
+    AdmissionCall,
+    CallStep,
+    CasesSpec,
+    EachStep,
+    FactKind,
+    FindStep,
+    IfStep,
+    Intent,
+    IntentsSpec,
+    Invariant,
+    PlanStep,
+    PolicySpec,
+    Refused,
+    Request,
+    Role,
+    Rule,
+    Slot,
+    Tell,
+    Tense,
+    VerifierCase,
+)
 from toolscale.records.language import Description, LanguageSpec, Persona, Private, Quantity, Total
 from toolscale.records.population import Plant, PopulationSpec, TableRows
 from toolscale.records.release import (
-    ChangedDomain, ChangedTask, Changes, DomainChanges, FailedTask, Regraded, RegradedTasks, Release, UnjudgedTask,
-)  # fmt: skip
+    ChangedDomain,
+    ChangedTask,
+    Changes,
+    DomainChanges,
+    FailedTask,
+    Regraded,
+    RegradedTasks,
+    Release,
+    UnjudgedTask,
+)
 from toolscale.records.rollout import (
-    AnswerKey, Charge, Limits, OfferedExpert, Preference, Question, Rollout, RolloutTask, Script, Stop, TokenTrace, WordedPreference,
-)  # fmt: skip
+    AnswerKey,
+    Charge,
+    Limits,
+    OfferedExpert,
+    Preference,
+    Question,
+    Rollout,
+    RolloutTask,
+    Script,
+    Stop,
+    TokenTrace,
+    WordedPreference,
+)
 from toolscale.records.schema import ColumnSpec, ColumnType, SchemaSpec, TableSpec
 from toolscale.records.task import (
-    QUIET, Candidate, Difficulty, Fact, GoldenCall, GoldenTrajectory, Interaction, Provenance, RowChange, Scenario, Solution, Task, ToolCall,
-    ToolResult, is_evolved,
-)  # fmt: skip
+    QUIET,
+    Candidate,
+    Difficulty,
+    Fact,
+    GoldenCall,
+    GoldenTrajectory,
+    Interaction,
+    Provenance,
+    RowChange,
+    Scenario,
+    Solution,
+    Task,
+    ToolCall,
+    ToolResult,
+    is_evolved,
+)
 from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
 from toolscale.records.verdict import GATES, UNDECIDED, GateResult, Grade, Judged, Status, Verdict
 
@@ -29,13 +89,14 @@ __all__ = [
     "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "UNDECIDED",
     "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
     "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain",
-    "ComparedFigure", "ComparedTasks", "Comparison", "Description", "Difficulty", "DomainChanges",
-    "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
-    "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec", "Interaction", "Invariant",
-    "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
-    "PopulationSpec", "Preference", "Price", "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
-    "RegradedTasks", "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script",
-    "Signature", "Slot", "Solution", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace", "ToolAdmission",
-    "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec",
-    "is_evolved",
+    "ComparedFigure", "ComparedTasks", "Comparison", "Description", "Difficulty", "DomainChanges", "EachStep", "Effort",
+    "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
+    "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec",
+    "Interaction", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId",
+    "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec", "PopulationSpec", "Preference", "Price",
+    "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks",
+    "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec",
+    "Script", "Signature", "Slot", "Solution", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell",
+    "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total",
+    "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Record(BaseModel):
-    """A value that crosses a stage. It never changes, refuses keys it does not know, and holds no behaviour beyond looking things up in itself."""
+    """A value that crosses a stage. It never changes, refuses keys it does not know, and holds no behaviour beyond
+    looking things up in itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, use_attribute_docstrings=True)

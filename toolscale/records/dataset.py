@@ -66,7 +66,8 @@ class Part(Record):
     tables: dict[str, str]
     """Table -> content hash of its rows, so that a change can be named."""
     versions: dict[str, str]
-    """Of everything on which the bytes may depend, and `grading`: figures of one grading version are not comparable with those of another."""
+    """Of everything on which the bytes may depend, and `grading`: figures of one grading version are not comparable
+    with those of another."""
     counts: dict[str, Any]
     """Accepted, rejected, per split, per intent."""
     gates: dict[str, dict[str, int]]
@@ -90,7 +91,8 @@ class Manifest(Record):
     domains: dict[DomainName, Part] = Field(min_length=1)
     """Domain -> what its part of the folder is, by name."""
     release: Release | None = None
-    """What changed since the version that was published before; None in a folder that was not prepared for publication."""
+    """What changed since the version that was published before; None in a folder that was not prepared for
+    publication."""
     signature: Signature | None = None
     """By whoever published it, if they have a key."""
     files: tuple[FileEntry, ...]

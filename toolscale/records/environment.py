@@ -22,7 +22,8 @@ class WorldSpec(Record):
     version: str
     """One to three numbers with dots between them; part of the tag of a published dataset."""
     license: str
-    """Under what licence datasets of the domain are published: an identifier of https://huggingface.co/docs/hub/repositories-licenses."""
+    """Under what licence datasets of the domain are published: an identifier of
+    https://huggingface.co/docs/hub/repositories-licenses."""
     now: str
     """The frozen clock, `YYYY-MM-DDTHH:MM:SS`."""
     currency: str = "USD"
@@ -37,7 +38,8 @@ class WorldSpec(Record):
 
 
 class EnvironmentSpec(Record):
-    """One domain. `schema_` holds the tables of `schema.yaml` (the built-in table `handovers` is added when it is compiled)."""
+    """One domain. `schema_` holds the tables of `schema.yaml` (the built-in table `handovers` is added when it is
+    compiled)."""
 
     domain: str
     world: WorldSpec

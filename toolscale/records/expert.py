@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 from toolscale.records.base import Record
 
 CATEGORIES = ("arithmetic", "code", "lookup", "mathematics", "knowledge", "reasoning", "tools")
-"""What a task asks for, and what an expert is good or bad at. `tools`: environment tasks, in which tools of a domain are called."""
+"""What a task asks for, and what an expert is good or bad at. `tools`: environment tasks, in which tools of a domain
+are called."""
 
 TYPICAL_INPUT = 200
 """Tokens of the question where a typical answer is priced: on cards, and in the references of the reward."""

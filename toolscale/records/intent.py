@@ -1,7 +1,8 @@
 """`rules.yaml` and `intents.yaml`: what is allowed, and what people want.
 
-Expressions (`where`, `when`, `first`, `is`, `if`, arguments) are SQL expressions over *names*: `role.column`, `step.column`, `say.slot`,
-`policy.constant`, `:now`, `:today`; a role that means several rows, and the `rows` of a step, are relations that a sub-select may read.
+Expressions (`where`, `when`, `first`, `is`, `if`, arguments) are SQL expressions over *names*: `role.column`,
+`step.column`, `say.slot`, `policy.constant`, `:now`, `:today`; a role that means several rows, and the `rows` of a
+step, are relations that a sub-select may read.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class Tell(Record):
     withheld: bool = False
     """It is private: the final answer must not contain it."""
     what: str | None = None
-    """What the form of the task calls it, in a few words (`left in the account`); made from `is` where nothing is said."""
+    """What the form of the task calls it, in a few words (`left in the account`); made from `is` where nothing is
+    said."""
 
 
 class Rule(Record):
@@ -51,10 +53,11 @@ class Rule(Record):
     tell: tuple[Tell, ...] = ()
     """What a person who is refused must be told besides the no: the limit, the date, the status."""
     case: str | None = None
-    """The same predicate on the database, over `call.argument`: it picks cases that break the rule for refusals, and cases that do not for all
-    others. Without it, no request is turned into a refusal by this rule."""
+    """The same predicate on the database, over `call.argument`: it picks cases that break the rule for refusals, and
+    cases that do not for all others. Without it, no request is turned into a refusal by this rule."""
     draws: dict[str, tuple[int | str, ...]] = Field(default_factory=dict)
-    """Argument -> values that a slot is drawn from where the rule is to be broken (cents, ISO dates, or whole days from today)."""
+    """Argument -> values that a slot is drawn from where the rule is to be broken (cents, ISO dates, or whole days from
+    today)."""
     lifts: tuple[str, ...] = ()
     """Conjuncts of roles (`status = 'active'`) that a request which breaks the rule does not keep."""
 
@@ -65,7 +68,8 @@ class Invariant(Record):
     text: str
     table: str
     holds: str
-    """An SQL condition over the row (columns written bare or as `table.column`); sub-selects on other tables need an equality on a key."""
+    """An SQL condition over the row (columns written bare or as `table.column`); sub-selects on other tables need an
+    equality on a key."""
 
 
 class PolicySpec(Record):
@@ -155,7 +159,11 @@ def _call_step(value: Any) -> Any:
         ((name, call),) = value.items()
         if isinstance(call, dict) and len(call) == 1:
             ((tool, arguments),) = call.items()
-            return {"name": name, "tool": tool, "arguments": {key: str(item) for key, item in (arguments or {}).items()}}
+            return {
+                "name": name,
+                "tool": tool,
+                "arguments": {key: str(item) for key, item in (arguments or {}).items()},
+            }
     return value
 
 
@@ -171,7 +179,8 @@ PlanStep = Annotated[
 class Request(Record):
     """A body of a request, without greeting.
 
-    `{role}`, `{role^}` (capitalised), `{role~it}` (pronoun), `{slot|form}`; `[Pay|Settle|]` picks one of the alternatives, an empty one included.
+    `{role}`, `{role^}` (capitalised), `{role~it}` (pronoun), `{slot|form}`; `[Pay|Settle|]` picks one of the
+    alternatives, an empty one included.
     """
 
     say: str
@@ -199,7 +208,8 @@ class Refused(Record):
 
 
 class Intent(Record):
-    """A plan over roles that yields tasks. Nothing in it sees the database but `when` and `sql` of slots, which only pick an interesting case."""
+    """A plan over roles that yields tasks. Nothing in it sees the database but `when` and `sql` of slots, which only
+    pick an interesting case."""
 
     id: str
     title: str = ""
@@ -210,15 +220,16 @@ class Intent(Record):
     slots: dict[str, Slot] = Field(default_factory=dict)
     roles: dict[str, Role]
     when: Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)] = ()
-    """Why the case is interesting: predicates over roles, slots and database tables, all of which hold; never part of the meaning."""
+    """Why the case is interesting: predicates over roles, slots and database tables, all of which hold; never part of
+    the meaning."""
     do: tuple[PlanStep, ...] = ()
     tell: tuple[Tell, ...] = ()
     refused: tuple[Refused, ...] = ()
     """Parts of a composed request that are refused while the rest is done."""
     requests: tuple[Annotated[Request, BeforeValidator(_request)], ...]
     asks: tuple[Annotated[Request, BeforeValidator(_request)], ...] = ()
-    """Questions apart from the deed, each for all that is told. Where there are any, `requests` ask nothing, and about half of the candidates are
-    quiet: they ask nothing, and none of `tell` is demanded of them."""
+    """Questions apart from the deed, each for all that is told. Where there are any, `requests` ask nothing, and about
+    half of the candidates are quiet: they ask nothing, and none of `tell` is demanded of them."""
 
 
 class IntentsSpec(Record):

@@ -1,4 +1,5 @@
-"""`language.yaml`: how people of a domain speak, once per domain. Evolution puts its words together from here, never from an intent."""
+"""`language.yaml`: how people of a domain speak, once per domain. Evolution puts its words together from here, never
+from an intent."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ class Description(Record):
     first: str | None = None
     """Order by this, lowest first; `{r}` stands for the role."""
     text: str
-    """With `{column}` or `{column|form}` of `cols`, and `{adj}` for the adjectives of the role's conditions; a noun phrase that can stand as an
-    object. `[a|b]` picks one of the alternatives."""
+    """With `{column}` or `{column|form}` of `cols`, and `{adj}` for the adjectives of the role's conditions; a noun
+    phrase that can stand as an object. `[a|b]` picks one of the alternatives."""
     cues: tuple[str, ...] = ()
     """Words that must stand in the request (superlatives)."""
     tense: Tense | None = None
@@ -34,7 +35,8 @@ class Quantity(Record):
     roles: dict[str, str]
     """Name -> table: the roles that it is about, which the texts name as `{name}`."""
     reads: dict[str, dict[str, dict[str, str]]] = Field(default_factory=dict)
-    """Look-ups `{name: {tool: {parameter: expression}}}` made first; `{argument}` stands for what the plan's call gives as that argument."""
+    """Look-ups `{name: {tool: {parameter: expression}}}` made first; `{argument}` stands for what the plan's call gives
+    as that argument."""
     value: str
     kind: FactKind
     test: str
@@ -78,7 +80,8 @@ class Private(Record):
 
 
 class Persona(Record):
-    """A kind of person: what a request of theirs begins and ends with, and how they write. What is not given is as anybody's."""
+    """A kind of person: what a request of theirs begins and ends with, and how they write. What is not given is as
+    anybody's."""
 
     text: str
     """Who that is: register, verbosity, mood, competence."""
@@ -90,10 +93,11 @@ class Persona(Record):
     forms: dict[FactKind, tuple[str, ...]] = Field(default_factory=dict)
     """Kind -> forms, one of which is drawn where a text leaves the form open."""
     typos: int = Field(default=0, ge=0, le=100)
-    """So many of a hundred requests have a slip or two in free words; where there are `habits`, of those that are typed with one."""
+    """So many of a hundred requests have a slip or two in free words; where there are `habits`, of those that are typed
+    with one."""
     habits: dict[Habit, Annotated[int, Field(ge=0, le=100)]] = Field(default_factory=dict)
-    """How they type, each in so many of a hundred requests: `lower` without capitals, `bare` without apostrophes and a last full stop, `loose` with
-    sentences that run on, `short` with the abbreviations of `short`."""
+    """How they type, each in so many of a hundred requests: `lower` without capitals, `bare` without apostrophes and a
+    last full stop, `loose` with sentences that run on, `short` with the abbreviations of `short`."""
 
 
 class LanguageSpec(Record):
@@ -116,7 +120,8 @@ class LanguageSpec(Record):
     acts: dict[str, str] = Field(default_factory=dict)
     """Tool -> how a person asks for a call of it: an imperative clause over `{parameter}`."""
     deeds: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Tool -> base forms of more verbs with which people report a call of it: *wire*. Its own first word and those of `acts` count too."""
+    """Tool -> base forms of more verbs with which people report a call of it: *wire*. Its own first word and those of
+    `acts` count too."""
     enum_cues: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Enum value -> words of which one must stand in the request that uses it."""
     openings: tuple[str, ...]
@@ -126,8 +131,9 @@ class LanguageSpec(Record):
     middles: tuple[str, ...] = ()
     """Sentences that say who is speaking between two others."""
     joins: tuple[str, ...] = ()
-    """How several matters make one message, over `{first}`, `{second}` and, for three, `{third}`: *{first} Also, {second}*. After a comma or a colon
-    a matter goes on in small letters; one before a comma must be a single sentence."""
+    """How several matters make one message, over `{first}`, `{second}` and, for three, `{third}`: *{first} Also,
+    {second}*. After a comma or a colon a matter goes on in small letters; one before a comma must be a single
+    sentence."""
     short: dict[str, str] = Field(default_factory=dict)
     """Word -> how people in a hurry write it: *please*, *pls*."""
     asides: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -135,9 +141,11 @@ class LanguageSpec(Record):
     referents: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Table -> words that mean a row of it named before: *that account*. Where two were named, nobody knows which."""
     corrections: tuple[str, ...] = ()
-    """Sentences that say `{new}` for what was said first, `{old}`; one that does not name it is used where nothing else could be meant."""
+    """Sentences that say `{new}` for what was said first, `{old}`; one that does not name it is used where nothing else
+    could be meant."""
     conditions: tuple[str, ...] = ()
-    """Sentences that put a condition, over `{condition}`, `{why}` and `{noun}`: nothing is done where it does not hold."""
+    """Sentences that put a condition, over `{condition}`, `{why}` and `{noun}`: nothing is done where it does not
+    hold."""
     fallbacks: tuple[str, ...] = ()
     """The same, with `{backup}` to be used where it does not hold."""
     counts: tuple[str, ...] = ()
@@ -150,4 +158,8 @@ class LanguageSpec(Record):
     @classmethod
     def _short_personas(cls, value: Any) -> Any:
         """Read the short form `name: text`."""
-        return {name: {"text": item} if isinstance(item, str) else item for name, item in value.items()} if isinstance(value, dict) else value
+        return (
+            {name: {"text": item} if isinstance(item, str) else item for name, item in value.items()}
+            if isinstance(value, dict)
+            else value
+        )

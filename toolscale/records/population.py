@@ -31,11 +31,13 @@ class Faker(Record):
     faker: str
     args: dict[str, Any] = Field(default_factory=dict)
     unlike: str | None = None
-    """Never what this earlier column of the row holds, or `parent.COLUMN`: a brother has another given name than the client."""
+    """Never what this earlier column of the row holds, or `parent.COLUMN`: a brother has another given name than the
+    client."""
 
 
 class Choice(Record):
-    """One of the values, weighted if given as a mapping; `distinct` draws without replacement among the rows of one parent."""
+    """One of the values, weighted if given as a mapping; `distinct` draws without replacement among the rows of one
+    parent."""
 
     choice: tuple[Scalar, ...] | dict[str, int]
     distinct: bool = False
@@ -49,7 +51,8 @@ class IntRange(Record):
 
 
 class CentsRange(Record):
-    """An amount in cents between the bounds, log-uniform (many small, few large), rounded to a multiple of `step` cents."""
+    """An amount in cents between the bounds, log-uniform (many small, few large), rounded to a multiple of `step`
+    cents."""
 
     cents: tuple[int, int]
     step: Annotated[int, Field(ge=1)] = 1
@@ -83,8 +86,8 @@ class Parent(Record):
 
 
 class Ref(Record):
-    """The primary key of a random row of another table (one that was made before) for which every pair of `match` is equal (their column: our
-    column) and `where` holds; NULL when there is none and `optional`."""
+    """The primary key of a random row of another table (one that was made before) for which every pair of `match` is
+    equal (their column: our column) and `where` holds; NULL when there is none and `optional`."""
 
     ref: str
     match: dict[str, str] = Field(default_factory=dict)
@@ -101,7 +104,8 @@ class Digits(Record):
 
 
 class Expr(Record):
-    """An SQL expression (of the tools' subset) over earlier columns of this row; `parent.COLUMN` and `:now`, `:today` may be used.
+    """An SQL expression (of the tools' subset) over earlier columns of this row; `parent.COLUMN` and `:now`, `:today`
+    may be used.
 
     Inside a SELECT, which reads the tables made so far, a column of this row is written `:column`.
     """
@@ -112,16 +116,19 @@ class Expr(Record):
 class Template(Record):
     """Text with `{column}` of earlier columns of this row, or `parent.COLUMN`.
 
-    `{column|handle}` writes it as in an e-mail address (`Ann O'Neil` is `ann.oneil`), `{column|initial}` its first letter in lower case.
+    `{column|handle}` writes it as in an e-mail address (`Ann O'Neil` is `ann.oneil`), `{column|initial}` its first
+    letter in lower case.
     """
 
     text: str
 
 
 class By(Record):
-    """A value chosen by an earlier column of this row, or by `parent.COLUMN`; `mother | sister` is a case for both, `else` takes the rest.
+    """A value chosen by an earlier column of this row, or by `parent.COLUMN`; `mother | sister` is a case for both,
+    `else` takes the rest.
 
-    So a given name follows a gender: `{by: _gender, cases: {female: {faker: first_name_female}, male: {faker: first_name_male}}}`.
+    So a given name follows a gender: `{by: _gender, cases: {female: {faker: first_name_female}, male: {faker:
+    first_name_male}}}`.
     """
 
     by: str
@@ -136,16 +143,30 @@ class Maybe(Record):
 
 
 class Other(Record):
-    """The value of this column in another row of the same table, not among those being changed (homonyms). Only in `plant`."""
+    """The value of this column in another row of the same table, not among those being changed (homonyms). Only in
+    `plant`."""
 
     other: str
 
 
 KINDS: dict[str, type[Record]] = {
-    "value": Literally, "sequence": Sequence, "faker": Faker, "choice": Choice, "int": IntRange, "cents": CentsRange, "date": DateRange,
-    "datetime": DatetimeRange, "parent": Parent, "ref": Ref, "digits": Digits, "expr": Expr, "text": Template, "by": By, "null": Maybe,
+    "value": Literally,
+    "sequence": Sequence,
+    "faker": Faker,
+    "choice": Choice,
+    "int": IntRange,
+    "cents": CentsRange,
+    "date": DateRange,
+    "datetime": DatetimeRange,
+    "parent": Parent,
+    "ref": Ref,
+    "digits": Digits,
+    "expr": Expr,
+    "text": Template,
+    "by": By,
+    "null": Maybe,
     "other": Other,
-}  # fmt: skip
+}
 
 
 def _kind(value: Any) -> str | None:
@@ -170,7 +191,11 @@ Value = Annotated[
     | Annotated[By, Tag("by")]
     | Annotated[Maybe, Tag("null")]
     | Annotated[Other, Tag("other")],
-    Discriminator(_kind, custom_error_type="value_kind", custom_error_message=f"not a kind of value; use one of {', '.join(KINDS)}"),
+    Discriminator(
+        _kind,
+        custom_error_type="value_kind",
+        custom_error_message=f"not a kind of value; use one of {', '.join(KINDS)}",
+    ),
 ]
 
 
@@ -202,11 +227,13 @@ class TableRows(Record):
     """Only for parents for which this SQL condition over the parent's columns holds."""
     count: Count | CountBy
     columns: dict[str, Value]
-    """Every column of the table, in the order in which they are made; names that begin with `_` are helpers and are not stored."""
+    """Every column of the table, in the order in which they are made; names that begin with `_` are helpers and are not
+    stored."""
 
 
 class Plant(Record):
-    """A scenario put into the rows on purpose: rows copied (`copy`) or changed (`change`) so that a task has something to find, or to confuse."""
+    """A scenario put into the rows on purpose: rows copied (`copy`) or changed (`change`) so that a task has something
+    to find, or to confuse."""
 
     title: str
     copy_: str | None = Field(default=None, alias="copy")
@@ -228,7 +255,8 @@ class PopulationSpec(Record):
     tables: tuple[TableRows, ...]
     plant: tuple[Plant, ...] = ()
     derive: tuple[str, ...] = ()
-    """INSERT, UPDATE and DELETE statements run last, in order: balances from postings, statuses from dates. `:now` and `:today` may be used."""
+    """INSERT, UPDATE and DELETE statements run last, in order: balances from postings, statuses from dates. `:now` and
+    `:today` may be used."""
 
 
 By.model_rebuild()

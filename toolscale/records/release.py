@@ -1,4 +1,5 @@
-"""What changed between two published versions of a dataset: in words of the manifest (counts), and of `changes.json` (ids)."""
+"""What changed between two published versions of a dataset: in words of the manifest (counts), and of `changes.json`
+(ids)."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ class Release(Record):
 
 
 class ChangedTask(Record):
-    """A task that is the same candidate as before, with other content. Its id is a hash of its content: mostly it is another one."""
+    """A task that is the same candidate as before, with other content. Its id is a hash of its content: mostly it is
+    another one."""
 
     id: str
     was: str

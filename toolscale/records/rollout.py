@@ -22,7 +22,8 @@ class Question(Record):
     """What the user asks, in words."""
     answer: str
     answer_kind: Literal["integer", "decimal", "word", "choice", "text"]
-    """How answers are compared: whole numbers, numbers within a relative 1e-6, one word or name, the letter or words of a choice, normalized text."""
+    """How answers are compared: whole numbers, numbers within a relative 1e-6, one word or name, the letter or words of
+    a choice, normalized text."""
     accepted: tuple[str, ...] = ()
     """Other written forms that are right."""
     wrong: tuple[str, ...] = Field(min_length=1)
@@ -103,8 +104,8 @@ class RolloutTask(Record):
     """Names of the basic tools that are offered."""
     limits: Limits = Limits()
     input_tokens: int = Field(default=TYPICAL_INPUT, ge=0)
-    """What an expert is taken to read for one answer, in the references of the reward: 200 for a question; for an environment task the policy, the
-    tools and the request, which it reads again with each answer."""
+    """What an expert is taken to read for one answer, in the references of the reward: 200 for a question; for an
+    environment task the policy, the tools and the request, which it reads again with each answer."""
     seed: int = 0
 
     @model_validator(mode="after")
@@ -170,7 +171,8 @@ class Rollout(Record):
 
     @property
     def undecided(self) -> bool:
-        """Whether rules could not tell that its final message is right or wrong: it counts as wrong, and teaches nothing."""
+        """Whether rules could not tell that its final message is right or wrong: it counts as wrong, and teaches
+        nothing."""
         return self.finding.startswith(UNDECIDED)
 
     @property

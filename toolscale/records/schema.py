@@ -7,7 +7,8 @@ from typing import Literal
 from toolscale.records.base import Record
 
 ColumnType = Literal["text", "int", "cents", "bool", "date", "datetime"]
-"""`cents`: integer minor units of the currency; `date` is `YYYY-MM-DD` text; `datetime` is `YYYY-MM-DDTHH:MM:SS` text; `bool` is 0 or 1."""
+"""`cents`: integer minor units of the currency; `date` is `YYYY-MM-DD` text; `datetime` is `YYYY-MM-DDTHH:MM:SS` text;
+`bool` is 0 or 1."""
 
 
 class ColumnSpec(Record):

@@ -19,7 +19,8 @@ class ToolCall(Record):
 
 
 class Solution(Record):
-    """A finished attempt at a task: the calls in the order in which they were made, failed ones included, and the final message."""
+    """A finished attempt at a task: the calls in the order in which they were made, failed ones included, and the final
+    message."""
 
     task: str
     calls: tuple[ToolCall, ...] = ()
@@ -56,15 +57,18 @@ class RowChange(Record):
 
 
 class Fact(Record):
-    """What the final answer must say. `about`: its own label; `others`: labels of other rows of the same kind that were seen."""
+    """What the final answer must say. `about`: its own label; `others`: labels of other rows of the same kind that were
+    seen."""
 
     kind: FactKind
     value: str | int
-    """Cents for money, ISO for dates, 0 or 1 for bool. A bool with a label speaks of that part of the request, one without of all of it."""
+    """Cents for money, ISO for dates, 0 or 1 for bool. A bool with a label speaks of that part of the request, one
+    without of all of it."""
     about: str | None = None
     others: tuple[str, ...] = ()
     withheld: bool = False
-    """It is private: the final answer must not say it, hedged or not, unless another fact or the request says the same value."""
+    """It is private: the final answer must not say it, hedged or not, unless another fact or the request says the same
+    value."""
     field: str | None = Field(default=None, exclude=True)
     """The field of the form that takes it; None: `done` or `reasons`. It follows from the plan, and is in no row."""
 
@@ -81,7 +85,8 @@ class Scenario(Record):
 
 
 class Difficulty(Record):
-    """Counts over the golden trajectory. `hops`: the longest chain of calls in which each needs a result of the one before."""
+    """Counts over the golden trajectory. `hops`: the longest chain of calls in which each needs a result of the one
+    before."""
 
     calls: int
     reads: int
@@ -103,10 +108,12 @@ class Provenance(Record):
 
 
 Interaction = Literal["single", "form"]
-"""How a task is answered: `single` by one final message, `form` by a call of `final_answer`, whose typed fields take what was asked for."""
+"""How a task is answered: `single` by one final message, `form` by a call of `final_answer`, whose typed fields take
+what was asked for."""
 
 QUIET = "quiet"
-"""The line of a chain that leaves the question of an intent away. It makes nothing harder, and by itself no task evolved."""
+"""The line of a chain that leaves the question of an intent away. It makes nothing harder, and by itself no task
+evolved."""
 
 
 def is_evolved(evolutions: Iterable[str]) -> bool:
@@ -115,7 +122,8 @@ def is_evolved(evolutions: Iterable[str]) -> bool:
 
 
 class Candidate(Record):
-    """A task before it is judged: which intent, which case, which words. Everything else is derived from it by recording."""
+    """A task before it is judged: which intent, which case, which words. Everything else is derived from it by
+    recording."""
 
     domain: str
     number: int

@@ -67,12 +67,17 @@ Step = Annotated[
     | Annotated[Forbid, Tag("forbid")]
     | Annotated[NewId, Tag("new_id")]
     | Annotated[Exec, Tag("exec")],
-    Discriminator(_step_kind, custom_error_type="step_kind", custom_error_message=f"not a step; a step is one of {', '.join(STEP_KINDS)}"),
+    Discriminator(
+        _step_kind,
+        custom_error_type="step_kind",
+        custom_error_message=f"not a step; a step is one of {', '.join(STEP_KINDS)}",
+    ),
 ]
 
 
 class Return(Record):
-    """One named part of a result: exactly one of `value` (one column of one row), `row` (one row) or `rows` (all, with an ORDER BY)."""
+    """One named part of a result: exactly one of `value` (one column of one row), `row` (one row) or `rows` (all, with
+    an ORDER BY)."""
 
     value: str | None = None
     row: str | None = None
@@ -95,8 +100,8 @@ class ToolSpec(Record):
     name: str
     description: str
     parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    """JSON Schema properties; a parameter is required unless it has a `default`. An array is a relation named like it, with `ord` and `value`
-    (array of scalars) or `ord` and the properties of its items (array of objects)."""
+    """JSON Schema properties; a parameter is required unless it has a `default`. An array is a relation named like it,
+    with `ord` and `value` (array of scalars) or `ord` and the properties of its items (array of objects)."""
     steps: tuple[Step, ...] = ()
     returns: dict[str, Return]
 
@@ -107,7 +112,10 @@ class ToolSpec(Record):
 
     def openai_function(self) -> dict[str, Any]:
         """The tool as an element of `tools` of an OpenAI chat completion."""
-        return {"type": "function", "function": {"name": self.name, "description": self.description, "parameters": self.json_schema()}}
+        return {
+            "type": "function",
+            "function": {"name": self.name, "description": self.description, "parameters": self.json_schema()},
+        }
 
 
 class ToolsetSpec(Record):

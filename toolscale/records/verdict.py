@@ -10,9 +10,23 @@ from toolscale.records.base import Record
 from toolscale.records.task import Candidate, RowChange, Task
 
 GATES = (
-    "schema", "integrity", "replay", "case_agrees", "deterministic", "engines_agree", "grounded", "unambiguous", "idle_fails", "necessary",
-    "mutants_killed", "equivalents_accepted", "lawful", "not_leaked", "novel", "solvable",
-)  # fmt: skip
+    "schema",
+    "integrity",
+    "replay",
+    "case_agrees",
+    "deterministic",
+    "engines_agree",
+    "grounded",
+    "unambiguous",
+    "idle_fails",
+    "necessary",
+    "mutants_killed",
+    "equivalents_accepted",
+    "lawful",
+    "not_leaked",
+    "novel",
+    "solvable",
+)
 """All gates, in the order in which they are listed."""
 
 Status = Literal["pass", "fail", "not_run", "attested"]
@@ -51,9 +65,11 @@ class Judged(Record):
     verdict: Verdict
     task: Task | None = None
     actual_row_changes: tuple[RowChange, ...] | None = None
-    """The row changes of the trajectory that decided against the candidate (a surviving mutant, a rejected equivalent, another reading)."""
+    """The row changes of the trajectory that decided against the candidate (a surviving mutant, a rejected equivalent,
+    another reading)."""
     details: dict[str, Any] = Field(default_factory=dict)
-    """The surviving mutant, the rejected equivalent, or what another reading of the request does: `operator`, `calls`, `answer`."""
+    """The surviving mutant, the rejected equivalent, or what another reading of the request does: `operator`, `calls`,
+    `answer`."""
 
 
 UNDECIDED = "undecided: "
@@ -65,7 +81,8 @@ class Grade(Record):
 
     score: int
     undecided: bool = False
-    """Only its words speak against it, and the value of every fact stands in them: rules cannot tell whether it is right. `score` is 0."""
+    """Only its words speak against it, and the value of every fact stands in them: rules cannot tell whether it is
+    right. `score` is 0."""
     execution_correct: bool
     """Its net row changes are in the accepted set."""
     faithful: bool

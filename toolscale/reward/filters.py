@@ -12,7 +12,8 @@ from toolscale.reward.kinds import RewardConfig
 
 @dataclass(frozen=True, slots=True)
 class FilterCounts:
-    """What was looked at and what was left out. A sample counts once, for the first reason that holds, in the order of the fields.
+    """What was looked at and what was left out. A sample counts once, for the first reason that holds, in the order of
+    the fields.
 
     homogeneous_samples + unparsable + unanswered + undecided + kept = samples.
     """
@@ -36,15 +37,19 @@ class FilterCounts:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A sample that is trained on: number of its group, number within the group, and its advantage within the whole group."""
+    """A sample that is trained on: number of its group, number within the group, and its advantage within the whole
+    group."""
 
     group: int
     member: int
     advantage: float
 
 
-def select_samples(groups: Sequence[Sequence[tuple[Rollout, float]]], config: RewardConfig | None = None) -> tuple[list[Selected], FilterCounts]:
-    """Return which samples of groups of (rollout, reward) are trained on, in order, and counts of why the others are not.
+def select_samples(
+    groups: Sequence[Sequence[tuple[Rollout, float]]], config: RewardConfig | None = None
+) -> tuple[list[Selected], FilterCounts]:
+    """Return which samples of groups of (rollout, reward) are trained on, in order, and counts of why the others are
+    not.
 
     Mean and deviation are those of the whole group: a sample that is left out still says how good its group was.
     """

@@ -11,7 +11,8 @@ Scale = Literal["group", "none"]
 
 
 def deviation(rewards: Sequence[float]) -> float:
-    """Return the sample standard deviation (n - 1 below the line, as torch.std and the usual GRPO code have it), 0 for equal rewards or one."""
+    """Return the sample standard deviation (n - 1 below the line, as torch.std and the usual GRPO code have it), 0 for
+    equal rewards or one."""
     if len(rewards) < 2 or min(rewards) == max(rewards):
         return 0.0
     mean = math.fsum(rewards) / len(rewards)
@@ -21,7 +22,8 @@ def deviation(rewards: Sequence[float]) -> float:
 def advantages(rewards: Sequence[float], scale: Scale = "group") -> list[float]:
     """Return (R - mean) / std for each reward of a group; zeros where std is 0 (all equal, or a group of one).
 
-    With scale "none" it is R - mean (Dr. GRPO, arXiv 2503.20783): a group that hardly differs counts for little, instead of as much as any other.
+    With scale "none" it is R - mean (Dr. GRPO, arXiv 2503.20783): a group that hardly differs counts for little,
+    instead of as much as any other.
     """
     std = deviation(rewards)
     if std == 0:
@@ -32,6 +34,7 @@ def advantages(rewards: Sequence[float], scale: Scale = "group") -> list[float]:
 
 
 def keep_group(rewards: Sequence[float], least_std: float = 0.1) -> bool:
-    """Whether the rewards of a group differ enough to learn from: their standard deviation is not below `least_std`, and not 0."""
+    """Whether the rewards of a group differ enough to learn from: their standard deviation is not below `least_std`,
+    and not 0."""
     std = deviation(rewards)
     return std > 0 and std >= least_std

@@ -28,7 +28,8 @@ class RewardConfig(Record):
     latency_weight: float = Field(default=0.25, ge=0, le=1)
     """Fixed weight of latency; only `efficiency` has it."""
     unusable_penalty: float = Field(default=0.0, ge=0, le=4)
-    """Taken from the reward of a rollout with a turn that could not be read, or without an answer. For models that are not filtered for it."""
+    """Taken from the reward of a rollout with a turn that could not be read, or without an answer. For models that are
+    not filtered for it."""
     least_std: float = Field(default=0.1, ge=0)
     """A group whose rewards deviate less is not trained on."""
     scale: Scale = "group"
@@ -44,15 +45,19 @@ class RewardConfig(Record):
 def paper_rewards(group: Sequence[Figures], preference: Preference, tools: Sequence[str]) -> list[float]:
     """Return the reward of ToolOrchestra (arXiv 2511.21689) for each rollout of one group.
 
-    M = [uses of tool 1..n, outcome, -cost, -latency]; each component is normalized to (x - min) / (max - min) over the group, and is 0 where
-    max = min. R = M_norm . P if the rollout is right, else 0. Every R is between 0 and the sum of the weights. A tool without a weight weighs 0.
+    M = [uses of tool 1..n, outcome, -cost, -latency]; each component is normalized to (x - min) / (max - min) over the
+    group, and is 0 where max = min. R = M_norm . P if the rollout is right, else 0. Every R is between 0 and the sum of
+    the weights. A tool without a weight weighs 0.
 
-    This is the formula as printed. The released code differs, and we do not follow it: there more cost and more latency *raise* the reward
-    (the table of minima and maxima holds negated values, the numerator the plain one), and the term has no bound when costs are close; outcome,
-    cost and latency are added twice; the call that gives the final answer, most often the dearest, is free; a tool's range leaves out the rollouts
-    that never used it; and a weight that is missing drops the whole batch.
+    This is the formula as printed. The released code differs, and we do not follow it: there more cost and more latency
+    *raise* the reward (the table of minima and maxima holds negated values, the numerator the plain one), and the term
+    has no bound when costs are close; outcome, cost and latency are added twice; the call that gives the final answer,
+    most often the dearest, is free; a tool's range leaves out the rollouts that never used it; and a weight that is
+    missing drops the whole batch.
     """
-    columns = [(preference.tools.get(tool, 0.0), [float(figures.uses.get(tool, 0)) for figures in group]) for tool in tools]
+    columns = [
+        (preference.tools.get(tool, 0.0), [float(figures.uses.get(tool, 0)) for figures in group]) for tool in tools
+    ]
     columns.append((preference.outcome, [float(figures.right) for figures in group]))
     columns.append((preference.cost, [-figures.cost_usd for figures in group]))
     columns.append((preference.latency, [-figures.latency_s for figures in group]))
@@ -80,12 +85,16 @@ def outcome_reward(figures: Figures) -> float:
 
 
 def efficiency_reward(figures: Figures, references: References, config: RewardConfig) -> float:
-    """Return right - w_c * min(cost / cost_ref, cap) - w_l * min(latency / latency_ref, cap): the same fixed weights for every user."""
+    """Return right - w_c * min(cost / cost_ref, cap) - w_l * min(latency / latency_ref, cap): the same fixed weights
+    for every user."""
     return _weighed(figures, references, config.cap, 1.0, config.cost_weight, config.latency_weight)
 
 
-def rewards_of(group: Sequence[Figures], preference: Preference, tools: Sequence[str], references: References, config: RewardConfig) -> list[float]:
-    """Return the reward of each rollout of one group, of the kind that the configuration names. `tools`: aliases and tools that the task offers."""
+def rewards_of(
+    group: Sequence[Figures], preference: Preference, tools: Sequence[str], references: References, config: RewardConfig
+) -> list[float]:
+    """Return the reward of each rollout of one group, of the kind that the configuration names. `tools`: aliases and
+    tools that the task offers."""
     if config.kind == "paper":
         return paper_rewards(group, preference, tools)
     if config.kind == "absolute":
@@ -95,7 +104,9 @@ def rewards_of(group: Sequence[Figures], preference: Preference, tools: Sequence
     return [efficiency_reward(figures, references, config) for figures in group]
 
 
-def _weighed(figures: Figures, references: References, cap: float, outcome: float, cost: float, latency: float) -> float:
+def _weighed(
+    figures: Figures, references: References, cap: float, outcome: float, cost: float, latency: float
+) -> float:
     spent = min(figures.cost_usd / references.cost_usd, cap)
     waited = min(figures.latency_s / references.latency_s, cap)
     return outcome * figures.right - cost * spent - latency * waited

@@ -10,7 +10,8 @@ from toolscale.records import Rollout
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One rollout in figures: dollars and seconds of all its charges, and alias or tool -> number of calls without an error."""
+    """One rollout in figures: dollars and seconds of all its charges, and alias or tool -> number of calls without an
+    error."""
 
     right: bool
     cost_usd: float

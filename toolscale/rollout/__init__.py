@@ -13,7 +13,8 @@ from toolscale.rollout.scripted import ScriptedPolicy, expected_utility
 from toolscale.rollout.storage import read_rollouts, write_rollouts
 
 __all__ = [
-    "GIVE_UP", "MOST_TURNS", "Action", "Bench", "Domain", "EndpointPolicy", "Message", "Offering", "Outcome", "Policy", "ScriptedPolicy", "Session",
-    "Setting", "TaskSource", "Tool", "Turn", "actions", "expected_figures", "expected_utility", "offer", "read_rollouts", "references", "regrade",
-    "rollout_tasks", "run_rollout", "run_rollouts", "write_rollouts",
+    "GIVE_UP", "MOST_TURNS", "Action", "Bench", "Domain", "EndpointPolicy", "Message", "Offering", "Outcome", "Policy",
+    "ScriptedPolicy", "Session", "Setting", "TaskSource", "Tool", "Turn", "actions", "expected_figures",
+    "expected_utility", "offer", "read_rollouts", "references", "regrade", "rollout_tasks", "run_rollout",
+    "run_rollouts", "write_rollouts",
 ]  # fmt: skip

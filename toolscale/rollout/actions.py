@@ -1,7 +1,7 @@
 """The ways in which a task can be worked on with one decision, and what each of them gives, exactly.
 
-The best trade-off between right answers, cost and latency is computable where experts are simulated: sizes of answers have 16 equally likely values,
-and right answers come as often as the catalogue says.
+The best trade-off between right answers, cost and latency is computable where experts are simulated: sizes of answers
+have 16 equally likely values, and right answers come as often as the catalogue says.
 """
 
 from __future__ import annotations
@@ -13,13 +13,22 @@ from typing import Literal, NamedTuple
 from toolscale.basic_tools.settings import LocalSearchSettings, PythonSettings
 from toolscale.errors import UsageError
 from toolscale.models.pricing import (
-    DRAWS, approximate_input_tokens, cost_usd, factors, latency_s, output_tokens, pool_references,
-)  # fmt: skip
+    DRAWS,
+    approximate_input_tokens,
+    cost_usd,
+    factors,
+    latency_s,
+    output_tokens,
+    pool_references,
+)
 from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Price, RolloutTask
 
 BASIC_FIGURES = {
     "python": (PythonSettings().price_per_call or 0.0, PythonSettings().latency_per_call or 0.0),
-    "local_search": (LocalSearchSettings(corpus="").price_per_call, LocalSearchSettings(corpus="").latency_per_call or 0.0),
+    "local_search": (
+        LocalSearchSettings(corpus="").price_per_call,
+        LocalSearchSettings(corpus="").latency_per_call or 0.0,
+    ),
 }
 """Basic tool -> dollars and seconds of one call, as they are charged by default."""
 
@@ -46,32 +55,44 @@ GIVE_UP = Action("give_up")
 
 
 def actions(task: RolloutTask) -> list[Action]:
-    """Return the actions that are open in a task: what is offered, fits and is not denied. Experts in the order in which they are offered."""
+    """Return the actions that are open in a task: what is offered, fits and is not denied. Experts in the order in
+    which they are offered."""
     denied, question = set(task.limits.denied), task.question
     found = [Action("expert", offered.alias) for offered in task.experts if not denied & {offered.alias, "call_expert"}]
     if question is not None:
         usable = {"python": question.snippet, "local_search": question.lookup}
-        found += [Action(kind) for kind in ("python", "local_search") if kind in task.basic_tools and kind not in denied and usable[kind]]
+        found += [
+            Action(kind)
+            for kind in ("python", "local_search")
+            if kind in task.basic_tools and kind not in denied and usable[kind]
+        ]
     return found
 
 
 def offered_specs(task: RolloutTask, catalogue: Catalogue) -> dict[str, tuple[OfferedExpert, ExpertSpec]]:
-    """Return alias -> the expert as it is offered, and as the catalogue has it. UsageError if the catalogue does not have it."""
+    """Return alias -> the expert as it is offered, and as the catalogue has it. UsageError if the catalogue does not
+    have it."""
     specs = {spec.name: spec for spec in catalogue.experts}
     for offered in task.experts:
         if offered.expert not in specs:
-            raise UsageError(f"task {task.id} offers the expert {offered.expert!r}; the catalogue {catalogue.title!r} does not have it")
+            raise UsageError(
+                f"task {task.id} offers the expert {offered.expert!r}; "
+                f"the catalogue {catalogue.title!r} does not have it"
+            )
     return {offered.alias: (offered, specs[offered.expert]) for offered in task.experts}
 
 
 def references(task: RolloutTask, catalogue: Catalogue) -> tuple[float, float]:
-    """Return (cost_ref in dollars, latency_ref in seconds): what the dearest and the slowest offered expert are expected to take for the whole task.
+    """Return (cost_ref in dollars, latency_ref in seconds): what the dearest and the slowest offered expert are
+    expected to take for the whole task.
 
-    A question takes one answer, an environment task one for each golden call and one more. In the category of the task, at its prices, each for
-    `input_tokens` of the task.
+    A question takes one answer, an environment task one for each golden call and one more. In the category of the task,
+    at its prices, each for `input_tokens` of the task.
     """
     pool = offered_specs(task, catalogue).values()
-    found = pool_references(((spec, price_at(offered)) for offered, spec in pool), task.category, answers_of(task), task.input_tokens)
+    found = pool_references(
+        ((spec, price_at(offered)) for offered, spec in pool), task.category, answers_of(task), task.input_tokens
+    )
     return found.cost_usd, found.latency_s
 
 
@@ -86,14 +107,19 @@ def price_at(offered: OfferedExpert) -> Price:
 
 
 def expected_figures(
-    task: RolloutTask, action: Action, catalogue: Catalogue, *, turn_cost: float = 0.0, turn_latency: float = 0.0,
+    task: RolloutTask,
+    action: Action,
+    catalogue: Catalogue,
+    *,
+    turn_cost: float = 0.0,
+    turn_latency: float = 0.0,
     basic: Mapping[str, tuple[float, float]] = BASIC_FIGURES,
-) -> list[Outcome]:  # fmt: skip
+) -> list[Outcome]:
     """Return all that can come of an action in a question task, with probabilities that add up to 1.
 
-    `turn_cost` and `turn_latency`: what one message of the orchestrator takes. An expert's reply that is final needs one message, a tool two.
-    `basic`: dollars and seconds of one call of a basic tool.
-    UsageError for environment tasks, whose length depends on what the expert does.
+    `turn_cost` and `turn_latency`: what one message of the orchestrator takes. An expert's reply that is final needs
+    one message, a tool two. `basic`: dollars and seconds of one call of a basic tool. UsageError for environment tasks,
+    whose length depends on what the expert does.
     """
     if task.question is None:
         raise UsageError(f"task {task.id} is an environment task; only what comes of a question is known beforehand")

@@ -34,16 +34,21 @@ class Setting:
     key: AnswerKey | None
     """What simulated experts play; None where no expert is offered."""
     shown: list[Message]
-    """What an expert sees first where a conversation is handed over: the policy and the request, without the wishes about experts and costs."""
+    """What an expert sees first where a conversation is handed over: the policy and the request, without the wishes
+    about experts and costs."""
     findings: dict[str, tuple[bool, str]] = field(default_factory=dict)
     """Answer -> how it was graded, for questions: samples often say the same."""
 
 
 class Bench:
-    """Experts by name of the catalogue, basic tools and domains by name. An async context manager; at its end all are closed."""
+    """Experts by name of the catalogue, basic tools and domains by name. An async context manager; at its end all are
+    closed."""
 
     def __init__(
-        self, experts: Mapping[str, Expert], basic: Mapping[str, BasicTool] | None = None, domains: Mapping[str, Domain] | None = None
+        self,
+        experts: Mapping[str, Expert],
+        basic: Mapping[str, BasicTool] | None = None,
+        domains: Mapping[str, Domain] | None = None,
     ) -> None:
         self.experts = experts
         self.basic = basic or {}
@@ -52,7 +57,9 @@ class Bench:
     async def __aenter__(self) -> Bench:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -70,31 +77,46 @@ class Bench:
         if len(experts) != len(task.experts):
             raise UsageError(f"task {task.id}: two experts have the same alias; give each its own")
         if missing := [name for name in task.basic_tools if name not in self.basic]:
-            raise UsageError(f"task {task.id} offers the basic tool {missing[0]!r}; the bench has {_listed(self.basic)}")
+            raise UsageError(
+                f"task {task.id} offers the basic tool {missing[0]!r}; the bench has {_listed(self.basic)}"
+            )
         basic = {name: self.basic[name] for name in task.basic_tools}
         taken = [CALL_EXPERT, *basic]
         if domain is not None and (clash := [name for name in taken if name in domain.environment.tools]):
-            raise UsageError(f"task {task.id}: the domain {domain.environment.domain!r} has a tool {clash[0]!r} of its own; rename it")
+            raise UsageError(
+                f"task {task.id}: the domain {domain.environment.domain!r} has a tool {clash[0]!r} of its own; "
+                "rename it"
+            )
         of_domain = domain.tools_of(task.task) if domain is not None and task.task is not None else ()
         tools = offered_tools(task, {name: tool.function() for name, tool in basic.items()}, of_domain)
         return Setting(
-            task=task, messages=first_messages(task, domain.system if domain is not None else None), tools=tools, reader=CallReader(tools),
-            experts=experts, basic=basic, domain=domain, denied=frozenset(task.limits.denied),
+            task=task,
+            messages=first_messages(task, domain.system if domain is not None else None),
+            tools=tools,
+            reader=CallReader(tools),
+            experts=experts,
+            basic=basic,
+            domain=domain,
+            denied=frozenset(task.limits.denied),
             key=answer_key_of(task, domain) if experts else None,
             shown=domain.shown(task.task) if domain is not None and task.task is not None else [],
-        )  # fmt: skip
+        )
 
     def domain_of(self, task: RolloutTask) -> Domain | None:
         """Return the domain of an environment task, None for a question."""
         if task.task is None:
             return None
         if task.task.domain not in self.domains:
-            raise UsageError(f"task {task.id} is of the domain {task.task.domain!r}; the bench has {_listed(self.domains)}")
+            raise UsageError(
+                f"task {task.id} is of the domain {task.task.domain!r}; the bench has {_listed(self.domains)}"
+            )
         return self.domains[task.task.domain]
 
     def _expert(self, task: RolloutTask, offered: OfferedExpert) -> Expert:
         if offered.expert not in self.experts:
-            raise UsageError(f"task {task.id} offers the expert {offered.expert!r}; the bench has {_listed(self.experts)}")
+            raise UsageError(
+                f"task {task.id} offers the expert {offered.expert!r}; the bench has {_listed(self.experts)}"
+            )
         return self.experts[offered.expert]
 
 

@@ -1,4 +1,5 @@
-"""Tool calls as an orchestrator writes them: read strictly, and where that fails answered with an error that says what to do."""
+"""Tool calls as an orchestrator writes them: read strictly, and where that fails answered with an error that says what
+to do."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a message. With an error it was not understood and must not be made; `name` and `arguments` hold what could be read."""
+    """One call of a message. With an error it was not understood and must not be made; `name` and `arguments` hold what
+    could be read."""
 
     id: str
     name: str
@@ -39,11 +41,18 @@ class CallReader:
     def read(self, raw: Any) -> Call:
         """Read an element of `tool_calls`. Whatever it is, the result is a Call."""
         function = raw.get("function") if isinstance(raw, Mapping) else None
-        name, text = (function.get("name"), function.get("arguments")) if isinstance(function, Mapping) else (None, None)
+        name, text = (
+            (function.get("name"), function.get("arguments")) if isinstance(function, Mapping) else (None, None)
+        )
         given = raw.get("id") if isinstance(raw, Mapping) else None
         place = given if isinstance(given, str) else ""
         if not isinstance(name, str) or not isinstance(text, str):
-            return Call(place, "", {}, 'A call needs a "function" with a "name" and "arguments", both texts. Write the call again.')
+            return Call(
+                place,
+                "",
+                {},
+                'A call needs a "function" with a "name" and "arguments", both texts. Write the call again.',
+            )
         found = self._checked.get((name, text))
         if found is None:
             found = self._check(name, text)
@@ -59,19 +68,33 @@ class CallReader:
         arguments, fault = read_arguments(text)
         if fault is not None:
             return {}, fault
-        faults = sorted((".".join(map(str, error.absolute_path)), error.message) for error in validator.iter_errors(arguments))
+        faults = sorted(
+            (".".join(map(str, error.absolute_path)), error.message) for error in validator.iter_errors(arguments)
+        )
         if not faults:
             return arguments, None
         where, what = faults[0]
-        return arguments, f"The arguments do not fit {name}: {f'{where}: ' if where else ''}{_short(what)}. Correct them and call it again."
+        return (
+            arguments,
+            f"The arguments do not fit {name}: {f'{where}: ' if where else ''}{_short(what)}. "
+            "Correct them and call it again.",
+        )
 
 
 def read_arguments(text: str) -> tuple[dict[str, Any], str | None]:
-    """Return (the arguments, None), or ({}, what is wrong): they must be one JSON object in strict JSON that UTF-8 can hold."""
+    """Return (the arguments, None), or ({}, what is wrong): they must be one JSON object in strict JSON that UTF-8 can
+    hold."""
     if len(text) > LONGEST_ARGUMENTS:
-        return {}, f"The arguments have {len(text)} characters; {LONGEST_ARGUMENTS} at most are read. Write them shorter."
+        return (
+            {},
+            f"The arguments have {len(text)} characters; {LONGEST_ARGUMENTS} at most are read. Write them shorter.",
+        )
     try:
-        read = json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once) if text.strip() else {}
+        read = (
+            json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
+            if text.strip()
+            else {}
+        )
         if "\\u" in text or not text.isascii():
             json.dumps(read, ensure_ascii=False).encode()  # half of a surrogate pair is no character
     except (ValueError, RecursionError) as error:
@@ -86,7 +109,8 @@ def _refuse(constant: str) -> Any:
 
 
 def _finite(number: str) -> float:
-    """1e999 is JSON, and no number that a record can hold: stored, it would come back as null, and the rollout could not be graded again."""
+    """1e999 is JSON, and no number that a record can hold: stored, it would come back as null, and the rollout could
+    not be graded again."""
     value = float(number)
     if not math.isfinite(value):
         raise ValueError(f"{number[:_SHOWN]} is too large a number")

@@ -1,4 +1,5 @@
-"""What rollouts of environment tasks need of one domain: worlds to run in, a judge to grade them, and scripts that simulated experts play."""
+"""What rollouts of environment tasks need of one domain: worlds to run in, a judge to grade them, and scripts that
+simulated experts play."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ WRONG_SCRIPTS = 6
 """Wrong ways that are kept for one task. Three at least are there for every task that the judge accepted."""
 
 _LOOKS_RIGHT = frozenset((
-    "sibling", "stranger", "amount", "date", "enum", "swap", "tool", "drop", "branch", "forbidden", "repeat", "fact", "exchanged", "unsaid", "extra",
+    "sibling", "stranger", "amount", "date", "enum", "swap", "tool", "drop", "branch", "forbidden", "repeat", "fact",
+    "exchanged", "unsaid", "extra",
 ))  # fmt: skip
 """Operators whose mutants work like somebody who errs; the others recite or say nothing."""
 
@@ -40,7 +42,8 @@ Tool = dict[str, Any]
 
 
 class Episode:
-    """What one rollout has done in a domain. Its world may be lent to others meanwhile: then what it wrote is written again."""
+    """What one rollout has done in a domain. Its world may be lent to others meanwhile: then what it wrote is written
+    again."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
@@ -48,7 +51,8 @@ class Episode:
         """Successful calls of tools that write, in order: the state of the rows depends on them alone."""
 
     def call(self, call: ToolCall) -> ToolResult:
-        """Make a call as an agent writes it. SandboxLimitError if it hits a limit of the sandbox, which ends the episode."""
+        """Make a call as an agent writes it. SandboxLimitError if it hits a limit of the sandbox, which ends the
+        episode."""
         result = self._domain.world_of(self).call(call.name, call.arguments)
         if result.error is None and self._domain.environment.tools[call.name].mutates_state:
             self.written.append(call)
@@ -96,7 +100,8 @@ class Domain:
                 self._idle.append(world)
 
     def world_of(self, episode: Episode) -> World:
-        """Return the world that an episode goes on in. Beyond `most_worlds` the one that was not used for longest changes hands."""
+        """Return the world that an episode goes on in. Beyond `most_worlds` the one that was not used for longest
+        changes hands."""
         world = self._lent.get(episode)
         if world is None:
             world = self._free_world()
@@ -118,7 +123,8 @@ class Domain:
         return self._lent.popitem(last=False)[1]
 
     def shown(self, task: Task) -> list[dict[str, Any]]:
-        """Return what an expert sees first that takes over a turn: the policy and the request, without the wishes about experts and costs."""
+        """Return what an expert sees first that takes over a turn: the policy and the request, without the wishes about
+        experts and costs."""
         return [{"role": "system", "content": self.system}, {"role": "user", "content": task.request}]
 
     def input_tokens(self, task: Task) -> int:
@@ -138,7 +144,8 @@ class Domain:
         return grade_subject(subject, calls, answer)
 
     def key(self, task: Task) -> AnswerKey:
-        """Return what a simulated expert plays: the golden trajectory, or one of the wrong ones that look right and score 0."""
+        """Return what a simulated expert plays: the golden trajectory, or one of the wrong ones that look right and
+        score 0."""
         if task.id not in self._keys:
             self._keys[task.id] = self._make_key(task)
         return self._keys[task.id]
@@ -151,8 +158,14 @@ class Domain:
 
     def _subject(self, task: Task) -> Subject:
         if task.id not in self._subjects:
-            if task.initial_state_hash != self._judge.initial_state_hash or task.environment_hash != self.environment.hash:
-                raise UsageError(f"task {task.id} was made in another version of the environment {self.environment.domain!r}; load its own")
+            if (
+                task.initial_state_hash != self._judge.initial_state_hash
+                or task.environment_hash != self.environment.hash
+            ):
+                raise UsageError(
+                    f"task {task.id} was made in another version of the environment {self.environment.domain!r}; "
+                    "load its own"
+                )
             try:
                 self._subjects[task.id] = self._judge.subject(task.candidate)
             except Rejection as rejection:
@@ -191,7 +204,8 @@ class Domain:
 
 
 def _script(subject: Subject, trajectory: Trajectory) -> Script:
-    """Put the look-ups of the golden trajectory around what a mutant writes: an expert that errs has looked things up too."""
+    """Put the look-ups of the golden trajectory around what a mutant writes: an expert that errs has looked things up
+    too."""
     writes = list(trajectory.calls)
     calls: list[ToolCall] = []
     aligned = len(writes) == len(subject.writes)

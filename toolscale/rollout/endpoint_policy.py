@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from toolscale.models.endpoint import EndpointExpert
 
 _UNUSABLE = "its reply cannot be used"
-"""How the client says that the server answered, and not with a message: that is the model's fault, and it may try again."""
+"""How the client says that the server answered, and not with a message: that is the model's fault, and it may try
+again."""
 
 
 @dataclass(frozen=True)
 class EndpointPolicy:
-    """Asks a server for each message; retries and the deadline are those of the endpoint. UsageError at once if its key or address cannot be used."""
+    """Asks a server for each message; retries and the deadline are those of the endpoint. UsageError at once if its key
+    or address cannot be used."""
 
     name: str
     endpoint: Endpoint
@@ -32,7 +34,9 @@ class EndpointPolicy:
         """Check the address and the key before anything runs."""
         from toolscale.models.endpoint import EndpointExpert  # loads an HTTP client: only where one is wanted
 
-        object.__setattr__(self, "_client", EndpointExpert(unmeasured("orchestrator", self.endpoint, self.name, self.price)))
+        object.__setattr__(
+            self, "_client", EndpointExpert(unmeasured("orchestrator", self.endpoint, self.name, self.price))
+        )
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> EndpointSession:
         """Begin a conversation."""
@@ -42,7 +46,9 @@ class EndpointPolicy:
 class EndpointSession:
     """One conversation, sent whole each time: such servers remember nothing."""
 
-    def __init__(self, client: EndpointExpert, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> None:
+    def __init__(
+        self, client: EndpointExpert, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int
+    ) -> None:
         self._client, self._task, self._tools = client, task, tools
         self._history: list[Mapping[str, Any]] = list(messages)
         self._draw = f"{task.seed}:{sample}:{task.id}"
@@ -53,12 +59,17 @@ class EndpointSession:
         A reply that is no message is a malformed turn, with the tokens that the server counted.
         """
         self._history += observations
-        reply = await self._client.reply(self._history, self._tools, key=None, category=self._task.category, draw=self._draw, made=())
+        reply = await self._client.reply(
+            self._history, self._tools, key=None, category=self._task.category, draw=self._draw, made=()
+        )
         malformed = None
         if reply.error is not None:
             if not reply.error.startswith(_UNUSABLE):
                 raise ModelUnavailableError(reply.error)
-            malformed = f"Your message could not be read: {reply.error.partition(': ')[2]}. Call a tool, or write the final answer."
+            malformed = (
+                f"Your message could not be read: {reply.error.partition(': ')[2]}. "
+                "Call a tool, or write the final answer."
+            )
         message: Message = {"role": "assistant", "content": reply.content or ("" if malformed else None)}
         if reply.tool_calls:
             message, malformed = _with_calls(reply.content, reply.tool_calls)
@@ -71,11 +82,14 @@ class EndpointSession:
 
 
 def _with_calls(content: str | None, calls: Sequence[Mapping[str, Any]]) -> tuple[Message, str | None]:
-    """Return the message and what cannot be read in it. Torn calls become text: servers refuse a history with arguments that are not JSON."""
+    """Return the message and what cannot be read in it. Torn calls become text: servers refuse a history with arguments
+    that are not JSON."""
     functions = [call["function"] for call in calls]
     for function in functions:
         _, fault = read_arguments(function["arguments"])
         if fault is not None:
-            text = "\n".join([*([content] if content else []), *(f"{torn['name']}({torn['arguments']})" for torn in functions)])
+            text = "\n".join(
+                [*([content] if content else []), *(f"{torn['name']}({torn['arguments']})" for torn in functions)]
+            )
             return {"role": "assistant", "content": text}, f"The call of {function['name']} could not be read. {fault}"
     return {"role": "assistant", "content": content, "tool_calls": list(calls)}, None

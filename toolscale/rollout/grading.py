@@ -1,4 +1,5 @@
-"""Whether a rollout is right: from its answer and calls alone, so that a stored rollout is graded again without running anything."""
+"""Whether a rollout is right: from its answer and calls alone, so that a stored rollout is graded again without running
+anything."""
 
 from __future__ import annotations
 
@@ -10,12 +11,15 @@ from toolscale.records import AnswerKey, Rollout, RolloutTask, Stop, ToolCall
 from toolscale.rollout.domain import Domain
 
 UNANSWERED = {
-    "turns": "no answer: the limit of turns was reached", "tokens": "no answer: the limit of tokens was reached",
+    "turns": "no answer: the limit of turns was reached",
+    "tokens": "no answer: the limit of tokens was reached",
     "dollars": "no answer: the limit of dollars was reached",
-}  # fmt: skip
+}
 
 
-def grade_outcome(task: RolloutTask, domain: Domain | None, calls: Sequence[ToolCall], answer: str | None, stop: Stop) -> tuple[bool, str]:
+def grade_outcome(
+    task: RolloutTask, domain: Domain | None, calls: Sequence[ToolCall], answer: str | None, stop: Stop
+) -> tuple[bool, str]:
     """Return (right, finding). What was done counts only with a final answer."""
     if answer is None:
         return False, UNANSWERED.get(stop, "no answer")
@@ -31,7 +35,8 @@ def grade_outcome(task: RolloutTask, domain: Domain | None, calls: Sequence[Tool
 
 
 def regrade(rollout: Rollout, task: RolloutTask, domain: Domain | None = None) -> tuple[bool, str]:
-    """Return (right, finding) of a stored rollout. UsageError if it is not of this task, or if the domain of an environment task is missing."""
+    """Return (right, finding) of a stored rollout. UsageError if it is not of this task, or if the domain of an
+    environment task is missing."""
     if rollout.task_id != task.id:
         raise UsageError(f"rollout {rollout.id} is of the task {rollout.task_id}, not of {task.id}")
     if rollout.stop == "failed":  # what failed is not done again

@@ -17,14 +17,18 @@ async def run_rollouts(
 ) -> list[list[Rollout]]:
     """Return one group of `samples` rollouts for each task, in the order of the tasks.
 
-    At most `concurrency` rollouts run at one time, by default all. Concurrency changes no result where experts are simulated. An exception that
-    nobody expected stops all rollouts: RolloutError with the id of the task. If this is cancelled, so are they, and what they borrowed is given back.
+    At most `concurrency` rollouts run at one time, by default all. Concurrency changes no result where experts are
+    simulated. An exception that nobody expected stops all rollouts: RolloutError with the id of the task. If this is
+    cancelled, so are they, and what they borrowed is given back.
     """
     if samples < 1 or (concurrency is not None and concurrency < 1):
         raise UsageError(f"samples ({samples}) and concurrency ({concurrency}) must be at least 1")
     settings = [bench.setting(task) for task in tasks]
     gate = asyncio.Semaphore(concurrency or max(1, len(settings) * samples))
-    running = [[asyncio.ensure_future(_run(setting, policy, sample, gate)) for sample in range(samples)] for setting in settings]
+    running = [
+        [asyncio.ensure_future(_run(setting, policy, sample, gate)) for sample in range(samples)]
+        for setting in settings
+    ]
     everything = [rollout for group in running for rollout in group]
     try:
         if everything:

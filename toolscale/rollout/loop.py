@@ -1,4 +1,5 @@
-"""The one loop of training and evaluation: an orchestrator writes messages, its calls are made, and every token, dollar and second is booked."""
+"""The one loop of training and evaluation: an orchestrator writes messages, its calls are made, and every token, dollar
+and second is booked."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ _EMPTY = "Your message is empty. Call a tool, or write the final answer."
 
 
 async def run_rollout(setting: Setting, policy: Policy, sample: int) -> Rollout:
-    """Run one policy on one task, once, and grade it. A world that it borrowed is given back even if it is cancelled."""
+    """Run one policy on one task, once, and grade it. A world that it borrowed is given back even if it is
+    cancelled."""
     with ExitStack() as borrowed:
         return await _Run(setting, policy, sample, borrowed).play()
 
@@ -64,10 +66,21 @@ class _Run:
             self.failure, stop = f"a call hit a limit of the sandbox: {error}", "failed"
         right, finding = self._graded(stop)
         return Rollout(
-            id=f"{self.task.id}:{self.policy.name}:{self.sample}", task_id=self.task.id, category=self.task.category, policy=self.policy.name,
-            sample=self.sample, messages=tuple(self.messages), calls=tuple(self.calls), ledger=tuple(self.ledger), answer=self.answer, stop=stop,
-            malformed=self.malformed, right=right, finding=finding, trace=self.session.trace(),
-        )  # fmt: skip
+            id=f"{self.task.id}:{self.policy.name}:{self.sample}",
+            task_id=self.task.id,
+            category=self.task.category,
+            policy=self.policy.name,
+            sample=self.sample,
+            messages=tuple(self.messages),
+            calls=tuple(self.calls),
+            ledger=tuple(self.ledger),
+            answer=self.answer,
+            stop=stop,
+            malformed=self.malformed,
+            right=right,
+            finding=finding,
+            trace=self.session.trace(),
+        )
 
     def _graded(self, stop: Stop) -> tuple[bool, str]:
         if self.failure is not None:
@@ -116,16 +129,31 @@ class _Run:
         self._book("orchestrator", self.policy.name, turn.input_tokens, turn.output_tokens, cost, turn.latency_s)
 
     def _book(
-        self, kind: Any, name: str, input_tokens: int = 0, output_tokens: int = 0, cost: float = 0.0, latency_s: float = 0.0, *,
-        terminal: bool = False, error: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        kind: Any,
+        name: str,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost: float = 0.0,
+        latency_s: float = 0.0,
+        *,
+        terminal: bool = False,
+        error: str | None = None,
+    ) -> None:
         self.spent += cost
         self.ledger.append(
             Charge(
-                turn=self.turn, kind=kind, name=name, input_tokens=input_tokens, output_tokens=output_tokens, cost_usd=cost, latency_s=latency_s,
-                terminal=terminal, error=error,
+                turn=self.turn,
+                kind=kind,
+                name=name,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cost_usd=cost,
+                latency_s=latency_s,
+                terminal=terminal,
+                error=error,
             )
-        )  # fmt: skip
+        )
 
     def _not_understood(self, problem: str) -> None:
         """Nothing could be read: the error comes as a message of the user."""
@@ -152,7 +180,9 @@ class _Run:
         if call.name == CALL_EXPERT:
             alias = call.arguments.get("expert")
             return "expert", alias if isinstance(alias, str) and alias in self.setting.experts else CALL_EXPERT
-        return ("domain" if self.setting.domain is not None and call.name not in self.setting.basic else "basic"), call.name[:80]
+        return (
+            "domain" if self.setting.domain is not None and call.name not in self.setting.basic else "basic"
+        ), call.name[:80]
 
     async def _make(self, message: Message, raw: Sequence[Any]) -> Stop | None:
         """Make the calls of one message in order. Return why the rollout ends, None if it goes on."""
@@ -183,7 +213,8 @@ class _Run:
         return self.task.task.form if self.task.task is not None else None
 
     def _fault_of(self, message: str) -> str | None:
-        """Why a message is no final answer: the task wants a form, and this is none. A message that holds nothing but the filled form is one."""
+        """Why a message is no final answer: the task wants a form, and this is none. A message that holds nothing but
+        the filled form is one."""
         if self._form is None or not isinstance(read_form(self._form, message), str):
             return None
         return f"This task is answered by a call of {FINAL_ANSWER}, not by a message."
@@ -207,13 +238,15 @@ class _Run:
         return None if denied is None else f"{denied} may not be used for this task. Go on without it."
 
     def _leave(self, calls: Sequence[Call], stop: Stop, why: str) -> Stop:
-        """Answer the calls that are not made because the rollout ends: a conversation in which each call is answered can be read again."""
+        """Answer the calls that are not made because the rollout ends: a conversation in which each call is answered
+        can be read again."""
         for call in calls:
             self._reply(call, canonical_json({"error": why}))
         return stop
 
     def _show_to_experts(self, message: Message, raw: Sequence[Any], calls: Sequence[Call]) -> None:
-        """Add a message to what experts see, without the calls of experts, without what comes after one, and without calls that are not made."""
+        """Add a message to what experts see, without the calls of experts, without what comes after one, and without
+        calls that are not made."""
         if self.setting.domain is None:
             return
         before = list(takewhile(lambda pair: pair[1].name != CALL_EXPERT, zip(raw, calls, strict=True)))
@@ -238,7 +271,9 @@ class _Run:
 
     async def _reply_of(self, alias: str, messages: Sequence[Message], tools: Sequence[Message]) -> ExpertReply:
         _, expert, _ = self.setting.experts[alias]
-        return await expert.reply(messages, tools, key=self.setting.key, category=self.task.category, draw=self.draw, made=self.calls)
+        return await expert.reply(
+            messages, tools, key=self.setting.key, category=self.task.category, draw=self.draw, made=self.calls
+        )
 
     def _failure_of(self, alias: str, reply: ExpertReply) -> str | None:
         if reply.error is not None:
@@ -250,13 +285,21 @@ class _Run:
     def _charge_of(self, alias: str, reply: ExpertReply) -> dict[str, Any]:
         price = self.setting.experts[alias][2]
         cost = cost_usd(price, reply.input_tokens, reply.output_tokens)
-        return {"input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens, "cost": cost, "latency_s": reply.latency_s}
+        return {
+            "input_tokens": reply.input_tokens,
+            "output_tokens": reply.output_tokens,
+            "cost": cost,
+            "latency_s": reply.latency_s,
+        }
 
     async def _hand_over(self, call: Call, rest: Sequence[Call]) -> Stop | None:
-        """Let an expert write the next message, as if the orchestrator had. The calls after this one are not made: the turn is the expert's now."""
+        """Let an expert write the next message, as if the orchestrator had. The calls after this one are not made: the
+        turn is the expert's now."""
         alias, domain = call.arguments["expert"], self.setting.domain
         assert domain is not None
-        reply = await self._reply_of(alias, self.handed, domain.tools if self.task.task is None else domain.tools_of(self.task.task))
+        reply = await self._reply_of(
+            alias, self.handed, domain.tools if self.task.task is None else domain.tools_of(self.task.task)
+        )
         problem, charge = self._failure_of(alias, reply), self._charge_of(alias, reply)
         if problem is not None:
             self._refuse(call, problem, **charge)
@@ -264,7 +307,10 @@ class _Run:
             self._reply(call, f"{alias} answers this turn.")
             self._book("expert", alias, **charge, terminal=not reply.tool_calls)
         for other in rest:
-            self._refuse(other, f"Not made: {alias} was asked to answer this turn. Make it in the next turn if it is still wanted.")
+            self._refuse(
+                other,
+                f"Not made: {alias} was asked to answer this turn. Make it in the next turn if it is still wanted.",
+            )
         if problem is not None:
             return None
         calls = [self.setting.reader.read(item) for item in reply.tool_calls]
@@ -283,7 +329,8 @@ class _Run:
         return "answered"
 
     def _make_for_expert(self, calls: Sequence[Call]) -> Stop | None:
-        """Make the domain's calls of an expert. What is wrong with them is not the orchestrator's fault, and told all the same."""
+        """Make the domain's calls of an expert. What is wrong with them is not the orchestrator's fault, and told all
+        the same."""
         assert self.setting.domain is not None
         for place, call in enumerate(calls):
             if self._is_broke():
@@ -302,13 +349,16 @@ class _Run:
         return None
 
     def _use_domain(self, call: Call) -> None:
-        """Call a tool of the domain. A refusal is a result that the agent reads, and stands in the ledger as an error."""
+        """Call a tool of the domain. A refusal is a result that the agent reads, and stands in the ledger as an
+        error."""
         assert self.setting.domain is not None
         if self._episode is None:
             self._episode = self._borrowed.enter_context(self.setting.domain.episode())
         self.calls.append(ToolCall(name=call.name, arguments=call.arguments))
         result = self._episode.call(self.calls[-1])
-        self._reply(call, canonical_json(result.value if result.error is None else {"error": result.error}), handed=True)
+        self._reply(
+            call, canonical_json(result.value if result.error is None else {"error": result.error}), handed=True
+        )
         self._book("domain", call.name, error=result.error)
 
     async def _use_basic(self, call: Call) -> None:

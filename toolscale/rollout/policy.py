@@ -19,20 +19,24 @@ class Turn:
     """One message of the orchestrator, and what writing it took."""
 
     message: Message
-    """In OpenAI form: content, or tool_calls with {"id", "type": "function", "function": {"name", "arguments": JSON as a string}}, or both."""
+    """In OpenAI form: content, or tool_calls with {"id", "type": "function", "function": {"name", "arguments": JSON as
+    a string}}, or both."""
     malformed: str | None = None
-    """What could not be read, in words that the model can act on; the message then carries the raw text as its content."""
+    """What could not be read, in words that the model can act on; the message then carries the raw text as its
+    content."""
     input_tokens: int = 0
     output_tokens: int = 0
     latency_s: float = 0.0
-    """Seconds: measured for endpoints; tokens times a configured rate for models in this process, so that training repeats bit for bit."""
+    """Seconds: measured for endpoints; tokens times a configured rate for models in this process, so that training
+    repeats bit for bit."""
 
 
 class Session(Protocol):
     """One conversation. The loop asks for turns one after the other, and for the trace at the end."""
 
     async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
-        """Write the next message. `observations`: the messages that came since this session's last message (none at first), not to be changed."""
+        """Write the next message. `observations`: the messages that came since this session's last message (none at
+        first), not to be changed."""
         ...
 
     def trace(self) -> TokenTrace | None:
@@ -54,5 +58,6 @@ class Policy(Protocol):
         ...
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> Session:
-        """Begin a conversation. `messages` and `tools` are shared by all samples of the task: a session reads them and changes nothing."""
+        """Begin a conversation. `messages` and `tools` are shared by all samples of the task: a session reads them and
+        changes nothing."""
         ...

@@ -12,16 +12,18 @@ from toolscale.rollout.policy import Message, Tool
 CALL_EXPERT = "call_expert"
 
 QUESTION_SYSTEM = (
-    "You answer the user's question. You may use the tools; each use costs money and time, and so does every word you write. "
+    "You answer the user's question. "
+    "You may use the tools; each use costs money and time, and so does every word you write. "
     "When you have the answer, write it as your final message, without a call."
 )
 
 _QUESTION_EXPERT = (
-    "Ask an expert a question. It sees nothing but your question. With final set to true its reply goes to the user as the final answer."
+    "Ask an expert a question. It sees nothing but your question. "
+    "With final set to true its reply goes to the user as the final answer."
 )
 _TASK_EXPERT = (
-    "Hand this turn over to an expert. It sees the conversation and the domain's tools. Its calls are made as if they were yours; "
-    "if it writes a message instead, that is the final answer."
+    "Hand this turn over to an expert. It sees the conversation and the domain's tools. "
+    "Its calls are made as if they were yours; if it writes a message instead, that is the final answer."
 )
 
 _GAP = "\n\n"
@@ -33,7 +35,8 @@ _DENIAL = re.compile(r"Do not use [^\n]+: that is not allowed\.")
 def first_messages(task: RolloutTask, system: str | None) -> list[Message]:
     """Return the system and the user message. `system`: that of the environment; none for questions.
 
-    The user's wishes (the instruction, and what is denied) stand after the question or request, as one paragraph each: `body_of` counts on it.
+    The user's wishes (the instruction, and what is denied) stand after the question or request, as one paragraph each:
+    `body_of` counts on it.
     """
     body = task.question.text if task.question is not None else task.task.request if task.task is not None else ""
     parts = [body, _BLANK.sub("\n", task.preference.instruction.strip()), denial(task.limits.denied)]
@@ -44,10 +47,12 @@ def first_messages(task: RolloutTask, system: str | None) -> list[Message]:
 
 
 def body_of(message: str) -> str:
-    """Return the question or request of a first user message, blank lines and all, without the wishes that `first_messages` puts after it.
+    """Return the question or request of a first user message, blank lines and all, without the wishes that
+    `first_messages` puts after it.
 
-    They are the last paragraph, and the one before it where the last says what is denied. The only paragraph is none of them, nor is the end of a
-    program. Without an instruction a question of several paragraphs loses its last one, since nothing tells it from an instruction.
+    They are the last paragraph, and the one before it where the last says what is denied. The only paragraph is none of
+    them, nor is the end of a program. Without an instruction a question of several paragraphs loses its last one, since
+    nothing tells it from an instruction.
     """
     head, _, last = message.rpartition(_GAP)
     if head and _DENIAL.fullmatch(last):
@@ -65,14 +70,18 @@ def denial(denied: Sequence[str]) -> str:
 
 
 def offered_tools(task: RolloutTask, basic: Mapping[str, Tool], domain: Sequence[Tool]) -> list[Tool]:
-    """Return the tools of a task: the experts first, then the basic tools that are offered, then those of the domain."""
+    """Return the tools of a task: the experts first, then the basic tools that are offered, then those of the
+    domain."""
     experts = [expert_tool(task)] if task.experts else []
     return [*experts, *(basic[name] for name in task.basic_tools), *domain]
 
 
 def expert_tool(task: RolloutTask) -> Tool:
     """Return `call_expert`; its description lists the cards, one a line."""
-    cards = "\n".join(offered.card if offered.card.startswith(offered.alias) else f"{offered.alias}: {offered.card}" for offered in task.experts)
+    cards = "\n".join(
+        offered.card if offered.card.startswith(offered.alias) else f"{offered.alias}: {offered.card}"
+        for offered in task.experts
+    )
     properties: dict[str, Any] = {"expert": {"type": "string", "enum": [offered.alias for offered in task.experts]}}
     required = ["expert"]
     if task.question is not None:

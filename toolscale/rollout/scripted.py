@@ -1,4 +1,5 @@
-"""Policies without a model: the baselines that training is measured against, through the same loop as everything else."""
+"""Policies without a model: the baselines that training is measured against, through the same loop as everything
+else."""
 
 from __future__ import annotations
 
@@ -74,7 +75,11 @@ class ScriptedSession:
 
 def _calling(name: str, arguments: Mapping[str, Any], number: int) -> Message:
     function = {"name": name, "arguments": canonical_json(dict(arguments))}
-    return {"role": "assistant", "content": None, "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}]}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}],
+    }
 
 
 def _is_error(message: Mapping[str, Any]) -> bool:
@@ -82,7 +87,8 @@ def _is_error(message: Mapping[str, Any]) -> bool:
 
 
 def _ask_by(catalogue: Catalogue, worth: Callable[[Any, Any, str], tuple[float, ...]]) -> Choose:
-    """Ask the expert for which `worth(offered, spec, category)` is highest; the first of several. Give up where none is open."""
+    """Ask the expert for which `worth(offered, spec, category)` is highest; the first of several. Give up where none is
+    open."""
 
     def choose(task: RolloutTask, sample: int) -> Action:
         specs = offered_specs(task, catalogue)
@@ -94,7 +100,10 @@ def _ask_by(catalogue: Catalogue, worth: Callable[[Any, Any, str], tuple[float, 
 
 def strongest(catalogue: Catalogue) -> Choose:
     """The expert with the highest skill in the category of the task; of equals the cheaper one."""
-    return _ask_by(catalogue, lambda offered, spec, category: (spec.skills[category], -expected_cost(spec, price_at(offered), category)))
+    return _ask_by(
+        catalogue,
+        lambda offered, spec, category: (spec.skills[category], -expected_cost(spec, price_at(offered), category)),
+    )
 
 
 def dearest(catalogue: Catalogue) -> Choose:
@@ -123,27 +132,41 @@ def at_random(seed: int) -> Choose:
 
 
 def tools_first(otherwise: Choose) -> Choose:
-    """The interpreter where a question has a snippet, search where it has something to look up, else what `otherwise` says."""
+    """The interpreter where a question has a snippet, search where it has something to look up, else what `otherwise`
+    says."""
 
     def choose(task: RolloutTask, sample: int) -> Action:
-        return next((action for action in actions(task) if action.kind in ("python", "local_search")), None) or otherwise(task, sample)
+        return next(
+            (action for action in actions(task) if action.kind in ("python", "local_search")), None
+        ) or otherwise(task, sample)
 
     return choose
 
 
-def best(catalogue: Catalogue, utility: Callable[[RolloutTask, Outcome], float], otherwise: Choose, **figures: Any) -> Choose:
-    """The action with the highest expected utility; of equals the first. `otherwise` decides environment tasks. `figures`: for expected_figures."""
+def best(
+    catalogue: Catalogue, utility: Callable[[RolloutTask, Outcome], float], otherwise: Choose, **figures: Any
+) -> Choose:
+    """The action with the highest expected utility; of equals the first. `otherwise` decides environment tasks.
+    `figures`: for expected_figures."""
 
     def choose(task: RolloutTask, sample: int) -> Action:
         if task.question is None:
             return otherwise(task, sample)
-        return max([*actions(task), GIVE_UP], key=lambda action: expected_utility(task, action, catalogue, utility, **figures))
+        return max(
+            [*actions(task), GIVE_UP], key=lambda action: expected_utility(task, action, catalogue, utility, **figures)
+        )
 
     return choose
 
 
 def expected_utility(
-    task: RolloutTask, action: Action, catalogue: Catalogue, utility: Callable[[RolloutTask, Outcome], float], **figures: Any
+    task: RolloutTask,
+    action: Action,
+    catalogue: Catalogue,
+    utility: Callable[[RolloutTask, Outcome], float],
+    **figures: Any,
 ) -> float:
     """Return the exact expectation of a utility over all that can come of an action."""
-    return math.fsum(outcome.probability * utility(task, outcome) for outcome in expected_figures(task, action, catalogue, **figures))
+    return math.fsum(
+        outcome.probability * utility(task, outcome) for outcome in expected_figures(task, action, catalogue, **figures)
+    )

@@ -13,7 +13,8 @@ from toolscale.records import Rollout
 
 
 def write_rollouts(path: Path, rollouts: Iterable[Rollout]) -> int:
-    """Write rollouts as JSON lines and return how many. The file appears when it is whole, in place of an earlier one. StorageError if it cannot."""
+    """Write rollouts as JSON lines and return how many. The file appears when it is whole, in place of an earlier one.
+    StorageError if it cannot."""
     count, draft = 0, path.with_name(f".{path.name}.writing")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,4 +48,6 @@ def _read(line: str, place: str) -> Rollout:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{place}: {f'{where}: ' if where else ''}{first['msg']}; write the file again with write_rollouts") from error
+        raise UsageError(
+            f"{place}: {f'{where}: ' if where else ''}{first['msg']}; write the file again with write_rollouts"
+        ) from error

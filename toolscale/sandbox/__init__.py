@@ -8,6 +8,19 @@ from toolscale.sandbox.state import sort_rows, state_hash
 
 __all__ = [
     "DuckdbSandbox",
-    "Equality", "Key", "Limits", "NetChanges", "Row", "Rows", "Sandbox", "SqliteSandbox", "compare_rows", "create_indexes", "create_tables",
-    "indexed_columns", "sort_rows", "state_hash", "to_row_changes",
-]  # fmt: skip
+    "Equality",
+    "Key",
+    "Limits",
+    "NetChanges",
+    "Row",
+    "Rows",
+    "Sandbox",
+    "SqliteSandbox",
+    "compare_rows",
+    "create_indexes",
+    "create_tables",
+    "indexed_columns",
+    "sort_rows",
+    "state_hash",
+    "to_row_changes",
+]

@@ -37,10 +37,14 @@ def bind_arguments(binds: dict[str, Any], arguments: Mapping[str, Any]) -> None:
 
 def array_json(name: str, items: Sequence[Any]) -> str:
     """Return an array parameter as JSON: a list of objects; a scalar item stands under `value`."""
-    return _encode([
-        {field: _scalar(name, value) for field, value in item.items()} if isinstance(item, dict) else {"value": _scalar(name, item)}
-        for item in items
-    ])  # fmt: skip
+    return _encode(
+        [
+            {field: _scalar(name, value) for field, value in item.items()}
+            if isinstance(item, dict)
+            else {"value": _scalar(name, item)}
+            for item in items
+        ]
+    )
 
 
 def rows_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

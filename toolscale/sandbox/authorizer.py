@@ -17,7 +17,8 @@ WRITES = frozenset((sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE
 class Authorizer:
     """Decides when a statement is prepared; a statement that is cached is not asked about again.
 
-    `in_control` is up only while the sandbox runs its own BEGIN, ROLLBACK and SAVEPOINT; `reading` only while it checks that a read is one.
+    `in_control` is up only while the sandbox runs its own BEGIN, ROLLBACK and SAVEPOINT; `reading` only while it checks
+    that a read is one.
     """
 
     __slots__ = ("_tables", "in_control", "reading")
@@ -27,11 +28,15 @@ class Authorizer:
         self.in_control = False
         self.reading = False
 
-    def __call__(self, action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
+    def __call__(
+        self, action: int, first: str | None, second: str | None, database: str | None, trigger: str | None
+    ) -> int:
         """Return SQLITE_OK or SQLITE_DENY."""
         return sqlite3.SQLITE_OK if self._is_allowed(action, first, second, database, trigger) else sqlite3.SQLITE_DENY
 
-    def _is_allowed(self, action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> bool:
+    def _is_allowed(
+        self, action: int, first: str | None, second: str | None, database: str | None, trigger: str | None
+    ) -> bool:
         if action == sqlite3.SQLITE_SELECT:
             return True
         if action in CONTROL:

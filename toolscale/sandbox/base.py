@@ -18,7 +18,8 @@ Rows = dict[str, list[Row]]
 """Table -> rows, each in the column order of the schema."""
 
 NetChanges = dict[tuple[str, Key], tuple[Row | None, Row | None]]
-"""(table, key) -> (row before, row after); None where there was or is no row. Rows that ended as they began are absent."""
+"""(table, key) -> (row before, row after); None where there was or is no row. Rows that ended as they began are
+absent."""
 
 Equality = tuple[str, tuple[str, ...]]
 """(table, columns) looked up by equality."""
@@ -29,7 +30,8 @@ class Limits:
     """What one call may use."""
 
     vm_operations: int = 5_000_000
-    """SQLite virtual machine operations of one call. Counted in steps of 1,000, so the stop is the same on every machine."""
+    """SQLite virtual machine operations of one call. Counted in steps of 1,000, so the stop is the same on every
+    machine."""
     value_bytes: int = 250_000
     """The longest text that SQLite makes or stores."""
     result_bytes: int = 32_000_000
@@ -48,7 +50,8 @@ DEFAULT_LIMITS = Limits()
 
 
 class ConstraintError(SandboxError):
-    """A write broke a constraint of the schema, or a number left 64 bits. The sandbox turns it into the result of the call."""
+    """A write broke a constraint of the schema, or a number left 64 bits. The sandbox turns it into the result of the
+    call."""
 
 
 class Sandbox(Protocol):
@@ -62,7 +65,8 @@ class Sandbox(Protocol):
 
     @property
     def written(self) -> int:
-        """How many writes of this episode stand: of rows on SQLite, of statements on DuckDB. Equal before and after, nothing was written."""
+        """How many writes of this episode stand: of rows on SQLite, of statements on DuckDB. Equal before and after,
+        nothing was written."""
 
     def begin(self) -> None:
         """Begin an episode, rolling back the one in progress."""

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Index, Integer, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
@@ -21,10 +33,14 @@ SHAPES = {"date": 10, "datetime": 19}
 def create_tables(schema: SchemaSpec, engine: EngineName) -> list[str]:
     """Return one CREATE TABLE for each table.
 
-    SQLite: STRICT, WITHOUT ROWID, with foreign keys. DuckDB: without foreign keys, because there a delete of child and parent in one
-    transaction breaks them. Both texts are those of the SQLite dialect; only the names of the types differ.
+    SQLite: STRICT, WITHOUT ROWID, with foreign keys. DuckDB: without foreign keys, because there a delete of child and
+    parent in one transaction breaks them. Both texts are those of the SQLite dialect; only the names of the types
+    differ.
     """
-    return [str(CreateTable(table).compile(dialect=sqlite.dialect())).strip() for table in _metadata(schema, engine).tables.values()]
+    return [
+        str(CreateTable(table).compile(dialect=sqlite.dialect())).strip()
+        for table in _metadata(schema, engine).tables.values()
+    ]
 
 
 def create_indexes(schema: SchemaSpec, equalities: Iterable[Equality] = ()) -> list[str]:
@@ -40,7 +56,9 @@ def create_indexes(schema: SchemaSpec, equalities: Iterable[Equality] = ()) -> l
 def indexed_columns(schema: SchemaSpec, equalities: Iterable[Equality] = ()) -> list[Equality]:
     """Return the (table, columns) that need an index, sorted."""
     wanted = {(table, tuple(columns)) for table, columns in equalities if columns}
-    wanted |= {(name, (column,)) for name, table in schema.tables.items() for column, spec in table.columns.items() if spec.fk}
+    wanted |= {
+        (name, (column,)) for name, table in schema.tables.items() for column, spec in table.columns.items() if spec.fk
+    }
 
     found: list[Equality] = []
     for table, columns in sorted(wanted, key=lambda place: (-len(place[1]), place)):
@@ -59,7 +77,9 @@ def _metadata(schema: SchemaSpec, engine: EngineName) -> MetaData:
     metadata = MetaData()
     for name, table in schema.tables.items():
         columns = [_column(column, spec, engine) for column, spec in table.columns.items()]
-        options: dict[str, Any] = {"sqlite_strict": True, "sqlite_with_rowid": not table.key} if engine == "sqlite" else {}
+        options: dict[str, Any] = (
+            {"sqlite_strict": True, "sqlite_with_rowid": not table.key} if engine == "sqlite" else {}
+        )
         Table(name, metadata, *columns, *_constraints(table, engine), **options)
     return metadata
 
@@ -69,7 +89,13 @@ def _column(name: str, spec: ColumnSpec, engine: EngineName) -> Column[Any]:
     # A STRICT table knows TEXT and INTEGER alone; the INTEGER of DuckDB has 32 bits.
     strict: Any = Text() if is_text else Integer()
     wide: Any = String() if is_text else BigInteger()
-    return Column(name, strict if engine == "sqlite" else wide, primary_key=spec.pk, nullable=spec.nullable and not spec.pk, autoincrement=False)
+    return Column(
+        name,
+        strict if engine == "sqlite" else wide,
+        primary_key=spec.pk,
+        nullable=spec.nullable and not spec.pk,
+        autoincrement=False,
+    )
 
 
 def _constraints(table: TableSpec, engine: EngineName) -> list[Any]:

@@ -18,8 +18,17 @@ from toolscale.sql.compiled import CompiledTool, Statement
 class DuckdbSandbox:
     """A Sandbox on DuckDB: some hundred times slower than SQLite, and independent of it."""
 
-    def __init__(self, schema: SchemaSpec, rows: Rows, *, now: str, equalities: Iterable[Equality] = (), limits: Limits = DEFAULT_LIMITS):
-        """Start the process and load `rows`; `equalities` are of no use here. Raises SandboxError if the schema refuses the rows."""
+    def __init__(
+        self,
+        schema: SchemaSpec,
+        rows: Rows,
+        *,
+        now: str,
+        equalities: Iterable[Equality] = (),
+        limits: Limits = DEFAULT_LIMITS,
+    ):
+        """Start the process and load `rows`; `equalities` are of no use here. Raises SandboxError if the schema refuses
+        the rows."""
         self.schema = schema
         self._rows = rows
         self._engine = DuckdbEngine(schema, rows, limits)
@@ -77,7 +86,8 @@ class DuckdbSandbox:
         return compare_rows(self.schema, self._rows, now, tables)
 
     def touched(self) -> list[tuple[str, Key]]:
-        """Return the rows that differ, sorted: unlike SQLite's log, a comparison sees neither order nor rows written to what they were."""
+        """Return the rows that differ, sorted: unlike SQLite's log, a comparison sees neither order nor rows written to
+        what they were."""
         return sorted(self.net_changes())
 
     def query(self, statement: Statement, values: Mapping[str, Any]) -> list[Row]:
@@ -108,7 +118,8 @@ class DuckdbSandbox:
         self._engine.close()
 
     def _abandon(self) -> None:
-        """End the episode in which a limit was hit, with the process: what an allocation failure left behind is not trusted."""
+        """End the episode in which a limit was hit, with the process: what an allocation failure left behind is not
+        trusted."""
         self._engine.close()
         self.rollback()
 

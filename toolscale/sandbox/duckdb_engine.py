@@ -58,9 +58,13 @@ class DuckdbEngine:
         self._worker = WorkerProcess()
         limits = self._limits
         load = {
-            "do": "load", "ddl": create_tables(self._schema, "duckdb"), "inserts": _inserts(self._schema, self._rows),
-            "memory_bytes": limits.memory_bytes, "cpu_seconds": limits.cpu_seconds, "result_bytes": limits.result_bytes,
-        }  # fmt: skip
+            "do": "load",
+            "ddl": create_tables(self._schema, "duckdb"),
+            "inserts": _inserts(self._schema, self._rows),
+            "memory_bytes": limits.memory_bytes,
+            "cpu_seconds": limits.cpu_seconds,
+            "result_bytes": limits.result_bytes,
+        }
         reply = self._worker.ask(load, LOAD_SECONDS)
         if "failure" in reply:
             self.close()
@@ -103,7 +107,8 @@ class DuckdbEngine:
         return self._run(prepared, _chosen(prepared, binds), reads=True)
 
     def write(self, prepared: Prepared, binds: Mapping[str, Any]) -> None:
-        """Run one INSERT, UPDATE or DELETE, and look for what it left without a parent: there are no foreign keys here."""
+        """Run one INSERT, UPDATE or DELETE, and look for what it left without a parent: there are no foreign keys
+        here."""
         chosen = _chosen(prepared, binds)
         self._run(prepared, chosen, reads=False)
         self._pending.append(Written(prepared, chosen))
@@ -176,7 +181,9 @@ def _inserts(schema: SchemaSpec, rows: Rows) -> list[tuple[str, list[Row]]]:
         types = ["VARCHAR" if column.type in TEXT_TYPES else "BIGINT" for column in spec.columns.values()]
         values = ", ".join(f"CAST(value ->> '$[{place}]' AS {kind})" for place, kind in enumerate(types))
         text = f"INSERT INTO {table} ({', '.join(spec.columns)}) SELECT {values} FROM json_each($rows)"
-        batch = [tuple(int(value) if isinstance(value, bool) else value for value in row) for row in rows.get(table, ())]
+        batch = [
+            tuple(int(value) if isinstance(value, bool) else value for value in row) for row in rows.get(table, ())
+        ]
         found += [(text, batch[start : start + ROWS_A_BATCH]) for start in range(0, len(batch), ROWS_A_BATCH)]
     return found
 
@@ -188,7 +195,10 @@ def _orphan_checks(schema: SchemaSpec) -> dict[str, Prepared]:
         for name, column in spec.columns.items():
             if column.fk:
                 parent, key = column.fk.split(".")
-                text = f"SELECT 1 FROM {child} AS c WHERE c.{name} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE p.{key} = c.{name})"
+                text = (
+                    f"SELECT 1 FROM {child} AS c WHERE c.{name} IS NOT NULL "
+                    f"AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE p.{key} = c.{name})"
+                )
                 for table in {child, parent}:
                     checks.setdefault(table, []).append(text)
     return {table: Prepared(" UNION ALL ".join(texts) + " LIMIT 1", (), frozenset()) for table, texts in checks.items()}

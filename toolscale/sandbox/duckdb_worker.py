@@ -1,8 +1,10 @@
-"""The process in which DuckDB runs: `python -m toolscale.sandbox.duckdb_worker`, JSON lines on standard input and output.
+"""The process in which DuckDB runs: `python -m toolscale.sandbox.duckdb_worker`, JSON lines on standard input and
+output.
 
-Requests: {"do": "load", ...}, {"do": "control", "sql"} for transactions, {"do": "run", "sql", "binds", "reads"} for what tools say.
-Answers: {"rows"} or {"failure": "constraint" | "limit" | "refused", "why"}. DuckDB has no authorizer, and some of its functions ignore an
-interrupt; so the settings below come first, and behind them stand the limits of the process and its parent, which kills it.
+Requests: {"do": "load", ...}, {"do": "control", "sql"} for transactions, {"do": "run", "sql", "binds", "reads"} for
+what tools say. Answers: {"rows"} or {"failure": "constraint" | "limit" | "refused", "why"}. DuckDB has no authorizer,
+and some of its functions ignore an interrupt; so the settings below come first, and behind them stand the limits of the
+process and its parent, which kills it.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class Worker:
         self._cpu_seconds = int(request["cpu_seconds"])
         self._result_bytes = int(request["result_bytes"])
         limit_process(int(request["memory_bytes"]), self._cpu_seconds)
-        self._connection = duckdb.connect(":memory:", config={"threads": 1, "memory_limit": f"{request['memory_bytes']}B"})
+        self._connection = duckdb.connect(
+            ":memory:", config={"threads": 1, "memory_limit": f"{request['memory_bytes']}B"}
+        )
         run = self._connection.execute
         for text in request["ddl"]:
             run(text)
@@ -82,7 +86,10 @@ class Worker:
         statements = self._connection.extract_statements(text)
         kinds = [statement.type.name for statement in statements]
         if len(kinds) != 1 or not (kinds[0] == "SELECT" if reads else kinds[0] in WRITES):
-            raise RefusedError(f"{', '.join(kinds) or 'nothing'} where one {'SELECT' if reads else 'INSERT, UPDATE or DELETE'} is allowed")
+            raise RefusedError(
+                f"{', '.join(kinds) or 'nothing'} where one "
+                f"{'SELECT' if reads else 'INSERT, UPDATE or DELETE'} is allowed"
+            )
         # A small int would be bound as 32 bits, and `$a * $b` would overflow.
         typed = {name: Value(value, BIGINT) if isinstance(value, int) else value for name, value in binds.items()}
         self._connection.execute(statements[0], typed)

@@ -1,4 +1,5 @@
-"""Ctrl-C, which a terminal sends to a whole group of processes, is for the one that a person started, not for those that help it."""
+"""Ctrl-C, which a terminal sends to a whole group of processes, is for the one that a person started, not for those
+that help it."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Start processes inside: they never hear an interrupt, not even before their first line. One that comes meanwhile is ours, after the block."""
+    """Start processes inside: they never hear an interrupt, not even before their first line. One that comes meanwhile
+    is ours, after the block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,5 @@
-"""Error templates: `{param}`, `{let.column}` or `{column}` of a forbidden row, each with an optional `|money`, and nothing else."""
+"""Error templates: `{param}`, `{let.column}` or `{column}` of a forbidden row, each with an optional `|money`, and
+nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ class Message:
         for field in FIELD.finditer(template):
             name = field[1].replace(".", "__")
             if name not in known:
-                raise SandboxError(f"{place}: the error names {{{field[1]}}}, no parameter, let or column; use one of {sorted(known)}")
+                raise SandboxError(
+                    f"{place}: the error names {{{field[1]}}}, no parameter, let or column; use one of {sorted(known)}"
+                )
             self._parts.append((template[start : field.start()], name, field[2] is not None))
             start = field.end()
         self._parts.append((template[start:], "", False))

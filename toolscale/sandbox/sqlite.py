@@ -30,10 +30,17 @@ class SqliteSandbox:
     """A Sandbox on SQLite."""
 
     def __init__(
-        self, schema: SchemaSpec, rows: Rows, *, now: str, equalities: Iterable[Equality] = (), limits: Limits = DEFAULT_LIMITS,
+        self,
+        schema: SchemaSpec,
+        rows: Rows,
+        *,
+        now: str,
+        equalities: Iterable[Equality] = (),
+        limits: Limits = DEFAULT_LIMITS,
         connection: type[sqlite3.Connection] = sqlite3.Connection,
-    ):  # fmt: skip
-        """Load `rows` and lock the engine; a class of `connection` may watch what runs. Raises SandboxError if the schema refuses the rows."""
+    ):
+        """Load `rows` and lock the engine; a class of `connection` may watch what runs. Raises SandboxError if the
+        schema refuses the rows."""
         self.schema = schema
         self._engine = SqliteEngine(schema, rows, equalities, limits, connection)
         self._interpreter = Interpreter(self._engine, now)
@@ -117,7 +124,9 @@ class SqliteSandbox:
     def dump(self, table: str) -> list[Row]:
         """Return all rows of a table, ordered by key."""
         spec = self.schema.tables[table]
-        return self._engine.control(f"SELECT {', '.join(spec.columns)} FROM {table} ORDER BY {', '.join(spec.key or spec.columns)}")
+        return self._engine.control(
+            f"SELECT {', '.join(spec.columns)} FROM {table} ORDER BY {', '.join(spec.key or spec.columns)}"
+        )
 
     def state_hash(self) -> str:
         """Return the hash of all rows."""

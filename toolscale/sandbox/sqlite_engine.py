@@ -22,10 +22,13 @@ HEAP_BYTES = 1 << 31
 """All SQLite connections of the process together. SQLite can only lower it, so it is no setting of one sandbox."""
 
 CONSTRAINTS = {
-    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY: "unique", sqlite3.SQLITE_CONSTRAINT_UNIQUE: "unique", sqlite3.SQLITE_CONSTRAINT_ROWID: "unique",
-    sqlite3.SQLITE_CONSTRAINT_NOTNULL: "not null", sqlite3.SQLITE_CONSTRAINT_CHECK: "check",
+    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY: "unique",
+    sqlite3.SQLITE_CONSTRAINT_UNIQUE: "unique",
+    sqlite3.SQLITE_CONSTRAINT_ROWID: "unique",
+    sqlite3.SQLITE_CONSTRAINT_NOTNULL: "not null",
+    sqlite3.SQLITE_CONSTRAINT_CHECK: "check",
     sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY: "foreign key",
-}  # fmt: skip
+}
 LIMIT_CODES = frozenset((sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM))
 FAILURES = (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, UnicodeEncodeError)
 
@@ -34,14 +37,20 @@ class SqliteEngine:
     """One connection with the schema, its rows and the trigger log."""
 
     def __init__(
-        self, schema: SchemaSpec, rows: Rows, equalities: Iterable[Equality], limits: Limits,
+        self,
+        schema: SchemaSpec,
+        rows: Rows,
+        equalities: Iterable[Equality],
+        limits: Limits,
         connection: type[sqlite3.Connection] = sqlite3.Connection,
-    ):  # fmt: skip
+    ):
         self._limits = limits
         self._budget = limits.vm_operations // STEP
         self._left = self._budget
         self._is_protected = False
-        self._connection = sqlite3.connect(":memory:", isolation_level=None, cached_statements=1000, check_same_thread=False, factory=connection)
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, cached_statements=1000, check_same_thread=False, factory=connection
+        )
         self._authorizer = Authorizer(schema.tables)
         # A tool that spells COMMIT would find a cached one past the authorizer; it cannot spell this.
         self._secret = f"/*{secrets.token_hex(8)}*/"
@@ -57,14 +66,20 @@ class SqliteEngine:
 
     def _load(self, schema: SchemaSpec, rows: Rows, equalities: Iterable[Equality]) -> None:
         run = self._connection.execute
-        for pragma in ("temp_store = MEMORY", f"max_page_count = {self._limits.database_pages}", f"hard_heap_limit = {HEAP_BYTES}"):
+        for pragma in (
+            "temp_store = MEMORY",
+            f"max_page_count = {self._limits.database_pages}",
+            f"hard_heap_limit = {HEAP_BYTES}",
+        ):
             run(f"PRAGMA {pragma}")
         for text in create_tables(schema, "sqlite") + create_indexes(schema, equalities):
             run(text)
         run("BEGIN")
         for table, spec in schema.tables.items():
             marks = ", ".join("?" * len(spec.columns))
-            self._connection.executemany(f"INSERT INTO {table} ({', '.join(spec.columns)}) VALUES ({marks})", rows.get(table, ()))
+            self._connection.executemany(
+                f"INSERT INTO {table} ({', '.join(spec.columns)}) VALUES ({marks})", rows.get(table, ())
+            )
         run("COMMIT")
         run("PRAGMA foreign_keys = ON")  # after loading, so that rows may refer to later ones; checked as a whole
         broken = run("PRAGMA foreign_key_check").fetchone()
@@ -77,11 +92,18 @@ class SqliteEngine:
 
     def _lock(self, widest: int) -> None:
         limits = {
-            sqlite3.SQLITE_LIMIT_LENGTH: self._limits.value_bytes, sqlite3.SQLITE_LIMIT_SQL_LENGTH: 50_000, sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
-            sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20, sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 64,
-            sqlite3.SQLITE_LIMIT_COLUMN: 200, sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 10, sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
-            sqlite3.SQLITE_LIMIT_FUNCTION_ARG: max(16, widest), sqlite3.SQLITE_LIMIT_VDBE_OP: 100_000,
-        }  # fmt: skip
+            sqlite3.SQLITE_LIMIT_LENGTH: self._limits.value_bytes,
+            sqlite3.SQLITE_LIMIT_SQL_LENGTH: 50_000,
+            sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+            sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
+            sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+            sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 64,
+            sqlite3.SQLITE_LIMIT_COLUMN: 200,
+            sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 10,
+            sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+            sqlite3.SQLITE_LIMIT_FUNCTION_ARG: max(16, widest),
+            sqlite3.SQLITE_LIMIT_VDBE_OP: 100_000,
+        }
         for category, limit in limits.items():
             self._connection.setlimit(category, limit)
         self._connection.set_progress_handler(self._tick, STEP)

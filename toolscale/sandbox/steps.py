@@ -29,14 +29,25 @@ DONE: Final = ToolResult()
 REMEMBERED: Final = 10_000
 """Ids kept: what follows a changed call draws the ids of the golden list again."""
 
-CODES = {"check": CHECK, "let": LET, "forbid": FORBID, "exec": EXEC, "new_id": NEW_ID, "let_rows": LET_ROWS, "value": VALUE, "row": ROW, "rows": ROWS}
+CODES = {
+    "check": CHECK,
+    "let": LET,
+    "forbid": FORBID,
+    "exec": EXEC,
+    "new_id": NEW_ID,
+    "let_rows": LET_ROWS,
+    "value": VALUE,
+    "row": ROW,
+    "rows": ROWS,
+}
 
 
 class Engine(Protocol):
     """What the interpreter needs of a database."""
 
     def prepare(self, statement: Statement, *, writes: bool) -> Any:
-        """Return what `read` and `write` take. Raises SandboxError if the engine refuses the statement, or a read would write."""
+        """Return what `read` and `write` take. Raises SandboxError if the engine refuses the statement, or a read would
+        write."""
 
     def read(self, prepared: Any, binds: Mapping[str, Any]) -> list[Row]:
         """Run a SELECT."""
@@ -178,7 +189,10 @@ class Interpreter:
 
     def _count_drawn(self) -> None:
         # A new dict, so that a mark may hold on to the old one.
-        self.occurrences = {**self.occurrences, **{place: self.occurrences.get(place, 0) + count for place, count in self._drawn.items()}}
+        self.occurrences = {
+            **self.occurrences,
+            **{place: self.occurrences.get(place, 0) + count for place, count in self._drawn.items()},
+        }
 
     def _read_returns(self, plan: ToolPlan, binds: dict[str, Any]) -> dict[str, Any]:
         value: dict[str, Any] = {}

@@ -87,7 +87,9 @@ class TriggerLog:
         """Read what was added to the log since the last time."""
         if not self.is_behind:
             return
-        for (text,) in self._control(f"SELECT change FROM {LOG_TABLE} WHERE seq > ? ORDER BY seq", (len(self._entries),)):
+        for (text,) in self._control(
+            f"SELECT change FROM {LOG_TABLE} WHERE seq > ? ORDER BY seq", (len(self._entries),)
+        ):
             self._entries.append(self._parsed.get(text) or self._parse(text))
             self._folded = None
         self.is_behind = False
@@ -98,7 +100,10 @@ class TriggerLog:
         if len(self._parsed) >= REMEMBERED:
             self._parsed.clear()
         entry = self._parsed[text] = (
-            name, None if old is None else tuple([old[i] for i in place]), None if old is None else tuple(old),
-            None if new is None else tuple([new[i] for i in place]), None if new is None else tuple(new),
-        )  # fmt: skip
+            name,
+            None if old is None else tuple([old[i] for i in place]),
+            None if old is None else tuple(old),
+            None if new is None else tuple([new[i] for i in place]),
+            None if new is None else tuple(new),
+        )
         return entry

@@ -27,9 +27,14 @@ class WorkerProcess:
         paths = [str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         with uninterrupted():
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "toolscale.sandbox.duckdb_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, bufsize=0, cwd="/", env={"PYTHONPATH": os.pathsep.join(paths), "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
-            )  # fmt: skip
+                [sys.executable, "-m", "toolscale.sandbox.duckdb_worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                cwd="/",
+                env={"PYTHONPATH": os.pathsep.join(paths), "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+            )
         self._unread = b""
         self._finalizer = weakref.finalize(self, _end, self._process)
 
@@ -39,7 +44,8 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Return the answer. If none comes in time, or the process dies of its limits, it is gone and SandboxLimitError is raised."""
+        """Return the answer. If none comes in time, or the process dies of its limits, it is gone and SandboxLimitError
+        is raised."""
         stdin = self._process.stdin
         if stdin is None:
             raise SandboxError("the DuckDB process has no standard input")
@@ -50,7 +56,9 @@ class WorkerProcess:
             reply: dict[str, Any] = json.loads(self._read_line(time.monotonic() + seconds))
         except (BrokenPipeError, EOFError) as error:
             self.kill()
-            raise SandboxLimitError(f"the DuckDB process ended with status {self._process.returncode}: memory or processor time") from error
+            raise SandboxLimitError(
+                f"the DuckDB process ended with status {self._process.returncode}: memory or processor time"
+            ) from error
         except TimeoutError as error:
             self.kill()
             raise SandboxLimitError(f"DuckDB was killed after {seconds:.1f} s") from error

@@ -1,4 +1,5 @@
-"""Tasks played from outside: what a solver may see, calls in the task's own world, one final answer, and only then the grade."""
+"""Tasks played from outside: what a solver may see, calls in the task's own world, one final answer, and only then the
+grade."""
 
 from toolscale.session.playable import Playable
 from toolscale.session.second_reader import SecondReader, Truth

@@ -1,4 +1,5 @@
-"""A dataset whose tasks are worked on: its tasks by id, and the domains that they run in, each opened when it is first needed."""
+"""A dataset whose tasks are worked on: its tasks by id, and the domains that they run in, each opened when it is first
+needed."""
 
 from __future__ import annotations
 
@@ -35,7 +36,11 @@ class Playable:
         """Return the task whose id is, or alone begins with, `start`. UsageError if there is none, or several."""
         found = [id_ for id_ in self._rows if id_.startswith(start)] if start else []
         if len(found) != 1:
-            problem = f"{len(found)} tasks of {self.folder} have ids that begin" if found else f"no task of {self.folder} has an id that begins"
+            problem = (
+                f"{len(found)} tasks of {self.folder} have ids that begin"
+                if found
+                else f"no task of {self.folder} has an id that begins"
+            )
             raise UsageError(f"{problem} with {start!r}; toolscale play {self.folder} --list prints all ids")
         return task_of(self._rows[found[0]])
 
@@ -44,7 +49,9 @@ class Playable:
         if domain not in self._worlds:
             place = world_folder(self.folder, domain)
             if not place.is_dir():
-                raise DatasetError(f"{self.folder} has tasks of {domain!r} without their environment ({place}); make or pull it whole")
+                raise DatasetError(
+                    f"{self.folder} has tasks of {domain!r} without their environment ({place}); make or pull it whole"
+                )
             environment = load_environment(place)
             self._worlds[domain] = environment, read_rows(environment, place)
         return self._worlds[domain]

@@ -1,4 +1,5 @@
-"""One task played, with its state in a folder, so that a person, a shell script or a program can go on with it command by command.
+"""One task played, with its state in a folder, so that a person, a shell script or a program can go on with it command
+by command.
 
     session.json     which task of which dataset
     calls.jsonl      the calls made so far with their results, a line each
@@ -60,13 +61,17 @@ class Sitting:
     def at(cls, folder: Path, playable: Playable, task_id: str | None) -> Iterator[Sitting]:
         """Go on with the session in `folder`, or begin one of the task there. One process at a time; another one waits.
 
-        UsageError if the folder holds something else, another task or another dataset, or if there is nothing to go on with.
+        UsageError if the folder holds something else, another task or another dataset, or if there is nothing to go on
+        with.
         """
         about = folder / SESSION
         task = playable.task(task_id) if task_id else None
         if not about.exists():
             if task is None:
-                raise UsageError(f"{folder} holds no session; to begin one, say which task: toolscale play {playable.folder} ID --session {folder}")
+                raise UsageError(
+                    f"{folder} holds no session; to begin one, say which task: "
+                    f"toolscale play {playable.folder} ID --session {folder}"
+                )
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
                 raise UsageError(f"{folder} is there and holds no session; choose a new folder for --session")
             write_file(about, canonical_json({"dataset": playable.fingerprint, "task": task.id}).encode())
@@ -82,7 +87,13 @@ class Sitting:
     def view(self) -> View:
         """Return what a solver sees now."""
         tools = [tool.spec.openai_function() for tool in self._environment.tools.values()]
-        return View(self._task.id, system_message(self._environment), with_form(tools, self._task.form), self._task.request, list(self._made))
+        return View(
+            self._task.id,
+            system_message(self._environment),
+            with_form(tools, self._task.form),
+            self._task.request,
+            list(self._made),
+        )
 
     @property
     def grade(self) -> Grade | None:
@@ -107,17 +118,23 @@ class Sitting:
             raise UsageError(f"{problem}; give the fields of {FINAL_ANSWER} as one JSON object")
 
     def call(self, call: ToolCall) -> ToolResult:
-        """Make a call and remember it. What a tool refuses is a result with an error, as an agent gets it; nothing has changed then."""
+        """Make a call and remember it. What a tool refuses is a result with an error, as an agent gets it; nothing has
+        changed then."""
         self._still_open()
         self.check(call)
         result = self._opened().call(call.name, call.arguments)
-        made = {"name": call.name, "arguments": call.arguments, **({"value": result.value} if result.ok else {"error": result.error})}
+        made = {
+            "name": call.name,
+            "arguments": call.arguments,
+            **({"value": result.value} if result.ok else {"error": result.error}),
+        }
         self._made.append(made)
         write_file(self.folder / CALLS, "".join(f"{canonical_json(line)}\n" for line in self._made).encode())
         return result
 
     def finish(self, answer: str) -> Grade:
-        """Give the final answer; the session is over, and its grade is told. UsageError if it is not the form that the task wants."""
+        """Give the final answer; the session is over, and its grade is told. UsageError if it is not the form that the
+        task wants."""
         self._still_open()
         self.check_answer(answer)
         calls = tuple(ToolCall(name=made["name"], arguments=made["arguments"]) for made in self._made)
@@ -129,7 +146,9 @@ class Sitting:
 
     def _still_open(self) -> None:
         if (self.folder / GRADE).exists():
-            raise UsageError(f"{self.folder}: the session is over, its final answer was graded; play the task again in a new folder")
+            raise UsageError(
+                f"{self.folder}: the session is over, its final answer was graded; play the task again in a new folder"
+            )
 
     def _opened(self) -> World:
         """Return the world as the calls so far have left it."""
@@ -138,7 +157,10 @@ class Sitting:
             for made in self._made:
                 again = self._world.call(made["name"], made["arguments"], returns=False)
                 if again.ok != ("value" in made):
-                    raise SandboxError(f"{self.folder / CALLS}: {made['name']} no longer does what it did; play the task again in a new folder")
+                    raise SandboxError(
+                        f"{self.folder / CALLS}: {made['name']} no longer does what it did; "
+                        "play the task again in a new folder"
+                    )
         return self._world
 
     def _lines(self, name: str) -> list[str]:
@@ -154,9 +176,14 @@ def _task_in(about: Path, playable: Playable, wanted: Task | None) -> Task:
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"{about} is no session of toolscale play; choose another folder for --session") from error
     if dataset != playable.fingerprint:
-        raise UsageError(f"{about} belongs to another dataset than {playable.folder}; name the one that it was begun with, or choose a new folder")
+        raise UsageError(
+            f"{about} belongs to another dataset than {playable.folder}; "
+            "name the one that it was begun with, or choose a new folder"
+        )
     if wanted is not None and wanted.id != task_id:
-        raise UsageError(f"{about} is a session of task {task_id}, not of {wanted.id}; choose a new folder for --session")
+        raise UsageError(
+            f"{about} is a session of task {task_id}, not of {wanted.id}; choose a new folder for --session"
+        )
     return playable.task(task_id)
 
 

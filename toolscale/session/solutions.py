@@ -33,7 +33,8 @@ class BadLine:
 def grade_solutions(
     playable: Playable, lines: Iterable[str], reader: SecondReader | None = None, scope: Scope = "undecided"
 ) -> Iterator[Graded | BadLine]:
-    """Grade every line, in order; what rules cannot decide, by the `reader`, if there is one; with the scope `all`, also what they accept.
+    """Grade every line, in order; what rules cannot decide, by the `reader`, if there is one; with the scope `all`,
+    also what they accept.
 
     Empty lines are passed over; a line that cannot be graded keeps none of the others from it.
     """
@@ -44,7 +45,9 @@ def grade_solutions(
             except ValidationError as error:
                 first = error.errors()[0]
                 place = ".".join(str(part) for part in first["loc"])
-                yield BadLine(number, f"{f'{place}: ' if place else ''}{first['msg'].lower()}; a line has task, calls and answer")
+                yield BadLine(
+                    number, f"{f'{place}: ' if place else ''}{first['msg'].lower()}; a line has task, calls and answer"
+                )
             except UsageError as error:
                 yield BadLine(number, str(error))
 
@@ -55,6 +58,8 @@ def _graded(playable: Playable, number: int, line: str, reader: SecondReader | N
     domain = playable.domain(task)
     for call in solution.calls:
         if call.name not in domain.environment.tools:
-            raise UsageError(f"task {task.id[:12]} has no tool {call.name!r}; the tools are {', '.join(domain.environment.tools)}")
+            raise UsageError(
+                f"task {task.id[:12]} has no tool {call.name!r}; the tools are {', '.join(domain.environment.tools)}"
+            )
     grade = domain.grade(task, solution.calls, solution.answer)
     return Graded(number, solution, grade if reader is None else reader.decide(task, grade, solution.answer, scope))

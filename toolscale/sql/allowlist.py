@@ -1,4 +1,5 @@
-"""What a syntax tree may hold: nodes with their parts, functions, plain names and whole numbers. Anything not listed is refused."""
+"""What a syntax tree may hold: nodes with their parts, functions, plain names and whole numbers. Anything not listed is
+refused."""
 
 from __future__ import annotations
 
@@ -20,22 +21,29 @@ _UNARY = frozenset(("this",))
 _LIST = frozenset(("expressions",))
 
 NODES: dict[type[exp.Expr], frozenset[str]] = {
-    exp.Select: frozenset(("expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct", "with_")),
+    exp.Select: frozenset((
+        "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct", "with_",
+    )),
     exp.Union: frozenset(("this", "expression", "order", "limit", "with_")),
-    exp.With: _LIST, exp.CTE: frozenset(("this", "alias")), exp.TableAlias: _UNARY, exp.From: _UNARY, exp.Table: frozenset(("this", "alias")),
-    exp.Join: frozenset(("this", "side", "kind", "on")), exp.Subquery: frozenset(("this", "alias")), exp.Where: _UNARY, exp.Having: _UNARY,
-    exp.Group: _LIST, exp.Order: _LIST, exp.Ordered: frozenset(("this", "desc", "nulls_first")), exp.Limit: frozenset(("expression",)),
-    exp.Distinct: _LIST, exp.Column: frozenset(("this", "table")), exp.Identifier: _UNARY, exp.Alias: frozenset(("this", "alias")),
-    exp.Literal: frozenset(("this", "is_string")), exp.Null: frozenset(), exp.Boolean: _UNARY, exp.Placeholder: _UNARY, exp.Star: frozenset(),
+    exp.With: _LIST, exp.CTE: frozenset(("this", "alias")), exp.TableAlias: _UNARY,
+    exp.From: _UNARY, exp.Table: frozenset(("this", "alias")),
+    exp.Join: frozenset(("this", "side", "kind", "on")), exp.Subquery: frozenset(("this", "alias")),
+    exp.Where: _UNARY, exp.Having: _UNARY, exp.Group: _LIST, exp.Order: _LIST,
+    exp.Ordered: frozenset(("this", "desc", "nulls_first")), exp.Limit: frozenset(("expression",)), exp.Distinct: _LIST,
+    exp.Column: frozenset(("this", "table")), exp.Identifier: _UNARY, exp.Alias: frozenset(("this", "alias")),
+    exp.Literal: frozenset(("this", "is_string")), exp.Null: frozenset(), exp.Boolean: _UNARY,
+    exp.Placeholder: _UNARY, exp.Star: frozenset(),
     exp.Paren: _UNARY, exp.Neg: _UNARY, exp.Not: _UNARY, exp.Add: _BINARY, exp.Sub: _BINARY, exp.Mul: _BINARY,
-    exp.DPipe: _BINARY | {"safe"}, exp.EQ: _BINARY, exp.NEQ: _BINARY, exp.GT: _BINARY, exp.GTE: _BINARY, exp.LT: _BINARY, exp.LTE: _BINARY,
+    exp.DPipe: _BINARY | {"safe"},
+    exp.EQ: _BINARY, exp.NEQ: _BINARY, exp.GT: _BINARY, exp.GTE: _BINARY, exp.LT: _BINARY, exp.LTE: _BINARY,
     exp.NullSafeEQ: _BINARY, exp.NullSafeNEQ: _BINARY, exp.Is: _BINARY, exp.And: _BINARY, exp.Or: _BINARY,
-    exp.In: frozenset(("this", "expressions", "query")), exp.Between: frozenset(("this", "low", "high")), exp.Exists: _UNARY,
-    exp.Case: frozenset(("this", "ifs", "default")), exp.If: frozenset(("this", "true")), exp.Cast: frozenset(("this", "to")),
+    exp.In: frozenset(("this", "expressions", "query")), exp.Between: frozenset(("this", "low", "high")),
+    exp.Exists: _UNARY, exp.Case: frozenset(("this", "ifs", "default")), exp.If: frozenset(("this", "true")),
+    exp.Cast: frozenset(("this", "to")),
     exp.DataType: _UNARY, exp.Anonymous: frozenset(("this", "expressions")),
-    exp.Window: frozenset(("this", "partition_by", "order", "over")), exp.Schema: frozenset(("this", "expressions")), exp.Tuple: _LIST,
-    exp.Insert: frozenset(("this", "expression", "with_")), exp.Values: _LIST, exp.Update: frozenset(("this", "expressions", "where", "with_")),
-    exp.Delete: frozenset(("this", "where", "with_")),
+    exp.Window: frozenset(("this", "partition_by", "order", "over")), exp.Schema: frozenset(("this", "expressions")),
+    exp.Tuple: _LIST, exp.Insert: frozenset(("this", "expression", "with_")), exp.Values: _LIST,
+    exp.Update: frozenset(("this", "expressions", "where", "with_")), exp.Delete: frozenset(("this", "where", "with_")),
 }  # fmt: skip
 """Node -> the parts of it that may be set."""
 
@@ -43,7 +51,10 @@ BANNED: dict[str, tuple[str, str]] = {
     "Div": ("`/` gives other results on other engines", "use idiv(a, b), or pct_cents(amount, bp) for a percentage"),
     "IntDiv": ("`//` is not portable", "use idiv(a, b)"),
     "Mod": ("`%` is not portable", "write a - idiv(a, b) * b"),
-    "Like": ("LIKE folds case on one engine and not on the other", "use contains_ci(text, part), or LOWER(a) = LOWER(b)"),
+    "Like": (
+        "LIKE folds case on one engine and not on the other",
+        "use contains_ci(text, part), or LOWER(a) = LOWER(b)",
+    ),
     "ILike": ("ILIKE is not portable", "use contains_ci(text, part)"),
     "Glob": ("GLOB is not portable", "use contains_ci(text, part)"),
     "RegexpLike": ("REGEXP is not portable", "use contains_ci(text, part)"),
@@ -62,13 +73,21 @@ BANNED: dict[str, tuple[str, str]] = {
     "Offset": ("OFFSET is not in the SQL subset", "return the rows, or filter by a key"),
     "Fetch": ("FETCH is not in the SQL subset", "use LIMIT with a constant"),
     "Parameter": ("parameters are not written like this", "write :name, or :let.column"),
-}  # fmt: skip
+}
 _PARTS: dict[tuple[str, str], tuple[str, str]] = {
     ("With", "recursive"): ("WITH RECURSIVE may never end", "write the levels out as joins"),
-    ("Insert", "alternative"): ("INSERT OR ... hides what is written", "guard with a forbid step, then INSERT or UPDATE"),
+    ("Insert", "alternative"): (
+        "INSERT OR ... hides what is written",
+        "guard with a forbid step, then INSERT or UPDATE",
+    ),
     ("Insert", "conflict"): BANNED["OnConflict"],
-    ("Insert", "returning"): BANNED["Returning"], ("Update", "returning"): BANNED["Returning"], ("Delete", "returning"): BANNED["Returning"],
-    ("Update", "from_"): ("UPDATE ... FROM is not in the SQL subset", "SET column = (SELECT ...) WHERE key IN (SELECT ...)"),
+    ("Insert", "returning"): BANNED["Returning"],
+    ("Update", "returning"): BANNED["Returning"],
+    ("Delete", "returning"): BANNED["Returning"],
+    ("Update", "from_"): (
+        "UPDATE ... FROM is not in the SQL subset",
+        "SET column = (SELECT ...) WHERE key IN (SELECT ...)",
+    ),
     ("Select", "offset"): BANNED["Offset"],
     ("Union", "distinct"): ("UNION without ALL is not in the SQL subset", "use UNION ALL, or SELECT DISTINCT from it"),
     ("Join", "using"): ("USING is not in the SQL subset", "use ON a.x = b.x"),
@@ -77,8 +96,11 @@ _PARTS: dict[tuple[str, str], tuple[str, str]] = {
     ("Table", "db"): ("names of other databases are not in the SQL subset", "name a table of the schema"),
     ("Column", "db"): ("names of other databases are not in the SQL subset", "write table.column"),
     ("Table", "joins"): ("parenthesised joins are not in the SQL subset", "write the joins without parentheses"),
-    ("TableAlias", "columns"): ("column lists after an alias are not in the SQL subset", "name the columns in the SELECT with AS"),
-}  # fmt: skip
+    ("TableAlias", "columns"): (
+        "column lists after an alias are not in the SQL subset",
+        "name the columns in the SELECT with AS",
+    ),
+}
 
 
 def check_nodes(tree: exp.Expr, report: Report) -> None:
@@ -93,7 +115,11 @@ def check_nodes(tree: exp.Expr, report: Report) -> None:
         if allowed is None:
             _refuse_node(node, report)
             continue
-        refused = [part for part, value in node.args.items() if value and part not in allowed and part not in ("nested", "quoted")]
+        refused = [
+            part
+            for part, value in node.args.items()
+            if value and part not in allowed and part not in ("nested", "quoted")
+        ]
         for part in refused:
             _refuse_part(node, part, report)
         special = _SPECIAL.get(type(node))
@@ -108,7 +134,10 @@ def _refuse_node(node: exp.Expr, report: Report) -> None:
     if isinstance(node, exp.SetOperation):
         report.add(f"{kind.upper()} is not in the SQL subset", "use UNION ALL, EXISTS or NOT EXISTS")
     else:
-        problem, remedy = BANNED.get(kind, (f"{kind} is not in the SQL subset", "write it with joins, sub-selects, CASE, GROUP BY and the macros"))
+        problem, remedy = BANNED.get(
+            kind,
+            (f"{kind} is not in the SQL subset", "write it with joins, sub-selects, CASE, GROUP BY and the macros"),
+        )
         report.add(f"{_shown(node)}: {problem}", remedy)
 
 
@@ -145,7 +174,10 @@ def _check_function(node: exp.Expr, report: Report) -> None:
     if isinstance(node.parent, exp.Table):
         report.add(f"{lower}(...) is a function in FROM", "read tables of the schema, array parameters or let_rows")
     elif upper in ("MIN", "MAX") and count == 2:
-        report.add(f"{_shown(node)}: {upper} of two values is not portable", f"use {'least_of' if upper == 'MIN' else 'greatest_of'}(a, b)")
+        report.add(
+            f"{_shown(node)}: {upper} of two values is not portable",
+            f"use {'least_of' if upper == 'MIN' else 'greatest_of'}(a, b)",
+        )
     elif upper in RANKINGS:
         if count or not isinstance(node.parent, exp.Window):
             report.add(f"{upper} needs OVER (ORDER BY ...)", f"write {upper}() OVER (PARTITION BY ... ORDER BY ...)")
@@ -170,7 +202,10 @@ def _check_function(node: exp.Expr, report: Report) -> None:
 def _check_cast(node: exp.Expr, report: Report) -> None:
     to = node.args["to"].this
     if to not in (exp.DType.TEXT, exp.DType.INT, exp.DType.BIGINT, exp.DType.VARCHAR):
-        report.add(f"{_shown(node)}: CAST AS {node.args['to'].sql('sqlite')} is not portable", "cast to TEXT or INTEGER; REAL is never used")
+        report.add(
+            f"{_shown(node)}: CAST AS {node.args['to'].sql('sqlite')} is not portable",
+            "cast to TEXT or INTEGER; REAL is never used",
+        )
 
 
 def _check_limit(node: exp.Expr, report: Report) -> None:
@@ -187,7 +222,10 @@ def _check_in(node: exp.Expr, report: Report) -> None:
 def _check_join(node: exp.Expr, report: Report) -> None:
     side, kind = node.args.get("side"), node.args.get("kind")
     if side not in (None, "", "LEFT") or kind not in (None, "", "INNER", "CROSS", "OUTER"):
-        report.add(f"{' '.join(filter(None, (side, kind)))} JOIN is not in the SQL subset", "use JOIN ... ON, LEFT JOIN ... ON or CROSS JOIN")
+        report.add(
+            f"{' '.join(filter(None, (side, kind)))} JOIN is not in the SQL subset",
+            "use JOIN ... ON, LEFT JOIN ... ON or CROSS JOIN",
+        )
     elif kind != "CROSS" and node.args.get("on") is None:
         report.add(f"{_shown(node)} has no ON", "say how the rows belong together: ON a.x = b.x")
 
@@ -253,8 +291,21 @@ def _check_placeholder(node: exp.Expr, report: Report) -> None:
 
 
 _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr, Report], None]] = {
-    exp.Identifier: _check_identifier, exp.Literal: _check_literal, exp.Anonymous: _check_function, exp.Cast: _check_cast, exp.Limit: _check_limit,
-    exp.In: _check_in, exp.Join: _check_join, exp.If: _check_if, exp.Star: _check_star, exp.Tuple: _check_tuple, exp.Values: _check_values,
-    exp.Union: _check_union, exp.Distinct: _check_distinct, exp.Is: _check_is, exp.Placeholder: _check_placeholder, exp.Alias: _check_alias,
+    exp.Identifier: _check_identifier,
+    exp.Literal: _check_literal,
+    exp.Anonymous: _check_function,
+    exp.Cast: _check_cast,
+    exp.Limit: _check_limit,
+    exp.In: _check_in,
+    exp.Join: _check_join,
+    exp.If: _check_if,
+    exp.Star: _check_star,
+    exp.Tuple: _check_tuple,
+    exp.Values: _check_values,
+    exp.Union: _check_union,
+    exp.Distinct: _check_distinct,
+    exp.Is: _check_is,
+    exp.Placeholder: _check_placeholder,
+    exp.Alias: _check_alias,
     exp.Select: _check_select,
-}  # fmt: skip
+}

@@ -1,4 +1,5 @@
-"""A second opinion on compiled statements: what SQLite itself says they touch, whether DuckDB binds them, and how SQLite would run them."""
+"""A second opinion on compiled statements: what SQLite itself says they touch, whether DuckDB binds them, and how
+SQLite would run them."""
 
 from __future__ import annotations
 
@@ -22,8 +23,11 @@ _BOUNDED = re.compile(r"\bLIMIT \d+\Z")
 _SCAN = re.compile(r"SCAN (\w+)(?! VIRTUAL)\b|SEARCH (\w+) USING AUTOMATIC")
 
 
-def audit_tools(tools: Iterable[CompiledTool], schema: SchemaSpec, *, small: Collection[str] = (), file: str = "toolset.yaml") -> list[SpecIssue]:
-    """Return what the engines have against the tools: sets of columns that disagree, texts that do not bind, scans without an index.
+def audit_tools(
+    tools: Iterable[CompiledTool], schema: SchemaSpec, *, small: Collection[str] = (), file: str = "toolset.yaml"
+) -> list[SpecIssue]:
+    """Return what the engines have against the tools: sets of columns that disagree, texts that do not bind, scans
+    without an index.
 
     `small` names tables that may be scanned, because they never grow.
     """
@@ -48,10 +52,13 @@ def statements_of(tool: CompiledTool) -> Iterator[Placed]:
 
 
 def memory_database(schema: SchemaSpec, equalities: Iterable[tuple[str, tuple[str, ...]]] = ()) -> sqlite3.Connection:
-    """Return an empty SQLite database with the tables, keys and look-up indexes of a schema, and nothing that would read or write by itself."""
+    """Return an empty SQLite database with the tables, keys and look-up indexes of a schema, and nothing that would
+    read or write by itself."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     for name, table in schema.tables.items():
-        columns = ", ".join(f"{column} {'TEXT' if spec.type in TEXT_TYPES else 'INTEGER'}" for column, spec in table.columns.items())
+        columns = ", ".join(
+            f"{column} {'TEXT' if spec.type in TEXT_TYPES else 'INTEGER'}" for column, spec in table.columns.items()
+        )
         unique = [(column,) for column, spec in table.columns.items() if spec.unique] + list(table.unique)
         keys = "".join(f", UNIQUE ({', '.join(key)})" for key in unique)
         primary = f", PRIMARY KEY ({', '.join(table.key)})" if table.key else ""
@@ -69,7 +76,8 @@ def memory_database(schema: SchemaSpec, equalities: Iterable[tuple[str, tuple[st
 def second_opinion(
     statements: Iterable[Placed], schema: SchemaSpec, connection: sqlite3.Connection, *, file: str = "toolset.yaml"
 ) -> list[SpecIssue]:
-    """Compare what the compiler says a statement reads and writes with what SQLite's authorizer sees; each difference is an issue."""
+    """Compare what the compiler says a statement reads and writes with what SQLite's authorizer sees; each difference
+    is an issue."""
     watch = _Watch()
     issues: list[SpecIssue] = []
     connection.set_authorizer(watch)
@@ -77,13 +85,20 @@ def second_opinion(
         for number, (place, statement) in enumerate(statements):
             watch.clear()
             try:
-                # The number keeps the text apart from that of an equal statement, which would be cached and not asked about again.
-                connection.execute(f"EXPLAIN /*{number}*/ {statement.sqlite}", dict.fromkeys(statement.binds)).fetchall()
+                # The number keeps the text apart from that of an equal statement, which would be cached and not asked
+                # about again.
+                connection.execute(
+                    f"EXPLAIN /*{number}*/ {statement.sqlite}", dict.fromkeys(statement.binds)
+                ).fetchall()
             except sqlite3.Error as error:
-                issues.append(SpecIssue(file, place, f"SQLite refuses {statement.source!r}: {error}", "correct the statement"))
+                issues.append(
+                    SpecIssue(file, place, f"SQLite refuses {statement.source!r}: {error}", "correct the statement")
+                )
                 continue
-            issues += [SpecIssue(file, place, problem, "write it in simpler SQL: a statement must be understood alike by all") for problem in
-                       _differences(statement, watch, schema)]  # fmt: skip
+            issues += [
+                SpecIssue(file, place, problem, "write it in simpler SQL: a statement must be understood alike by all")
+                for problem in _differences(statement, watch, schema)
+            ]
     finally:
         connection.set_authorizer(None)
     return issues
@@ -93,12 +108,19 @@ def bind_on_duckdb(statements: Iterable[Placed], schema: SchemaSpec, *, file: st
     """Let DuckDB plan every statement on empty tables; what it refuses is an issue."""
     import duckdb  # only audits need it, and it is slow to load
 
-    settings: dict[str, Any] = {"enable_external_access": "false", "autoinstall_known_extensions": "false", "threads": 1}
+    settings: dict[str, Any] = {
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "threads": 1,
+    }
     connection = duckdb.connect(":memory:", config=settings)
     issues = []
     try:
         for name, table in schema.tables.items():
-            columns = ", ".join(f"{column} {'VARCHAR' if spec.type in TEXT_TYPES else 'BIGINT'}" for column, spec in table.columns.items())
+            columns = ", ".join(
+                f"{column} {'VARCHAR' if spec.type in TEXT_TYPES else 'BIGINT'}"
+                for column, spec in table.columns.items()
+            )
             connection.execute(f"CREATE TABLE {name} ({columns})")
         for place, statement in statements:
             try:
@@ -112,9 +134,15 @@ def bind_on_duckdb(statements: Iterable[Placed], schema: SchemaSpec, *, file: st
 
 
 def lint_scans(
-    statements: Iterable[Placed], schema: SchemaSpec, connection: sqlite3.Connection, *, small: Collection[str] = (), file: str = "toolset.yaml"
+    statements: Iterable[Placed],
+    schema: SchemaSpec,
+    connection: sqlite3.Connection,
+    *,
+    small: Collection[str] = (),
+    file: str = "toolset.yaml",
 ) -> list[SpecIssue]:
-    """Return an issue for each table that SQLite would read from end to end, unless it is small or the statement ends in a LIMIT.
+    """Return an issue for each table that SQLite would read from end to end, unless it is small or the statement ends
+    in a LIMIT.
 
     `connection` holds the tables with all indexes.
     """
@@ -130,7 +158,10 @@ def lint_scans(
             found = _SCAN.match(str(row[3]))
             scanned = tables.get(found[1] or found[2], set()) & set(schema.tables) if found else set()
             for name in sorted(scanned - set(small)):
-                remedy = "compare a column of it with = (an index is made for that), or end the statement with LIMIT and a constant"
+                remedy = (
+                    "compare a column of it with = (an index is made for that), "
+                    "or end the statement with LIMIT and a constant"
+                )
                 issues.append(SpecIssue(file, place, f"every row of {name} is read by {statement.source!r}", remedy))
     return list(dict.fromkeys(issues))
 
@@ -147,7 +178,9 @@ class _Watch:
         self.writes: set[Column] = set()
         self.others: list[str] = []
 
-    def __call__(self, action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
+    def __call__(
+        self, action: int, first: str | None, second: str | None, database: str | None, trigger: str | None
+    ) -> int:
         """Note one action."""
         if action == sqlite3.SQLITE_READ:
             self.reads.add((first or "", second or ""))
@@ -169,7 +202,9 @@ def _differences(statement: Statement, watch: _Watch, schema: SchemaSpec) -> Ite
     reads = {(table, column) for table, column in watch.reads if table in schema.tables and column}
     announced = {table for table, _ in watch.reads if table in schema.tables}
     expected = {(table, column) for table, column in statement.reads if column != "*"}
-    foreign = sorted({table for table, column in watch.reads if table not in schema.tables and table != "json_each" and column})
+    foreign = sorted(
+        {table for table, column in watch.reads if table not in schema.tables and table != "json_each" and column}
+    )
     if foreign:
         yield f"SQLite would read {', '.join(foreign)}"
     if reads != expected or not {table for table, _ in statement.reads} <= announced:

@@ -15,8 +15,8 @@ Column = tuple[str, str]
 class Statement:
     """One statement, rendered for both engines.
 
-    `binds` names the values it needs, in the flat form of a call's environment: a parameter `amount_cents`, a let `src__available_cents`,
-    a relation (array parameter, `let_rows`) as JSON text under its own name, `now`, `today`.
+    `binds` names the values it needs, in the flat form of a call's environment: a parameter `amount_cents`, a let
+    `src__available_cents`, a relation (array parameter, `let_rows`) as JSON text under its own name, `now`, `today`.
     """
 
     source: str

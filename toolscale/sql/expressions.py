@@ -60,16 +60,24 @@ class ExpressionReader:
         name, table = node.name, node.text("table")
         level: Scope | None = scope
         while level is not None:
-            holders = [source for alias, source in level.sources.items() if name in source.columns and table in ("", alias)]
+            holders = [
+                source for alias, source in level.sources.items() if name in source.columns and table in ("", alias)
+            ]
             if len(holders) > 1:
-                self.report.add(f"{name} could be a column of {' or '.join(source.alias for source in holders)}", "write table.column")
+                self.report.add(
+                    f"{name} could be a column of {' or '.join(source.alias for source in holders)}",
+                    "write table.column",
+                )
             if holders:
                 return self._found(node, level, holders[0])
             if table in level.sources:
                 break
             if not table and name in level.aliases:
                 # DuckDB would take the output column of this SELECT, SQLite that of the SELECT around it.
-                self.report.add(f"{name} could mean the output column or one further out", "write table.column, or another name after AS")
+                self.report.add(
+                    f"{name} could mean the output column or one further out",
+                    "write table.column, or another name after AS",
+                )
             level = level.outer
         self._report_unknown_column(name, table, scope)
         return UNKNOWN
@@ -121,10 +129,17 @@ class ExpressionReader:
         return self.infer(node.this, scope)
 
     def _number(self, node: exp.Expr, scope: Scope) -> Info:
-        infos = [self.infer(child, scope) for child in ([node.this] if isinstance(node, exp.Neg) else [node.this, node.expression])]
+        infos = [
+            self.infer(child, scope)
+            for child in ([node.this] if isinstance(node, exp.Neg) else [node.this, node.expression])
+        ]
         for info in infos:
             if info.type in TEXT_TYPES:
-                remedy = "use add_days or days_between" if info.type in ("date", "datetime") else "cast it: CAST(x AS INTEGER)"
+                remedy = (
+                    "use add_days or days_between"
+                    if info.type in ("date", "datetime")
+                    else "cast it: CAST(x AS INTEGER)"
+                )
                 self.report.add(f"{self.show(node)} calculates with {info.type}", remedy)
         return Info("cents" if any(info.type == "cents" for info in infos) else "int")
 
@@ -217,7 +232,9 @@ class ExpressionReader:
         known = [info.type for info in infos if info.type is not None]
         if len({kind in TEXT_TYPES for kind in known}) > 1:
             self.report.add(f"{self.show(whole)} mixes text and numbers", "cast one of them: CAST(x AS TEXT)")
-        found: ColumnType | None = next((kind for kind in known if kind not in ("text", "int")), known[0] if known else None)
+        found: ColumnType | None = next(
+            (kind for kind in known if kind not in ("text", "int")), known[0] if known else None
+        )
         return Info(found)
 
     def _function(self, node: exp.Expr, scope: Scope) -> Info:
@@ -233,7 +250,9 @@ class ExpressionReader:
                 self.meet(arguments[0], arguments[1], node, is_equality=True)
                 return Info(self.infos[id(arguments[0])].type)
             return self._common(arguments, node, scope)
-        infos = [self.infer(item.expressions[0] if isinstance(item, exp.Distinct) else item, scope) for item in arguments]
+        infos = [
+            self.infer(item.expressions[0] if isinstance(item, exp.Distinct) else item, scope) for item in arguments
+        ]
         if name in ("COUNT", "LENGTH", "INSTR"):
             self._want_text(node, infos if name != "COUNT" else [])
             return INT
@@ -285,7 +304,9 @@ class ExpressionReader:
         if one.type is not None and two.type is not None:
             if (one.type in TEXT_TYPES) != (two.type in TEXT_TYPES):
                 problem = f"{self.show(whole)} compares {one.type} with {two.type}"
-                self.report.add(problem, "compare text with text ('...') and numbers with numbers, or cast one: CAST(x AS TEXT)")
+                self.report.add(
+                    problem, "compare text with text ('...') and numbers with numbers, or cast one: CAST(x AS TEXT)"
+                )
             elif is_equality and {one.type, two.type} == {"date", "datetime"}:
                 self.report.add(f"{self.show(whole)} compares a date with a datetime", "use date_of(datetime)")
         if is_equality:
@@ -299,7 +320,12 @@ class ExpressionReader:
     def check_literal(self, column: exp.Expr, value: exp.Expr) -> None:
         """Report a literal that the column cannot hold."""
         base = self.infos[id(column)].base
-        if base is None or not isinstance(value, exp.Literal) or not value.is_string or base[0] not in self.schema.tables:
+        if (
+            base is None
+            or not isinstance(value, exp.Literal)
+            or not value.is_string
+            or base[0] not in self.schema.tables
+        ):
             return
         allowed = self.schema.tables[base[0]].columns[base[1]].values
         if allowed is not None and str(value.this) not in allowed:
@@ -338,10 +364,12 @@ def _bare(node: exp.Expr) -> exp.Expr:
 
 
 _METHODS: dict[type[exp.Expr], Callable[[ExpressionReader, Any, Scope], Info]] = {
-    exp.Column: ExpressionReader.column, exp.Placeholder: ExpressionReader._placeholder, exp.Literal: ExpressionReader._literal,
-    exp.Paren: ExpressionReader._pass, exp.Alias: ExpressionReader._pass, exp.Neg: ExpressionReader._number, exp.Add: ExpressionReader._number,
-    exp.Sub: ExpressionReader._number, exp.Mul: ExpressionReader._number, exp.DPipe: ExpressionReader._concat, exp.Not: ExpressionReader._not,
-    exp.Is: ExpressionReader._is, exp.Between: ExpressionReader._between, exp.In: ExpressionReader._in, exp.Exists: ExpressionReader._exists,
+    exp.Column: ExpressionReader.column, exp.Placeholder: ExpressionReader._placeholder,
+    exp.Literal: ExpressionReader._literal, exp.Paren: ExpressionReader._pass, exp.Alias: ExpressionReader._pass,
+    exp.Neg: ExpressionReader._number, exp.Add: ExpressionReader._number,
+    exp.Sub: ExpressionReader._number, exp.Mul: ExpressionReader._number,
+    exp.DPipe: ExpressionReader._concat, exp.Not: ExpressionReader._not, exp.Is: ExpressionReader._is,
+    exp.Between: ExpressionReader._between, exp.In: ExpressionReader._in, exp.Exists: ExpressionReader._exists,
     exp.Subquery: ExpressionReader._subquery, exp.Case: ExpressionReader._case, exp.Cast: ExpressionReader._cast,
     exp.Anonymous: ExpressionReader._function, exp.Window: ExpressionReader._window,
     exp.Null: lambda self, node, scope: UNKNOWN, exp.Boolean: lambda self, node, scope: BOOL,

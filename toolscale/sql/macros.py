@@ -1,7 +1,9 @@
-"""Functions that both engines share, and macros: what differs between the engines, rendered for each so that they agree.
+"""Functions that both engines share, and macros: what differs between the engines, rendered for each so that they
+agree.
 
-Dates are text. A macro gives NULL for anything that is not exactly a valid date of the years 1000 to 8999 (`'now'` is none), and for shifts beyond
-300,000 days or 10,000 months: within these bounds no engine leaves its range. Case folding touches A-Z alone, because SQLite's does.
+Dates are text. A macro gives NULL for anything that is not exactly a valid date of the years 1000 to 8999 (`'now'` is
+none), and for shifts beyond 300,000 days or 10,000 months: within these bounds no engine leaves its range. Case folding
+touches A-Z alone, because SQLite's does.
 """
 
 from __future__ import annotations
@@ -15,16 +17,25 @@ from toolscale.records import ColumnType
 Kind = Literal["date", "datetime", "int", "text", "any"]
 
 SCALARS: dict[str, tuple[int, int]] = {
-    "COALESCE": (2, 16), "NULLIF": (2, 2), "ABS": (1, 1), "LENGTH": (1, 1), "LOWER": (1, 1), "UPPER": (1, 1), "TRIM": (1, 1), "SUBSTR": (2, 3),
-    "SUBSTRING": (2, 3), "INSTR": (2, 2), "REPLACE": (3, 3),
-}  # fmt: skip
+    "COALESCE": (2, 16),
+    "NULLIF": (2, 2),
+    "ABS": (1, 1),
+    "LENGTH": (1, 1),
+    "LOWER": (1, 1),
+    "UPPER": (1, 1),
+    "TRIM": (1, 1),
+    "SUBSTR": (2, 3),
+    "SUBSTRING": (2, 3),
+    "INSTR": (2, 2),
+    "REPLACE": (3, 3),
+}
 """Function -> least and most arguments."""
 AGGREGATES = frozenset(("COUNT", "SUM", "MIN", "MAX"))
 RANKINGS = frozenset(("ROW_NUMBER", "RANK", "DENSE_RANK"))
 
 SQLITE_FUNCTIONS = frozenset((
-    "count", "sum", "min", "max", "coalesce", "nullif", "abs", "length", "lower", "upper", "trim", "substr", "instr", "replace", "row_number", "rank",
-    "dense_rank", "date", "julianday", "strftime", "json_each", "->>",
+    "count", "sum", "min", "max", "coalesce", "nullif", "abs", "length", "lower", "upper", "trim", "substr", "instr",
+    "replace", "row_number", "rank", "dense_rank", "date", "julianday", "strftime", "json_each", "->>",
 ))  # fmt: skip
 """All that a compiled text calls on SQLite: what an authorizer must allow."""
 
@@ -66,7 +77,10 @@ def _date_duckdb(d: str) -> str:
 
 def _is_date_duckdb(d: str) -> str:
     text = f"CAST({d} AS VARCHAR)"
-    return f"LENGTH({text}) = 10 AND {text} BETWEEN '1000-01-01' AND '8999-12-31' AND CAST({_date_duckdb(d)} AS VARCHAR) = {text}"
+    return (
+        f"LENGTH({text}) = 10 AND {text} BETWEEN '1000-01-01' AND '8999-12-31' "
+        f"AND CAST({_date_duckdb(d)} AS VARCHAR) = {text}"
+    )
 
 
 def _add_days_sqlite(d: str, n: str) -> str:
@@ -77,12 +91,15 @@ def _add_days_duckdb(d: str, n: str) -> str:
     return (
         f"CASE WHEN {n} BETWEEN -300000 AND 300000 AND {_is_date_duckdb(d)} "
         f"THEN CAST({_date_duckdb(d)} + CAST({n} AS INTEGER) AS VARCHAR) END"
-    )  # fmt: skip
+    )
 
 
 def _days_between_sqlite(a: str, b: str) -> str:
     # julianday is a half-integer for midnight, so the difference is exact.
-    return f"CASE WHEN {_is_date_sqlite(a)} AND {_is_date_sqlite(b)} THEN CAST(JULIANDAY({b}) - JULIANDAY({a}) AS INTEGER) END"
+    return (
+        f"CASE WHEN {_is_date_sqlite(a)} AND {_is_date_sqlite(b)} "
+        f"THEN CAST(JULIANDAY({b}) - JULIANDAY({a}) AS INTEGER) END"
+    )
 
 
 def _days_between_duckdb(a: str, b: str) -> str:
@@ -90,7 +107,8 @@ def _days_between_duckdb(a: str, b: str) -> str:
 
 
 def _add_months_sqlite(d: str, n: str) -> str:
-    # The same day of the other month, but no later than that month's last day: SQLite's '+1 month' would spill over into the next.
+    # The same day of the other month, but no later than that month's last day: SQLite's '+1 month' would spill over
+    # into the next.
     same_day = f"DATE({d}, 'start of month', {n} || ' months', (CAST(SUBSTR({d}, 9, 2) AS INTEGER) - 1) || ' days')"
     last_day = f"DATE({d}, 'start of month', ({n} + 1) || ' months', '-1 day')"
     return f"CASE WHEN {n} BETWEEN -10000 AND 10000 AND {_is_date_sqlite(d)} THEN MIN({same_day}, {last_day}) END"
@@ -100,7 +118,7 @@ def _add_months_duckdb(d: str, n: str) -> str:
     return (
         f"CASE WHEN {n} BETWEEN -10000 AND 10000 AND {_is_date_duckdb(d)} "
         f"THEN CAST(CAST({_date_duckdb(d)} + TO_MONTHS(CAST({n} AS INTEGER)) AS DATE) AS VARCHAR) END"
-    )  # fmt: skip
+    )
 
 
 def _month_of_sqlite(d: str) -> str:
@@ -113,9 +131,9 @@ def _month_of_duckdb(d: str) -> str:
 
 def _date_of_sqlite(t: str) -> str:
     return (
-        f"CASE WHEN LENGTH({t}) = 19 AND {t} BETWEEN '1000-01-01' AND '9' AND STRFTIME('%Y-%m-%dT%H:%M:%S', {t}, '0 days') = {t} "
-        f"THEN SUBSTR({t}, 1, 10) END"
-    )  # fmt: skip
+        f"CASE WHEN LENGTH({t}) = 19 AND {t} BETWEEN '1000-01-01' AND '9' "
+        f"AND STRFTIME('%Y-%m-%dT%H:%M:%S', {t}, '0 days') = {t} THEN SUBSTR({t}, 1, 10) END"
+    )
 
 
 def _date_of_duckdb(t: str) -> str:
@@ -123,7 +141,7 @@ def _date_of_duckdb(t: str) -> str:
     return (
         f"CASE WHEN LENGTH({text}) = 19 AND {text} BETWEEN '1000-01-01' AND '9' "
         f"AND STRFTIME(TRY_CAST({text} AS TIMESTAMP), '%Y-%m-%dT%H:%M:%S') = {text} THEN SUBSTR({text}, 1, 10) END"
-    )  # fmt: skip
+    )
 
 
 def _pct_sqlite(amount: str, bp: str) -> str:
@@ -154,26 +172,40 @@ MACROS: dict[str, Macro] = {
     "idiv": Macro("idiv(a, b)", ("int", "int"), None, lambda a, b: f"({a} / NULLIF({b}, 0))", _idiv_duckdb),
     "pct_cents": Macro("pct_cents(amount, bp)", ("int", "int"), "cents", _pct_sqlite, _pct_duckdb),
     "contains_ci": Macro(
-        "contains_ci(text, part)", ("text", "text"), "bool", lambda t, p: f"(INSTR(LOWER({t}), LOWER({p})) > 0)",
-        lambda t, p: f"(INSTR({lower_duckdb(t)}, {lower_duckdb(p)}) > 0)", is_predicate=True,
+        "contains_ci(text, part)",
+        ("text", "text"),
+        "bool",
+        lambda t, p: f"(INSTR(LOWER({t}), LOWER({p})) > 0)",
+        lambda t, p: f"(INSTR({lower_duckdb(t)}, {lower_duckdb(p)}) > 0)",
+        is_predicate=True,
     ),
     "least_of": Macro("least_of(a, b)", ("any", "any"), None, _pick("<="), _pick("<=")),
     "greatest_of": Macro("greatest_of(a, b)", ("any", "any"), None, _pick(">="), _pick(">=")),
-}  # fmt: skip
+}
 
 _DATES = "use add_days, days_between, add_months, month_of or date_of, and :today or :now for the clock"
 _CHANCE = "the same call must give the same result; ids come from a new_id step"
 REMEDIES: dict[str, str] = {
-    **dict.fromkeys(("date", "datetime", "time", "julianday", "strftime", "unixepoch", "date_add", "date_diff", "datediff", "now"), _DATES),
+    **dict.fromkeys(
+        ("date", "datetime", "time", "julianday", "strftime", "unixepoch", "date_add", "date_diff", "datediff", "now"),
+        _DATES,
+    ),
     **dict.fromkeys(("random", "randomblob", "uuid", "gen_random_uuid", "hex", "zeroblob"), _CHANCE),
-    **dict.fromkeys(("round", "ceil", "ceiling", "floor"), "amounts are whole cents: use pct_cents(amount, bp) or idiv(a, b)"),
+    **dict.fromkeys(
+        ("round", "ceil", "ceiling", "floor"), "amounts are whole cents: use pct_cents(amount, bp) or idiv(a, b)"
+    ),
     **dict.fromkeys(("avg", "total"), "engines round averages differently: use idiv(SUM(x), COUNT(x))"),
     **dict.fromkeys(("like", "glob", "regexp", "contains", "ilike"), "use contains_ci(text, part)"),
     **dict.fromkeys(("iif", "if"), "use CASE WHEN ... THEN ... ELSE ... END"),
     **dict.fromkeys(("ifnull", "nvl"), "use COALESCE(a, b)"),
     **dict.fromkeys(("concat", "concat_ws", "printf", "format"), "use a || b"),
-    **dict.fromkeys(("group_concat", "string_agg", "json_group_array", "json_object", "json_array"), "return `rows`; the sandbox assembles them"),
-    **dict.fromkeys(("json_each", "json_extract", "json_array_length"), "an array parameter is a relation: SELECT ... FROM its name"),
+    **dict.fromkeys(
+        ("group_concat", "string_agg", "json_group_array", "json_object", "json_array"),
+        "return `rows`; the sandbox assembles them",
+    ),
+    **dict.fromkeys(
+        ("json_each", "json_extract", "json_array_length"), "an array parameter is a relation: SELECT ... FROM its name"
+    ),
     "mod": "write a - idiv(a, b) * b",
     "least": "use least_of(a, b)",
     "greatest": "use greatest_of(a, b)",

@@ -26,14 +26,17 @@ _FORMATS: dict[str, ColumnType] = {"date": "date", "date-time": "datetime"}
 
 
 def check_name(name: str, what: str, report: Report, place: str, reserved: frozenset[str] = RESERVED) -> None:
-    """Report a name that cannot be written in SQL here. A return is never written in SQL: for it nothing is reserved."""
+    """Report a name that cannot be written in SQL here. A return is never written in SQL: for it nothing is
+    reserved."""
     if not IDENTIFIER.match(name) or "__" in name:
         report.add(f"{name!r} cannot name a {what}", "use small letters, digits and single underscores", place=place)
     elif name in reserved:
         report.add(f"{name!r} cannot name a {what}: it has a meaning of its own", "choose another name", place=place)
 
 
-def read_parameters(parameters: Mapping[str, Mapping[str, Any]], report: Report) -> tuple[dict[str, Info], dict[str, dict[str, Info]]]:
+def read_parameters(
+    parameters: Mapping[str, Mapping[str, Any]], report: Report
+) -> tuple[dict[str, Info], dict[str, dict[str, Info]]]:
     """Return the scalar parameters and those that are relations, with their types; report what has no meaning."""
     values: dict[str, Info] = {}
     relations: dict[str, dict[str, Info]] = {}
@@ -45,7 +48,11 @@ def read_parameters(parameters: Mapping[str, Mapping[str, Any]], report: Report)
             relations[name] = _fields(name, schema, report, place)
         else:
             if kind == "object":
-                report.add("an object is no parameter", "make its properties parameters, or use an array of objects", place=place)
+                report.add(
+                    "an object is no parameter",
+                    "make its properties parameters, or use an array of objects",
+                    place=place,
+                )
             values[name] = Info(_column_type(name, kind, schema), None, name)
         _check_schema(schema, kind, report, place)
     return values, relations
@@ -57,7 +64,9 @@ def _kind(schema: Mapping[str, Any], report: Report, place: str) -> str:
     if isinstance(kind, list) and len(kind) == 2 and "null" in kind:
         kind = next((item for item in kind if item != "null"), None)
     if kind == "number":
-        report.add("type number has fractions", "use integer: money is whole cents, percentages are basis points", place=place)
+        report.add(
+            "type number has fractions", "use integer: money is whole cents, percentages are basis points", place=place
+        )
     elif not isinstance(kind, str) or kind not in _KEYWORDS:
         report.add(f"type {kind!r} is not supported", choices(str(kind), tuple(_KEYWORDS)), place=place)
     else:
@@ -108,7 +117,11 @@ def _check_schema(schema: Mapping[str, Any], kind: str, report: Report, place: s
         if keyword not in known:
             report.add(f"keyword {keyword!r} has no meaning for type {kind}", choices(keyword, known), place=place)
     if kind == "string" and "format" in schema and schema["format"] not in _FORMATS:
-        report.add(f"format {schema['format']!r} is not supported", choices(str(schema["format"]), tuple(_FORMATS)), place=place)
+        report.add(
+            f"format {schema['format']!r} is not supported",
+            choices(str(schema["format"]), tuple(_FORMATS)),
+            place=place,
+        )
     try:
         Validator.check_schema(dict(schema))
     except SchemaError as error:

@@ -30,7 +30,8 @@ _FIRST_WORD = re.compile(r"\s*\(?\s*([A-Za-z]+)")
 
 
 class PortableSql(SQLite):
-    """SQLite's grammar, in which a function keeps the name that the author gave it: nothing is translated behind our back."""
+    """SQLite's grammar, in which a function keeps the name that the author gave it: nothing is translated behind our
+    back."""
 
     class Parser(SQLiteParser):
         """Knows no function but CAST."""
@@ -63,7 +64,12 @@ def parse_statement(text: str, report: Report, verbs: tuple[str, ...]) -> exp.Ex
     return tree
 
 
-_ROOTS: dict[str, type[exp.Expr]] = {"SELECT": exp.Select, "INSERT": exp.Insert, "UPDATE": exp.Update, "DELETE": exp.Delete}
+_ROOTS: dict[str, type[exp.Expr]] = {
+    "SELECT": exp.Select,
+    "INSERT": exp.Insert,
+    "UPDATE": exp.Update,
+    "DELETE": exp.Delete,
+}
 
 
 def _any_of(verbs: tuple[str, ...]) -> str:
@@ -130,12 +136,19 @@ def _judge(token: re.Match[str], text: str, report: Report) -> None:
     elif token.lastgroup == "end":
         rest = text[token.end() :].strip()
         if rest:
-            report.add(f"a second statement {shorten(rest)!r} follows ';'", "write one statement; further ones are steps of their own")
+            report.add(
+                f"a second statement {shorten(rest)!r} follows ';'",
+                "write one statement; further ones are steps of their own",
+            )
         else:
             report.add(f"{shorten(text)!r} ends in ';'", "leave the ';' out")
     elif found in '"`[]':
-        report.add(f"{found!r} quotes a name in {shorten(text)!r}", "names are plain: [a-z_][a-z0-9_]*; texts stand in '...'")
+        report.add(
+            f"{found!r} quotes a name in {shorten(text)!r}", "names are plain: [a-z_][a-z0-9_]*; texts stand in '...'"
+        )
     elif found == "'":
-        report.add(f"a text in {shorten(text)!r} has no closing quote", "close it with ' (and write '' for a quote inside)")
+        report.add(
+            f"a text in {shorten(text)!r} has no closing quote", "close it with ' (and write '' for a quote inside)"
+        )
     else:
         report.add(f"{found!r} must not stand in {shorten(text)!r}", "parameters are written :name, lets :name.column")

@@ -59,27 +59,44 @@ class QueryReader(ExpressionReader):
         left = self.query(node.args["this"], scope, queries)
         right = self.query(node.args["expression"], scope, queries)
         if len(left.infos) != len(right.infos):
-            self.report.add(f"UNION ALL joins {len(left.infos)} columns with {len(right.infos)}", "give both sides the same columns")
-        infos = [one if one == two else Info(self._united(one, two)) for one, two in zip(left.infos, right.infos, strict=False)]
+            self.report.add(
+                f"UNION ALL joins {len(left.infos)} columns with {len(right.infos)}", "give both sides the same columns"
+            )
+        infos = [
+            one if one == two else Info(self._united(one, two))
+            for one, two in zip(left.infos, right.infos, strict=False)
+        ]
         ordered = set()
         order = node.args.get("order")
         for item in order.expressions if order is not None else ():
             name = item.this.name if isinstance(item.this, exp.Column) and not item.this.text("table") else ""
             if name not in left.names:
-                self.report.add(f"ORDER BY {self.show(item.this)} of a UNION ALL is no output column", choices(name, [n for n in left.names if n]))
+                self.report.add(
+                    f"ORDER BY {self.show(item.this)} of a UNION ALL is no output column",
+                    choices(name, [n for n in left.names if n]),
+                )
             ordered.add(name)
         limit = node.args.get("limit")
-        query = Query(left.names, infos, is_ordered=set(left.names) <= ordered, limit=int(str(limit.expression.this)) if limit is not None else None)
+        query = Query(
+            left.names,
+            infos,
+            is_ordered=set(left.names) <= ordered,
+            limit=int(str(limit.expression.this)) if limit is not None else None,
+        )
         self._check_limit(node, query)
         return query
 
     def _united(self, one: Info, two: Info) -> Any:
         if one.type and two.type and (one.type in TEXT_TYPES) != (two.type in TEXT_TYPES):
-            self.report.add(f"UNION ALL mixes {one.type} and {two.type} in one column", "cast one of them: CAST(x AS TEXT)")
+            self.report.add(
+                f"UNION ALL mixes {one.type} and {two.type} in one column", "cast one of them: CAST(x AS TEXT)"
+            )
         return one.type or two.type
 
     def _select(self, node: exp.Expr, outer: Scope | None, queries: Mapping[str, Query]) -> Query:
-        scope = Scope({}, outer, queries, frozenset(item.alias for item in node.expressions if isinstance(item, exp.Alias)))
+        scope = Scope(
+            {}, outer, queries, frozenset(item.alias for item in node.expressions if isinstance(item, exp.Alias))
+        )
         self._sources(node, scope)
         names, infos = self._outputs(node, scope)
         for part in ("where", "having"):
@@ -146,7 +163,9 @@ class QueryReader(ExpressionReader):
         infos: list[Info] = []
         for item in node.expressions:
             infos.append(UNKNOWN if isinstance(item, exp.Star) else self.infer(item, scope))
-            names.append(item.alias if isinstance(item, exp.Alias) else item.name if isinstance(item, exp.Column) else None)
+            names.append(
+                item.alias if isinstance(item, exp.Alias) else item.name if isinstance(item, exp.Column) else None
+            )
         return names, infos
 
     def _order(self, node: exp.Expr, scope: Scope, names: list[str | None]) -> list[exp.Expr]:
@@ -156,7 +175,9 @@ class QueryReader(ExpressionReader):
         for item in order.expressions if order is not None else ():
             target = item.this
             name = target.name if isinstance(target, exp.Column) and not target.text("table") else None
-            if isinstance(target.unnest(), (exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Neg)) and not target.find(exp.Column):
+            if isinstance(
+                target.unnest(), (exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Neg)
+            ) and not target.find(exp.Column):
                 self.report.add(f"ORDER BY {self.show(target)} is the same for every row", "name the column")
                 continue
             if name is not None and name in names:
@@ -164,7 +185,9 @@ class QueryReader(ExpressionReader):
                 meant = output.this if isinstance(output, exp.Alias) else output
                 is_column = isinstance(meant, exp.Column) and meant.name == name
                 if not is_column and any(name in source.columns for source in scope.sources.values()):
-                    self.report.add(f"ORDER BY {name} could mean the output or the column", "give the output another name with AS")
+                    self.report.add(
+                        f"ORDER BY {name} could mean the output or the column", "give the output another name with AS"
+                    )
                 found.append(meant)
                 continue
             self.infer(target, scope)
@@ -203,9 +226,15 @@ class QueryReader(ExpressionReader):
         return (found[1].alias, found[2]) if found is not None and found[0] is scope else None
 
     def _describe(
-        self, node: exp.Expr, scope: Scope, names: list[str | None], infos: list[Info], groups: list[exp.Expr],
-        ordered: list[exp.Expr], facts: Facts,
-    ) -> Query:  # fmt: skip
+        self,
+        node: exp.Expr,
+        scope: Scope,
+        names: list[str | None],
+        infos: list[Info],
+        groups: list[exp.Expr],
+        ordered: list[exp.Expr],
+        facts: Facts,
+    ) -> Query:
         outputs = [item.this if isinstance(item, exp.Alias) else item for item in node.expressions]
         is_grouped = bool(groups) or any(_has_aggregate(item) for item in outputs)
         if is_grouped:
@@ -213,7 +242,9 @@ class QueryReader(ExpressionReader):
         fixed = closure((), scope.sources, facts)
         limit = node.args.get("limit")
         count = int(str(limit.expression.this)) if limit is not None else None
-        is_alone = all(self._place(item, scope) in fixed for item in groups) if is_grouped else covers(fixed, scope.sources)
+        is_alone = (
+            all(self._place(item, scope) in fixed for item in groups) if is_grouped else covers(fixed, scope.sources)
+        )
         places = {place for item in ordered if (place := self._place(item, scope)) is not None}
         known = closure(places, scope.sources, facts)
         texts = {self.key(item) for item in ordered}
@@ -223,15 +254,29 @@ class QueryReader(ExpressionReader):
                 return True
             return not is_grouped and item.find(exp.Window) is None and self.places(item, scope) <= known
 
-        decided = all(self.key(item) in texts or self._place(item, scope) in known for item in groups) if groups else False
-        is_ordered = is_alone or decided or (not is_grouped and covers(known, scope.sources)) or all(is_decided(item) for item in outputs)
+        decided = (
+            all(self.key(item) in texts or self._place(item, scope) in known for item in groups) if groups else False
+        )
+        is_ordered = (
+            is_alone
+            or decided
+            or (not is_grouped and covers(known, scope.sources))
+            or all(is_decided(item) for item in outputs)
+        )
         keys = self._keys(node, scope, names, outputs, groups, facts, is_grouped, is_alone)
         return Query(names, infos, keys, is_alone or count == 1, is_ordered, count, is_alone)
 
     def _keys(
-        self, node: exp.Expr, scope: Scope, names: list[str | None], outputs: list[exp.Expr], groups: list[exp.Expr], facts: Facts,
-        is_grouped: bool, is_alone: bool,
-    ) -> tuple[frozenset[str], ...]:  # fmt: skip
+        self,
+        node: exp.Expr,
+        scope: Scope,
+        names: list[str | None],
+        outputs: list[exp.Expr],
+        groups: list[exp.Expr],
+        facts: Facts,
+        is_grouped: bool,
+        is_alone: bool,
+    ) -> tuple[frozenset[str], ...]:
         """Return sets of output columns that tell the rows apart."""
         if is_alone:
             return (frozenset(),)
@@ -240,8 +285,14 @@ class QueryReader(ExpressionReader):
             found = [texts.get(self.key(item)) for item in groups]
             return (frozenset(name for name in found if name),) if all(found) else ()
         keys: list[frozenset[str]] = []
-        places = {place: name for name, item in zip(names, outputs, strict=True) if name and (place := self._place(item, scope)) is not None}
-        candidates = [{(source.alias, name) for name in key} for source in scope.sources.values() for key in source.keys]
+        places = {
+            place: name
+            for name, item in zip(names, outputs, strict=True)
+            if name and (place := self._place(item, scope)) is not None
+        }
+        candidates = [
+            {(source.alias, name) for name in key} for source in scope.sources.values() for key in source.keys
+        ]
         for candidate in [*candidates, set(places)]:
             if candidate <= set(places) and covers(closure(candidate, scope.sources, facts), scope.sources):
                 keys.append(frozenset(places[place] for place in candidate))
@@ -254,16 +305,23 @@ class QueryReader(ExpressionReader):
             keys.append(frozenset(name for name in names if name))
         return tuple(keys)
 
-    def _check_grouped(self, node: exp.Expr, scope: Scope, groups: list[exp.Expr], outputs: list[exp.Expr], ordered: list[exp.Expr]) -> None:
+    def _check_grouped(
+        self, node: exp.Expr, scope: Scope, groups: list[exp.Expr], outputs: list[exp.Expr], ordered: list[exp.Expr]
+    ) -> None:
         texts = {self.key(item) for item in groups}
         having = node.args.get("having")
         for item in [*outputs, *ordered, *([having.this] if having is not None else [])]:
             for column in self._bare_columns(item, texts):
                 if (found := self.resolved.get(id(column))) is not None and found[0] is scope:
-                    self.report.add(f"column {self.show(column)} is neither grouped nor aggregated", "add it to GROUP BY, or use MIN or MAX")
+                    self.report.add(
+                        f"column {self.show(column)} is neither grouped nor aggregated",
+                        "add it to GROUP BY, or use MIN or MAX",
+                    )
 
     def _bare_columns(self, node: exp.Expr, grouped: set[str]) -> Iterator[exp.Expr]:
-        if (not isinstance(node, exp.If) and self.key(node) in grouped) or (_is_aggregate(node) and not isinstance(node.parent, exp.Window)):
+        if (not isinstance(node, exp.If) and self.key(node) in grouped) or (
+            _is_aggregate(node) and not isinstance(node.parent, exp.Window)
+        ):
             return
         if isinstance(node, exp.Column):
             yield node
@@ -274,7 +332,10 @@ class QueryReader(ExpressionReader):
 
     def _check_limit(self, node: exp.Expr, query: Query) -> None:
         if query.limit is not None and not query.is_ordered and not isinstance(node.parent, exp.Exists):
-            self.report.add(f"LIMIT {query.limit} takes rows of an order that is not fixed", "ORDER BY columns that include a unique key")
+            self.report.add(
+                f"LIMIT {query.limit} takes rows of an order that is not fixed",
+                "ORDER BY columns that include a unique key",
+            )
 
     def _note_unused(self, scope: Scope) -> None:
         for source in scope.sources.values():
@@ -289,7 +350,8 @@ class QueryReader(ExpressionReader):
         self.note_equalities(conditions, scope)
 
     def note_equalities(self, conditions: Iterable[exp.Expr], scope: Scope) -> None:
-        """Note by which columns each table is looked up: first those compared with values, then those compared with other tables."""
+        """Note by which columns each table is looked up: first those compared with values, then those compared with
+        other tables."""
         constant: dict[str, set[str]] = {}
         joined: dict[str, set[str]] = {}
         for condition in conditions:
@@ -303,7 +365,13 @@ class QueryReader(ExpressionReader):
             elif isinstance(condition, exp.In):
                 others = {place for item in condition.expressions for place in self.places(item, scope)}
                 query = condition.args.get("query")
-                self._note_one(condition.this, others | (self.places(query, scope) if query is not None else set()), scope, constant, joined)
+                self._note_one(
+                    condition.this,
+                    others | (self.places(query, scope) if query is not None else set()),
+                    scope,
+                    constant,
+                    joined,
+                )
         for alias, source in scope.sources.items():
             if source.table is None:
                 continue
@@ -313,7 +381,14 @@ class QueryReader(ExpressionReader):
             for columns in (first, first + rest):
                 self._add_equality(source.table, tuple(columns))
 
-    def _note_one(self, node: exp.Expr, others: set[Place], scope: Scope, constant: dict[str, set[str]], joined: dict[str, set[str]]) -> None:
+    def _note_one(
+        self,
+        node: exp.Expr,
+        others: set[Place],
+        scope: Scope,
+        constant: dict[str, set[str]],
+        joined: dict[str, set[str]],
+    ) -> None:
         here = self._place(node, scope)
         if here is None or any(alias == here[0] for alias, _ in others):
             return

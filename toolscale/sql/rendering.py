@@ -1,7 +1,8 @@
 """From a checked tree to the texts of both engines.
 
-Only what `allowlist.NODES` admits has a method here, so nothing can slip through. The two texts differ where the engines do: parameters, macros,
-places of NULLs in an order, folding of case, and types, which DuckDB takes seriously (a literal has 32 bits there, a comparison is a BOOLEAN).
+Only what `allowlist.NODES` admits has a method here, so nothing can slip through. The two texts differ where the
+engines do: parameters, macros, places of NULLs in an order, folding of case, and types, which DuckDB takes seriously (a
+literal has 32 bits there, a comparison is a BOOLEAN).
 """
 
 from __future__ import annotations
@@ -20,14 +21,40 @@ TEXT_TYPES = frozenset(("text", "date", "datetime"))
 
 _ATOM = re.compile(r"[\w.:$]+\Z|'[^']*'\Z|CAST\([\w.:$]+ AS \w+\)\Z")
 _OPERATORS: dict[type[exp.Expr], str] = {
-    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.DPipe: "||", exp.EQ: "=", exp.NEQ: "<>", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<=",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM", exp.Is: "IS", exp.And: "AND", exp.Or: "OR",
-}  # fmt: skip
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.DPipe: "||",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+    exp.Is: "IS",
+    exp.And: "AND",
+    exp.Or: "OR",
+}
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
 _PREDICATES = (
-    exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.And, exp.Or, exp.Not, exp.In, exp.Between,
+    exp.EQ,
+    exp.NEQ,
+    exp.GT,
+    exp.GTE,
+    exp.LT,
+    exp.LTE,
+    exp.NullSafeEQ,
+    exp.NullSafeNEQ,
+    exp.Is,
+    exp.And,
+    exp.Or,
+    exp.Not,
+    exp.In,
+    exp.Between,
     exp.Exists,
-)  # fmt: skip
+)
 
 
 def macro_name(node: exp.Expr) -> str:
@@ -49,7 +76,9 @@ def _is_condition(node: exp.Expr) -> bool:
     if isinstance(parent, exp.If):
         case = parent.parent
         return node.arg_key == "this" and isinstance(case, exp.Case) and case.args.get("this") is None
-    return isinstance(parent, (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)) or (isinstance(parent, exp.Join) and node.arg_key == "on")
+    return isinstance(parent, (exp.Where, exp.Having, exp.And, exp.Or, exp.Not)) or (
+        isinstance(parent, exp.Join) and node.arg_key == "on"
+    )
 
 
 class Renderer:
@@ -63,7 +92,11 @@ class Renderer:
         """Return the text of a node."""
         kind = type(node)
         operator = _OPERATORS.get(kind)
-        written = f"{self.text(node.this)} {operator} {self.text(node.expression)}" if operator is not None else _METHODS[kind](self, node)
+        written = (
+            f"{self.text(node.this)} {operator} {self.text(node.expression)}"
+            if operator is not None
+            else _METHODS[kind](self, node)
+        )
         if self._is_duckdb and is_predicate(node) and not _is_condition(node):
             # SQLite counts truth as 1 and 0; as a number it must be one here too.
             return f"CAST({written} AS BIGINT)"
@@ -98,7 +131,9 @@ class Renderer:
         found = node.args.get("with_")
         if found is None:
             return ""
-        return "WITH " + ", ".join(f"{cte.args['alias'].this.this} AS ({self.text(cte.this)})" for cte in found.expressions)
+        return "WITH " + ", ".join(
+            f"{cte.args['alias'].this.this} AS ({self.text(cte.this)})" for cte in found.expressions
+        )
 
     def _join(self, node: exp.Expr) -> str:
         side, on = node.args.get("side"), node.args.get("on")
@@ -160,7 +195,11 @@ class Renderer:
 
     def _in(self, node: exp.Expr, word: str = "IN") -> str:
         query = node.args.get("query")
-        inner = self.text(query.this if isinstance(query, exp.Subquery) else query) if query is not None else self._list(node.expressions)
+        inner = (
+            self.text(query.this if isinstance(query, exp.Subquery) else query)
+            if query is not None
+            else self._list(node.expressions)
+        )
         return f"{self.text(node.this)} {word} ({inner})"
 
     def _between(self, node: exp.Expr, word: str = "BETWEEN") -> str:
@@ -177,7 +216,8 @@ class Renderer:
         word = "VARCHAR" if self._is_duckdb else "TEXT"
         if to_text:
             return f"CAST({inner} AS {word})"
-        # Text that is not exactly a whole number gives NULL: SQLite alone would take '12abc' for 12, and DuckDB would fail.
+        # Text that is not exactly a whole number gives NULL: SQLite alone would take '12abc' for 12, and DuckDB would
+        # fail.
         number = f"TRY_CAST({inner} AS BIGINT)" if self._is_duckdb else f"CAST({inner} AS INTEGER)"
         return f"CASE WHEN CAST({number} AS {word}) = CAST({inner} AS {word}) THEN {number} END"
 
@@ -229,10 +269,11 @@ class Renderer:
 
 
 _METHODS: dict[type[exp.Expr], Callable[[Renderer, Any], str]] = {
-    exp.Select: Renderer._select, exp.Union: Renderer._union, exp.Column: Renderer._column, exp.Literal: Renderer._literal,
-    exp.Boolean: Renderer._boolean, exp.Placeholder: Renderer._placeholder, exp.Not: Renderer._not, exp.In: Renderer._in,
-    exp.Between: Renderer._between, exp.Case: Renderer._case, exp.Cast: Renderer._cast, exp.Anonymous: Renderer._function,
-    exp.Distinct: Renderer._distinct, exp.Window: Renderer._window, exp.Insert: Renderer._insert, exp.Values: Renderer._values,
+    exp.Select: Renderer._select, exp.Union: Renderer._union, exp.Column: Renderer._column,
+    exp.Literal: Renderer._literal, exp.Boolean: Renderer._boolean, exp.Placeholder: Renderer._placeholder,
+    exp.Not: Renderer._not, exp.In: Renderer._in, exp.Between: Renderer._between, exp.Case: Renderer._case,
+    exp.Cast: Renderer._cast, exp.Anonymous: Renderer._function, exp.Distinct: Renderer._distinct,
+    exp.Window: Renderer._window, exp.Insert: Renderer._insert, exp.Values: Renderer._values,
     exp.Update: Renderer._update, exp.Delete: Renderer._delete,
     exp.Null: lambda self, node: "NULL", exp.Star: lambda self, node: "*",
     exp.Paren: lambda self, node: f"({self.text(node.this)})", exp.Neg: Renderer._negative,

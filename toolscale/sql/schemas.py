@@ -1,4 +1,5 @@
-"""Check what SQL and comparison ask of a schema: names that can be written plainly, and nothing volatile that must be compared."""
+"""Check what SQL and comparison ask of a schema: names that can be written plainly, and nothing volatile that must be
+compared."""
 
 from __future__ import annotations
 
@@ -9,23 +10,28 @@ from toolscale.records import ColumnSpec, SchemaSpec
 from toolscale.sql.allowlist import IDENTIFIER
 
 _RESERVED = (
-    "add all alter analyse analyze and anti any array as asc asof asymmetric at authorization autoincrement between binary both by case cast "
-    "check collate collation column commit concurrently constraint create cross current_date current_time current_timestamp default "
-    "deferrable delete desc describe distinct do drop else end escape except exclude exists false fetch for foreign freeze from full glob "
-    "grant group having if ilike in index initially inner insert intersect into is isnull join lambda lateral leading left like limit "
-    "natural not nothing notnull null offset on only or order outer overlaps pivot pivot_longer pivot_wider placing positional primary "
-    "qualify raise references regexp returning revoke right rollback select semi set show similar some summarize symmetric table tablesample "
-    "then to trailing transaction true union unique unpack unpivot update using values variadic verbose when where window with"
-)  # fmt: skip
+    "add all alter analyse analyze and anti any array as asc asof asymmetric at authorization autoincrement between "
+    "binary both by case cast check collate collation column commit concurrently constraint create cross current_date "
+    "current_time current_timestamp default deferrable delete desc describe distinct do drop else end escape except "
+    "exclude exists false fetch for foreign freeze from full glob grant group having if ilike in index initially "
+    "inner insert intersect into is isnull join lambda lateral leading left like limit natural not nothing notnull "
+    "null offset on only or order outer overlaps pivot pivot_longer pivot_wider placing positional primary qualify "
+    "raise references regexp returning revoke right rollback select semi set show similar some summarize symmetric "
+    "table tablesample then to trailing transaction true union unique unpack unpivot update using values variadic "
+    "verbose when where window with"
+)
 RESERVED_WORDS = frozenset(_RESERVED.split())
-"""Words that SQLite, DuckDB or sqlglot does not take for the name of a table and of a column everywhere (tried, all three)."""
+"""Words that SQLite, DuckDB or sqlglot does not take for the name of a table and of a column everywhere (tried, all
+three)."""
 
 
 def lint_schema(schema: SchemaSpec, *, file: str = "schema.yaml") -> list[SpecIssue]:
     """Return the names that cannot be written plainly, and the volatile columns that wrong results would hide in."""
     issues: list[SpecIssue] = []
     for name, table in schema.tables.items():
-        issues += [SpecIssue(file, f"tables.{name}", problem, remedy) for problem, remedy in _name_problems(name, "table")]
+        issues += [
+            SpecIssue(file, f"tables.{name}", problem, remedy) for problem, remedy in _name_problems(name, "table")
+        ]
         for column, spec in table.columns.items():
             found = [*_name_problems(column, "column"), *_volatile_problems(name, column, spec)]
             issues += [SpecIssue(file, f"tables.{name}.columns.{column}", problem, remedy) for problem, remedy in found]

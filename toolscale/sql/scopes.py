@@ -93,7 +93,14 @@ def table_source(alias: str, name: str, schema: SchemaSpec) -> Source:
 
 def table_keys(table: TableSpec) -> tuple[tuple[frozenset[str], ...], tuple[frozenset[str], ...]]:
     """Return the unique sets of columns of a table: those without, and those with a nullable column."""
-    sets = [frozenset(table.key), *(frozenset((name,)) for name, column in table.columns.items() if column.unique), *map(frozenset, table.unique)]
-    is_strict = [columns <= set(table.key) or not any(table.columns[name].nullable for name in columns if name in table.columns) for columns in sets]
+    sets = [
+        frozenset(table.key),
+        *(frozenset((name,)) for name, column in table.columns.items() if column.unique),
+        *map(frozenset, table.unique),
+    ]
+    is_strict = [
+        columns <= set(table.key) or not any(table.columns[name].nullable for name in columns if name in table.columns)
+        for columns in sets
+    ]
     strict = tuple(columns for columns, fits in zip(sets, is_strict, strict=True) if columns and fits)
     return strict, tuple(columns for columns, fits in zip(sets, is_strict, strict=True) if columns and not fits)

@@ -39,12 +39,19 @@ class Compiled:
 
 
 def compile_select(
-    text: str, schema: SchemaSpec, *, params: NamesAndTypes = (), lets: Mapping[str, NamesAndTypes] | None = None,
-    relations: Mapping[str, Mapping[str, ColumnType]] | None = None, place: str = "", file: str = "",
-) -> Statement:  # fmt: skip
+    text: str,
+    schema: SchemaSpec,
+    *,
+    params: NamesAndTypes = (),
+    lets: Mapping[str, NamesAndTypes] | None = None,
+    relations: Mapping[str, Mapping[str, ColumnType]] | None = None,
+    place: str = "",
+    file: str = "",
+) -> Statement:
     """Compile a SELECT. Raises SpecError with all that is wrong with it.
 
-    `params` are bound as `:name`, `lets` as `:let.column` (their columns), `relations` can be read in FROM (their columns; `ord` is added).
+    `params` are bound as `:name`, `lets` as `:let.column` (their columns), `relations` can be read in FROM (their
+    columns; `ord` is added).
     """
     report = Report(file, place)
     compiled = read_select(text, schema, make_names(params, lets or {}, relations or {}), report)
@@ -52,12 +59,21 @@ def compile_select(
 
 
 def compile_condition(
-    text: str, schema: SchemaSpec, *, table: str | None = None, params: NamesAndTypes = (), lets: Mapping[str, NamesAndTypes] | None = None,
-    relations: Mapping[str, Mapping[str, ColumnType]] | None = None, place: str = "", file: str = "",
-) -> Statement:  # fmt: skip
-    """Compile a condition as a SELECT of one column `holds`; with `table`, over all its rows, after the columns of their key.
+    text: str,
+    schema: SchemaSpec,
+    *,
+    table: str | None = None,
+    params: NamesAndTypes = (),
+    lets: Mapping[str, NamesAndTypes] | None = None,
+    relations: Mapping[str, Mapping[str, ColumnType]] | None = None,
+    place: str = "",
+    file: str = "",
+) -> Statement:
+    """Compile a condition as a SELECT of one column `holds`; with `table`, over all its rows, after the columns of
+    their key.
 
-    In the condition the columns of the table are written bare or as `table.column`. Raises SpecError with all that is wrong.
+    In the condition the columns of the table are written bare or as `table.column`. Raises SpecError with all that is
+    wrong.
     """
     report = Report(file, place)
     compiled = read_condition(text, schema, make_names(params, lets or {}, relations or {}), report, table)
@@ -65,16 +81,24 @@ def compile_condition(
 
 
 def compile_write(
-    text: str, schema: SchemaSpec, *, params: NamesAndTypes = (), lets: Mapping[str, NamesAndTypes] | None = None,
-    relations: Mapping[str, Mapping[str, ColumnType]] | None = None, place: str = "", file: str = "",
-) -> Statement:  # fmt: skip
+    text: str,
+    schema: SchemaSpec,
+    *,
+    params: NamesAndTypes = (),
+    lets: Mapping[str, NamesAndTypes] | None = None,
+    relations: Mapping[str, Mapping[str, ColumnType]] | None = None,
+    place: str = "",
+    file: str = "",
+) -> Statement:
     """Compile one INSERT, UPDATE or DELETE. Raises SpecError with all that is wrong with it."""
     report = Report(file, place)
     compiled = read_write(text, schema, make_names(params, lets or {}, relations or {}), report)
     return _finish(compiled, report)
 
 
-def make_names(params: NamesAndTypes, lets: Mapping[str, NamesAndTypes], relations: Mapping[str, Mapping[str, ColumnType]]) -> Names:
+def make_names(
+    params: NamesAndTypes, lets: Mapping[str, NamesAndTypes], relations: Mapping[str, Mapping[str, ColumnType]]
+) -> Names:
     """Return the names of a statement, the clock included."""
     values = {**CLOCK, **{name: Info(kind, None, name) for name, kind in _typed(params).items()}}
     for let, columns in lets.items():
@@ -89,7 +113,9 @@ def read_select(text: str, schema: SchemaSpec, names: Names, report: Report) -> 
     return None if tree is None else _read(tree, text, schema, names, report)
 
 
-def read_condition(text: str, schema: SchemaSpec, names: Names, report: Report, table: str | None = None) -> Compiled | None:
+def read_condition(
+    text: str, schema: SchemaSpec, names: Names, report: Report, table: str | None = None
+) -> Compiled | None:
     """Compile a condition, or report all that is wrong and return None."""
     prefix, suffix = "SELECT ", ""
     if table is not None:
@@ -119,14 +145,18 @@ def _typed(names: NamesAndTypes) -> Mapping[str, ColumnType | None]:
 
 def _is_one_condition(tree: exp.Expr, outputs: int, suffix: str) -> bool:
     """Return whether the text stayed inside the parentheses put around it."""
-    if not isinstance(tree, exp.Select) or any(tree.args.get(part) for part in ("where", "group", "having", "order", "limit", "joins", "with_")):
+    if not isinstance(tree, exp.Select) or any(
+        tree.args.get(part) for part in ("where", "group", "having", "order", "limit", "joins", "with_")
+    ):
         return False
     last = tree.expressions[-1]
     if len(tree.expressions) != outputs or tree.args.get("distinct"):
         return False
     if bool(suffix) != (tree.args.get("from_") is not None) or not isinstance(last, exp.Alias):
         return False
-    return isinstance(last.this, (exp.Paren, exp.Subquery)) and not (isinstance(last.this, exp.Subquery) and last.this.args.get("alias"))
+    return isinstance(last.this, (exp.Paren, exp.Subquery)) and not (
+        isinstance(last.this, exp.Subquery) and last.this.args.get("alias")
+    )
 
 
 def _checked(text: str, report: Report, verbs: tuple[str, ...]) -> exp.Expr | None:
@@ -152,7 +182,9 @@ def _read(tree: exp.Expr, text: str, schema: SchemaSpec, names: Names, report: R
         sqlite=_render(tree, "sqlite", reader, names),
         duckdb=_render(tree, "duckdb", reader, names),
         binds=(*reader.binds, *reader.relations),
-        columns=tuple(name or f"column_{number}" for number, name in enumerate(query.names, 1)) if query is not None else (),
+        columns=tuple(name or f"column_{number}" for number, name in enumerate(query.names, 1))
+        if query is not None
+        else (),
         types=tuple(info.type for info in query.infos) if query is not None else (),
         lineage=tuple(info.base for info in query.infos) if query is not None else (),
         reads=frozenset(reader.reads),
@@ -171,7 +203,9 @@ def _render(tree: exp.Expr, engine: EngineName, reader: WriteReader, names: Name
     if not reader.relations:
         return text
     queries = [_relation_query(name, names.relations[name], engine) for name in reader.relations]
-    return f"WITH {', '.join(queries)}" + (f", {text.removeprefix('WITH ')}" if text.startswith("WITH ") else f" {text}")
+    return f"WITH {', '.join(queries)}" + (
+        f", {text.removeprefix('WITH ')}" if text.startswith("WITH ") else f" {text}"
+    )
 
 
 def _relation_query(name: str, columns: Mapping[str, Info], engine: EngineName) -> str:

@@ -15,7 +15,9 @@ def template_names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[1] for match in _FIELD.finditer(text)))
 
 
-def check_template(text: str, known: Collection[str], relations: Collection[str], report: Report, place: str) -> tuple[str, ...]:
+def check_template(
+    text: str, known: Collection[str], relations: Collection[str], report: Report, place: str
+) -> tuple[str, ...]:
     """Report what a template must not hold; return the names it uses. `known` are flat (`src__status`)."""
     if not text.strip():
         report.add("the error is empty", "say what is wrong, so that the agent can act on it", place=place)

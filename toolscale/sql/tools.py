@@ -14,7 +14,10 @@ from toolscale.sql.scopes import Info, Names, Query
 from toolscale.sql.statements import CLOCK, Compiled, read_condition, read_select, read_write
 from toolscale.sql.templates import check_template
 
-ONE_ROW = "look it up by a unique key (declare it `unique` in schema.yaml if it is one), or aggregate with MIN, MAX, SUM or COUNT"
+ONE_ROW = (
+    "look it up by a unique key (declare it `unique` in schema.yaml if it is one), "
+    "or aggregate with MIN, MAX, SUM or COUNT"
+)
 ORDER = "ORDER BY columns that include a unique key"
 _KIND = {Let: "let", LetRows: "let_rows", Check: "check", Forbid: "forbid", NewId: "new_id", Exec: "exec"}
 
@@ -58,7 +61,11 @@ class _ToolCompiler:
         self.values = {**CLOCK, **scalars}
         for name in self.relations:
             if name in self.schema.tables:
-                self.report.add(f"parameter {name!r} hides the table {name}", "choose another name", place=f"{self.tool.name}.parameters.{name}")
+                self.report.add(
+                    f"parameter {name!r} hides the table {name}",
+                    "choose another name",
+                    place=f"{self.tool.name}.parameters.{name}",
+                )
         steps = tuple(self._steps())
         returns = tuple(self._returns())
         self._check_unused()
@@ -71,7 +78,9 @@ class _ToolCompiler:
             writes=frozenset[Column]().union(*(statement.writes for statement in self.statements)),
             consumes=self._consumes(),
             produces=dict(_produces(returns)),
-            equalities=frozenset[tuple[str, tuple[str, ...]]]().union(*(statement.equalities for statement in self.statements)),
+            equalities=frozenset[tuple[str, tuple[str, ...]]]().union(
+                *(statement.equalities for statement in self.statements)
+            ),
         )
 
     def _names(self) -> Names:
@@ -128,7 +137,9 @@ class _ToolCompiler:
         self.statements.append(compiled.statement)
         self.used |= set(compiled.statement.binds)
         for name in compiled.uses_ord & set(self.unordered):
-            self.report.add(f"{name}.ord is read, but the order of {name} is not fixed", ORDER, place=self.unordered[name])
+            self.report.add(
+                f"{name}.ord is read, but the order of {name} is not fixed", ORDER, place=self.unordered[name]
+            )
         return compiled
 
     def _forbid(self, step: Forbid, place: str) -> CompiledStep | None:
@@ -150,12 +161,18 @@ class _ToolCompiler:
     def _new_id(self, step: NewId, place: str) -> CompiledStep:
         self._check_new(step.new_id, "new_id", place)
         if not step.from_:
-            self.report.add("new_id is made from nothing", "list the parameters that make the call what it is", place=f"{place}.from")
+            self.report.add(
+                "new_id is made from nothing",
+                "list the parameters that make the call what it is",
+                place=f"{place}.from",
+            )
         flats = tuple(name.replace(".", "__") for name in step.from_)
         for name, flat in zip(step.from_, flats, strict=True):
             if flat not in self.values and name not in self.relations:
                 known = [item.replace("__", ".", 1) for item in (*self.values, *self.relations)]
-                self.report.add(f"new_id is made from {name!r}, which is unknown here", choices(name, known), place=f"{place}.from")
+                self.report.add(
+                    f"new_id is made from {name!r}, which is unknown here", choices(name, known), place=f"{place}.from"
+                )
         self.used |= set(flats)
         self.values[step.new_id] = Info("text")
         self.bound[step.new_id] = _Bound(place, "new_id", (step.new_id,))
@@ -183,7 +200,11 @@ class _ToolCompiler:
         if compiled is not None and compiled.query is not None:
             self._check_outputs(compiled.query, self._at(f"{place}.sql"))
             if "ord" in compiled.statement.columns:
-                self.report.add("a column of let_rows is called ord", "name it otherwise: ord is the place of the row", place=f"{place}.sql")
+                self.report.add(
+                    "a column of let_rows is called ord",
+                    "name it otherwise: ord is the place of the row",
+                    place=f"{place}.sql",
+                )
             if not compiled.query.is_ordered:
                 self.unordered[step.let_rows] = f"{place}.sql"
 
@@ -203,7 +224,9 @@ class _ToolCompiler:
 
     def _returns(self) -> Iterator[CompiledReturn]:
         if not self.tool.returns:
-            self.report.add("the tool returns nothing", "return at least what it changed", place=f"{self.tool.name}.returns")
+            self.report.add(
+                "the tool returns nothing", "return at least what it changed", place=f"{self.tool.name}.returns"
+            )
         for name, part in self.tool.returns.items():
             place = f"{self.tool.name}.returns.{name}"
             check_name(name, "return", self.report, place, reserved=frozenset())
@@ -226,24 +249,40 @@ class _ToolCompiler:
             if part.mode == "value" and len(query.infos) != 1:
                 report.add(f"a value has one column, not {len(query.infos)}", "select one column, or return a row")
             if part.mode == "value":
-                query = Query(["value"], query.infos, query.keys, query.is_single, query.is_ordered, query.limit, query.is_single_without_limit)
+                query = Query(
+                    ["value"],
+                    query.infos,
+                    query.keys,
+                    query.is_single,
+                    query.is_ordered,
+                    query.limit,
+                    query.is_single_without_limit,
+                )
             self._want_one_row(query, report)
             return compiled
         self._check_outputs(query, report)
         if query.limit == 1 and not query.is_single_without_limit:
             report.add("LIMIT 1 hides the other rows that fit", "return all of them")
         elif not query.is_ordered and query.limit is None:
-            report.add("the order of the rows is not fixed", "ORDER BY columns that include a unique key of what is read")
+            report.add(
+                "the order of the rows is not fixed", "ORDER BY columns that include a unique key of what is read"
+            )
         return compiled
 
     def _check_unused(self) -> None:
         for name in self.tool.parameters:
             if name not in self.used:
                 place = f"{self.tool.name}.parameters.{name}"
-                self.report.add(f"parameter {name!r} is never used", "use it in a step or a return, or remove it", place=place)
+                self.report.add(
+                    f"parameter {name!r} is never used", "use it in a step or a return, or remove it", place=place
+                )
         for name, bound in self.bound.items():
             if not bound.is_used and not set(bound.flats) & self.used:
-                self.report.add(f"{bound.what} {name!r} is never used", "use it in a later step or a return, or remove it", place=bound.place)
+                self.report.add(
+                    f"{bound.what} {name!r} is never used",
+                    "use it in a later step or a return, or remove it",
+                    place=bound.place,
+                )
 
     def _consumes(self) -> dict[str, frozenset[Column]]:
         found: dict[str, set[Column]] = {}

@@ -37,4 +37,6 @@ def closure(start: Iterable[Place], sources: Mapping[str, Source], facts: Facts)
 
 def covers(known: Collection[Place], sources: Mapping[str, Source]) -> bool:
     """Return whether two joined rows that agree in the columns `known` (already closed) are the same row."""
-    return all(any(all((source.alias, name) in known for name in key) for key in source.keys) for source in sources.values())
+    return all(
+        any(all((source.alias, name) in known for name in key) for key in source.keys) for source in sources.values()
+    )

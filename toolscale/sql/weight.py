@@ -1,7 +1,9 @@
-"""How large a statement becomes once an engine has written out its WITH parts and we have written out its macros: bounded before either does it.
+"""How large a statement becomes once an engine has written out its WITH parts and we have written out its macros:
+bounded before either does it.
 
-An engine may put the text of a WITH part in every place that reads it, and the expression of a column in every place that names it, so that a dozen
-short lines stand for millions of nodes. The weight counts the nodes of that, rather too many than too few.
+An engine may put the text of a WITH part in every place that reads it, and the expression of a column in every place
+that names it, so that a dozen short lines stand for millions of nodes. The weight counts the nodes of that, rather too
+many than too few.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def check_weight(tree: exp.Expr, text: str, report: Report) -> bool:
         return False
     if _weigh(tree, {}) > HEAVIEST:
         problem = "becomes too large where its WITH parts, nested queries and macros are written out"
-        report.add(f"{shorten(text)!r} {problem}", "compute the inner values in a let step, and read each WITH part once")
+        report.add(
+            f"{shorten(text)!r} {problem}", "compute the inner values in a let step, and read each WITH part once"
+        )
         return False
     return True
 
@@ -64,7 +68,11 @@ def _weigh(node: exp.Expr, known: Mapping[str, int]) -> int:
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, exp.Expr):
                 total += repeats * _weigh(child, named) * (column if _has_column(child) else 1)
-    total += sum(_weigh(join.args["on"], named) * column for join in node.args.get("joins") or () if join.args.get("on") is not None)
+    total += sum(
+        _weigh(join.args["on"], named) * column
+        for join in node.args.get("joins") or ()
+        if join.args.get("on") is not None
+    )
     return min(total, HEAVIEST + 1)
 
 

@@ -51,7 +51,10 @@ class WriteReader(QueryReader):
             return
         self.writes.add((table, "*"))
         if not isinstance(target, exp.Schema):
-            self.report.add(f"INSERT INTO {table} names no columns", f"write INSERT INTO {table} ({', '.join(self.schema.tables[table].columns)})")
+            self.report.add(
+                f"INSERT INTO {table} names no columns",
+                f"write INSERT INTO {table} ({', '.join(self.schema.tables[table].columns)})",
+            )
             return
         columns = [str(item.this) for item in target.expressions]
         self._check_columns(table, columns)
@@ -59,7 +62,9 @@ class WriteReader(QueryReader):
             scope = Scope({}, None, queries)
             for row in source.expressions:
                 if len(row.expressions) != len(columns):
-                    problem = f"INSERT INTO {table} names {len(columns)} columns and gives {len(row.expressions)} values"
+                    problem = (
+                        f"INSERT INTO {table} names {len(columns)} columns and gives {len(row.expressions)} values"
+                    )
                     self.report.add(problem, "give one value a column")
                     continue
                 for column, value in zip(columns, row.expressions, strict=True):
@@ -68,7 +73,10 @@ class WriteReader(QueryReader):
         else:
             query = self.query(source, None, queries)
             if len(query.infos) != len(columns):
-                self.report.add(f"INSERT INTO {table} names {len(columns)} columns and selects {len(query.infos)}", "select one value a column")
+                self.report.add(
+                    f"INSERT INTO {table} names {len(columns)} columns and selects {len(query.infos)}",
+                    "select one value a column",
+                )
                 return
             outputs = source.expressions if isinstance(source, exp.Select) else [None] * len(columns)
             for column, info, output in zip(columns, query.infos, outputs, strict=True):
@@ -85,7 +93,9 @@ class WriteReader(QueryReader):
                 self.report.add(f"INSERT INTO {table} names {name} twice", "name it once")
         lacking = [name for name, column in known.items() if name not in columns and not column.nullable]
         if lacking:
-            self.report.add(f"INSERT INTO {table} leaves out {', '.join(lacking)}", "give every column that is not nullable a value")
+            self.report.add(
+                f"INSERT INTO {table} leaves out {', '.join(lacking)}", "give every column that is not nullable a value"
+            )
 
     def _update(self, node: exp.Expr, queries: Mapping[str, Query]) -> None:
         table = self._target(node.args["this"])
@@ -104,7 +114,9 @@ class WriteReader(QueryReader):
                 self.report.add(f"unknown column {name!r} of {table}", choices(name, list(known)))
                 continue
             if known[name].pk:
-                self.report.add(f"UPDATE changes {name}, the key of {table}", "a row keeps its key: DELETE it and INSERT another")
+                self.report.add(
+                    f"UPDATE changes {name}, the key of {table}", "a row keeps its key: DELETE it and INSERT another"
+                )
             self._assign(table, name, item.expression)
         self._where(node, scope)
 
@@ -134,7 +146,9 @@ class WriteReader(QueryReader):
         if info.type is None:
             return
         if (kind in TEXT_TYPES) != (info.type in TEXT_TYPES):
-            self.report.add(f"{table}.{column} is {kind}, {what} is {info.type}", "cast it: CAST(x AS TEXT) or CAST(x AS INTEGER)")
+            self.report.add(
+                f"{table}.{column} is {kind}, {what} is {info.type}", "cast it: CAST(x AS TEXT) or CAST(x AS INTEGER)"
+            )
         elif {kind, info.type} == {"date", "datetime"}:
             remedy = "use date_of(datetime), or :today" if kind == "date" else "use a datetime such as :now"
             self.report.add(f"{table}.{column} is a {kind}, {what} is a {info.type}", remedy)
@@ -150,5 +164,10 @@ class WriteReader(QueryReader):
                 self._check_value(table, column, branch)
         elif isinstance(value, exp.Null) and (spec.pk or not spec.nullable):
             self.report.add(f"{table}.{column} cannot be NULL", "give it a value, or make it nullable in schema.yaml")
-        elif isinstance(value, exp.Literal) and value.is_string and spec.values is not None and str(value.this) not in spec.values:
+        elif (
+            isinstance(value, exp.Literal)
+            and value.is_string
+            and spec.values is not None
+            and str(value.this) not in spec.values
+        ):
             self.report.add(f"{table}.{column} is never '{value.this}'", choices(str(value.this), spec.values))

@@ -1,4 +1,5 @@
-"""Deeds and questions apart: the requests of an intent only say what is to be done, its `asks` what somebody would like to know of it.
+"""Deeds and questions apart: the requests of an intent only say what is to be done, its `asks` what somebody would like
+to know of it.
 
 One that asks gets all of its facts told; one that is `quiet` gets none, and what was done is its grade.
 """
@@ -12,12 +13,17 @@ from toolscale.records import EachStep, IfStep, Intent, PlanStep, Request, Tell
 
 
 def asking(intent: Intent) -> Intent:
-    """Return the intent with a question behind each of its requests, of the same kind of person; as it is if it has none."""
+    """Return the intent with a question behind each of its requests, of the same kind of person; as it is if it has
+    none."""
     if not intent.asks:
         return intent
     made = []
     for request in intent.requests:
-        personas = [request.persona] if request.persona else [None, *dict.fromkeys(ask.persona for ask in intent.asks if ask.persona)]
+        personas = (
+            [request.persona]
+            if request.persona
+            else [None, *dict.fromkeys(ask.persona for ask in intent.asks if ask.persona)]
+        )
         for persona in personas:
             asks = [ask.say for ask in intent.asks if ask.persona in (None, persona)]
             if asks:
@@ -26,12 +32,16 @@ def asking(intent: Intent) -> Intent:
 
 
 def quiet(intent: Intent) -> Intent:
-    """Return the intent with no question: nothing of it is told but what is owed, and what is private may still not be."""
-    return intent.model_copy(update={"asks": (), "tell": tuple(tell for tell in intent.tell if tell.withheld or is_owed(intent, tell))})
+    """Return the intent with no question: nothing of it is told but what is owed, and what is private may still not
+    be."""
+    return intent.model_copy(
+        update={"asks": (), "tell": tuple(tell for tell in intent.tell if tell.withheld or is_owed(intent, tell))}
+    )
 
 
 def is_owed(intent: Intent, tell: Tell) -> bool:
-    """Whether the policy has a fact told without a question: whether a condition held, and the figure that decided it."""
+    """Whether the policy has a fact told without a question: whether a condition held, and the figure that decided
+    it."""
     tests = [step.if_ for step in _branches(intent.do)]
     return bool(tests) and (tell.kind == "bool" or any(tell.is_ in test for test in tests))
 
@@ -50,4 +60,6 @@ def unasked_personas(intent: Intent) -> Sequence[str]:
     if not intent.asks or any(ask.persona is None for ask in intent.asks):
         return ()
     asking_ones = {ask.persona for ask in intent.asks}
-    return tuple(dict.fromkeys(r.persona for r in intent.requests if r.persona is not None and r.persona not in asking_ones))
+    return tuple(
+        dict.fromkeys(r.persona for r in intent.requests if r.persona is not None and r.persona not in asking_ones)
+    )

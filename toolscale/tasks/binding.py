@@ -1,7 +1,7 @@
 """Candidates: an interesting case picked on the database by a seed, put into words.
 
-The database is read here and nowhere else on the way to a golden trajectory, and only to choose *which* rows a task is about. The recorder has to
-find the same rows again from the request alone (gate `case_agrees`).
+The database is read here and nowhere else on the way to a golden trajectory, and only to choose *which* rows a task is
+about. The recorder has to find the same rows again from the request alone (gate `case_agrees`).
 """
 
 from __future__ import annotations
@@ -41,12 +41,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Stream:
-    """A row of candidates: of an intent as it is written (`plain`), made harder (`evolved`), or turned into a refusal (`turned`)."""
+    """A row of candidates: of an intent as it is written (`plain`), made harder (`evolved`), or turned into a refusal
+    (`turned`)."""
 
     intent: Intent
     kind: Literal["plain", "evolved", "turned"]
     weight: float = 1.0
-    """How much of its kind it gives: what every intent can be turned into by the same rule is not drawn for each of them."""
+    """How much of its kind it gives: what every intent can be turned into by the same rule is not drawn for each of
+    them."""
 
     @property
     def name(self) -> str:
@@ -60,7 +62,8 @@ class Stream:
 
 
 def streams_of(environment: Environment) -> tuple[Stream, ...]:
-    """Return the streams of an environment: the plain ones first, in the order of the intents. What no evolution applies to has none of its kind."""
+    """Return the streams of an environment: the plain ones first, in the order of the intents. What no evolution
+    applies to has none of its kind."""
     intents = environment.spec.intents.intents
     named, partners = {intent.id: intent for intent in intents}, partners_of(intents)
 
@@ -72,19 +75,27 @@ def streams_of(environment: Environment) -> tuple[Stream, ...]:
     return (
         *(Stream(intent, "plain") for intent in intents),
         *(Stream(intent, "evolved") for intent in intents if any(lines(intent, turned=False))),
-        *(Stream(intent, "turned", sum(1 / shares[rule] for rule in rules[intent.id])) for intent in intents if rules[intent.id]),
+        *(
+            Stream(intent, "turned", sum(1 / shares[rule] for rule in rules[intent.id]))
+            for intent in intents
+            if rules[intent.id]
+        ),
     )
 
 
 class CandidateSource:
-    """Draws candidates of one environment. Number n is the k-th of stream n mod S, with k = n div S; the draw depends on seed and number alone."""
+    """Draws candidates of one environment. Number n is the k-th of stream n mod S, with k = n div S; the draw depends
+    on seed and number alone."""
 
     def __init__(self, environment: Environment, world: World, catalogue: Catalogue | None = None) -> None:
         self.environment = environment
         self.world = world
         self.catalogue = catalogue or Catalogue(environment)
         self.streams = streams_of(environment)
-        self._columns = {table: {name: column.type for name, column in spec.columns.items()} for table, spec in environment.schema.tables.items()}
+        self._columns = {
+            table: {name: column.type for name, column in spec.columns.items()}
+            for table, spec in environment.schema.tables.items()
+        }
         self._roots: dict[str, list[dict[str, Any]]] = {}
         spec = environment.spec
         self._clock = {"now": spec.world.now, "today": spec.world.today}
@@ -102,13 +113,21 @@ class CandidateSource:
             evolutions = (QUIET,) if is_quiet(stream.intent, self._rng("quiet", seed, number)) else ()
         else:
             partners, rng = self._partners[stream.intent.id], self._rng("chain", seed, number)
-            evolutions = draw_chain(self.environment, self.catalogue.intents, stream.intent, partners, turned=stream.kind == "turned", rng=rng)
+            evolutions = draw_chain(
+                self.environment,
+                self.catalogue.intents,
+                stream.intent,
+                partners,
+                turned=stream.kind == "turned",
+                rng=rng,
+            )
             if not evolutions:
                 return None
         return self.draw_evolved(seed, number, evolutions)
 
     def draw_evolved(self, seed: int, number: int, evolutions: tuple[str, ...]) -> Candidate | None:
-        """Return the candidate with this number for a given chain of evolutions, or None if the chain does not apply or no case is found."""
+        """Return the candidate with this number for a given chain of evolutions, or None if the chain does not apply or
+        no case is found."""
         intent, turn = self.streams[number % len(self.streams)].intent, number // len(self.streams)
         try:
             plan, queries = self.catalogue.plan(intent.id, evolutions), self.catalogue.queries(intent.id, evolutions)
@@ -120,14 +139,26 @@ class CandidateSource:
         case = self._bind(queries, 0, env, {}, rng)
         if case is None:
             return None
-        # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of person.
+        # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of
+        # person.
         phrasing = turn + stable_int("phrasing", seed, self.streams[number % len(self.streams)].name)
         words = put_into_words(plan, self.environment, case.rows, case.say, phrasing, rng)
-        bindings = {role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows) for role, rows in case.rows.items()}
+        bindings = {
+            role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows)
+            for role, rows in case.rows.items()
+        }
         return Candidate(
-            domain=self.environment.domain, number=number, seed=seed, intent_id=intent.id, bindings=bindings, say=dict(case.say),
-            request=words.request, skeleton=words.skeleton, evolutions=evolutions, persona=words.persona,
-        )  # fmt: skip
+            domain=self.environment.domain,
+            number=number,
+            seed=seed,
+            intent_id=intent.id,
+            bindings=bindings,
+            say=dict(case.say),
+            request=words.request,
+            skeleton=words.skeleton,
+            evolutions=evolutions,
+            persona=words.persona,
+        )
 
     def _rng(self, purpose: str, seed: int, number: int) -> random.Random:
         """A generator that depends on the seed, the stream and the turn, not on how many streams there are."""
@@ -144,7 +175,9 @@ class CandidateSource:
         """Yield rows of the table of a role without parent in an order that the seed fixes, each at most once."""
         if query.table not in self._roots:
             names = tuple(self._columns[query.table])
-            self._roots[query.table] = [dict(zip(names, row, strict=True)) for row in self.world.sandbox.dump(query.table)]
+            self._roots[query.table] = [
+                dict(zip(names, row, strict=True)) for row in self.world.sandbox.dump(query.table)
+            ]
         rows = self._roots[query.table]
         if not rows:
             return
@@ -155,7 +188,12 @@ class CandidateSource:
             yield rows[(start + turn * step) % len(rows)]
 
     def _bind(
-        self, queries: Sequence[RoleQuery], depth: int, env: dict[str, Any], rows: dict[str, list[dict[str, Any]]], rng: random.Random
+        self,
+        queries: Sequence[RoleQuery],
+        depth: int,
+        env: dict[str, Any],
+        rows: dict[str, list[dict[str, Any]]],
+        rng: random.Random,
     ) -> Case | None:
         """Bind the roles from `depth` on, going back where a condition fails; None if no way is left."""
         if depth == len(queries):
@@ -197,7 +235,13 @@ class CandidateSource:
 
     def _draw_slots(self, query: RoleQuery, env: dict[str, Any], rng: random.Random) -> bool:
         for name, statement, binds in query.slots:
-            values = sorted({row[0] for row in self.world.sandbox.query(statement, bound_values(binds, env, self._clock)) if row[0] is not None})
+            values = sorted(
+                {
+                    row[0]
+                    for row in self.world.sandbox.query(statement, bound_values(binds, env, self._clock))
+                    if row[0] is not None
+                }
+            )
             if not values:
                 return False
             env["say"] = {**env["say"], name: rng.choice(values)}
@@ -207,4 +251,6 @@ class CandidateSource:
         if condition.statement is None:
             name, column = condition.direct or ("", "")
             return bool(env[name][column] if condition.direct else condition.literal)
-        return bool(self.world.sandbox.query(condition.statement, bound_values(condition.binds, env, self._clock))[0][0])
+        return bool(
+            self.world.sandbox.query(condition.statement, bound_values(condition.binds, env, self._clock))[0][0]
+        )

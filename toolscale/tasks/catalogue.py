@@ -39,7 +39,8 @@ class Catalogue:
         return self.plan(candidate.intent_id, candidate.evolutions)
 
     def queries(self, intent_id: str, evolutions: Sequence[str] = ()) -> tuple[RoleQuery, ...]:
-        """Return the case queries of a plan. They pick cases that break no rule, but the one that a refusal is about."""
+        """Return the case queries of a plan. They pick cases that break no rule, but the one that a refusal is
+        about."""
         return self._queries(intent_id, tuple(evolutions))
 
     def _compile(self, intent_id: str, evolutions: tuple[str, ...]) -> Plan:
@@ -53,7 +54,9 @@ class Catalogue:
     def _compile_case(self, intent_id: str, evolutions: tuple[str, ...]) -> tuple[RoleQuery, ...]:
         plan = self.plan(intent_id, evolutions)
         try:
-            return compile_case(self.environment, dataclasses.replace(plan, intent=lawful_case(self.environment, plan.intent)))
+            return compile_case(
+                self.environment, dataclasses.replace(plan, intent=lawful_case(self.environment, plan.intent))
+            )
         except SpecError as error:
             if not evolutions:
                 raise

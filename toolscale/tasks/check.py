@@ -26,7 +26,8 @@ LONGEST_CHOICE = 64
 
 
 def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> list[SpecIssue]:
-    """Return every issue of rules, words and intents that only their compilation shows. What a known issue is about is not compiled."""
+    """Return every issue of rules, words and intents that only their compilation shows. What a known issue is about is
+    not compiled."""
     cases = [*check_rule_cases(environment, known)]
     compiler = PlanCompiler(sound_part(environment, [*known, *cases]))
     rules = compiler.compile_rules()
@@ -40,7 +41,8 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
 
 
 def check_rows(environment: Environment) -> list[SpecIssue]:
-    """Return the rules that nothing can break and the intents that no rows fit, on the rows of seed 0. Every rule and intent must compile."""
+    """Return the rules that nothing can break and the intents that no rows fit, on the rows of seed 0. Every rule and
+    intent must compile."""
     rows = populate(environment)
     _, rules = compile_plans(environment)
     with World(environment, rows) as world:
@@ -49,7 +51,9 @@ def check_rows(environment: Environment) -> list[SpecIssue]:
         source = CandidateSource(sound, world)
         for intent in sound.spec.intents.intents:
             if all(source.draw(0, source.number(intent.id, turn)) is None for turn in range(DRAWS)):
-                problem = f"no rows fit it in {DRAWS} draws" + (f", when {' AND '.join(intent.when)!r}" if intent.when else "")
+                problem = f"no rows fit it in {DRAWS} draws" + (
+                    f", when {' AND '.join(intent.when)!r}" if intent.when else ""
+                )
                 remedy = "plant such rows in population.yaml, or ask less of its roles and of when"
                 issues.append(SpecIssue("intents.yaml", f"intents[{intent.id}]", problem, remedy))
     return issues
@@ -62,7 +66,12 @@ def check_constants(environment: Environment) -> Iterator[SpecIssue]:
     for name, value in environment.spec.policy.constants.items():
         if name.endswith("_cents") and value not in found:
             amount = render(value, "money", environment.spec.world.today)
-            yield SpecIssue("rules.yaml", f"constants.{name}", f"policy.md does not say {amount}", "write the amount into the policy, or correct it")
+            yield SpecIssue(
+                "rules.yaml",
+                f"constants.{name}",
+                f"policy.md does not say {amount}",
+                "write the amount into the policy, or correct it",
+            )
 
 
 def _case_issues(environment: Environment, plan: Plan) -> tuple[SpecIssue, ...]:
@@ -80,13 +89,20 @@ def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIs
     lost: dict[tuple[str, str], list[int]] = {}
     partly: dict[tuple[str, int], list[str]] = {}
     known = {*intent.roles, *intent.slots, MORE}
-    whole = [number for number, request in enumerate(intent.requests) if {match.group(1) for match in PLACE.finditer(request.say)} <= known]
+    whole = [
+        number
+        for number, request in enumerate(intent.requests)
+        if {match.group(1) for match in PLACE.finditer(request.say)} <= known
+    ]
     for number in whole:  # a place that is neither a role nor a slot is told where references are
         request = intent.requests[number]
         for name in intent.slots:
             if not holds_always(request.say, _says(name)):
                 yield SpecIssue(
-                    "intents.yaml", f"{place}.requests[{number}]", f"the slot {name} is not said", f"write {{{name}}} into it, in every alternative"
+                    "intents.yaml",
+                    f"{place}.requests[{number}]",
+                    f"the slot {name} is not said",
+                    f"write {{{name}}} into it, in every alternative",
                 )
         for name, cue in _lost_cues(intent, environment, request.say):
             lost.setdefault((name, cue), []).append(number)
@@ -98,8 +114,17 @@ def check_phrasings(intent: Intent, environment: Environment) -> Iterator[SpecIs
             for number in numbers:
                 partly.setdefault((name, number), []).append(repr(cue))
     for (name, number), cues in partly.items():
-        problem = f"the cue {cues[0]} of {name} is not in it" if len(cues) == 1 else f"the cues {' and '.join(cues)} of {name} are not in it"
-        yield SpecIssue("intents.yaml", f"{place}.requests[{number}]", problem, f"say {{{name}}}, or the cue itself, in every alternative")
+        problem = (
+            f"the cue {cues[0]} of {name} is not in it"
+            if len(cues) == 1
+            else f"the cues {' and '.join(cues)} of {name} are not in it"
+        )
+        yield SpecIssue(
+            "intents.yaml",
+            f"{place}.requests[{number}]",
+            problem,
+            f"say {{{name}}}, or the cue itself, in every alternative",
+        )
 
 
 def _ask_issues(intent: Intent, place: str) -> Iterator[SpecIssue]:
@@ -108,7 +133,12 @@ def _ask_issues(intent: Intent, place: str) -> Iterator[SpecIssue]:
         problem = "only what is fulfilled, does something and tells something can ask apart from what it asks for"
         yield SpecIssue("intents.yaml", f"{place}.asks", problem, "write the question into requests")
     for persona in unasked_personas(intent):
-        yield SpecIssue("intents.yaml", f"{place}.asks", f"nobody like {persona!r} asks, who has a request", f"add one for {persona}, or for anybody")
+        yield SpecIssue(
+            "intents.yaml",
+            f"{place}.asks",
+            f"nobody like {persona!r} asks, who has a request",
+            f"add one for {persona}, or for anybody",
+        )
 
 
 def _says(name: str) -> Callable[[str], bool]:
@@ -120,13 +150,21 @@ def _lost_cues(intent: Intent, environment: Environment, say: str) -> Iterator[t
     describe = environment.spec.language.describe
 
     def spoken(text: str) -> str:
-        said = [intent.roles[name] for name in dict.fromkeys(match.group(1) for match in PLACE.finditer(text)) if name in intent.roles]
+        said = [
+            intent.roles[name]
+            for name in dict.fromkeys(match.group(1) for match in PLACE.finditer(text))
+            if name in intent.roles
+        ]
         described = [describe.get(role.is_, {}).get(role.by or "") for role in said]
-        return " ".join([text, *(role.text or (words.text if words else "") for role, words in zip(said, described, strict=True))])
+        return " ".join(
+            [text, *(role.text or (words.text if words else "") for role, words in zip(said, described, strict=True))]
+        )
 
     for name, role in intent.roles.items():
         for cue in role.cues:
-            apart = holds_always(say, lambda text, cue=cue: holds_always(spoken(text), lambda part: contains_words(part, cue)))  # type: ignore[misc]
+            apart = holds_always(
+                say, lambda text, cue=cue: holds_always(spoken(text), lambda part: contains_words(part, cue))
+            )  # type: ignore[misc]
             if not apart and not all(contains_words(spoken(text), cue) for text in _expansions(say)):
                 yield name, cue
 

@@ -1,29 +1,78 @@
-"""Compiles intents and rules against an environment: every expression of every branch is checked before anything runs."""
+"""Compiles intents and rules against an environment: every expression of every branch is checked before anything
+runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.records import CallStep, ColumnType, Description, EachStep, FindStep, IfStep, Intent, PlanStep, Refused, Role, Rule, SchemaSpec, Tell
+from toolscale.records import (
+    CallStep,
+    ColumnType,
+    Description,
+    EachStep,
+    FindStep,
+    IfStep,
+    Intent,
+    PlanStep,
+    Refused,
+    Role,
+    Rule,
+    SchemaSpec,
+    Tell,
+)
 from toolscale.tasks.asking import asking
 from toolscale.tasks.lint import lint_plan
 from toolscale.tasks.lookups import Finder, finders, parameter_types, step_columns
-from toolscale.tasks.names import NO_TABLES, Expression, ExpressionScope, bind_select, binds_of, columns_of, compile_expression, compile_statement
-from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan
+from toolscale.tasks.names import (
+    NO_TABLES,
+    Expression,
+    ExpressionScope,
+    bind_select,
+    binds_of,
+    columns_of,
+    compile_expression,
+    compile_statement,
+)
+from toolscale.tasks.plan import (
+    CallPlan,
+    EachPlan,
+    FindPlan,
+    IfPlan,
+    Plan,
+    RefusalPlan,
+    RolePlan,
+    RulePlan,
+    StepPlan,
+    TellPlan,
+)
 
 SLOT_TYPES: dict[str, ColumnType] = {
-    "money": "cents", "date": "date", "number": "int", "text": "text", "bool": "bool", "digits": "text", "id": "text",
-}  # fmt: skip
+    "money": "cents",
+    "date": "date",
+    "number": "int",
+    "text": "text",
+    "bool": "bool",
+    "digits": "text",
+    "id": "text",
+}
 
 
-def starting_scope(environment: Environment, intent: Intent | None = None, schema: SchemaSpec = NO_TABLES) -> ExpressionScope:
+def starting_scope(
+    environment: Environment, intent: Intent | None = None, schema: SchemaSpec = NO_TABLES
+) -> ExpressionScope:
     """The names that have a value before any call: the policy's constants and, for an intent, its slots."""
-    policy: dict[str, ColumnType] = {name: "int" if isinstance(value, int) else "text" for name, value in environment.spec.policy.constants.items()}
+    policy: dict[str, ColumnType] = {
+        name: "int" if isinstance(value, int) else "text" for name, value in environment.spec.policy.constants.items()
+    }
     scope = ExpressionScope({"policy": policy}, schema=schema)
-    return scope if intent is None else scope.with_row("say", {name: SLOT_TYPES[slot.kind] for name, slot in intent.slots.items()})
+    return (
+        scope
+        if intent is None
+        else scope.with_row("say", {name: SLOT_TYPES[slot.kind] for name, slot in intent.slots.items()})
+    )
 
 
 class PlanCompiler:
@@ -80,8 +129,13 @@ class PlanCompiler:
         try:
             roles, scope = self._roles(intent, starting_scope(self.environment, intent), file, place)
             steps, scope = self._steps(intent.do, scope, roles, file, f"{place}.do")
-            tells = tuple(self._tell(tell, scope, file, f"{place}.tell[{i}]", roles) for i, tell in enumerate(intent.tell))
-            refusals = tuple(self._refusal(part, scope, roles, rules, f"{place}.refused[{i}]") for i, part in enumerate(intent.refused))
+            tells = tuple(
+                self._tell(tell, scope, file, f"{place}.tell[{i}]", roles) for i, tell in enumerate(intent.tell)
+            )
+            refusals = tuple(
+                self._refusal(part, scope, roles, rules, f"{place}.refused[{i}]")
+                for i, part in enumerate(intent.refused)
+            )
             if intent.outcome == "refuse":
                 refusals += (RefusalPlan(self._known_rule(intent.rule, rules, place), steps, None),)
         except SpecError as error:
@@ -94,7 +148,12 @@ class PlanCompiler:
         return plan if len(self.issues) == before else None
 
     def _refusal(
-        self, part: Refused, scope: ExpressionScope, roles: Mapping[str, RolePlan], rules: Mapping[str, RulePlan], place: str
+        self,
+        part: Refused,
+        scope: ExpressionScope,
+        roles: Mapping[str, RolePlan],
+        rules: Mapping[str, RulePlan],
+        place: str,
     ) -> RefusalPlan:
         steps, scope = self._steps(part.do, scope, roles, "intents.yaml", f"{place}.do")
         about = self._expression(part.about, scope, file="intents.yaml", place=f"{place}.about") if part.about else None
@@ -102,10 +161,21 @@ class PlanCompiler:
 
     def _known_rule(self, name: str | None, rules: Mapping[str, RulePlan], place: str) -> RulePlan:
         if name is None or name not in rules:
-            raise SpecError([SpecIssue("intents.yaml", place, f"rule {name!r} is not in rules.yaml", f"name one of {', '.join(sorted(rules))}")])
+            raise SpecError(
+                [
+                    SpecIssue(
+                        "intents.yaml",
+                        place,
+                        f"rule {name!r} is not in rules.yaml",
+                        f"name one of {', '.join(sorted(rules))}",
+                    )
+                ]
+            )
         return rules[name]
 
-    def _roles(self, intent: Intent, scope: ExpressionScope, file: str, place: str) -> tuple[dict[str, RolePlan], ExpressionScope]:
+    def _roles(
+        self, intent: Intent, scope: ExpressionScope, file: str, place: str
+    ) -> tuple[dict[str, RolePlan], ExpressionScope]:
         roles: dict[str, RolePlan] = {}
         for name, role in intent.roles.items():
             planned = self._role(name, role, intent, roles, scope, file, f"{place}.roles.{name}")
@@ -116,7 +186,16 @@ class PlanCompiler:
                 scope = scope.with_row(name, planned.finder.columns)
         return roles, scope
 
-    def _role(self, name: str, role: Role, intent: Intent, roles: Mapping[str, RolePlan], scope: ExpressionScope, file: str, place: str) -> RolePlan:
+    def _role(
+        self,
+        name: str,
+        role: Role,
+        intent: Intent,
+        roles: Mapping[str, RolePlan],
+        scope: ExpressionScope,
+        file: str,
+        place: str,
+    ) -> RolePlan:
         table = self.environment.schema.tables[role.is_]
         ancestors: list[str] = []
         if role.of is not None:
@@ -125,14 +204,14 @@ class PlanCompiler:
         said = description.cols if description else ()
         ways = self._ways(role.is_, said, tuple((ancestor, roles[ancestor].table) for ancestor in ancestors))
         needed = self._needed(name, role, description, intent) | set(table.key)
-        fitting = [way for way in ways if needed <= set(way.columns)]
-        if not fitting:
-            missing = sorted(needed - set(ways[0].columns)) if ways else []
-            problem = f"no read tool shows {role.is_}.{', '.join(missing)}" if ways else f"no read tool finds rows of {role.is_} from what is known"
-            raise SpecError([SpecIssue(file, place, problem, "let a read tool return it, or do not use it")])
-        finder = fitting[0]
+        finder = next((way for way in ways if needed <= set(way.columns)), None)
+        if finder is None:
+            raise SpecError([SpecIssue(file, place, *_not_found(role.is_, needed, ways))])
         first = role.first or (description.first.replace("{r}", name) if description and description.first else None)
-        inner = ExpressionScope({**scope.rows, f"say_{name}": {c: finder.columns[c] for c in said}}, {**scope.relations, name: finder.columns})
+        inner = ExpressionScope(
+            {**scope.rows, f"say_{name}": {c: finder.columns[c] for c in said}},
+            {**scope.relations, name: finder.columns},
+        )
         conditions = [f"({role.where.replace('{all}', name)})"] if role.where else []
         conditions += [f"{name}.{column} = say_{name}.{column}" for column in said]
         where = " AND ".join(conditions) or "1 = 1"
@@ -165,7 +244,11 @@ class PlanCompiler:
 
     def _needed(self, name: str, role: Role, description: Description | None, intent: Intent) -> set[str]:
         """Columns of the role that any expression of the intent names."""
-        texts = [role.where or "", role.first or "", *(t for other in intent.roles.values() for t in (other.where or "", other.first or ""))]
+        texts = [
+            role.where or "",
+            role.first or "",
+            *(t for other in intent.roles.values() for t in (other.where or "", other.first or "")),
+        ]
         texts += [text for tell in intent.tell for text in (tell.is_, tell.about or "", tell.when or "")]
         texts += [text for steps in (intent.do, *(part.do for part in intent.refused)) for text in _texts(steps)]
         texts += [part.about for part in intent.refused if part.about]
@@ -189,20 +272,34 @@ class PlanCompiler:
                 then, then_scope = self._steps(step.then, scope, roles, file, f"{where}.then")
                 otherwise, else_scope = self._steps(step.else_, scope, roles, file, f"{where}.else")
                 planned.append(IfPlan(test, then, otherwise))
-                scope = ExpressionScope({**else_scope.rows, **then_scope.rows}, {**else_scope.relations, **then_scope.relations})
+                scope = ExpressionScope(
+                    {**else_scope.rows, **then_scope.rows}, {**else_scope.relations, **then_scope.relations}
+                )
             elif isinstance(step, FindStep):
                 if step.find not in roles:
-                    raise SpecError([SpecIssue(file, where, f"find: {step.find!r} is not a role", f"name one of {', '.join(roles)}")])
+                    raise SpecError(
+                        [
+                            SpecIssue(
+                                file, where, f"find: {step.find!r} is not a role", f"name one of {', '.join(roles)}"
+                            )
+                        ]
+                    )
                 planned.append(FindPlan(step.find))
             else:
                 each, scope = self._each(step, scope, roles, file, where)
                 planned.append(each)
         return tuple(planned), scope
 
-    def _each(self, step: EachStep, scope: ExpressionScope, roles: Mapping[str, RolePlan], file: str, place: str) -> tuple[EachPlan, ExpressionScope]:
+    def _each(
+        self, step: EachStep, scope: ExpressionScope, roles: Mapping[str, RolePlan], file: str, place: str
+    ) -> tuple[EachPlan, ExpressionScope]:
         if step.each not in roles or roles[step.each].role.take != "all":
-            raise SpecError([SpecIssue(file, place, f"each: {step.each!r} is not a role with `take: all`", "name such a role")])
-        do, inner = self._steps(step.do, scope.with_row(step.each, roles[step.each].finder.columns), roles, file, f"{place}.do")
+            raise SpecError(
+                [SpecIssue(file, place, f"each: {step.each!r} is not a role with `take: all`", "name such a role")]
+            )
+        do, inner = self._steps(
+            step.do, scope.with_row(step.each, roles[step.each].finder.columns), roles, file, f"{place}.do"
+        )
         for name, columns in inner.rows.items():
             if name not in scope.rows and name != step.each:
                 scope = scope.with_relation(name, columns).with_row(name, columns)
@@ -211,27 +308,50 @@ class PlanCompiler:
     def _call(self, step: CallStep, scope: ExpressionScope, file: str, place: str) -> tuple[CallPlan, ExpressionScope]:
         tool = self.environment.tools.get(step.tool)
         if tool is None:
-            raise SpecError([SpecIssue(file, place, f"unknown tool {step.tool!r}", f"use one of {', '.join(sorted(self.environment.tools))}")])
+            raise SpecError(
+                [
+                    SpecIssue(
+                        file,
+                        place,
+                        f"unknown tool {step.tool!r}",
+                        f"use one of {', '.join(sorted(self.environment.tools))}",
+                    )
+                ]
+            )
         issues = []
         for name in step.arguments:
             if name not in tool.spec.parameters:
-                issues.append(SpecIssue(file, f"{place}.{name}", f"{step.tool} has no parameter {name!r}", f"use {', '.join(tool.spec.parameters)}"))
+                issues.append(
+                    SpecIssue(
+                        file,
+                        f"{place}.{name}",
+                        f"{step.tool} has no parameter {name!r}",
+                        f"use {', '.join(tool.spec.parameters)}",
+                    )
+                )
         for name, schema in tool.spec.parameters.items():
             if "default" not in schema and name not in step.arguments:
                 issues.append(SpecIssue(file, place, f"{step.tool} needs {name!r}", "give it"))
         if issues:
             raise SpecError(issues)
-        arguments = {name: self._expression(text, scope, file=file, place=f"{place}.{name}") for name, text in step.arguments.items()}
+        arguments = {
+            name: self._expression(text, scope, file=file, place=f"{place}.{name}")
+            for name, text in step.arguments.items()
+        }
         flat, listed = step_columns(tool)
         scope = scope.with_row(step.name, flat)
         if listed is not None:
             scope = scope.with_relation(step.name, listed)
         return CallPlan(step.name, tool, arguments), scope
 
-    def _tell(self, tell: Tell, scope: ExpressionScope, file: str, place: str, roles: Mapping[str, RolePlan] | None = None) -> TellPlan:
+    def _tell(
+        self, tell: Tell, scope: ExpressionScope, file: str, place: str, roles: Mapping[str, RolePlan] | None = None
+    ) -> TellPlan:
         if tell.each is not None:
             if roles is None or tell.each not in roles:
-                raise SpecError([SpecIssue(file, place, f"each: {tell.each!r} is not a role", "name a role with `take: all`")])
+                raise SpecError(
+                    [SpecIssue(file, place, f"each: {tell.each!r} is not a role", "name a role with `take: all`")]
+                )
             scope = scope.with_row(tell.each, roles[tell.each].finder.columns)
         return TellPlan(
             tell,
@@ -239,6 +359,15 @@ class PlanCompiler:
             self._expression(tell.about, scope, file=file, place=f"{place}.about") if tell.about else None,
             self._expression(tell.when, scope, file=file, place=f"{place}.when") if tell.when else None,
         )
+
+
+def _not_found(table: str, needed: set[str], ways: Sequence[Finder]) -> tuple[str, str]:
+    """What is wrong with a role that no tool finds with the columns it needs, and what to do."""
+    if ways:
+        problem = f"no read tool shows {table}.{', '.join(sorted(needed - set(ways[0].columns)))}"
+    else:
+        problem = f"no read tool finds rows of {table} from what is known"
+    return problem, "let a read tool return it, or do not use it"
 
 
 def _texts(steps: tuple[PlanStep, ...]) -> Iterator[str]:

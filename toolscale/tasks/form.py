@@ -1,6 +1,8 @@
-"""The form of a task: the typed fields of `final_answer`, made from all that its plan may tell, whichever branch is taken.
+"""The form of a task: the typed fields of `final_answer`, made from all that its plan may tell, whichever branch is
+taken.
 
-The form says what is asked for and nothing of the outcome: a field of every branch is there, `done` and `reasons` are in every form.
+The form says what is asked for and nothing of the outcome: a field of every branch is there, `done` and `reasons` are
+in every form.
 """
 
 from __future__ import annotations
@@ -20,13 +22,17 @@ MOST_REASONS = 8
 _LONGEST_NAME = 48
 
 _TEXT = (
-    "Give your answer, once, when everything is done. Fill in what the person asked for; leave a field null where it does not apply. "
+    "Give your answer, once, when everything is done. Fill in what the person asked for; "
+    "leave a field null where it does not apply. "
     "Nobody reads anything else."
 )
-_DONE = "Whether you did what the request wants done: all of it, a part of it (the rest was refused, or its condition did not hold), or none of it."
+_DONE = (
+    "Whether you did what the request wants done: all of it, "
+    "a part of it (the rest was refused, or its condition did not hold), or none of it."
+)
 _REASONS = (
-    "Where you refused something: each limit, date or status that decided it, and that the policy wants told. Amounts as whole cents, dates as "
-    "YYYY-MM-DD. Otherwise empty."
+    "Where you refused something: each limit, date or status that decided it, and that the policy wants told. "
+    "Amounts as whole cents, dates as YYYY-MM-DD. Otherwise empty."
 )
 _TYPES: dict[str, tuple[dict[str, Any], str]] = {
     "money": ({"type": "integer"}, "in whole cents"),
@@ -67,7 +73,12 @@ class Field:
         item = value
         if self.labelled:
             name = {"type": "string", "maxLength": 200}
-            item = {"type": "object", "properties": {"of": name, "value": value}, "required": ["of", "value"], "additionalProperties": False}
+            item = {
+                "type": "object",
+                "properties": {"of": name, "value": value},
+                "required": ["of", "value"],
+                "additionalProperties": False,
+            }
         return {"type": ["array", "null"], "items": item, "maxItems": 100, "description": f"{text[:-1]}; one for each."}
 
 
@@ -111,7 +122,8 @@ def form_of(plan: Plan) -> Form:
 def field_names(tells: Sequence[Tell]) -> list[str | None]:
     """Return the field of each tell: None for a yes or no, which `done` says.
 
-    Tells of one name that are both conditional are one field: they are the same thing in two branches. Otherwise later ones are numbered.
+    Tells of one name that are both conditional are one field: they are the same thing in two branches. Otherwise later
+    ones are numbered.
     """
     taken: dict[str, Tell] = {}
     names: list[str | None] = []
@@ -121,7 +133,9 @@ def field_names(tells: Sequence[Tell]) -> list[str | None]:
             continue
         name = wanted = _slug(tell)
         number = 1
-        while name in taken and not (tell.when and taken[name].when and tell.kind == taken[name].kind and tell.each == taken[name].each):
+        while name in taken and not (
+            tell.when and taken[name].when and tell.kind == taken[name].kind and tell.each == taken[name].each
+        ):
             number += 1
             name = f"{wanted}_{number}"
         taken.setdefault(name, tell)
@@ -147,5 +161,9 @@ def _derived(tell: Tell) -> str:
         return f"{plain[1].replace('_', ' ')} {column}" if column in ("amount", "status", "kind", "name") else column
     if fold := _FOLD.match(expression):
         kind, column, rows = fold[1].lower(), fold[2], fold[3].replace("_", " ")
-        return f"number of {rows}" if kind == "count" else f"{_FOLDED[kind]} {_UNITS.sub('', column or '').replace('_', ' ')} of {rows}"
+        return (
+            f"number of {rows}"
+            if kind == "count"
+            else f"{_FOLDED[kind]} {_UNITS.sub('', column or '').replace('_', ' ')} of {rows}"
+        )
     return {"money": "amount", "date": "date", "number": "number"}.get(tell.kind, tell.kind)

@@ -20,9 +20,18 @@ def lint_plan(plan: Plan, environment: Environment) -> list[SpecIssue]:
     """Return every issue of a compiled intent."""
     place = f"intents[{plan.intent.id}]"
     rules = (
-        _literals(plan, environment), _tests(plan), _unused(plan), _superlatives(plan), _directions(plan), _ways(plan), _labels(plan), _stale(plan),
-        _twice(plan), _private(plan), _matters(plan),
-    )  # fmt: skip
+        _literals(plan, environment),
+        _tests(plan),
+        _unused(plan),
+        _superlatives(plan),
+        _directions(plan),
+        _ways(plan),
+        _labels(plan),
+        _stale(plan),
+        _twice(plan),
+        _private(plan),
+        _matters(plan),
+    )
     return [SpecIssue(FILE, f"{place}.{where}", problem, remedy) for rule in rules for where, problem, remedy in rule]
 
 
@@ -43,17 +52,27 @@ def _literals(plan: Plan, environment: Environment) -> Found:
                 yield where, f"{expression.source} is a literal that nobody said", "use a slot, a role or policy.NAME"
     for number, tell in enumerate(plan.tells):
         if tell.tell.kind != "bool" and _has_literal(tell.value):
-            yield f"tell[{number}]", f"{tell.value.source} holds a literal that nobody said", "use a slot, a role or policy.NAME"
+            yield (
+                f"tell[{number}]",
+                f"{tell.value.source} holds a literal that nobody said",
+                "use a slot, a role or policy.NAME",
+            )
 
 
 def _has_literal(expression: Expression, allowed: tuple[str, ...] = ()) -> bool:
-    return any(literal.this not in allowed for literal in parse_expression(expression.source, FILE, "").find_all(exp.Literal))
+    return any(
+        literal.this not in allowed for literal in parse_expression(expression.source, FILE, "").find_all(exp.Literal)
+    )
 
 
 def _tests(plan: Plan) -> Found:
     """A condition compares what was said, seen or laid down in the policy; 0 and 1 may stand for none and one."""
     for test in _conditions(plan.all_steps):
-        numbers = [literal for literal in parse_expression(test.source, FILE, "").find_all(exp.Literal) if not literal.is_string]
+        numbers = [
+            literal
+            for literal in parse_expression(test.source, FILE, "").find_all(exp.Literal)
+            if not literal.is_string
+        ]
         if any(literal.this not in ("0", "1") for literal in numbers):
             yield "do.if", f"{test.source} compares with a number that nobody said", "use a slot or policy.NAME"
 
@@ -87,7 +106,9 @@ def _unused(plan: Plan) -> Found:
 def _superlatives(plan: Plan) -> Found:
     """A superlative, and a set, is in the words: it needs cues."""
     parents = {ancestor for role in plan.roles.values() for ancestor in role.ancestors[:1]}
-    acted = {name for expression in _expressions(plan) for name in expression.names} | {tell.tell.each for tell in plan.tells}
+    acted = {name for expression in _expressions(plan) for name in expression.names} | {
+        tell.tell.each for tell in plan.tells
+    }
     acted |= set(_each_roles(plan.all_steps))
     for name, role in plan.roles.items():
         cues = role.role.cues or (role.description.cues if role.description else ())
@@ -96,11 +117,16 @@ def _superlatives(plan: Plan) -> Found:
         if role.first and not cues:
             yield f"roles.{name}", "it is the first of an order, and no word of the request says so", "give it cues"
         if role.role.take == "all" and not cues and (name in acted or name not in parents):
-            yield f"roles.{name}", "it means several rows, and no word of the request says so", "give it cues such as [all]"
+            yield (
+                f"roles.{name}",
+                "it means several rows, and no word of the request says so",
+                "give it cues such as [all]",
+            )
 
 
 def _directions(plan: Plan) -> Found:
-    """The superlative in the words and the order in the plan point the same way: `lowest` takes the lowest, `newest` the latest date."""
+    """The superlative in the words and the order in the plan point the same way: `lowest` takes the lowest, `newest`
+    the latest date."""
     for name, role in plan.roles.items():
         order = _order(role.first) if role.first else None
         if order is None:
@@ -110,22 +136,29 @@ def _directions(plan: Plan) -> Found:
         for cue in role.role.cues or (role.description.cues if role.description else ()):
             for word in cue.lower().split():
                 if (word in SIZES or (is_date and word in TIMES)) and {**SIZES, **TIMES}[word] != ascending:
-                    problem = f"the words say {cue!r}, and {role.first} takes the {'lowest' if ascending else 'highest'} {column} first"
+                    problem = (
+                        f"the words say {cue!r}, "
+                        f"and {role.first} takes the {'lowest' if ascending else 'highest'} {column} first"
+                    )
                     yield f"roles.{name}", problem, "turn the order round, or the words"
                     break
 
 
 SIZES = dict.fromkeys(("lowest", "smallest", "least", "fewest", "cheapest", "lower", "smaller", "shortest"), True)
-SIZES |= dict.fromkeys(("highest", "largest", "biggest", "most", "greatest", "higher", "larger", "bigger", "longest", "dearest"), False)
+SIZES |= dict.fromkeys(
+    ("highest", "largest", "biggest", "most", "greatest", "higher", "larger", "bigger", "longest", "dearest"), False
+)
 """Words of size -> whether the lowest value comes first."""
 
 TIMES = dict.fromkeys(("earliest", "first", "oldest", "older", "earlier", "next", "soonest"), True)
 TIMES |= dict.fromkeys(("latest", "last", "newest", "newer", "later", "youngest", "recent"), False)
-"""Words of time -> whether the earliest date comes first; they speak of dates only (the oldest person has the highest age)."""
+"""Words of time -> whether the earliest date comes first; they speak of dates only (the oldest person has the highest
+age)."""
 
 
 def _order(first: str) -> tuple[str, bool] | None:
-    """Return (column, whether its lowest value comes first) for an order by one column, negated or as days to or from it; None for others."""
+    """Return (column, whether its lowest value comes first) for an order by one column, negated or as days to or from
+    it; None for others."""
     node, ascending = parse_expression(first, FILE, ""), True
     while isinstance(node, exp.Neg | exp.Paren):
         ascending ^= isinstance(node, exp.Neg)
@@ -141,14 +174,23 @@ _INTO = re.compile(r"\b(?:to|into|onto)\]? \{(\w+)\}")
 
 
 def _ways(plan: Plan) -> Found:
-    """What stands in the words after `to` or `into` is not what a call takes something from (its parameter `from_…` beside a `to_…`)."""
+    """What stands in the words after `to` or `into` is not what a call takes something from (its parameter `from_…`
+    beside a `to_…`)."""
     for call in plan.calls():
-        sides = {name.partition("_")[0]: e.direct[0] for name, e in call.arguments.items() if e.direct is not None and e.direct[0] in plan.roles}
+        sides = {
+            name.partition("_")[0]: e.direct[0]
+            for name, e in call.arguments.items()
+            if e.direct is not None and e.direct[0] in plan.roles
+        }
         if not {"from", "to"} <= sides.keys() or sides["from"] == sides["to"]:
             continue
         for number, request in enumerate(plan.intent.requests):
             if sides["from"] in _INTO.findall(request.say) and sides["to"] not in _INTO.findall(request.say):
-                yield f"requests[{number}]", f"it says to {sides['from']}, and {call.name} goes from there", "exchange the arguments, or the words"
+                yield (
+                    f"requests[{number}]",
+                    f"it says to {sides['from']}, and {call.name} goes from there",
+                    "exchange the arguments, or the words",
+                )
 
 
 def _each_roles(steps: tuple[StepPlan, ...]) -> Iterator[str]:
@@ -162,7 +204,10 @@ def _each_roles(steps: tuple[StepPlan, ...]) -> Iterator[str]:
 
 def _labels(plan: Plan) -> Found:
     """Two facts of one kind need different labels, or an answer could exchange them."""
-    tells: list[TellPlan] = [*(tell for part in plan.refusals if part.about is None for tell in part.rule.tells), *plan.tells]
+    tells: list[TellPlan] = [
+        *(tell for part in plan.refusals if part.about is None for tell in part.rule.tells),
+        *plan.tells,
+    ]
     tells = [tell for tell in tells if tell.tell.kind != "bool" and not tell.tell.when and not tell.tell.withheld]
     counts = Counter((tell.tell.kind, tell.tell.about) for tell in tells)
     for (kind, about), count in sorted(counts.items(), key=str):
@@ -177,32 +222,51 @@ def _stale(plan: Plan) -> Found:
     written = {column for call in plan.calls() for column in call.tool.writes}
     for number, tell in enumerate(plan.tells):
         for name, role in plan.roles.items():
-            stale = sorted(column for column in columns_of(tell.value.source, name, FILE, "") if (role.table, column) in written)
+            stale = sorted(
+                column for column in columns_of(tell.value.source, name, FILE, "") if (role.table, column) in written
+            )
             if stale and not tell.tell.before and not tell.tell.withheld:
                 where = f"tell[{number}]"
-                yield where, f"{name}.{stale[0]} is told as it was before a call changes it", "tell the result of the call, or write `before: true`"
+                yield (
+                    where,
+                    f"{name}.{stale[0]} is told as it was before a call changes it",
+                    "tell the result of the call, or write `before: true`",
+                )
 
 
 def _twice(plan: Plan) -> Found:
     """The same write twice in one plan is a slip of the author."""
     writes = [call for call in plan.calls() if call.tool.mutates_state]
-    made = Counter((call.tool.spec.name, tuple(sorted((name, e.source) for name, e in call.arguments.items()))) for call in writes)
+    made = Counter(
+        (call.tool.spec.name, tuple(sorted((name, e.source) for name, e in call.arguments.items()))) for call in writes
+    )
     for (tool, _), count in made.items():
         if count > 1 and not _conditions_guard(plan.all_steps):
             yield "do", f"{tool} is called {count} times with the same arguments", "call it once"
 
 
 def _private(plan: Plan) -> Found:
-    """Rows that the request only mentions are used by nothing, and what is told of them, which no look-up may show, must be withheld."""
+    """Rows that the request only mentions are used by nothing, and what is told of them, which no look-up may show,
+    must be withheld."""
     mentioned = {name for name, role in plan.roles.items() if role.role.only_said}
     for number, tell in enumerate(plan.tells):
         hidden = sorted(tell.value.names & mentioned)
         if hidden and not tell.tell.withheld:
-            yield f"tell[{number}]", f"{hidden[0]} is only mentioned, and {tell.value.source} is to be told", "write `withheld: true`"
+            yield (
+                f"tell[{number}]",
+                f"{hidden[0]} is only mentioned, and {tell.value.source} is to be told",
+                "write `withheld: true`",
+            )
         elif not hidden and tell.about is not None and tell.tell.kind != "bool" and tell.about.names & mentioned:
-            yield f"tell[{number}]", f"{tell.value.source} is labelled by what is only mentioned", "label it by what it is about"
+            yield (
+                f"tell[{number}]",
+                f"{tell.value.source} is labelled by what is only mentioned",
+                "label it by what it is about",
+            )
     uses = {f"do.{call.name}.{name}": e.names for call in plan.calls() for name, e in call.arguments.items()}
-    uses |= {f"roles.{name}": role.needs | set(role.ancestors) for name, role in plan.roles.items() if name not in mentioned}
+    uses |= {
+        f"roles.{name}": role.needs | set(role.ancestors) for name, role in plan.roles.items() if name not in mentioned
+    }
     for where, names in uses.items():
         for name in sorted(names & mentioned):
             yield where, f"it uses {name}, which is only mentioned", "use what is meant, or leave out `only_said`"
@@ -214,12 +278,20 @@ def _matters(plan: Plan) -> Found:
         for name, expression in call.arguments.items():
             for other in _owners(plan, expression):
                 if matter_of(other) != matter_of(call.name):
-                    yield f"do.{call.name}.{name}", f"{other} belongs to another matter of the request", "use what this one says"
+                    yield (
+                        f"do.{call.name}.{name}",
+                        f"{other} belongs to another matter of the request",
+                        "use what this one says",
+                    )
     for number, tell in enumerate(plan.tells):
         values = {matter_of(name) for name in _owners(plan, tell.value)}
         labels = {matter_of(name) for name in _owners(plan, tell.about)} if tell.about is not None else set()
         if values and labels and values != labels:
-            yield f"tell[{number}]", f"{tell.value.source} is labelled by another matter of the request", "label it by its own"
+            yield (
+                f"tell[{number}]",
+                f"{tell.value.source} is labelled by another matter of the request",
+                "label it by its own",
+            )
 
 
 def _owners(plan: Plan, expression: Expression) -> set[str]:

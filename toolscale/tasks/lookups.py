@@ -13,7 +13,8 @@ from toolscale.sql.compiled import Column, CompiledReturn, CompiledTool
 
 @dataclass(frozen=True)
 class Source:
-    """Where a required argument of a finder comes from: a column of the role `name` itself as it is said, or of an ancestor that was found."""
+    """Where a required argument of a finder comes from: a column of the role `name` itself as it is said, or of an
+    ancestor that was found."""
 
     name: str
     column: str
@@ -43,7 +44,9 @@ def root_column(environment: Environment, column: Column) -> Column:
     """Follow foreign keys to the column that they all refer to."""
     table, name = column
     seen = {column}
-    while table in environment.schema.tables and (spec := environment.schema.tables[table].columns.get(name)) and spec.fk:
+    while (
+        table in environment.schema.tables and (spec := environment.schema.tables[table].columns.get(name)) and spec.fk
+    ):
         table, name = spec.fk.split(".")
         if (table, name) in seen:
             break
@@ -56,11 +59,20 @@ def output_type(result: CompiledReturn, position: int) -> ColumnType:
     name, kind = result.statement.columns[position], result.statement.types[position]
     if kind is not None:
         return kind
-    return "cents" if name.endswith("_cents") else "date" if name.endswith("_on") else "int" if name.endswith(("count", "days", "number")) else "text"
+    return (
+        "cents"
+        if name.endswith("_cents")
+        else "date"
+        if name.endswith("_on")
+        else "int"
+        if name.endswith(("count", "days", "number"))
+        else "text"
+    )
 
 
 def finders(environment: Environment, table: str, said: Iterable[str], ancestors: Mapping[str, str]) -> list[Finder]:
-    """All ways to find rows of `table` from the columns `said` and from found ancestors (role -> table, nearest first); simplest first."""
+    """All ways to find rows of `table` from the columns `said` and from found ancestors (role -> table, nearest first);
+    simplest first."""
     key = environment.schema.tables[table].key
     found = []
     for _, tool in sorted(environment.tools.items()):
@@ -77,14 +89,22 @@ def finders(environment: Environment, table: str, said: Iterable[str], ancestors
             }
             bases = {base for base in result.statement.lineage if base is not None}
             if result.mode != "value" and all((table, column) in bases for column in key):
-                types = {column: output_type(result, result.statement.columns.index(output)) for column, output in outputs.items()}
+                types = {
+                    column: output_type(result, result.statement.columns.index(output))
+                    for column, output in outputs.items()
+                }
                 arguments = {param: source for param, source in sources.items() if source is not None}
                 found.append(Finder(tool, arguments, result, types, outputs))
     return sorted(found, key=lambda finder: (len(finder.arguments), len(finder.tool.returns), finder.tool.spec.name))
 
 
 def _source(
-    environment: Environment, tool: CompiledTool, param: str, table: str, said: tuple[str, ...], ancestors: Mapping[str, str]
+    environment: Environment,
+    tool: CompiledTool,
+    param: str,
+    table: str,
+    said: tuple[str, ...],
+    ancestors: Mapping[str, str],
 ) -> Source | None:
     consumed = tool.consumes.get(param, frozenset())
     roots = {root_column(environment, column) for column in consumed}

@@ -18,7 +18,8 @@ MATTERS = ("first", "second", "third")
 """The places of a join, one for each matter."""
 
 MIDDLE_SHARE = 0.5
-"""Of the messages of one matter that do not begin with who is speaking, so many say it between two sentences, where they can."""
+"""Of the messages of one matter that do not begin with who is speaking, so many say it between two sentences, where
+they can."""
 
 _MORE = re.compile(r"\s*\{more(?:_\d+)?\}")
 _CAPITAL = re.compile(r"[A-Z](?=[a-z]+\b)|A(?= )")
@@ -37,7 +38,8 @@ def compose_message(body: str, known: set[str], language: LanguageSpec, persona:
 
 
 def small(text: str) -> str:
-    """Return a text as it goes on within a sentence: its first letter small, unless it says I; a word that only begins a speech is left away."""
+    """Return a text as it goes on within a sentence: its first letter small, unless it says I; a word that only begins
+    a speech is left away."""
     text = _BEGINNING.sub("", text)
     place = PLACE.match(text)
     if place and place[3]:

@@ -1,8 +1,9 @@
 """Expressions over names: what a plan, a rule or a fact may say, and how it is evaluated without any table.
 
-`role.column`, `step.column`, `say.slot`, `policy.constant`, `call.argument` are bound values; a role that means several rows and the rows of a step
-are relations that a sub-select may read. Nothing else can be named: an expression that mentions a table, or a column that no tool showed, does not
-compile. That is what makes golden calls grounded by construction.
+`role.column`, `step.column`, `say.slot`, `policy.constant`, `call.argument` are bound values; a role that means several
+rows and the rows of a step are relations that a sub-select may read. Nothing else can be named: an expression that
+mentions a table, or a column that no tool showed, does not compile. That is what makes golden calls grounded by
+construction.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ class Expression:
 
 
 def parse_expression(text: str, file: str, place: str) -> exp.Expr:
-    """Parse an expression of the subset, to be read and not changed; a syntax error is a SpecError that names the place."""
+    """Parse an expression of the subset, to be read and not changed; a syntax error is a SpecError that names the
+    place."""
     try:
         node = _parse(f"SELECT {text}")
     except sqlglot.errors.ParseError as error:
@@ -109,7 +111,8 @@ def _parse(sql: str) -> exp.Expr:
 
 @lru_cache(maxsize=8192)
 def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
-    """Split a predicate at its top-level ANDs. `{all}`, the rows that a role is chosen from, may stand in it for a relation."""
+    """Split a predicate at its top-level ANDs. `{all}`, the rows that a role is chosen from, may stand in it for a
+    relation."""
     node: exp.Expr = parse_expression(text.replace("{all}", _ALL), file, place)
     found: list[str] = []
 
@@ -127,7 +130,8 @@ def conjuncts(text: str, file: str = "", place: str = "") -> tuple[str, ...]:
 
 
 def bind_names(node: exp.Expr, names: Collection[str]) -> tuple[exp.Expr, frozenset[str]]:
-    """Turn `name.column` of bound rows into placeholders; a name that a FROM inside the expression introduces stays a column."""
+    """Turn `name.column` of bound rows into placeholders; a name that a FROM inside the expression introduces stays a
+    column."""
     used: set[str] = set()
     node = node.copy()
     for column in list(node.find_all(exp.Column)):
@@ -196,27 +200,43 @@ def compile_expression(text: str, scope: ExpressionScope, *, file: str, place: s
 
 @lru_cache(maxsize=16384)
 def _expression(text: str, schema: int, rows: tuple[_Named, ...], relations: tuple[_Named, ...]) -> Expression:
-    scope = ExpressionScope({name: dict(columns) for name, columns in rows}, {name: dict(columns) for name, columns in relations}, _SCHEMAS[schema])
+    scope = ExpressionScope(
+        {name: dict(columns) for name, columns in rows},
+        {name: dict(columns) for name, columns in relations},
+        _SCHEMAS[schema],
+    )
     bound, used = bind_names(parse_expression(text, "", ""), scope.rows)
-    statement = compile_statement(f"SELECT {bound.sql(dialect='sqlite')} AS value", scope, file="", place="", source=text)
-    return Expression(text, used | {bind for bind in statement.binds if bind in scope.relations}, statement, binds_of(statement, scope))
+    statement = compile_statement(
+        f"SELECT {bound.sql(dialect='sqlite')} AS value", scope, file="", place="", source=text
+    )
+    return Expression(
+        text,
+        used | {bind for bind in statement.binds if bind in scope.relations},
+        statement,
+        binds_of(statement, scope),
+    )
 
 
 def _over_signature(compiled: Callable[..., _Made], text: str, scope: ExpressionScope) -> _Made:
-    """Compile a text over what of a scope it can depend on; if that fails, over all columns of its names, so that the remedy says which there are."""
+    """Compile a text over what of a scope it can depend on; if that fails, over all columns of its names, so that the
+    remedy says which there are."""
     try:
         return compiled(text, *_signature(text, scope))
     except SpecError:
         return compiled(text, *_signature(text, scope, whole=True))
 
 
-def _signature(text: str, scope: ExpressionScope, *, whole: bool = False) -> tuple[int, tuple[_Named, ...], tuple[_Named, ...]]:
-    """What of a scope a text can depend on: the names in it, of rows the columns in it (`whole`: all), and the schema."""
+def _signature(
+    text: str, scope: ExpressionScope, *, whole: bool = False
+) -> tuple[int, tuple[_Named, ...], tuple[_Named, ...]]:
+    """What of a scope a text can depend on: the names in it, of rows the columns in it (`whole`: all), and the
+    schema."""
     words = set(_WORD.findall(text))
     rows = tuple(
         (name, tuple((column, kind) for column, kind in columns.items() if whole or column in words))
-        for name, columns in scope.rows.items() if name in words
-    )  # fmt: skip
+        for name, columns in scope.rows.items()
+        if name in words
+    )
     relations = tuple((name, tuple(columns.items())) for name, columns in scope.relations.items() if name in words)
     _SCHEMAS.setdefault(id(scope.schema), scope.schema)
     return id(scope.schema), rows, relations
@@ -227,14 +247,21 @@ def _placed(error: SpecError, sql: str, scope: ExpressionScope, file: str, place
     unknown = _unknown_name(sql, scope)
     if unknown is not None:
         name, column, known = unknown
-        return SpecError([SpecIssue(file, place, f"unknown name {name!r} of {name}.{column} in {source!r}", suggest(name, known))])
-    return SpecError(SpecIssue(file, place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy) for i in error.issues)
+        return SpecError(
+            [SpecIssue(file, place, f"unknown name {name!r} of {name}.{column} in {source!r}", suggest(name, known))]
+        )
+    return SpecError(
+        SpecIssue(file, place, f"{i.problem} (in {source!r})" if source not in i.problem else i.problem, i.remedy)
+        for i in error.issues
+    )
 
 
 def compile_statement(sql: str, scope: ExpressionScope, *, file: str, place: str, source: str) -> Statement:
-    """Compile a SELECT whose placeholders `:name.column` are rows of the scope; issues show the expression as it was written.
+    """Compile a SELECT whose placeholders `:name.column` are rows of the scope; issues show the expression as it was
+    written.
 
-    A statement is compiled once for all scopes that agree in the names it uses: the plans of evolved intents share most of theirs.
+    A statement is compiled once for all scopes that agree in the names it uses: the plans of evolved intents share most
+    of theirs.
     """
     try:
         return _over_signature(_compiled, sql, scope)
@@ -243,7 +270,8 @@ def compile_statement(sql: str, scope: ExpressionScope, *, file: str, place: str
 
 
 def _unknown_name(sql: str, scope: ExpressionScope) -> tuple[str, str, set[str]] | None:
-    """Return the first name of a statement that is neither in the scope nor introduced by a FROM, its column, and the names that could be meant."""
+    """Return the first name of a statement that is neither in the scope nor introduced by a FROM, its column, and the
+    names that could be meant."""
     known = {name for name in scope.rows if not name.startswith("say_")} | set(scope.relations)
     for column in _parse(sql).find_all(exp.Column):
         introduced = _introduced(column)
@@ -255,7 +283,9 @@ def _unknown_name(sql: str, scope: ExpressionScope) -> tuple[str, str, set[str]]
 @lru_cache(maxsize=16384)
 def _compiled(sql: str, schema: int, rows: tuple[_Named, ...], relations: tuple[_Named, ...]) -> Statement:
     lets = {name: dict(columns) for name, columns in rows}
-    return compile_select(sql, _SCHEMAS[schema], lets=lets, relations={name: dict(columns) for name, columns in relations})
+    return compile_select(
+        sql, _SCHEMAS[schema], lets=lets, relations={name: dict(columns) for name, columns in relations}
+    )
 
 
 def binds_of(statement: Statement, scope: ExpressionScope) -> tuple[Bind, ...]:
@@ -272,7 +302,16 @@ def binds_of(statement: Statement, scope: ExpressionScope) -> tuple[Bind, ...]:
 
 def _require(column: str, columns: Columns, name: str, file: str, place: str) -> None:
     if column not in columns:
-        raise SpecError([SpecIssue(file, place, f"{name}.{column} is not known here", f"{name} has {', '.join(sorted(columns)) or 'no columns'}")])
+        raise SpecError(
+            [
+                SpecIssue(
+                    file,
+                    place,
+                    f"{name}.{column} is not known here",
+                    f"{name} has {', '.join(sorted(columns)) or 'no columns'}",
+                )
+            ]
+        )
 
 
 def relation_key(name: str) -> str:
@@ -281,7 +320,8 @@ def relation_key(name: str) -> str:
 
 
 def matter_of(name: str) -> str:
-    """What the names of a second or third matter of a composed request end in: `_2`; an empty text for those of the first."""
+    """What the names of a second or third matter of a composed request end in: `_2`; an empty text for those of the
+    first."""
     found = _MATTER.search(name)
     return found[0] if found else ""
 
@@ -294,7 +334,8 @@ class Unbound(Exception):
 
 
 def bound_values(binds: tuple[Bind, ...], env: Mapping[str, Any], clock: Mapping[str, str]) -> dict[str, Any]:
-    """Collect the bound values of a statement from `env` (name -> row, `relation_key(name)` -> list of rows). Raises Unbound."""
+    """Collect the bound values of a statement from `env` (name -> row, `relation_key(name)` -> list of rows). Raises
+    Unbound."""
     found: dict[str, Any] = {}
     for bind in binds:
         if bind.column is None and bind.name in clock:

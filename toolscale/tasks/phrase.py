@@ -24,8 +24,23 @@ _SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")
 _TWO_ARTICLES = re.compile(r"\b(?:[Tt]he|[Mm]y) (?=The [A-Z])")
 """Before a name that brings its own: *the The Copper Pot charge*."""
 
-KIND_OF_TYPE: dict[ColumnType, FactKind] = {"text": "text", "int": "number", "cents": "money", "bool": "bool", "date": "date", "datetime": "date"}
-_FORMS: dict[str, str] = {"money": "money", "date": "date", "number": "number", "text": "text", "digits": "digits", "id": "text", "bool": "bool"}
+KIND_OF_TYPE: dict[ColumnType, FactKind] = {
+    "text": "text",
+    "int": "number",
+    "cents": "money",
+    "bool": "bool",
+    "date": "date",
+    "datetime": "date",
+}
+_FORMS: dict[str, str] = {
+    "money": "money",
+    "date": "date",
+    "number": "number",
+    "text": "text",
+    "digits": "digits",
+    "id": "text",
+    "bool": "bool",
+}
 _PRONOUNS = {"it": "them", "its": "their", "this": "these", "that": "those", "is": "are", "was": "were"}
 
 
@@ -39,9 +54,15 @@ class Words:
 
 
 def put_into_words(
-    plan: Plan, environment: Environment, rows: Mapping[str, list[dict[str, Any]]], say: Mapping[str, Any], turn: int, rng: random.Random
+    plan: Plan,
+    environment: Environment,
+    rows: Mapping[str, list[dict[str, Any]]],
+    say: Mapping[str, Any],
+    turn: int,
+    rng: random.Random,
 ) -> Words:
-    """Return the request of a case. The turn picks the phrasing, so that all of an intent's are used evenly; the rest is drawn."""
+    """Return the request of a case. The turn picks the phrasing, so that all of an intent's are used evenly; the rest
+    is drawn."""
     language = environment.spec.language
     body = plan.intent.requests[turn % len(plan.intent.requests)]
     name = body.persona or (rng.choice(sorted(language.personas)) if language.personas else None)
@@ -59,9 +80,14 @@ def put_into_words(
 
 class _Writer:
     def __init__(
-        self, plan: Plan, environment: Environment, rows: Mapping[str, list[dict[str, Any]]], say: Mapping[str, Any], persona: Persona,
+        self,
+        plan: Plan,
+        environment: Environment,
+        rows: Mapping[str, list[dict[str, Any]]],
+        say: Mapping[str, Any],
+        persona: Persona,
         rng: random.Random,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.plan, self.environment, self.rows, self.say, self.rng = plan, environment, rows, say, rng
         self.forms: dict[str, str] = {kind: rng.choice(forms) for kind, forms in persona.forms.items()}
         self.values: list[str] = []
@@ -98,7 +124,9 @@ class _Writer:
             return self._within(role.role.text)
         if role.description is None:
             return role.name
-        text = self._within(role.description.text.replace("{adj}", stated_adjectives(role, self.environment.spec.language)))
+        text = self._within(
+            role.description.text.replace("{adj}", stated_adjectives(role, self.environment.spec.language))
+        )
         return PLACE.sub(lambda match: self._column(role, match[1], match[5]), re.sub(r" +", " ", text))
 
     def _within(self, text: str) -> str:
@@ -107,7 +135,9 @@ class _Writer:
 
     def _column(self, role: RolePlan, column: str, form: str | None) -> str:
         kind = KIND_OF_TYPE[self.environment.schema.tables[role.table].columns[column].type]
-        return self._value(self.rows[role.name][0][column], kind, form, role.description.tense if role.description else None)
+        return self._value(
+            self.rows[role.name][0][column], kind, form, role.description.tense if role.description else None
+        )
 
     def _value(self, value: Any, kind: FactKind, form: str | None, tense: Tense | None) -> str:
         usual = _FORMS[kind]
@@ -125,7 +155,11 @@ def stated_adjectives(role: RolePlan, language: LanguageSpec) -> str:
 
 def protected_words(plan: Plan, language: LanguageSpec) -> frozenset[str]:
     """Words that carry meaning which a gate looks for: cues and adjectives."""
-    texts = [cue for role in plan.roles.values() for cue in (*role.role.cues, *(role.description.cues if role.description else ()))]
+    texts = [
+        cue
+        for role in plan.roles.values()
+        for cue in (*role.role.cues, *(role.description.cues if role.description else ()))
+    ]
     texts += [word for words in language.adjectives.values() for word in words.values()]
     texts += [cue for cues in language.enum_cues.values() for cue in cues]
     return frozenset(word for text in texts for word in text.lower().split())

@@ -11,7 +11,16 @@ from toolscale.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType
 from toolscale.sql.compiled import Statement
-from toolscale.tasks.names import Bind, Expression, ExpressionScope, bind_select, binds_of, compile_expression, compile_statement, conjuncts
+from toolscale.tasks.names import (
+    Bind,
+    Expression,
+    ExpressionScope,
+    bind_select,
+    binds_of,
+    compile_expression,
+    compile_statement,
+    conjuncts,
+)
 from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.plan import Plan
 
@@ -54,22 +63,37 @@ def compile_case(environment: Environment, plan: Plan) -> tuple[RoleQuery, ...]:
                 undrawn.remove(slot)
                 drawn.add(slot)
                 text, _ = bind_select(sql, scope, "intents.yaml", f"{place}.slots.{slot}")
-                compiled = compile_statement(text, scope, file="intents.yaml", place=f"{place}.slots.{slot}.sql", source=sql)
+                compiled = compile_statement(
+                    text, scope, file="intents.yaml", place=f"{place}.slots.{slot}.sql", source=sql
+                )
                 now_slots.append((slot, compiled, binds_of(compiled, scope)))
         conditions = []
         for text in list(waiting):
             if not (_mentioned(text, intent.roles) - bound) and not (_slots_of(text) - drawn):
                 waiting.remove(text)
                 conditions.append(compile_expression(text, scope, file="intents.yaml", place=f"{place}.when"))
-        queries.append(RoleQuery(name, role.is_, role.take, first, role.of is None, statement, binds, tuple(conditions), tuple(now_slots)))
+        queries.append(
+            RoleQuery(
+                name, role.is_, role.take, first, role.of is None, statement, binds, tuple(conditions), tuple(now_slots)
+            )
+        )
     if waiting or undrawn:
         raise SpecError(
-            [SpecIssue("intents.yaml", f"{place}.when", f"{(waiting + undrawn)[0]!r} names no role", "use roles and slots of this intent")]
+            [
+                SpecIssue(
+                    "intents.yaml",
+                    f"{place}.when",
+                    f"{(waiting + undrawn)[0]!r} names no role",
+                    "use roles and slots of this intent",
+                )
+            ]
         )
     return tuple(queries)
 
 
-def _role_query(environment: Environment, plan: Plan, name: str, scope: ExpressionScope, place: str) -> tuple[Statement, tuple[Bind, ...], bool]:
+def _role_query(
+    environment: Environment, plan: Plan, name: str, scope: ExpressionScope, place: str
+) -> tuple[Statement, tuple[Bind, ...], bool]:
     role, table = plan.intent.roles[name], plan.intent.roles[name].is_
     conditions = []
     if role.of is not None:
@@ -77,7 +101,14 @@ def _role_query(environment: Environment, plan: Plan, name: str, scope: Expressi
         link = environment.schema.foreign_key(table, parent.is_)
         if link is None:
             raise SpecError(
-                [SpecIssue("intents.yaml", f"{place}.roles.{name}", f"{table} has no foreign key to {parent.is_}", "choose another parent")]
+                [
+                    SpecIssue(
+                        "intents.yaml",
+                        f"{place}.roles.{name}",
+                        f"{table} has no foreign key to {parent.is_}",
+                        "choose another parent",
+                    )
+                ]
             )
         values = f"(SELECT p.{link[1]} FROM {role.of} AS p)" if parent.take == "all" else None
         conditions.append(f"{name}.{link[0]} IN {values}" if values else f"{name}.{link[0]} = {role.of}.{link[1]}")
@@ -90,9 +121,14 @@ def _role_query(environment: Environment, plan: Plan, name: str, scope: Expressi
     first = plan.roles[name].first
     columns = ", ".join(f"{name}.{column}" for column in _columns(environment, table))
     order = ", ".join(f"{name}.{column}" for column in environment.schema.tables[table].key)
-    sql = f"SELECT {columns}, ({first or '0'}) AS best FROM {table} AS {name} WHERE {' AND '.join(conditions) or '1 = 1'} ORDER BY best, {order}"
+    sql = (
+        f"SELECT {columns}, ({first or '0'}) AS best FROM {table} AS {name} "
+        f"WHERE {' AND '.join(conditions) or '1 = 1'} ORDER BY best, {order}"
+    )
     text, _ = bind_select(sql, scope, "intents.yaml", f"{place}.roles.{name}")
-    statement = compile_statement(text, scope, file="intents.yaml", place=f"{place}.roles.{name}.where", source=role.where or sql)
+    statement = compile_statement(
+        text, scope, file="intents.yaml", place=f"{place}.roles.{name}.where", source=role.where or sql
+    )
     return statement, binds_of(statement, scope), first is not None
 
 

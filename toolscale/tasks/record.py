@@ -1,6 +1,7 @@
 """The recorder: runs a plan as an agent that cannot see the database.
 
-Its only inputs are what the request says, what earlier calls returned, the policy's constants and the clock. What it does is the golden trajectory.
+Its only inputs are what the request says, what earlier calls returned, the policy's constants and the clock. What it
+does is the golden trajectory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,19 @@ from toolscale.sql.compiled import Column
 from toolscale.tasks.form import field_names
 from toolscale.tasks.lookups import flatten
 from toolscale.tasks.names import Expression, Scratch, Unbound, relation_key
-from toolscale.tasks.plan import CallPlan, EachPlan, FindPlan, IfPlan, Plan, RefusalPlan, RolePlan, RulePlan, StepPlan, TellPlan, calls_of
+from toolscale.tasks.plan import (
+    CallPlan,
+    EachPlan,
+    FindPlan,
+    IfPlan,
+    Plan,
+    RefusalPlan,
+    RolePlan,
+    RulePlan,
+    StepPlan,
+    TellPlan,
+    calls_of,
+)
 
 Env = dict[str, Any]
 
@@ -96,8 +109,11 @@ class Inputs:
     """Role -> rows that the agent must not look up: only the judge knows them, for facts that are withheld."""
 
 
-def inputs_of(plan: Plan, candidate: Candidate, row_of: Callable[[str, tuple[Any, ...]], dict[str, Any] | None]) -> Inputs:
-    """What the request of a candidate says: its slots, and the described columns of the rows it is about, which `row_of(table, key)` gives.
+def inputs_of(
+    plan: Plan, candidate: Candidate, row_of: Callable[[str, tuple[Any, ...]], dict[str, Any] | None]
+) -> Inputs:
+    """What the request of a candidate says: its slots, and the described columns of the rows it is about, which
+    `row_of(table, key)` gives.
 
     Raises Rejection if those rows are not there.
     """
@@ -116,7 +132,8 @@ def inputs_of(plan: Plan, candidate: Candidate, row_of: Callable[[str, tuple[Any
 
 
 class Recorder:
-    """Records plans on one world. The world must be reset by the caller; the episode stays open so that row changes can be read."""
+    """Records plans on one world. The world must be reset by the caller; the episode stays open so that row changes can
+    be read."""
 
     def __init__(self, world: World, policy: Mapping[str, Any]) -> None:
         self.world = world
@@ -138,12 +155,15 @@ class Recorder:
         return run.recording
 
     def breaks(self, rule: RulePlan, arguments: Mapping[str, Any], read: Any) -> tuple[bool, Env]:
-        """Evaluate a rule for a call; `read(call plan, arguments)` makes the look-ups. Returns whether it is broken, and the names it saw."""
+        """Evaluate a rule for a call; `read(call plan, arguments)` makes the look-ups. Returns whether it is broken,
+        and the names it saw."""
         env: Env = {"call": dict(arguments), "policy": self._policy}
         if rule.applies is not None and not self.scratch.evaluate(rule.applies, env):
             return False, env
         for step in rule.reads:
-            bind_result(env, step, read(step, {name: self.scratch.evaluate(e, env) for name, e in step.arguments.items()}))
+            bind_result(
+                env, step, read(step, {name: self.scratch.evaluate(e, env) for name, e in step.arguments.items()})
+            )
         return bool(self.scratch.evaluate(rule.breaks, env)), env
 
     def start(self, inputs: Inputs) -> Env:
@@ -181,7 +201,9 @@ class _Run:
         self.need(expression.names)
         return self.scratch.evaluate(expression, self.recording.env)
 
-    def call(self, name: str, arguments: dict[str, Any], mutates: bool, depth: int, plan: CallPlan | None = None) -> Mapping[str, Any]:
+    def call(
+        self, name: str, arguments: dict[str, Any], mutates: bool, depth: int, plan: CallPlan | None = None
+    ) -> Mapping[str, Any]:
         """Make a call; a look-up made before with no write since is not repeated."""
         key = (name, canonical_json(arguments), self._written_before(name))
         if not mutates and key in self._seen:
@@ -214,7 +236,8 @@ class _Run:
         rows: list[dict[str, Any]] = []
         for parent in parents:
             arguments = {
-                param: self._argument(source.name, source.column, source.said, role, parent) for param, source in role.finder.arguments.items()
+                param: self._argument(source.name, source.column, source.said, role, parent)
+                for param, source in role.finder.arguments.items()
             }
             for row in role.finder.rows(self.call(role.finder.tool.spec.name, arguments, False, depth)):
                 if row not in rows:
@@ -233,7 +256,11 @@ class _Run:
 
     def _choose(self, role: RolePlan, rows: list[dict[str, Any]]) -> None:
         env = {**self.recording.env, relation_key(role.name): rows}
-        fitting = [(rows[int(position)], best) for position, best in self.scratch.rows(role.select, role.binds, env)] if rows else []
+        fitting = (
+            [(rows[int(position)], best) for position, best in self.scratch.rows(role.select, role.binds, env)]
+            if rows
+            else []
+        )
         take = role.role.take
         if role.name in self.inputs.forced:
             fitting = self._forced(role, rows)
@@ -257,7 +284,11 @@ class _Run:
 
     def _forced(self, role: RolePlan, rows: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
         wanted = self.inputs.forced[role.name]
-        found = [(row, 0) for row in rows if any(all(row[column] == value for column, value in key.items()) for key in wanted)]
+        found = [
+            (row, 0)
+            for row in rows
+            if any(all(row[column] == value for column, value in key.items()) for key in wanted)
+        ]
         if len(found) < len(wanted):
             raise Invisible(role.name)
         return found if role.role.take == "all" else found[:1]
@@ -308,7 +339,9 @@ class _Run:
                 continue
 
             def read(look_up: CallPlan, params: dict[str, Any]) -> Mapping[str, Any]:
-                return self.call(look_up.tool.spec.name, params, False, 1 + max(self.recording.depths.values(), default=0), look_up)
+                return self.call(
+                    look_up.tool.spec.name, params, False, 1 + max(self.recording.depths.values(), default=0), look_up
+                )
 
             full = with_defaults(step, arguments)
             broken, env = self.recorder.breaks(rule, full, read)
@@ -332,8 +365,11 @@ class _Run:
                     self.recording.env[step.role] = row
                     yield from self._forbidden(step.do)
 
-    def tell(self, tells: tuple[TellPlan, ...], env: Env, about: str | None = None, fields: Sequence[str | None] = ()) -> None:
-        """Compute the facts of the final answer, about a part of the request if one is named. `fields`: where the form takes them."""
+    def tell(
+        self, tells: tuple[TellPlan, ...], env: Env, about: str | None = None, fields: Sequence[str | None] = ()
+    ) -> None:
+        """Compute the facts of the final answer, about a part of the request if one is named. `fields`: where the form
+        takes them."""
         for tell, place in zip(tells, fields or [None] * len(tells), strict=True):
             expressions = [e for e in (tell.value, tell.about, tell.when) if e is not None]
             if any(name in self.inputs.hidden for expression in expressions for name in expression.names):
@@ -366,7 +402,10 @@ class _Run:
         labels = dict.fromkeys(fact.about for fact in facts if fact.about is not None)
         if len(labels) > 1:
             self.recording.facts = [
-                fact if fact.about is None else fact.model_copy(update={"others": _united(fact.others, labels, fact.about)}) for fact in facts
+                fact
+                if fact.about is None
+                else fact.model_copy(update={"others": _united(fact.others, labels, fact.about)})
+                for fact in facts
             ]
 
     def _fact(self, tell: TellPlan, env: Env, place: str | None, part: str | None = None) -> None:
@@ -379,10 +418,14 @@ class _Run:
         others: tuple[str, ...] = ()
         if tell.about is not None and tell.about.direct is not None and tell.about.direct[0] in self.recording.observed:
             name, column = tell.about.direct
-            others = tuple(dict.fromkeys(str(row[column]) for row in self.recording.observed[name] if str(row[column]) != about))
+            others = tuple(
+                dict.fromkeys(str(row[column]) for row in self.recording.observed[name] if str(row[column]) != about)
+            )
         kind = tell.tell.kind
         typed = int(value) if kind in ("money", "number", "bool") else str(value)[:10] if kind == "date" else str(value)
-        self.recording.facts.append(Fact(kind=kind, value=typed, about=about, others=others, withheld=tell.tell.withheld, field=place))
+        self.recording.facts.append(
+            Fact(kind=kind, value=typed, about=about, others=others, withheld=tell.tell.withheld, field=place)
+        )
 
 
 def _united(others: tuple[str, ...], labels: Iterable[str | None], own: str) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""Whether the rules of `rules.yaml` can be broken: a rule that nothing breaks forbids nothing, and a case that no row fits draws nothing."""
+"""Whether the rules of `rules.yaml` can be broken: a rule that nothing breaks forbids nothing, and a case that no row
+fits draws nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ _BEST = 40
 
 
 def check_rule_cases(environment: Environment, known: Sequence[SpecIssue] = ()) -> Iterator[SpecIssue]:
-    """Yield every case of a rule that does not compile, and every lift that no role could lose. Nothing is said twice of what is known."""
+    """Yield every case of a rule that does not compile, and every lift that no role could lose. Nothing is said twice
+    of what is known."""
     wrong = {issue.place for issue in known if issue.file == FILE}
     for name, rule in environment.spec.policy.rules.items():
         place = f"rules.{name}"
@@ -60,10 +62,21 @@ def _lift(environment: Environment, text: str, place: str) -> None:
             if role.where and not issues_of(lambda role=role: conjuncts(role.where)):  # type: ignore[misc]
                 known |= dict.fromkeys(part.replace(f"{name}.", "") for part in conjuncts(role.where))
     if text not in known:
-        raise SpecError([SpecIssue(FILE, place, f"no role of any intent has the condition {text!r}", "write it as a role does, or leave it out")])
+        raise SpecError(
+            [
+                SpecIssue(
+                    FILE,
+                    place,
+                    f"no role of any intent has the condition {text!r}",
+                    "write it as a role does, or leave it out",
+                )
+            ]
+        )
 
 
-def check_breakable(environment: Environment, rules: Mapping[str, RulePlan], rows: Rows, world: World) -> list[SpecIssue]:
+def check_breakable(
+    environment: Environment, rules: Mapping[str, RulePlan], rows: Rows, world: World
+) -> list[SpecIssue]:
     """Return the rules that no call is found to break, and the cases that no row of the database fulfils."""
     search = _Search(environment, rows, world)
     return [issue for rule in rules.values() for issue in search.issues(rule)]
@@ -87,8 +100,12 @@ class _Search:
             remedy = "correct it, plant rows that break it, or add a call that does to cases.yaml"
             yield SpecIssue(FILE, f"rules.{rule.name}.breaks", problem, remedy)
         if rule.rule.case is not None and not self._has_case(rule):
-            problem = f"no row of the database fulfils {rule.rule.case!r}" + (", whatever is drawn" if rule.rule.draws else "")
-            yield SpecIssue(FILE, f"rules.{rule.name}.case", problem, "correct it or draws, or plant rows that fulfil it")
+            problem = f"no row of the database fulfils {rule.rule.case!r}" + (
+                ", whatever is drawn" if rule.rule.draws else ""
+            )
+            yield SpecIssue(
+                FILE, f"rules.{rule.name}.case", problem, "correct it or draws, or plant rows that fulfil it"
+            )
 
     def _is_broken(self, rule: RulePlan) -> bool:
         if any(self._case_breaks(rule, number) for number in range(len(self.environment.spec.cases.calls))):
@@ -124,13 +141,16 @@ class _Search:
     def _shows(self, rule: RulePlan, tool: str, score: tuple[bool, int] | None) -> bool:
         """Whether a call of this score shows that the rule can be broken.
 
-        A rule that looks at rows may be one that the tool enforces as well. One that looks at the arguments alone must be broken by a call that the
-        tool lets through: any nonsense breaks it otherwise.
+        A rule that looks at rows may be one that the tool enforces as well. One that looks at the arguments alone must
+        be broken by a call that the tool lets through: any nonsense breaks it otherwise.
         """
-        return score is not None and score[0] and (bool(rule.reads) or score[1] > len(self.environment.tools[tool].steps))
+        return (
+            score is not None and score[0] and (bool(rule.reads) or score[1] > len(self.environment.tools[tool].steps))
+        )
 
     def _score(self, rule: RulePlan, tool: str, arguments: Arguments) -> tuple[bool, int] | None:
-        """Return (whether the call breaks the rule, how many steps of the tool let it through), None for a call that is not valid."""
+        """Return (whether the call breaks the rule, how many steps of the tool let it through), None for a call that is
+        not valid."""
         compiled, complete = self.world.prepare(tool, arguments)
         if compiled is None or isinstance(complete, str):
             return None
@@ -147,7 +167,11 @@ class _Search:
             nonlocal failed
             result = self.world.call(step.tool.spec.name, params)
             failed = failed or not result.ok
-            return result.value if result.ok else {part.name: [] if part.mode == "rows" else None for part in step.tool.returns}
+            return (
+                result.value
+                if result.ok
+                else {part.name: [] if part.mode == "rows" else None for part in step.tool.returns}
+            )
 
         return self.recorder.breaks(rule, arguments, read)[0] and not failed
 
@@ -157,7 +181,11 @@ class _Search:
 
     def _telling(self, rule: RulePlan, maker: CallMaker, arguments: Arguments) -> Arguments:
         """Put values that the rule draws, or that lie about the policy's constants, in the place of some."""
-        constants = [value for name, value in self._policy.items() if f"policy.{name}" in rule.rule.breaks and isinstance(value, int)]
+        constants = [
+            value
+            for name, value in self._policy.items()
+            if f"policy.{name}" in rule.rule.breaks and isinstance(value, int)
+        ]
         for name, schema in maker.tool.spec.parameters.items():
             values: Sequence[Any] = self._drawn(rule, name)
             if not values and schema.get("type") == "integer":
@@ -170,7 +198,10 @@ class _Search:
         """The values that are drawn for an argument: whole days from today are days."""
         parameters = [self.environment.tools[tool].spec.parameters for tool in rule.rule.guards]
         days = next((schemas[name] for schemas in parameters if name in schemas), {}).get("format") == "date"
-        return [(self.today + timedelta(days=item)).isoformat() if days and isinstance(item, int) else item for item in rule.rule.draws.get(name, ())]
+        return [
+            (self.today + timedelta(days=item)).isoformat() if days and isinstance(item, int) else item
+            for item in rule.rule.draws.get(name, ())
+        ]
 
     def _has_case(self, rule: RulePlan) -> bool:
         case = _case(self.environment, rule.rule, f"rules.{rule.name}.case")
@@ -184,8 +215,11 @@ class _Search:
         return bool(self.world.sandbox.query(case.statement, bound_values(case.binds, env, self._clock))[0][0])
 
     def _case_calls(self, rule: RulePlan, case: Expression) -> Iterator[dict[str, Any]]:
-        """Yield arguments with each value that is drawn and with each row that one of them names, as far as they go; the rest as calls have them."""
-        used = {bind.column for bind in case.binds if bind.name == "call" and bind.column} | ({case.direct[1]} if case.direct else set())
+        """Yield arguments with each value that is drawn and with each row that one of them names, as far as they go;
+        the rest as calls have them."""
+        used = {bind.column for bind in case.binds if bind.name == "call" and bind.column} | (
+            {case.direct[1]} if case.direct else set()
+        )
         looked_up = sorted(used - rule.rule.draws.keys())
         for tool in rule.rule.guards:
             maker = self._maker(tool, rule)

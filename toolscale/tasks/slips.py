@@ -1,4 +1,5 @@
-"""How people type: slips of the finger, and the habits of who is in a hurry; never in a value, a cue, a number word or a short word."""
+"""How people type: slips of the finger, and the habits of who is in a hurry; never in a value, a cue, a number word or
+a short word."""
 
 from __future__ import annotations
 
@@ -12,10 +13,11 @@ _WORD = re.compile(r"(?<![\w'’\ue001])[a-z]{5,}(?![\w'’\ue000])")
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOURS = {key: beside for row in _ROWS for key, beside in zip(row, row[1:] + row[-2], strict=True)}
 _USUAL = {
-    "receive": "recieve", "received": "recieved", "definitely": "definately", "address": "adress", "which": "wich", "because": "becuase",
-    "balance": "balence", "until": "untill", "whether": "wether", "their": "thier", "separate": "seperate", "please": "plaese",
-    "transfer": "tranfer", "statement": "statment", "believe": "beleive", "afterwards": "afterwords", "remaining": "remaing",
-    "available": "availible", "immediately": "immediatly", "amount": "ammount", "tomorrow": "tommorow", "cancel": "cancle",
+    "receive": "recieve", "received": "recieved", "definitely": "definately", "address": "adress", "which": "wich",
+    "because": "becuase", "balance": "balence", "until": "untill", "whether": "wether", "their": "thier",
+    "separate": "seperate", "please": "plaese", "transfer": "tranfer", "statement": "statment", "believe": "beleive",
+    "afterwards": "afterwords", "remaining": "remaing", "available": "availible", "immediately": "immediatly",
+    "amount": "ammount", "tomorrow": "tommorow", "cancel": "cancle",
 }  # fmt: skip
 """Slips that many people make."""
 
@@ -27,7 +29,8 @@ _RUN_ON = 0.6
 
 
 def misspell(text: str, rng: random.Random, protected: frozenset[str]) -> str:
-    """Return the text with one or two slips: usual ones, or two letters exchanged, one left out, doubled, or struck beside its key."""
+    """Return the text with one or two slips: usual ones, or two letters exchanged, one left out, doubled, or struck
+    beside its key."""
     free = [match for match in _WORD.finditer(text) if match[0] not in protected and not is_value_word(match[0])]
     usual = [match for match in free if match[0] in _USUAL]
     chosen = rng.sample(usual or free, min(len(usual or free), rng.choice((1, 1, 2))))
@@ -38,7 +41,9 @@ def misspell(text: str, rng: random.Random, protected: frozenset[str]) -> str:
     return text
 
 
-def handwritten(text: str, habits: Collection[str], short: Mapping[str, str], rng: random.Random, protected: frozenset[str]) -> str:
+def handwritten(
+    text: str, habits: Collection[str], short: Mapping[str, str], rng: random.Random, protected: frozenset[str]
+) -> str:
     """Return the text as somebody with these habits types it; `lower` is left to whoever fills in the values."""
     if "short" in habits:
         text = _FREE.sub(lambda match: match[0] if match[0].lower() in protected else _shortened(match[0], short), text)
@@ -47,7 +52,9 @@ def handwritten(text: str, habits: Collection[str], short: Mapping[str, str], rn
         text = re.sub(r"[.!?]$", "", text)
     if "loose" in habits:
         marks = (", ", " ") if "lower" in habits else (", ",)
-        text = _STOP.sub(lambda match: rng.choice(marks) + match[1].lower() if rng.random() < _RUN_ON else match[0], text)
+        text = _STOP.sub(
+            lambda match: rng.choice(marks) + match[1].lower() if rng.random() < _RUN_ON else match[0], text
+        )
     return text
 
 

@@ -1,4 +1,5 @@
-"""Whether the expressions of `language.yaml` compile: quantities, what is private, and adjectives. Evolution only uses what does."""
+"""Whether the expressions of `language.yaml` compile: quantities, what is private, and adjectives. Evolution only uses
+what does."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 def check_words(environment: Environment) -> Iterator[SpecIssue]:
-    """Yield every expression of `language.yaml` that does not compile; what refers to something unknown has been told before."""
+    """Yield every expression of `language.yaml` that does not compile; what refers to something unknown has been told
+    before."""
     language = environment.spec.language
     for table, words in language.adjectives.items():
         for text in words if table in environment.schema.tables else ():
@@ -81,7 +83,9 @@ def _quantity(environment: Environment, quantity: Quantity, place: str) -> Itera
 
 def _private(environment: Environment, private: Private, place: str) -> Iterator[SpecIssue]:
     scope = starting_scope(environment)
-    known = {name: role for intent in environment.spec.intents.intents for name, role in intent.roles.items()} | dict(private.roles)
+    known = {name: role for intent in environment.spec.intents.intents for name, role in intent.roles.items()} | dict(
+        private.roles
+    )
     for name, role in private.roles.items():
         scope = _with_role(environment, scope, name, role)
         own = scope.with_row(name, columns(environment, role.is_)).with_relation(name, columns(environment, role.is_))
@@ -89,7 +93,11 @@ def _private(environment: Environment, private: Private, place: str) -> Iterator
             if text:
                 yield from _expression(text.replace("{all}", name), own, f"{place}.roles.{name}.{part}")
     for number, tell in enumerate(private.withhold):
-        here = scope.with_row(tell.each, columns(environment, private.roles[tell.each].is_)) if tell.each in private.roles else scope
+        here = (
+            scope.with_row(tell.each, columns(environment, private.roles[tell.each].is_))
+            if tell.each in private.roles
+            else scope
+        )
         for part, text in {"is": tell.is_, "about": tell.about, "when": tell.when}.items():
             if text:
                 yield from _expression(text, here, f"{place}.withhold[{number}].{part}")

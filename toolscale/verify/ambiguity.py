@@ -1,4 +1,5 @@
-"""Gate `unambiguous`: role by role, every other row that fits what is *said* must lead to the same end, or be refused by a tool."""
+"""Gate `unambiguous`: role by role, every other row that fits what is *said* must lead to the same end, or be refused
+by a tool."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ from toolscale.environment import Environment, World
 from toolscale.language import contains_words
 from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
-from toolscale.tasks.names import Bind, bind_select, binds_of, bound_values, compile_statement, conjuncts, parse_expression, relation_key
+from toolscale.tasks.names import (
+    Bind,
+    bind_select,
+    binds_of,
+    bound_values,
+    compile_statement,
+    conjuncts,
+    parse_expression,
+    relation_key,
+)
 from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.plan import Plan, RolePlan
 from toolscale.tasks.record import Invisible, Recorder, Rejection
@@ -36,7 +46,8 @@ class OtherReading:
 
 
 class Ambiguity:
-    """Finds other readings of a request on the database. The statements are compiled once per role and set of conjuncts that a text states."""
+    """Finds other readings of a request on the database. The statements are compiled once per role and set of conjuncts
+    that a text states."""
 
     def __init__(self, environment: Environment, reader: World) -> None:
         self.environment = environment
@@ -62,9 +73,14 @@ class Ambiguity:
                     return other
         return None
 
-    def _other_end(self, subject: Subject, recorder: Recorder, role: RolePlan, keys: list[tuple[Any, ...]]) -> OtherReading | None:
+    def _other_end(
+        self, subject: Subject, recorder: Recorder, role: RolePlan, keys: list[tuple[Any, ...]]
+    ) -> OtherReading | None:
         forced = {role.name: [dict(zip(role.key, key, strict=True)) for key in keys]}
-        meant = f"{role.name} could be {' '.join(map(str, keys[0])) if len(keys) == 1 else f'{len(keys)} rows' if keys else 'no row'}"
+        meant = (
+            f"{role.name} could be "
+            f"{' '.join(map(str, keys[0])) if len(keys) == 1 else f'{len(keys)} rows' if keys else 'no row'}"
+        )
         recorder.world.reset()
         try:
             other = recorder.record(subject.plan, dataclasses.replace(subject.inputs, forced=forced))
@@ -81,20 +97,26 @@ class Ambiguity:
         return None
 
     def _fitting(self, subject: Subject, role: RolePlan) -> list[tuple[Any, ...]]:
-        """Keys of the rows under the bound parent that fit the stated part of the role, best first, but for those that are right."""
+        """Keys of the rows under the bound parent that fit the stated part of the role, best first, but for those that
+        are right."""
         rows = self._rows(subject, role, self._stated(subject, role))
         chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[role.name]}
         if role.first and self._has_cues(subject, role):
-            # Those that a tool refuses are passed over, so all that come no later than the chosen one are other readings.
+            # Those that a tool refuses are passed over, so all that come no later than the chosen one are other
+            # readings.
             last = next((number for number, row in enumerate(rows) if tuple(row[:-1]) in chosen), 0)
             rows = [row for number, row in enumerate(rows) if number <= last or row[-1] == rows[last][-1]]
-        chosen |= {tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())}
+        chosen |= {
+            tuple(row[column] for column in role.key) for row in subject.recording.interchangeable.get(role.name, ())
+        }
         return [key for row in rows if (key := tuple(row[:-1])) not in chosen]
 
     def _sets(self, subject: Subject, role: RolePlan) -> Iterator[list[tuple[Any, ...]]]:
-        """Keys of the sets that a role may mean: of all rows that fit what is stated, then by all conditions but one of those that are not.
+        """Keys of the sets that a role may mean: of all rows that fit what is stated, then by all conditions but one of
+        those that are not.
 
-        The first alone is not enough: one row in it that a tool refuses, and that nobody means, would hide that others are missing.
+        The first alone is not enough: one row in it that a tool refuses, and that nobody means, would hide that others
+        are missing.
         """
         stated = self._stated(subject, role)
         every = self._conjuncts[(_plan_name(subject), role.name)]
@@ -111,7 +133,9 @@ class Ambiguity:
                 self._conjuncts.clear()
                 self._statements.clear()
             where = role.role.where
-            self._conjuncts[place] = conjuncts(where.replace("{all}", role.table), "intents.yaml", ".".join(place)) if where else ()
+            self._conjuncts[place] = (
+                conjuncts(where.replace("{all}", role.table), "intents.yaml", ".".join(place)) if where else ()
+            )
         return tuple(text for text in self._conjuncts[place] if self._is_stated(text, subject, role))
 
     def _rows(self, subject: Subject, role: RolePlan, conditions: tuple[str, ...]) -> list[tuple[Any, ...]]:
@@ -139,15 +163,23 @@ class Ambiguity:
         if None in literals:
             return False  # a number in a predicate is said by its adjective or not at all
         if literals:
-            named = (value for name, columns in subject.inputs.said.items() if name != role.name for value in columns.values())
+            named = (
+                value
+                for name, columns in subject.inputs.said.items()
+                if name != role.name
+                for value in columns.values()
+            )
             for value in sorted((value for value in named if isinstance(value, str)), key=len, reverse=True):
-                request = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "", request, flags=re.IGNORECASE)  # what another row is called states nothing
+                # What another row is called states nothing.
+                request = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "", request, flags=re.IGNORECASE)
             return all(contains_words(request, literal) for literal in literals if literal is not None)
         return names_slot or self._has_cues(subject, role)
 
     def _compile(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> tuple[Statement, tuple[Bind, ...]]:
         schema = self.environment.schema
-        columns = {table: {name: column.type for name, column in spec.columns.items()} for table, spec in schema.tables.items()}
+        columns = {
+            table: {name: column.type for name, column in spec.columns.items()} for table, spec in schema.tables.items()
+        }
         scope = starting_scope(self.environment, plan.intent, schema)
         scope = scope.with_row(f"say_{role.name}", {column: columns[role.table][column] for column in role.said})
         for other in plan.roles.values():
@@ -160,14 +192,23 @@ class Ambiguity:
         if role.role.of is not None:
             parent = plan.roles[role.role.of]
             child, above = schema.foreign_key(role.table, parent.table) or ("", "")
-            among = f"{role.name}.{child} IN (SELECT p.{above} FROM {parent.name} AS p)" if parent.role.take == "all" else None
+            among = (
+                f"{role.name}.{child} IN (SELECT p.{above} FROM {parent.name} AS p)"
+                if parent.role.take == "all"
+                else None
+            )
             conditions.append(among or f"{role.name}.{child} = {parent.name}.{above}")
         conditions += [f"({text})" for text in stated]
         key = ", ".join(f"{role.name}.{column}" for column in role.key)
         where = " AND ".join(conditions) or "1 = 1"
-        sql = f"SELECT {key}, ({role.first or '0'}) AS best FROM {role.table} AS {role.name} WHERE {where} ORDER BY best, {key}"
+        sql = (
+            f"SELECT {key}, ({role.first or '0'}) AS best FROM {role.table} AS {role.name} "
+            f"WHERE {where} ORDER BY best, {key}"
+        )
         bound, _ = bind_select(sql, scope, "intents.yaml", role.name)
-        statement = compile_statement(bound, scope, file="intents.yaml", place=f"intents[{plan.intent.id}].roles.{role.name}", source=sql)
+        statement = compile_statement(
+            bound, scope, file="intents.yaml", place=f"intents[{plan.intent.id}].roles.{role.name}", source=sql
+        )
         return statement, binds_of(statement, scope)
 
     def _values(self, binds: tuple[Bind, ...], subject: Subject, role: RolePlan) -> Mapping[str, Any]:

@@ -35,7 +35,8 @@ class Brief:
     calls: Sequence[GoldenCall]
     """The golden calls with their results."""
     declined: frozenset[str] = frozenset()
-    """Tools that the request wants called and that are not called for all that it wants: because a rule forbids it, or a condition does not hold."""
+    """Tools that the request wants called and that are not called for all that it wants: because a rule forbids it, or
+    a condition does not hold."""
     asked: frozenset[tuple[str, Any]] = frozenset()
     """(kind, value) of the rows that a request is about whose condition does not hold: they may be told."""
     form: Form | None = None
@@ -43,7 +44,8 @@ class Brief:
     _findings: dict[str, str | None] = field(default_factory=dict)
 
     def finding(self, answer: str) -> str | None:
-        """What is wrong with a final message after the golden calls; None if it states every fact and is honest about what was done."""
+        """What is wrong with a final message after the golden calls; None if it states every fact and is honest about
+        what was done."""
         if answer not in self._findings:
             self._findings[answer] = self._grade(answer, self.shown, self.deeds)
         return self._findings[answer]
@@ -55,13 +57,17 @@ class Brief:
     def finding_after(self, answer: str, calls: Sequence[GoldenCall]) -> str | None:
         """The same after other calls, which succeeded: they decide what the message can know, and what was done."""
         shown = shown_by(self.environment, calls, self.lexicon)
-        return self._grade(answer, shown, deeds_of(self.environment, calls, shown, self.lexicon.verbs, self.declined, self._grants_all))
+        return self._grade(
+            answer, shown, deeds_of(self.environment, calls, shown, self.lexicon.verbs, self.declined, self._grants_all)
+        )
 
     def say(self, facts: Sequence[Fact], style: int = 0) -> str:
         """Return a final answer that states facts, in one of the written forms that the interaction has."""
         if self.form is not None:
             return fill(self.form, facts, style)
-        return state_facts([fact for fact in facts if not fact.withheld], self.environment.spec.world.today, style=style)
+        return state_facts(
+            [fact for fact in facts if not fact.withheld], self.environment.spec.world.today, style=style
+        )
 
     @property
     def styles(self) -> int:
@@ -69,7 +75,8 @@ class Brief:
         return PROSE_STYLES if self.form is None else FORM_STYLES
 
     def is_undecided(self, answer: str, finding: str | None) -> bool:
-        """Whether rules cannot tell: a message in prose is refused for its words, holds the value of every fact, and discloses nothing."""
+        """Whether rules cannot tell: a message in prose is refused for its words, holds the value of every fact, and
+        discloses nothing."""
         if finding is None or self.form is not None or finding.startswith(DISCLOSES):
             return False
         return bool(answer.strip()) and holds_values(answer, self.facts, self.environment.spec.world.today)
@@ -77,12 +84,26 @@ class Brief:
     def _grade(self, answer: str, shown: Shown, deeds: Deeds) -> str | None:
         if self.form is not None:
             certain = bool(self._writes) and not self.declined
-            return form_finding(self.form, self.facts, answer, shown=shown.values, today=self.environment.spec.world.today, certain=certain)
+            return form_finding(
+                self.form,
+                self.facts,
+                answer,
+                shown=shown.values,
+                today=self.environment.spec.world.today,
+                certain=certain,
+            )
         budget = 1 if self._writes else 0
         return grade_answer(
-            answer, self.facts, allowed=self.allowed, observed=self.observed, today=self.environment.spec.world.today, budget=budget, shown=shown,
-            deeds=deeds, request=self.request,
-        )  # fmt: skip
+            answer,
+            self.facts,
+            allowed=self.allowed,
+            observed=self.observed,
+            today=self.environment.spec.world.today,
+            budget=budget,
+            shown=shown,
+            deeds=deeds,
+            request=self.request,
+        )
 
     @cached_property
     def shown(self) -> Shown:
@@ -105,7 +126,8 @@ class Brief:
 
     @cached_property
     def observed(self) -> dict[str, frozenset[Any]]:
-        """Every amount, date, number and text that the golden results showed, by kind of fact; texts of the columns of told ones."""
+        """Every amount, date, number and text that the golden results showed, by kind of fact; texts of the columns of
+        told ones."""
         found: dict[str, set[Any]] = {"money": set(), "date": set(), "number": set(), "text": set()}
         told = {fact.value for fact in self.facts if fact.kind == "text"}
         texts: dict[str, set[str]] = {}
@@ -124,7 +146,8 @@ class Brief:
 
     @cached_property
     def allowed(self) -> frozenset[Any]:
-        """What may be said without giving a rival value: the facts, what the request, the policy and the calls that write say."""
+        """What may be said without giving a rival value: the facts, what the request, the policy and the calls that
+        write say."""
         today = self.environment.spec.world.today
         found: set[Any] = {(fact.kind, fact.value) for fact in self.facts if not fact.withheld} | set(self.asked)
         for tense in ("past", "future"):
@@ -133,7 +156,11 @@ class Brief:
         found |= _amounts_in(self.environment.spec.policy_text, today)
         for call in self._writes:
             for value in _scalars([call.arguments, call.result]):
-                found |= {("money", value), ("number", value)} if isinstance(value, int) else {("date", str(value)[:10]), ("text", value)}
+                found |= (
+                    {("money", value), ("number", value)}
+                    if isinstance(value, int)
+                    else {("date", str(value)[:10]), ("text", value)}
+                )
         return frozenset(found)
 
 

@@ -27,7 +27,8 @@ def accepted_candidate(judge: Judge, source: CandidateSource, intent_id: str) ->
 
 
 def check_cases(environment: Environment) -> list[SpecIssue]:
-    """Run every verifier case on the rows of seed 0; return those that are not graded as they say, and the kinds that are missing."""
+    """Run every verifier case on the rows of seed 0; return those that are not graded as they say, and the kinds that
+    are missing."""
     rows = populate(environment)
     judge = Judge(environment, rows, audit_share=0, replica=False)
     try:
@@ -37,7 +38,9 @@ def check_cases(environment: Environment) -> list[SpecIssue]:
     finally:
         judge.close()
     missing = [kind for kind in KINDS if kind not in {case.kind for case in cases}]
-    issues = [SpecIssue("cases.yaml", place, finding, "correct the case, or the environment") for place, finding in found]
+    issues = [
+        SpecIssue("cases.yaml", place, finding, "correct the case, or the environment") for place, finding in found
+    ]
     return issues + [SpecIssue("cases.yaml", "verifier", f"no case of kind {kind}", "add one") for kind in missing]
 
 

@@ -1,4 +1,5 @@
-"""Gates `equivalents_accepted`, `idle_fails` and `necessary`: right ways that must pass, lazy ways that must not, and nothing superfluous."""
+"""Gates `equivalents_accepted`, `idle_fails` and `necessary`: right ways that must pass, lazy ways that must not, and
+nothing superfluous."""
 
 from __future__ import annotations
 
@@ -16,23 +17,36 @@ MOST_PAIRS_FROM = 6
 
 
 def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> Iterator[Trajectory]:
-    """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a chatty answer."""
+    """Yield trajectories that are right: other orders, other written forms, reads repeated, a failed call first, a
+    chatty answer."""
     writes = subject.writes
     for calls in other_orders:
-        if not any(subject.states.of(calls).errors):  # a tool that refuses the other order says that they do not commute
+        # A tool that refuses the other order says that they do not commute.
+        if not any(subject.states.of(calls).errors):
             yield Trajectory("order", "right", calls)
     doubled = tuple(r.as_made for r in subject.recording.calls for _ in range(1 if r.mutates else 2))
     yield Trajectory("reads", "right", doubled, with_reads=True)
-    if any(isinstance(value, int) and not isinstance(value, bool) for call in writes for value in call.arguments.values()):
+    if any(
+        isinstance(value, int) and not isinstance(value, bool) for call in writes for value in call.arguments.values()
+    ):
         yield Trajectory("float", "right", tuple(_as_float(call) for call in writes))
     if writes:
         broken = {name: "zz_0" if isinstance(value, str) else value for name, value in writes[0].arguments.items()}
-        yield Trajectory("failed_first", "right", (ToolCall.model_construct(name=writes[0].name, arguments=broken), *writes))
-    yield Trajectory("unknown_first", "right", (ToolCall.model_construct(name="zz_no_such_tool", arguments={}), *writes))
+        yield Trajectory(
+            "failed_first", "right", (ToolCall.model_construct(name=writes[0].name, arguments=broken), *writes)
+        )
+    yield Trajectory(
+        "unknown_first", "right", (ToolCall.model_construct(name="zz_no_such_tool", arguments={}), *writes)
+    )
     for style in range(1, subject.brief.styles):
         yield Trajectory("written", "right", writes, subject.say(subject.told, style))
     if subject.brief.form is None:
-        yield Trajectory("chatty", "right", writes, f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?")
+        yield Trajectory(
+            "chatty",
+            "right",
+            writes,
+            f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?",
+        )
 
 
 def exchanged(subject: Subject) -> list[tuple[ToolCall, ...]]:
@@ -55,22 +69,35 @@ def _feeds(subject: Subject, position: int) -> bool:
 
 
 def _as_float(call: ToolCall) -> ToolCall:
-    changed = {name: float(value) if isinstance(value, int) and not isinstance(value, bool) else value for name, value in call.arguments.items()}
+    changed = {
+        name: float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        for name, value in call.arguments.items()
+    }
     return ToolCall.model_construct(name=call.name, arguments=changed)
 
 
 def idle_agents(subject: Subject) -> Iterator[Trajectory]:
     """Yield agents that do not do the task: each must score 0, refusals included."""
     reads = tuple(r.as_made for r in subject.recording.calls if not r.mutates)
-    for answer in ("", "Hello! How can I help you today?", "Yes, done.", "I am sorry, I cannot do that.", subject.candidate.request):
+    for answer in (
+        "",
+        "Hello! How can I help you today?",
+        "Yes, done.",
+        "I am sorry, I cannot do that.",
+        subject.candidate.request,
+    ):
         yield Trajectory("idle", "wrong", (), answer)
     yield Trajectory("only_reads", "wrong", reads, "I have looked into it.")
-    listed = [f"{kind}: {value}" for kind, values in sorted(subject.observed.items()) for value in sorted(values, key=str)]
+    listed = [
+        f"{kind}: {value}" for kind, values in sorted(subject.observed.items()) for value in sorted(values, key=str)
+    ]
     yield Trajectory("lists_everything", "wrong", reads, "Here is everything I found. " + "; ".join(listed))
     if subject.brief.form is not None:
         for done in DONE:
             yield Trajectory("idle", "wrong", (), canonical_json({"done": done}))
-            recited = [value for values in subject.observed.values() for value in sorted(values, key=str)][:MOST_REASONS]
+            recited = [value for values in subject.observed.values() for value in sorted(values, key=str)][
+                :MOST_REASONS
+            ]
             yield Trajectory("lists_everything", "wrong", reads, canonical_json({"done": done, "reasons": recited}))
     transfer = subject.environment.tools.get("transfer_to_human")
     if transfer is not None:
@@ -85,8 +112,14 @@ def without_some(subject: Subject) -> dict[tuple[int, ...], tuple[ToolCall, ...]
     """Positions of one golden write, or of two -> the others."""
     writes = subject.writes
     singles = [(position,) for position in range(len(writes))]
-    pairs = list(combinations(range(len(writes)), 2)) if len(writes) <= MOST_PAIRS_FROM else [(p, p + 1) for p in range(len(writes) - 1)]
-    return {out: tuple([call for position, call in enumerate(writes) if position not in out]) for out in (*singles, *pairs)}
+    pairs = (
+        list(combinations(range(len(writes)), 2))
+        if len(writes) <= MOST_PAIRS_FROM
+        else [(p, p + 1) for p in range(len(writes) - 1)]
+    )
+    return {
+        out: tuple([call for position, call in enumerate(writes) if position not in out]) for out in (*singles, *pairs)
+    }
 
 
 def superfluous(subject: Subject, rests: Mapping[tuple[int, ...], tuple[ToolCall, ...]]) -> str | None:

@@ -1,4 +1,5 @@
-"""A filled form: how facts are put into one, and whether one states the facts. Nothing in it is prose, so nothing has to be interpreted."""
+"""A filled form: how facts are put into one, and whether one states the facts. Nothing in it is prose, so nothing has
+to be interpreted."""
 
 from __future__ import annotations
 
@@ -49,12 +50,14 @@ def done_of(facts: Sequence[Fact]) -> str:
     return "part" if any(not fact.value for fact in answers) else "all"
 
 
-def form_finding(form: Form, facts: Sequence[Fact], answer: str, *, shown: frozenset[tuple[str, Any]], today: str, certain: bool) -> str | None:
+def form_finding(
+    form: Form, facts: Sequence[Fact], answer: str, *, shown: frozenset[tuple[str, Any]], today: str, certain: bool
+) -> str | None:
     """Return None if a filled form states every fact, each in its field, else the first finding.
 
-    A field that no fact answers is null or zero, or says what the rollout was shown (`shown`: kind and value): it claims nothing then. `done` is
-    compared where a fact says it, or where it is `certain` that all was done. `reasons` hold every figure that a refusal must name, and few
-    more.
+    A field that no fact answers is null or zero, or says what the rollout was shown (`shown`: kind and value): it
+    claims nothing then. `done` is compared where a fact says it, or where it is `certain` that all was done. `reasons`
+    hold every figure that a refusal must name, and few more.
     """
     filled = read_form(form.parameters, answer)
     if isinstance(filled, str):
@@ -71,7 +74,9 @@ def form_finding(form: Form, facts: Sequence[Fact], answer: str, *, shown: froze
             return f"discloses what is withheld: {field.name}"
         elif given and not all((field.kind, value) in shown for value in _values(field, given)):
             return f"{field.name} is {_shown(given)}, and nothing shows that"
-    return _reasons_finding(filled.get("reasons") or [], [fact for fact in told if fact.field is None and fact.kind != "bool"], today)
+    return _reasons_finding(
+        filled.get("reasons") or [], [fact for fact in told if fact.field is None and fact.kind != "bool"], today
+    )
 
 
 def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:

@@ -1,4 +1,5 @@
-"""Gates `grounded`, `not_leaked` and `case_agrees`: the request says what the plan needs, no more, and means the rows it was made from."""
+"""Gates `grounded`, `not_leaked` and `case_agrees`: the request says what the plan needs, no more, and means the rows
+it was made from."""
 
 from __future__ import annotations
 
@@ -20,13 +21,18 @@ VALUES = ("money", "date", "digits", "id")
 
 
 def ungrounded(subject: Subject) -> str | None:
-    """Return what the request fails to say, or None: every slot and described column in a typed round trip, every cue."""
+    """Return what the request fails to say, or None: every slot and described column in a typed round trip, every
+    cue."""
     request, today = subject.candidate.request, subject.today
     for name, slot in subject.plan.intent.slots.items():
         value = subject.candidate.say[name]
         if not states(request, slot.kind, value, today, slot.tense):
             return f"the request does not say {name} = {value!r} in a way that reads back as exactly that"
-        if slot.kind in VALUES and name in _argument_slots(subject.plan) and not _is_said_flatly(subject, slot.kind, value, slot.tense):
+        if (
+            slot.kind in VALUES
+            and name in _argument_slots(subject.plan)
+            and not _is_said_flatly(subject, slot.kind, value, slot.tense)
+        ):
             return f"the request gives {name} = {value!r} as a bound, and a call takes it as it is"
     for name, role in subject.plan.roles.items():
         if name not in subject.recording.chosen:
@@ -45,18 +51,26 @@ def ungrounded(subject: Subject) -> str | None:
 
 _ASKING = re.compile(
     r"\?|\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
-    r"(?:please|kindly|and) name|(?:need|want|like) (?:the|its|his|her|their|your)|read|remind|require|provide|determine|learn|let me have|count|"
+    r"(?:please|kindly|and) name|(?:need|want|like) (?:the|its|his|her|their|your)|read|remind|require"
+    r"|provide|determine|learn|let me have|count|"
     r"add up|total|number|sum|amount|digits|find out|look up|show)\b",
     re.IGNORECASE,
 )
-"""Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that ask nothing at all."""
+"""Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that
+ask nothing at all."""
 
 
 def _unasked(subject: Subject) -> str | None:
-    """Return the first fact of a task whose request asks nothing at all. Whether it asks for *this* fact is for a person to read."""
+    """Return the first fact of a task whose request asks nothing at all. Whether it asks for *this* fact is for a
+    person to read."""
     intent = subject.plan.intent
     owed = all(is_owed(intent, tell) for tell in intent.tell)
-    if owed or intent.outcome != "fulfil" or not subject.facts or _ASKING.search(subject.candidate.request.replace("to say", "")):
+    if (
+        owed
+        or intent.outcome != "fulfil"
+        or not subject.facts
+        or _ASKING.search(subject.candidate.request.replace("to say", ""))
+    ):
         return None
     fact = subject.facts[0]
     return f"the request asks nothing, and the {fact.kind} {fact.value} must be told"
@@ -79,7 +93,12 @@ def _unaccounted(subject: Subject) -> str | None:
     known |= {str(value) for columns in subject.inputs.said.values() for value in columns.values()}
     request = subject.candidate.request
     tenses: tuple[Tense | None, ...] = (None, "past", "future")
-    explained = {m.start for tense in tenses for m in mentions(request, subject.today, tense) if known & {str(reading) for reading in m.readings}}
+    explained = {
+        m.start
+        for tense in tenses
+        for m in mentions(request, subject.today, tense)
+        if known & {str(reading) for reading in m.readings}
+    }
     for mention in mentions(request, subject.today, None):
         if mention.kind in VALUES and mention.start not in explained:
             return f"the request says {request[mention.start : mention.end]!r}, which the plan knows nothing of"
@@ -93,14 +112,17 @@ def kind_of(column_type: Any) -> FactKind:
 
 def _enum_without_cue(subject: Subject) -> str | None:
     cues = subject.environment.spec.language.enum_cues
-    taken = [r.plan for r in subject.recording.calls if r.plan is not None] + [step for step, _ in subject.recording.forbidden]
+    taken = [r.plan for r in subject.recording.calls if r.plan is not None] + [
+        step for step, _ in subject.recording.forbidden
+    ]
     for step in taken:
         for name, expression in step.arguments.items():
             if expression.is_literal and isinstance(expression.literal, str):
                 words = cues.get(expression.literal, ())
                 if not any(contains_words(subject.candidate.request, word) for word in words):
                     return (
-                        f"{step.tool.spec.name}({name}={expression.literal!r}) has no cue in the request; one of {', '.join(words) or 'none given'}"
+                        f"{step.tool.spec.name}({name}={expression.literal!r}) has no cue in the request; "
+                        f"one of {', '.join(words) or 'none given'}"
                     )
     return None
 
@@ -112,11 +134,21 @@ def leaked(subject: Subject) -> str | None:
         if "_" in tool and contains_words(request, tool):
             return f"the request names the tool {tool}"
     # A threshold (`if the fee is under $1`) does not tell the figure that it is held against.
-    said = {(m.kind, r) for tense in ("past", "future") for m in mentions(request, today, tense) if m.qualifier != "bound" for r in m.readings}
+    said = {
+        (m.kind, r)
+        for tense in ("past", "future")
+        for m in mentions(request, today, tense)
+        if m.qualifier != "bound"
+        for r in m.readings
+    }
     for fact in subject.facts:
         if fact.kind == "bool":
             continue
-        given = contains_words(request, str(fact.value)) if fact.kind in ("text", "id", "digits") else (fact.kind, fact.value) in said
+        given = (
+            contains_words(request, str(fact.value))
+            if fact.kind in ("text", "id", "digits")
+            else (fact.kind, fact.value) in said
+        )
         if given:
             return f"the request already says what must be told: {fact.kind} {fact.value}"
     return None

@@ -9,10 +9,17 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash, stable_int
-from toolscale.config import GRADING_VERSION
+from toolscale.canonical import canonical_json, stable_int
 from toolscale.environment import Environment, World
-from toolscale.records import GATES, Candidate, Difficulty, GateResult, Judged, Provenance, RowChange, Scenario, Status, Task, Verdict
+from toolscale.records import (
+    GATES,
+    Candidate,
+    GateResult,
+    Judged,
+    RowChange,
+    Status,
+    Verdict,
+)
 from toolscale.sandbox import Rows, to_row_changes
 from toolscale.sandbox import state_hash as hash_of
 from toolscale.tasks.catalogue import Catalogue
@@ -21,6 +28,7 @@ from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.form import form_of
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection, inputs_of
+from toolscale.verify.accepted import accepted_task
 from toolscale.verify.ambiguity import Ambiguity
 from toolscale.verify.brief import Brief
 from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, superfluous, without_some
@@ -40,17 +48,23 @@ AIM = 14
 """Extra writes are added until so many mutants were killed, or MOST_EXTRAS were tried."""
 MOST_EXTRAS = 80
 
-HARD_CALLS = 7
-"""A task of the hard tier has so many golden calls or more, two of which write; `medium` is what is neither easy nor hard."""
-
 
 class Judge:
     """Judges candidates of one environment. Open once per process; close ends its helper processes."""
 
     def __init__(
-        self, environment: Environment, rows: Rows, *, seed: int = 0, scale: int = 1, audit_share: float = 0.05, replica: bool = True,
-        states: type[EndStates] = EndStates, catalogue: Catalogue | None = None, connection: type[sqlite3.Connection] = sqlite3.Connection,
-    ) -> None:  # fmt: skip
+        self,
+        environment: Environment,
+        rows: Rows,
+        *,
+        seed: int = 0,
+        scale: int = 1,
+        audit_share: float = 0.05,
+        replica: bool = True,
+        states: type[EndStates] = EndStates,
+        catalogue: Catalogue | None = None,
+        connection: type[sqlite3.Connection] = sqlite3.Connection,
+    ) -> None:
         self.environment = environment
         self.world = World(environment, rows, connection=connection)
         self.reader = World(environment, rows, connection=connection)
@@ -77,7 +91,8 @@ class Judge:
                 world.close()
 
     def inputs(self, candidate: Candidate) -> Inputs:
-        """What the request of a candidate says: its slots, and the described columns of the rows it is about. Rejection if those are not there."""
+        """What the request of a candidate says: its slots, and the described columns of the rows it is about. Rejection
+        if those are not there."""
         return inputs_of(self.plan_of(candidate), candidate, self.row)
 
     def plan_of(self, candidate: Candidate) -> Plan:
@@ -100,7 +115,9 @@ class Judge:
             spec = self.environment.schema.tables[table]
             names = list(spec.columns)
             places = [names.index(column) for column in spec.key]
-            self._index[table] = {tuple(row[p] for p in places): dict(zip(names, row, strict=True)) for row in self.rows[table]}
+            self._index[table] = {
+                tuple(row[p] for p in places): dict(zip(names, row, strict=True)) for row in self.rows[table]
+            }
         return self._index[table].get(key)
 
     def judge(self, candidate: Candidate) -> Judged:
@@ -119,12 +136,17 @@ class Judge:
         return self._subject(plan, candidate, inputs, self.record(plan, inputs))
 
     def record(self, plan: Plan, inputs: Inputs) -> Recording:
-        """Run a plan on the world of the judge. What this returns is what the gates look at: a self-test alters it here."""
+        """Run a plan on the world of the judge. What this returns is what the gates look at: a self-test alters it
+        here."""
         return self.recorder.record(plan, inputs)
 
     def _unrecorded(self, candidate: Candidate, rejection: Rejection) -> Judged:
         results = [
-            GateResult(gate=gate, status="fail" if gate == rejection.gate else "not_run", finding=rejection.finding if gate == rejection.gate else "")
+            GateResult(
+                gate=gate,
+                status="fail" if gate == rejection.gate else "not_run",
+                finding=rejection.finding if gate == rejection.gate else "",
+            )
             for gate in GATES
         ]
         return Judged(candidate=candidate, verdict=Verdict(gates=tuple(results)))
@@ -133,21 +155,36 @@ class Judge:
         net, touched = self.world.net_changes(), tuple(self.world.touched())
         asked = frozenset[Any]() if all(recording.branches) else self._values_asked_about(plan, candidate)
         brief = Brief(
-            self.environment, self.lexicon, candidate.request, tuple(recording.facts), [recorded.call for recorded in recording.calls],
-            declined=declined_tools(plan, recording), form=form_of(plan) if candidate.interaction == "form" else None, asked=asked,
-        )  # fmt: skip
+            self.environment,
+            self.lexicon,
+            candidate.request,
+            tuple(recording.facts),
+            [recorded.call for recorded in recording.calls],
+            declined=declined_tools(plan, recording),
+            form=form_of(plan) if candidate.interaction == "form" else None,
+            asked=asked,
+        )
         subject = Subject(
-            self.environment, plan, candidate, inputs, recording, self.states,
+            self.environment,
+            plan,
+            candidate,
+            inputs,
+            recording,
+            self.states,
             net=net,
             touched=touched,
-            golden=self.states.of(recording.write_calls), accepted=set(), answer=brief.say(recording.facts), brief=brief,
-        )  # fmt: skip
+            golden=self.states.of(recording.write_calls),
+            accepted=set(),
+            answer=brief.say(recording.facts),
+            brief=brief,
+        )
         subject.accepted.add(subject.golden.changes)
         self._accept_interchangeable(subject)
         return subject
 
     def _values_asked_about(self, plan: Plan, candidate: Candidate) -> frozenset[Any]:
-        """The values of the rows that a request is about: where its condition does not hold, an agent may still tell what was asked about them."""
+        """The values of the rows that a request is about: where its condition does not hold, an agent may still tell
+        what was asked about them."""
         found: set[Any] = set()
         for name, role in plan.roles.items():
             keys = candidate.bindings.get(name, ()) if role.role.take == "one" and not role.role.only_said else ()
@@ -155,8 +192,9 @@ class Judge:
                 columns = self.environment.schema.tables[role.table].columns
                 found |= {
                     (kind, str(value)[:10] if kind == "date" else value)
-                    for column, value in row.items() if value is not None and (kind := KIND_OF_TYPE[columns[column].type]) != "bool"
-                }  # fmt: skip
+                    for column, value in row.items()
+                    if value is not None and (kind := KIND_OF_TYPE[columns[column].type]) != "bool"
+                }
         return frozenset(found)
 
     def _accept_interchangeable(self, subject: Subject) -> None:
@@ -167,7 +205,8 @@ class Judge:
                 self.world.reset()
                 try:
                     other = self.recorder.record(
-                        subject.plan, dataclasses.replace(subject.inputs, forced={name: [{column: row[column] for column in key}]})
+                        subject.plan,
+                        dataclasses.replace(subject.inputs, forced={name: [{column: row[column] for column in key}]}),
                     )
                 except Rejection:
                     continue
@@ -191,7 +230,11 @@ class Judge:
         gate("unambiguous", stale or (reading.finding if reading else None), "no other row fits what is said")
         rule, invariant = self._laws.broken(subject, self.recorder)
         rule = rule or self._laws.allowed(subject, self.recorder)
-        gate("lawful", rule, "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken")
+        gate(
+            "lawful",
+            rule,
+            "the forbidden path would break the rule" if subject.recording.forbidden else "no rule is broken",
+        )
         gate("integrity", invariant, "invariants hold after every call")
         rng = random.Random(stable_int("mutants", subject.candidate.seed, subject.candidate.number))
         mutants, lazy_ones = self._mutants.make(subject, self.recorder, rng), list(idle_agents(subject))
@@ -211,7 +254,13 @@ class Judge:
         results = tuple(GateResult(gate=name, status=findings[name][0], finding=findings[name][1]) for name in GATES)
         verdict = Verdict(gates=results, mutants_killed=killed, equivalents_accepted=accepted)
         actual = details.pop("row_changes", None)
-        return Judged(candidate=subject.candidate, verdict=verdict, task=self._task(subject, verdict), actual_row_changes=actual, details=details)
+        return Judged(
+            candidate=subject.candidate,
+            verdict=verdict,
+            task=accepted_task(subject, verdict, self.initial_state_hash),
+            actual_row_changes=actual,
+            details=details,
+        )
 
     def _unclear(self, subject: Subject) -> str | None:
         scene = Scene(subject.candidate, subject.plan, subject.inputs.said, subject.writes)
@@ -261,13 +310,20 @@ class Judge:
 
     def _ask_replica(self, subject: Subject) -> int:
         """Let the other process replay while this one judges."""
-        return self._replica.ask([recorded.call for recorded in subject.recording.calls]) if self._replica is not None else 0
+        return (
+            self._replica.ask([recorded.call for recorded in subject.recording.calls])
+            if self._replica is not None
+            else 0
+        )
 
     def _deterministic(self, subject: Subject, asked: int) -> tuple[Status, str]:
         if self._replica is None:
             return "not_run", "no second process was asked for"
         if self._replica.answer(asked) == self._fingerprint(subject):
-            return "pass", "another process in another time zone, with another hash seed, on rows populated anew, gives the same"
+            return (
+                "pass",
+                "another process in another time zone, with another hash seed, on rows populated anew, gives the same",
+            )
         return "fail", "another process gives other results or row changes"
 
     def _fingerprint(self, subject: Subject) -> str:
@@ -285,7 +341,13 @@ class Judge:
         return "fail", "DuckDB gives other results or row changes than SQLite"
 
     def _mutate(
-        self, subject: Subject, mutants: list[Trajectory], right: list[Trajectory], rng: random.Random, gate: Any, details: dict[str, Any]
+        self,
+        subject: Subject,
+        mutants: list[Trajectory],
+        right: list[Trajectory],
+        rng: random.Random,
+        gate: Any,
+        details: dict[str, Any],
     ) -> tuple[int, int]:
         """Score mutants, extra writes besides, and equivalents; return how many were killed and how many accepted."""
         killed, survivor = 0, None
@@ -319,7 +381,12 @@ class Judge:
     def _told_of(self, decisive: Trajectory) -> dict[str, Any]:
         """What a verdict says of the trajectory that decided it."""
         calls = [call.model_dump() for call in decisive.calls]
-        return {"operator": decisive.operator, "calls": calls, "answer": decisive.answer, "row_changes": self._changes_of(decisive)}
+        return {
+            "operator": decisive.operator,
+            "calls": calls,
+            "answer": decisive.answer,
+            "row_changes": self._changes_of(decisive),
+        }
 
     def _why_refused(self, subject: Subject, trajectory: Trajectory) -> str:
         return f"{trajectory.describe()} ({subject.text_finding(subject.answer_of(trajectory)) or 'other end state'})"
@@ -329,50 +396,3 @@ class Judge:
         for call in trajectory.calls:
             self.world.call(call.name, call.arguments, returns=False)
         return to_row_changes(self.environment.schema, self.world.net_changes())
-
-    def _task(self, subject: Subject, verdict: Verdict) -> Task:
-        candidate, recording, form = subject.candidate, subject.recording, subject.brief.form
-        calls = tuple(recorded.call for recorded in recording.calls)
-        changes = to_row_changes(self.environment.schema, subject.net)
-        content = {
-            "domain": candidate.domain, "intent_id": candidate.intent_id, "request": candidate.request, "environment_hash": self.environment.hash,
-            "golden_calls": [[call.name, call.arguments, call.result] for call in calls],
-            "row_changes": [change.model_dump(mode="json") for change in changes],
-            "communicate": [fact.model_dump(mode="json") for fact in recording.facts],
-            "initial_state_hash": self.initial_state_hash, "evolutions": list(candidate.evolutions),
-            **({} if candidate.interaction == "single" else {"interaction": candidate.interaction}),
-        }  # fmt: skip
-        return Task(
-            id=content_hash(content)[:32], domain=candidate.domain, intent_id=candidate.intent_id, evolutions=candidate.evolutions,
-            outcome=subject.plan.intent.outcome, request=candidate.request, interaction=candidate.interaction, scenario=_scenario(subject),
-            golden_calls=calls, communicate=tuple(recording.facts), form=None if form is None else form.parameters, row_changes=changes,
-            touched=tuple((table, canonical_json(list(key))) for table, key in subject.touched), difficulty=_difficulty(recording),
-            environment_hash=self.environment.hash, initial_state_hash=self.initial_state_hash,
-            verdict={gate.gate: f"{gate.status}: {gate.finding}" for gate in verdict.gates}, mutants_killed=verdict.mutants_killed,
-            provenance=Provenance(
-                generator="plans", seed=candidate.seed, candidate=candidate.number,
-                versions={"judge": str(GRADING_VERSION), "canonical": str(CANONICAL_VERSION), "environment": self.environment.spec.world.version},
-            ),
-            candidate=candidate,
-        )  # fmt: skip
-
-
-def _scenario(subject: Subject) -> Scenario:
-    known: dict[str, Any] = dict(subject.candidate.say)
-    for role, columns in subject.inputs.said.items():
-        known |= {f"{role}.{column}": value for column, value in columns.items()}
-    unknown: dict[str, Any] = {}
-    for role, rows in subject.recording.chosen.items():
-        keys: list[Any] = [row[column] for row in rows for column in subject.plan.roles[role].key]
-        unknown[role] = keys if subject.plan.roles[role].role.take == "all" else keys[0] if len(keys) == 1 else keys
-    persona = subject.candidate.persona
-    text = subject.environment.spec.language.personas[persona].text if persona else None
-    return Scenario(known=known, unknown=unknown, persona=text)
-
-
-def _difficulty(recording: Recording) -> Difficulty:
-    calls, writes = len(recording.calls), len(recording.writes)
-    branches = len(recording.branches)
-    hops = max((recorded.depth for recorded in recording.calls), default=0)
-    tier: Any = "hard" if writes >= 2 and calls >= HARD_CALLS else "easy" if writes <= 1 and calls <= 4 and not branches else "medium"
-    return Difficulty(calls=calls, reads=calls - writes, writes=writes, hops=hops, branches=branches, tier=tier)

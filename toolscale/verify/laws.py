@@ -1,4 +1,5 @@
-"""Gates `lawful` and `integrity`: the policy's rules before every golden write, the invariants of the touched rows after it."""
+"""Gates `lawful` and `integrity`: the policy's rules before every golden write, the invariants of the touched rows
+after it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class Laws:
         self._invariants = Invariants(environment)
 
     def broken(self, subject: Subject, recorder: Recorder) -> tuple[str | None, str | None]:
-        """Replay the golden writes; return (the first rule broken, the first invariant broken), each None if there is none."""
+        """Replay the golden writes; return (the first rule broken, the first invariant broken), each None if there is
+        none."""
         world = recorder.world
         world.reset()
         for call in subject.writes:
@@ -36,11 +38,15 @@ class Laws:
                 return None, f"{call.name} fails: {result.error}"
             for table, key in world.touched():
                 for name in self._invariants.broken_by(world, table, key):
-                    return None, f"after {call.name}, the invariant {name} does not hold for {table} {', '.join(map(str, key))}"
+                    return (
+                        None,
+                        f"after {call.name}, the invariant {name} does not hold for {table} {', '.join(map(str, key))}",
+                    )
         return None, None
 
     def allowed(self, subject: Subject, recorder: Recorder) -> str | None:
-        """Make what a refusal forbids, call by call; return that it breaks no rule when its turn comes, None if it does or a tool refuses it.
+        """Make what a refusal forbids, call by call; return that it breaks no rule when its turn comes, None if it does
+        or a tool refuses it.
 
         The rule was found broken as things stand; but an earlier call of the same request may have made it lawful.
         """
@@ -52,10 +58,14 @@ class Laws:
                 return None
             if recorder.world.call(step.tool.spec.name, arguments).error is not None:
                 return None
-        return f"what is asked breaks no rule if it is done in order: {', '.join(step.tool.spec.name for step, _ in subject.recording.forbidden)}"
+        return (
+            "what is asked breaks no rule if it is done in order: "
+            f"{', '.join(step.tool.spec.name for step, _ in subject.recording.forbidden)}"
+        )
 
     def broken_rule(self, tool: str, arguments: Mapping[str, Any], recorder: Recorder) -> str | None:
-        """Return the rule that a call would break in the present state, or None. A look-up of a rule that fails counts as broken."""
+        """Return the rule that a call would break in the present state, or None. A look-up of a rule that fails counts
+        as broken."""
         failures: list[str] = []
 
         def read(step: CallPlan, params: dict[str, Any]) -> Mapping[str, Any]:

@@ -1,4 +1,5 @@
-"""Mutants that misreport a deed: all is done and told as it should be, and then something is denied, or claimed that nobody did."""
+"""Mutants that misreport a deed: all is done and told as it should be, and then something is denied, or claimed that
+nobody did."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from toolscale.verify.trajectories import Trajectory
 
 
 def misreports(subject: Subject) -> Iterator[Trajectory]:
-    """Yield golden trajectories whose message denies a deed that was done, or claims one that was not. A form has no words for either."""
+    """Yield golden trajectories whose message denies a deed that was done, or claims one that was not. A form has no
+    words for either."""
     brief = subject.brief
     if brief.form is not None:
         return
@@ -22,4 +24,6 @@ def misreports(subject: Subject) -> Iterator[Trajectory]:
     for tool in sorted(verbs.base):
         verb = verbs.plain(tool)
         if verb is not None and not verbs.tools_of[verb] & deeds.done.keys() and verb[:4] not in request:
-            yield Trajectory("invented", "wrong", subject.writes, f"{subject.answer} I have also {past_forms(verb)[-1]} it.")
+            yield Trajectory(
+                "invented", "wrong", subject.writes, f"{subject.answer} I have also {past_forms(verb)[-1]} it."
+            )

@@ -1,8 +1,8 @@
 """Gate `mutants_killed`: trajectories that are wrong by their meaning, labelled before they are judged.
 
-Operators and labels follow the definitions in `docs/grading.md`. Every argument is mutated by what it is: the key of a row (sibling, stranger), an
-amount, a date, an enum value; calls are dropped, repeated, replaced by another tool or added; branches are taken the other way; facts are falsified,
-exchanged, left out or buried among others.
+Operators and labels follow the definitions in `docs/grading.md`. Every argument is mutated by what it is: the key of a
+row (sibling, stranger), an amount, a date, an enum value; calls are dropped, repeated, replaced by another tool or
+added; branches are taken the other way; facts are falsified, exchanged, left out or buried among others.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ class Relatives:
             key = names.index(spec.key[0])
             link = next((names.index(name) for name, column in spec.columns.items() if column.fk), None)
             self._keys[table] = [row[key] for row in rows.get(table, ())]
-            self._parents[table] = {row[key]: row[link] if link is not None else row[key] for row in rows.get(table, ())}
+            self._parents[table] = {
+                row[key]: row[link] if link is not None else row[key] for row in rows.get(table, ())
+            }
             families: dict[Any, list[Any]] = {}
             for child, parent in self._parents[table].items():
                 families.setdefault(parent, []).append(child)
@@ -82,20 +84,36 @@ class MutantMaker:
         self.relatives = Relatives(environment, rows)
         self._writers = sorted(name for name, tool in environment.tools.items() if tool.mutates_state)
         self._required = {
-            name: frozenset([param for param, schema in environment.tools[name].spec.parameters.items() if "default" not in schema])
+            name: frozenset(
+                [param for param, schema in environment.tools[name].spec.parameters.items() if "default" not in schema]
+            )
             for name in self._writers
         }
 
     def make(self, subject: Subject, recorder: Recorder, rng: random.Random) -> list[Trajectory]:
         """Return the mutants but the extra writes, at most PER_OPERATOR of each operator, without repetition."""
-        # Drawn to the end before anything else: how far the generator of numbers has come must not depend on what was found.
+        # Drawn to the end before anything else: how far the generator of numbers has come must not depend on what was
+        # found.
         strangers = list(islice(self._strangers(subject, rng), PER_OPERATOR * 4))
         operators = (
-            self._siblings(subject), iter(strangers), self._amounts(subject), self._dates(subject), self._enums(subject),
-            self._swaps(subject), self._tools(subject), self._drops(subject), self._branches(subject, recorder), self._forbidden(subject),
-            self._repeats(subject), self._false_facts(subject), self._exchanged(subject),
-            self._unsaid(subject), self._disclosed(subject), self._shotguns(subject), misreports(subject),
-        )  # fmt: skip
+            self._siblings(subject),
+            iter(strangers),
+            self._amounts(subject),
+            self._dates(subject),
+            self._enums(subject),
+            self._swaps(subject),
+            self._tools(subject),
+            self._drops(subject),
+            self._branches(subject, recorder),
+            self._forbidden(subject),
+            self._repeats(subject),
+            self._false_facts(subject),
+            self._exchanged(subject),
+            self._unsaid(subject),
+            self._disclosed(subject),
+            self._shotguns(subject),
+            misreports(subject),
+        )
         seen: set[object] = set()
         found: list[Trajectory] = []
         for operator in operators:
@@ -139,7 +157,10 @@ class MutantMaker:
             fitting = set()
             if expression.direct is not None and expression.direct[0] in subject.recording.chosen:
                 role, column = expression.direct
-                fitting = {row[column] for row in (*subject.recording.interchangeable.get(role, ()), *subject.recording.chosen[role])}
+                fitting = {
+                    row[column]
+                    for row in (*subject.recording.interchangeable.get(role, ()), *subject.recording.chosen[role])
+                }
             for other in self.relatives.siblings(table, value):
                 if other not in fitting:
                     yield Trajectory("sibling", "wrong", swap_argument(subject.writes, position, **{name: other}))
@@ -152,28 +173,43 @@ class MutantMaker:
                     yield Trajectory("stranger", "wrong", swap_argument(subject.writes, position, **{name: other}))
 
     def _amounts(self, subject: Subject) -> Iterator[Trajectory]:
-        said = [value for name, value in subject.candidate.say.items() if subject.plan.intent.slots[name].kind == "money"]
+        said = [
+            value for name, value in subject.candidate.say.items() if subject.plan.intent.slots[name].kind == "money"
+        ]
         others = {}
         for position, name, value, _ in self._arguments(subject):
-            if isinstance(value, int) and not isinstance(value, bool) and self._kind(subject.writes[position].name, name) == "integer":
-                others[position, name] = [other for other in (value + 1, value - 1, value * 100, value // 100, *said) if other != value]
+            if (
+                isinstance(value, int)
+                and not isinstance(value, bool)
+                and self._kind(subject.writes[position].name, name) == "integer"
+            ):
+                others[position, name] = [
+                    other for other in (value + 1, value - 1, value * 100, value // 100, *said) if other != value
+                ]
         return self._in_turn("amount", subject, others)
 
     def _dates(self, subject: Subject) -> Iterator[Trajectory]:
         others = {}
         for position, name, value, _ in self._arguments(subject):
             if self._schema(subject.writes[position].name, name).get("format") == "date":
-                others[position, name] = [(date.fromisoformat(value) + timedelta(days=days)).isoformat() for days in (1, 7, -1, 31)]
+                others[position, name] = [
+                    (date.fromisoformat(value) + timedelta(days=days)).isoformat() for days in (1, 7, -1, 31)
+                ]
         return self._in_turn("date", subject, others)
 
     def _enums(self, subject: Subject) -> Iterator[Trajectory]:
         others = {}
         for position, name, value, _ in self._arguments(subject):
-            others[position, name] = [other for other in self._schema(subject.writes[position].name, name).get("enum", ()) if other != value]
+            others[position, name] = [
+                other for other in self._schema(subject.writes[position].name, name).get("enum", ()) if other != value
+            ]
         return self._in_turn("enum", subject, others)
 
-    def _in_turn(self, operator: str, subject: Subject, others: Mapping[tuple[int, str], Sequence[Any]]) -> Iterator[Trajectory]:
-        """Yield one mutant of each argument, then the next of each: an operator's share must reach every argument before it is used up."""
+    def _in_turn(
+        self, operator: str, subject: Subject, others: Mapping[tuple[int, str], Sequence[Any]]
+    ) -> Iterator[Trajectory]:
+        """Yield one mutant of each argument, then the next of each: an operator's share must reach every argument
+        before it is used up."""
         for turn in range(max(map(len, others.values()), default=0)):
             for (position, name), values in others.items():
                 if turn < len(values):
@@ -202,7 +238,9 @@ class MutantMaker:
                     parameters = self.environment.tools[name].spec.parameters
                     arguments = {param: value for param, value in call.arguments.items() if param in parameters}
                     other = ToolCall.model_construct(name=name, arguments=arguments)
-                    yield Trajectory("tool", "wrong", (*subject.writes[:position], other, *subject.writes[position + 1 :]))
+                    yield Trajectory(
+                        "tool", "wrong", (*subject.writes[:position], other, *subject.writes[position + 1 :])
+                    )
 
     def _drops(self, subject: Subject) -> Iterator[Trajectory]:
         for position in range(len(subject.writes)):
@@ -234,7 +272,8 @@ class MutantMaker:
             yield Trajectory("repeat", "open", (*subject.writes[: position + 1], call, *subject.writes[position + 1 :]))
 
     def extras(self, subject: Subject, rng: random.Random) -> Iterator[Trajectory]:
-        """Yield any write besides the golden ones, over ids that the agent saw or, of tables that it did not see, any; many have no effect."""
+        """Yield any write besides the golden ones, over ids that the agent saw or, of tables that it did not see, any;
+        many have no effect."""
         pool: dict[str, list[Any]] = {}
         for name, rows in subject.recording.observed.items():
             role = subject.plan.roles[name]
@@ -247,7 +286,11 @@ class MutantMaker:
                 arguments = {}
                 for param, schema in self.environment.tools[name].spec.parameters.items():
                     table = self._table_of(name, param)
-                    options = pool.get(table) or self.relatives.any(table, rng) if table is not None else _plain_values(schema, subject.today)
+                    options = (
+                        pool.get(table) or self.relatives.any(table, rng)
+                        if table is not None
+                        else _plain_values(schema, subject.today)
+                    )
                     if "default" in schema:
                         continue
                     if not options:
@@ -263,7 +306,11 @@ class MutantMaker:
     def _false_facts(self, subject: Subject) -> Iterator[Trajectory]:
         for position, fact in enumerate(subject.told):
             for value in self._other_values(subject, fact) if not _is_label(fact, subject.told) else ():
-                changed = (*subject.told[:position], fact.model_copy(update={"value": value}), *subject.told[position + 1 :])
+                changed = (
+                    *subject.told[:position],
+                    fact.model_copy(update={"value": value}),
+                    *subject.told[position + 1 :],
+                )
                 yield Trajectory("fact", "wrong", subject.writes, subject.say(changed))
 
     def _other_values(self, subject: Subject, fact: Fact) -> Iterator[Any]:
@@ -274,7 +321,9 @@ class MutantMaker:
         if isinstance(fact.value, int):
             near = (fact.value + 1, fact.value * 100, fact.value + 100, fact.value + 9) if fact.value else (1, 100)
         elif fact.kind == "date":
-            near = tuple((date.fromisoformat(fact.value) + timedelta(days=days)).isoformat() for days in (1, -7, 31, -1))
+            near = tuple(
+                (date.fromisoformat(fact.value) + timedelta(days=days)).isoformat() for days in (1, -7, 31, -1)
+            )
         seen = [value for value in sorted(subject.observed.get(fact.kind, ())) if value != fact.value]
         told = {(other.kind, other.value) for other in subject.told}
         for value in (*seen[:1], *near, *seen[1:6]):
@@ -282,12 +331,18 @@ class MutantMaker:
                 yield value
 
     def _exchanged(self, subject: Subject) -> Iterator[Trajectory]:
-        """Tell two facts of one kind under each other's label. Two facts without labels are told in another order by that, which is right."""
+        """Tell two facts of one kind under each other's label. Two facts without labels are told in another order by
+        that, which is right."""
         facts = subject.told
         for first, second in combinations(range(len(facts)), 2):
             one, other = facts[first], facts[second]
             labels = {bare_label(fact.about) for fact in (one, other) if fact.about is not None}
-            if one.kind == other.kind and one.value != other.value and labels and (len(labels) == 2 or None in (one.about, other.about)):
+            if (
+                one.kind == other.kind
+                and one.value != other.value
+                and labels
+                and (len(labels) == 2 or None in (one.about, other.about))
+            ):
                 changed = list(facts)
                 changed[first] = one.model_copy(update={"value": other.value})
                 changed[second] = other.model_copy(update={"value": one.value})
@@ -298,7 +353,12 @@ class MutantMaker:
             if _is_label(fact, subject.told):
                 continue
             rest = (*subject.told[:position], *subject.told[position + 1 :])
-            yield Trajectory("unsaid", "wrong", subject.writes, subject.say(rest) if rest or subject.brief.form else "I have taken care of it.")
+            yield Trajectory(
+                "unsaid",
+                "wrong",
+                subject.writes,
+                subject.say(rest) if rest or subject.brief.form else "I have taken care of it.",
+            )
 
     def _disclosed(self, subject: Subject) -> Iterator[Trajectory]:
         """Tell what is somebody else's, besides all that is to be told."""
@@ -308,11 +368,16 @@ class MutantMaker:
                 yield Trajectory("disclosed", "wrong", subject.writes, subject.say(told))
 
     def _shotguns(self, subject: Subject) -> Iterator[Trajectory]:
-        """Say everything seen of the kind, so that the fact is among it. Wrong as soon as three rival values are in the list."""
+        """Say everything seen of the kind, so that the fact is among it. Wrong as soon as three rival values are in the
+        list."""
         for fact in subject.told:
             if fact.kind not in ("money", "date", "number"):
                 continue
-            rivals = [v for v in sorted(subject.observed.get(fact.kind, ())) if v != fact.value and (fact.kind, v) not in subject.allowed]
+            rivals = [
+                v
+                for v in sorted(subject.observed.get(fact.kind, ()))
+                if v != fact.value and (fact.kind, v) not in subject.allowed
+            ]
             if len(rivals) >= 3 and fact.kind != "number":
                 listed = [Fact(kind=fact.kind, value=value) for value in (*rivals[:6], fact.value)]
                 yield Trajectory("shotgun", "wrong", subject.writes, subject.say((*subject.told, *listed)))
@@ -326,8 +391,11 @@ def _others(subject: Subject, mutants: Iterator[Trajectory]) -> Iterator[Traject
 
 
 def _is_label(fact: Fact, told: Sequence[Fact]) -> bool:
-    """Whether a fact is said as soon as another one is said under its label: "For Cedar Insurance, the amount is $42"."""
-    return fact.kind in ("text", "digits") and any(contains_words(other.about, str(fact.value)) for other in told if other.about is not None)
+    """Whether a fact is said as soon as another one is said under its label: "For Cedar Insurance, the amount is
+    $42"."""
+    return fact.kind in ("text", "digits") and any(
+        contains_words(other.about, str(fact.value)) for other in told if other.about is not None
+    )
 
 
 def _plain_values(schema: Mapping[str, Any], today: str) -> list[Any]:

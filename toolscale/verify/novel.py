@@ -1,7 +1,8 @@
 """The gate `novel`: no task is told twice, and none was taken from a benchmark.
 
-It is the one gate that looks at other candidates. It is applied in the order of their numbers, after all of them were judged, so that the number of
-workers never changes what is novel. Only candidates that passed every other gate are remembered.
+It is the one gate that looks at other candidates. It is applied in the order of their numbers, after all of them were
+judged, so that the number of workers never changes what is novel. Only candidates that passed every other gate are
+remembered.
 """
 
 from __future__ import annotations
@@ -79,7 +80,8 @@ def hash_run(run: str) -> int:
 
 
 def hash_benchmarks(texts: Iterable[str]) -> str:
-    """Return the content of `benchmark_ngrams.txt` for the texts of benchmarks: one hash a line, sorted. The texts cannot be read back from it."""
+    """Return the content of `benchmark_ngrams.txt` for the texts of benchmarks: one hash a line, sorted. The texts
+    cannot be read back from it."""
     hashes = {hash_run(run) for text in texts for run in _runs(text, BENCHMARK_GRAM_WORDS)}
     return "".join(f"{value:016x}\n" for value in sorted(hashes))
 
@@ -87,7 +89,9 @@ def hash_benchmarks(texts: Iterable[str]) -> str:
 def _deed(task: Task) -> str:
     """Identify what a task does and tells, apart from its words."""
     calls = [[call.name, call.arguments] for call in task.golden_calls]
-    return content_hash([calls, [change.model_dump() for change in task.row_changes], [fact.model_dump() for fact in task.communicate]])
+    return content_hash(
+        [calls, [change.model_dump() for change in task.row_changes], [fact.model_dump() for fact in task.communicate]]
+    )
 
 
 def _runs(text: str, size: int) -> Iterator[str]:
@@ -105,7 +109,11 @@ def _benchmark_hashes() -> frozenset[int]:
 def _texts(path: Path) -> Iterator[str]:
     """Every text of eight words or more in a JSON or JSON-lines file."""
     content = path.read_text()
-    values = [json.loads(line) for line in content.split("\n") if line.strip()] if path.suffix == ".jsonl" else [json.loads(content)]
+    values = (
+        [json.loads(line) for line in content.split("\n") if line.strip()]
+        if path.suffix == ".jsonl"
+        else [json.loads(content)]
+    )
     while values:
         value = values.pop()
         if isinstance(value, dict):

@@ -1,4 +1,5 @@
-"""A part of the gate `unambiguous`: a told value that a later call of the same request changes again could mean either."""
+"""A part of the gate `unambiguous`: a told value that a later call of the same request changes again could mean
+either."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from toolscale.verify.subject import Subject
 
 
 def outdated(subject: Subject) -> str | None:
-    """Return the fact that was true after its own call and is not at the end, or None. Facts told as before the calls are meant as they were."""
+    """Return the fact that was true after its own call and is not at the end, or None. Facts told as before the calls
+    are meant as they were."""
     changed = {(table, key): after for (table, key), (_, after) in subject.net.items()}
     for tell in subject.plan.tells:
         found = _row_told(subject, tell)
@@ -15,7 +17,9 @@ def outdated(subject: Subject) -> str | None:
             continue
         table, key, column = found
         after, names = changed[table, key], list(subject.environment.schema.tables[table].columns)
-        told = [fact.value for fact in subject.facts if fact.kind == tell.tell.kind and fact.about == _label(subject, tell)]
+        told = [
+            fact.value for fact in subject.facts if fact.kind == tell.tell.kind and fact.about == _label(subject, tell)
+        ]
         if after is not None and told and after[names.index(column)] not in told:
             return f"{tell.value.source} is told as {told[0]}, and a later call makes it {after[names.index(column)]}"
     return None
@@ -32,7 +36,11 @@ def _row_told(subject: Subject, tell: TellPlan) -> tuple[str, tuple[object, ...]
         return None
     for result in call.tool.returns:
         for column, base in zip(result.statement.columns, result.statement.lineage, strict=True):
-            if base is not None and base[0] == role.table and shown in (column, result.name if result.mode == "value" else column):
+            if (
+                base is not None
+                and base[0] == role.table
+                and shown in (column, result.name if result.mode == "value" else column)
+            ):
                 row = subject.recording.chosen[role.name][0]
                 return role.table, tuple(row[name] for name in role.key), base[1]
     return None

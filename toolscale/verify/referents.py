@@ -1,4 +1,5 @@
-"""Part of the gate `unambiguous`: *that account*, *in it* — words that mean a row named before, where two were named."""
+"""Part of the gate `unambiguous`: *that account*, *in it* — words that mean a row named before, where two were
+named."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Named(NamedTuple):
 
 
 def unclear_referent(scene: Scene, referents: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the words that could mean either of two rows of a table that were named before them in the same matter, or None."""
+    """Return the words that could mean either of two rows of a table that were named before them in the same matter, or
+    None."""
     named = _in_order(scene) if referents else []
     request = lower_keeping_length(scene.candidate.request)
     for table, words in referents.items():
@@ -50,11 +52,16 @@ def named_twice(scene: Scene, table: str) -> bool:
 
 
 def _antecedents(scene: Scene, table: str, before: list[Named]) -> list[str]:
-    """What rows of a table are called that were named in the matter of the last row named. One that is used wins over one that was not taken."""
+    """What rows of a table are called that were named in the matter of the last row named. One that is used wins over
+    one that was not taken."""
     if not before:
         return []
     matter = matter_of(before[-1].role.name)
-    rows = [one for one in before if one.role.table == table and matter_of(one.role.name) == matter and not one.role.role.taken_back]
+    rows = [
+        one
+        for one in before
+        if one.role.table == table and matter_of(one.role.name) == matter and not one.role.role.taken_back
+    ]
     given = {value for call in scene.writes for value in call.arguments.values() if isinstance(value, str)}
     used = [one for one in rows if one.role.role.only_said or given.intersection(one.key)]
     return list({one.key: one.words for one in used or rows}.values())

@@ -1,7 +1,9 @@
-"""A second process that replays golden calls: started anew, in another time zone and with another hash seed, on rows populated again from the spec.
+"""A second process that replays golden calls: started anew, in another time zone and with another hash seed, on rows
+populated again from the spec.
 
-It reads one numbered list of calls a line and answers with the number and the fingerprint of their results and row changes. The judge asks before it
-runs the other gates and reads the answer after them, so that both work at the same time.
+It reads one numbered list of calls a line and answers with the number and the fingerprint of their results and row
+changes. The judge asks before it runs the other gates and reads the answer after them, so that both work at the same
+time.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ class Replica:
         return self._asked
 
     def answer(self, number: int) -> str:
-        """Return the fingerprint of what the other process got, passing over earlier questions that nobody waited for. Raises SandboxError."""
+        """Return the fingerprint of what the other process got, passing over earlier questions that nobody waited for.
+        Raises SandboxError."""
         process = self._process
         assert process is not None and process.stdout is not None, "nothing was asked"
         for line in process.stdout:
@@ -57,7 +60,9 @@ class Replica:
         raise self._ended(process)
 
     def _ended(self, process: subprocess.Popen[str]) -> SandboxError:
-        return SandboxError(f"the replica process ended with status {process.wait()}; run `{' '.join(self._command)}` to see why")
+        return SandboxError(
+            f"the replica process ended with status {process.wait()}; run `{' '.join(self._command)}` to see why"
+        )
 
     def _start(self) -> subprocess.Popen[str]:
         here = os.environ.get("TZ", "UTC")
@@ -69,7 +74,9 @@ class Replica:
             "PYTHONPATH": os.pathsep.join(filter(None, [package_root, os.environ.get("PYTHONPATH", "")])),
         }
         with uninterrupted():
-            return subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+            return subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            )
 
     def close(self) -> None:
         """End the process."""
@@ -83,7 +90,9 @@ class Replica:
 
 def fingerprint(results: list[Any], net: NetChanges) -> str:
     """The hash of the results of an episode and its net row changes."""
-    return content_hash([results, sorted([canonical_json([place, before, after]) for place, (before, after) in net.items()])])
+    return content_hash(
+        [results, sorted([canonical_json([place, before, after]) for place, (before, after) in net.items()])]
+    )
 
 
 def replayed(world: World, calls: Sequence[tuple[str, dict[str, Any]]]) -> str:

@@ -1,7 +1,9 @@
-"""The judge on trial: defects are planted in good candidates before they are judged, and it is counted which gates find them.
+"""The judge on trial: defects are planted in good candidates before they are judged, and it is counted which gates find
+them.
 
-A kind is tried on candidates in an order that the seed draws, until it was planted as often as was asked for. Candidates in which it would be no
-defect (there is no place for it, or what it changes comes to the same) are counted as not applicable; the judge has no say in that.
+A kind is tried on candidates in an order that the seed draws, until it was planted as often as was asked for.
+Candidates in which it would be no defect (there is no place for it, or what it changes comes to the same) are counted
+as not applicable; the judge has no say in that.
 """
 
 from __future__ import annotations
@@ -23,13 +25,16 @@ LINT = "lint"
 """Stands among the gates for what never came before the judge: the bent intent was refused when it was compiled."""
 
 RIGHTLY = frozenset(("unambiguous", "case_agrees", "novel"))
-"""Gates that reject candidates of a natural draw with reason: a client with two bills of one company, a task that was there before."""
+"""Gates that reject candidates of a natural draw with reason: a client with two bills of one company, a task that was
+there before."""
 
 COLLIDED = RIGHTLY | {"replay", "not_leaked", "necessary", "mutants_killed", "equivalents_accepted"}
-"""The same for evolved candidates: one matter takes the money that another needs, undoes it, or says by chance what another must tell."""
+"""The same for evolved candidates: one matter takes the money that another needs, undoes it, or says by chance what
+another must tell."""
 
 MOST_COLLIDED = 0.15
-"""The share of evolved candidates that may be rejected because their matters collide: each costs a draw, and a judge that is too strict shows."""
+"""The share of evolved candidates that may be rejected because their matters collide: each costs a draw, and a judge
+that is too strict shows."""
 
 TURNS = 40
 """Candidates of each stream among which those of a kind are drawn, if so many are needed."""
@@ -42,7 +47,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one candidate: its number, what was done to it, and gate -> finding of the gates that rejected it."""
+    """What became of one candidate: its number, what was done to it, and gate -> finding of the gates that rejected
+    it."""
 
     number: int
     what: str
@@ -85,7 +91,11 @@ class KindRow:
     @property
     def alone(self) -> dict[str, int]:
         """Gate -> how many it alone rejected."""
-        return dict(Counter(next(iter(outcome.findings)) for outcome in self.outcomes if len(outcome.findings) == 1).most_common())
+        return dict(
+            Counter(
+                next(iter(outcome.findings)) for outcome in self.outcomes if len(outcome.findings) == 1
+            ).most_common()
+        )
 
 
 @dataclass(frozen=True)
@@ -105,12 +115,20 @@ class SelfTest:
     @property
     def wrongly(self) -> tuple[Outcome, ...]:
         """The good candidates that were rejected by a gate which has no reason to."""
-        return tuple(outcome for outcome in self.good_rejected if not outcome.findings.keys() <= (COLLIDED if "+" in outcome.what else RIGHTLY))
+        return tuple(
+            outcome
+            for outcome in self.good_rejected
+            if not outcome.findings.keys() <= (COLLIDED if "+" in outcome.what else RIGHTLY)
+        )
 
     @property
     def collided(self) -> tuple[Outcome, ...]:
         """The evolved ones that were rejected because their matters collide."""
-        return tuple(outcome for outcome in self.good_rejected if "+" in outcome.what and RIGHTLY < outcome.findings.keys() | RIGHTLY <= COLLIDED)
+        return tuple(
+            outcome
+            for outcome in self.good_rejected
+            if "+" in outcome.what and RIGHTLY < outcome.findings.keys() | RIGHTLY <= COLLIDED
+        )
 
     @property
     def planted(self) -> int:
@@ -123,10 +141,13 @@ class SelfTest:
         return sum(row.rejected for row in self.kinds if not row.open)
 
     def without(self, gate: str) -> SelfTest:
-        """The same self-test by a judge whose `gate` lets everything pass. A gate that ends recording early had the last word: nothing else spoke."""
+        """The same self-test by a judge whose `gate` lets everything pass. A gate that ends recording early had the
+        last word: nothing else spoke."""
 
         def spared(outcome: Outcome) -> Outcome:
-            return replace(outcome, findings={name: finding for name, finding in outcome.findings.items() if name != gate})
+            return replace(
+                outcome, findings={name: finding for name, finding in outcome.findings.items() if name != gate}
+            )
 
         kinds = tuple(replace(row, outcomes=tuple(map(spared, row.outcomes))) for row in self.kinds)
         good = tuple(left for outcome in self.good_rejected if (left := spared(outcome)).findings)
@@ -141,17 +162,30 @@ class SelfTest:
             yield f"{self.rejected} of {self.planted} planted defects were rejected, fewer than {SELFTEST_REJECTED:.0%}"
         for row in self.kinds:
             if not row.open and row.rejected < SELFTEST_KIND * row.planted:
-                yield f"{row.rejected} of {row.planted} defects of the kind {row.kind} were rejected, fewer than {SELFTEST_KIND:.0%}"
+                yield (
+                    f"{row.rejected} of {row.planted} defects of the kind {row.kind} were rejected, "
+                    f"fewer than {SELFTEST_KIND:.0%}"
+                )
         if len(self.wrongly) > SELFTEST_GOOD * self.good:
             yield f"{len(self.wrongly)} of {self.good} good candidates were rejected, more than {SELFTEST_GOOD:.0%}"
         if len(self.collided) > MOST_COLLIDED * self.evolved:
-            yield f"{len(self.collided)} of {self.evolved} good evolved candidates were rejected for a collision, more than {MOST_COLLIDED:.0%}"
+            yield (
+                f"{len(self.collided)} of {self.evolved} good evolved candidates were rejected for a collision, "
+                f"more than {MOST_COLLIDED:.0%}"
+            )
 
 
 def run_selftest(
-    environment: Environment, rows: Rows, *, per_kind: int = 10, seed: int = 0, kinds: Sequence[str] = (), progress: Progress | None = None
+    environment: Environment,
+    rows: Rows,
+    *,
+    per_kind: int = 10,
+    seed: int = 0,
+    kinds: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> SelfTest:
-    """Plant `per_kind` defects of each kind (all of them by default) and judge them. The draw depends on the seed and the environment alone.
+    """Plant `per_kind` defects of each kind (all of them by default) and judge them. The draw depends on the seed and
+    the environment alone.
 
     UsageError for a kind that there is not.
     """
@@ -169,7 +203,9 @@ def run_selftest(
     finally:
         trial.close()
     plain = sum(trial.is_plain(number) for number in trial.good)
-    return SelfTest(environment.domain, seed, tuple(found), len(trial.good), len(trial.good) - plain, tuple(trial.good_rejected))
+    return SelfTest(
+        environment.domain, seed, tuple(found), len(trial.good), len(trial.good) - plain, tuple(trial.good_rejected)
+    )
 
 
 class _Trial:
@@ -203,7 +239,11 @@ class _Trial:
             if candidate is None:
                 continue
             # Planting is tried first: where there is no place for the defect, the candidate need not be judged.
-            planted = defect.plant(self.ground, candidate, rng) if self.good.get(number, True) and self._is_recorded(candidate) else None
+            planted = (
+                defect.plant(self.ground, candidate, rng)
+                if self.good.get(number, True) and self._is_recorded(candidate)
+                else None
+            )
             if planted is None:
                 passed, vain = passed + 1, vain + 1
             elif self._is_good(number, candidate):
@@ -225,7 +265,9 @@ class _Trial:
         drawn = {}
         for number in range(TURNS * len(streams)):
             plain = self.is_plain(number)
-            share = (1 - EVOLVED_SHARE if plain else EVOLVED_SHARE) * streams[number % len(streams)].weight / weights[plain]
+            share = (
+                (1 - EVOLVED_SHARE if plain else EVOLVED_SHARE) * streams[number % len(streams)].weight / weights[plain]
+            )
             drawn[number] = rng.random() ** (1 / share)
         return sorted(drawn, key=lambda number: (-drawn[number], number))
 
@@ -272,7 +314,9 @@ class _Trial:
 
     def _own_court(self, planted: Planted) -> Court:
         """A judge of a changed environment or of changed rows; of the intents it knows the one that is judged."""
-        environment = self.ground.alone(planted.candidate, planted.environment) if planted.plan is None else planted.environment
+        environment = (
+            self.ground.alone(planted.candidate, planted.environment) if planted.plan is None else planted.environment
+        )
         rows = self.ground.rows if planted.rows is None else planted.rows
         shares = 1.0 if planted.audited == "engine" else 0.0
         assert environment is not None, "a plan of its own comes with its environment, or is judged in the common one"

@@ -22,7 +22,8 @@ _CHOICE = re.compile(r"\[([^\]]*)\]")
 
 
 def shown_by(environment: Environment, calls: Sequence[GoldenCall], lexicon: Lexicon) -> Shown:
-    """Return what successful calls have shown: every row of their results, and their arguments, with the names of what they hang on.
+    """Return what successful calls have shown: every row of their results, and their arguments, with the names of what
+    they hang on.
 
     What somebody does not have (a loan of another kind) is known as a thing from the lexicon.
     """
@@ -41,9 +42,16 @@ def shown_by(environment: Environment, calls: Sequence[GoldenCall], lexicon: Lex
         rows.append(ShownRow(hung, _values(call.arguments), written))
         for part in call.result.values() if isinstance(call.result, dict) else ():
             if isinstance(part, list):
-                words = Counter(str(word) for row in part if isinstance(row, dict) for word in row.values() if isinstance(word, str))
+                words = Counter(
+                    str(word) for row in part if isinstance(row, dict) for word in row.values() if isinstance(word, str)
+                )
                 counts |= {len(part), *words.values()}
-    return Shown(tuple(rows), frozenset(counts), {name: frozenset(tables) for name, tables in names.sorts.items()}, names.by_key())
+    return Shown(
+        tuple(rows),
+        frozenset(counts),
+        {name: frozenset(tables) for name, tables in names.sorts.items()},
+        names.by_key(),
+    )
 
 
 @dataclass(frozen=True)
@@ -63,14 +71,25 @@ def lexicon_of(environment: Environment, rows: Rows) -> Lexicon:
         if len(spec.key) == 1 and spec.key[0] not in names.people:
             for place, column in enumerate(spec.columns):
                 if column in names.columns:
-                    values = {" ".join(str(row[place]).lower().split()) for row in rows[table] if row[place] is not None}
+                    values = {
+                        " ".join(str(row[place]).lower().split()) for row in rows[table] if row[place] is not None
+                    }
                     for value in values if len(values) <= _FEW else ():
                         found.setdefault(value, set()).add(spec.key[0])
     common = {noun for table in environment.schema.tables for noun in (table, table.removesuffix("s"))}
-    return Lexicon({name: frozenset(sorts) for name, sorts in found.items() if name not in common}, Verbs(_verbs(environment)))
+    return Lexicon(
+        {name: frozenset(sorts) for name, sorts in found.items() if name not in common}, Verbs(_verbs(environment))
+    )
 
 
-def deeds_of(environment: Environment, calls: Sequence[GoldenCall], shown: Shown, verbs: Verbs, declined: frozenset[str], complete: bool) -> Deeds:
+def deeds_of(
+    environment: Environment,
+    calls: Sequence[GoldenCall],
+    shown: Shown,
+    verbs: Verbs,
+    declined: frozenset[str],
+    complete: bool,
+) -> Deeds:
     """Return what successful calls did; `declined`: tools that were wanted and not called for all that was wanted.
 
     `complete`: no part was refused either.
@@ -87,11 +106,15 @@ def declined_tools(plan: Plan, recording: Recording) -> frozenset[str]:
     """Return the writing tools that a request wants called and that its plan did not call, or not for all of it."""
     planned = {call.tool.spec.name for call in calls_of(plan.steps) if call.tool.mutates_state}
     golden = {recorded.call.name for recorded in recording.writes}
-    return frozenset({step.tool.spec.name for step, _ in recording.forbidden} | (planned - golden if all(recording.branches) else planned))
+    return frozenset(
+        {step.tool.spec.name for step, _ in recording.forbidden}
+        | (planned - golden if all(recording.branches) else planned)
+    )
 
 
 def _verbs(environment: Environment) -> dict[str, tuple[str, ...]]:
-    """Return how a call of each writing tool is spoken of: by the words of the language, of its imperative, and of its own name."""
+    """Return how a call of each writing tool is spoken of: by the words of the language, of its imperative, and of its
+    own name."""
     language, found = environment.spec.language, {}
     for name, tool in environment.tools.items():
         if tool.mutates_state:
@@ -102,19 +125,25 @@ def _verbs(environment: Environment) -> dict[str, tuple[str, ...]]:
 
 
 class _Names:
-    """What rows are called: the texts of a row by which people describe it, and those of the rows that its keys refer to."""
+    """What rows are called: the texts of a row by which people describe it, and those of the rows that its keys refer
+    to."""
 
     def __init__(self, environment: Environment) -> None:
         tables = environment.schema.tables
         self._keys = {spec.key[0]: frozenset(spec.columns) for spec in tables.values() if len(spec.key) == 1}
         self.sorts: dict[str, set[str]] = {}
         """Name -> the keys of the tables of whose rows it is a name."""
-        self.people = {spec.key[0] for spec in tables.values() if not any(column.fk for column in spec.columns.values())}
+        self.people = {
+            spec.key[0] for spec in tables.values() if not any(column.fk for column in spec.columns.values())
+        }
         described = environment.spec.language.describe.items()
         texts = {
-            column for table, ways in described for way in ways.values() for column in way.cols
+            column
+            for table, ways in described
+            for way in ways.values()
+            for column in way.cols
             if tables[table].key[0] not in self.people and tables[table].columns[column].type == "text"
-        }  # fmt: skip
+        }
         self.columns = frozenset(texts)
         self._own: dict[str, set[str]] = {}
         self._rows: dict[str, Mapping[str, Any]] = {}
@@ -132,11 +161,13 @@ class _Names:
                     self.sorts.setdefault(text, set()).add(own)
 
     def of(self, row: Mapping[str, Any]) -> frozenset[str]:
-        """Return the names of a row and of the rows that it refers to. Those to whom everything belongs are no name of it."""
+        """Return the names of a row and of the rows that it refers to. Those to whom everything belongs are no name of
+        it."""
         return frozenset(self._texts(row)) | self.hung_on(row)
 
     def by_key(self) -> dict[str, frozenset[str]]:
-        """Return key of a row -> its names, and those of the rows that it refers to: a fee is given back to the account that it was taken from."""
+        """Return key of a row -> its names, and those of the rows that it refers to: a fee is given back to the account
+        that it was taken from."""
         return {key: self.of(row) for key, row in self._rows.items()}
 
     def hung_on(self, row: Mapping[str, Any]) -> frozenset[str]:

@@ -1,8 +1,9 @@
 """End states: what a list of calls leaves behind, compared as net row changes without volatile columns.
 
-Lists of one candidate share long beginnings: a mutant changes one call of the golden list. So they are kept as a tree of states with calls as edges:
-each call is made once where lists agree, and a savepoint leads back to where they part. A call that fails leads to the state it was made in. What a
-list leaves behind depends on its calls alone, never on what was run before.
+Lists of one candidate share long beginnings: a mutant changes one call of the golden list. So they are kept as a tree
+of states with calls as edges:
+each call is made once where lists agree, and a savepoint leads back to where they part. A call that fails leads to the
+state it was made in. What a list leaves behind depends on its calls alone, never on what was run before.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ Runnable = tuple[CompiledTool, dict[str, Any]]
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """A state that was reached: the successful calls that lead to it, by number, and what the calls made in it led to."""
+    """A state that was reached: the successful calls that lead to it, by number, and what the calls made in it led
+    to."""
 
     path: tuple[int, ...]
     edges: dict[int, tuple[_State, str | None]] = field(default_factory=dict)
@@ -53,7 +55,8 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """A list of calls in numbers; `refused` has for each call what is wrong with it if it reaches no tool, and so no state."""
+    """A list of calls in numbers; `refused` has for each call what is wrong with it if it reaches no tool, and so no
+    state."""
 
     calls: Sequence[ToolCall]
     numbers: tuple[int, ...]
@@ -61,7 +64,8 @@ class _List:
 
 
 class _Position:
-    """Where a world stands in the tree, and the marks to go back to. Any other use of the world in between is seen, or undone."""
+    """Where a world stands in the tree, and the marks to go back to. Any other use of the world in between is seen, or
+    undone."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -97,7 +101,9 @@ class _Position:
         for number in path[len(self._made) :]:
             error = self.make(number, runnable[number])
             if error is not None:
-                raise SandboxError(f"{runnable[number][0].spec.name} succeeded in this state before and fails now: {error}")
+                raise SandboxError(
+                    f"{runnable[number][0].spec.name} succeeded in this state before and fails now: {error}"
+                )
 
     def make(self, number: int, runnable: Runnable) -> str | None:
         """Make a call and return its error. Raises SandboxError if it fails at a mark and writes all the same."""
@@ -116,7 +122,8 @@ class _Position:
 
 
 class EndStates:
-    """Runs lists of calls on a world; what they lead to is kept until `forget`, since mutants, equivalents and idle agents share many."""
+    """Runs lists of calls on a world; what they lead to is kept until `forget`, since mutants, equivalents and idle
+    agents share many."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -160,10 +167,15 @@ class EndStates:
         return EndState(state.end.changes, made, state.end.touched, state.end.standing)
 
     def made(self, calls: Sequence[ToolCall]) -> list[GoldenCall]:
-        """Return the calls that succeed, look-ups included, each with what it gives, made in order from a fresh reset."""
+        """Return the calls that succeed, look-ups included, each with what it gives, made in order from a fresh
+        reset."""
         self.world.reset()
         results = [(call, self.world.call(call.name, call.arguments)) for call in calls]
-        return [GoldenCall.model_construct(name=call.name, arguments=call.arguments, result=result.value) for call, result in results if result.ok]
+        return [
+            GoldenCall.model_construct(name=call.name, arguments=call.arguments, result=result.value)
+            for call, result in results
+            if result.ok
+        ]
 
     def changed_by_call(self, calls: Sequence[ToolCall]) -> list[frozenset[Any]]:
         """Return, for each call made in order, the keys of the rows that it changed."""
@@ -174,7 +186,10 @@ class EndStates:
             state = state if refused is not None else state.edges[next(numbers)][0]
             states.append(state)
         nets = [state.net or {} for state in states]
-        return [frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]) for before, after in pairwise(nets)]
+        return [
+            frozenset([key for key in before.keys() | after.keys() if before.get(key) != after.get(key)])
+            for before, after in pairwise(nets)
+        ]
 
     def _reach(self, calls: Sequence[ToolCall]) -> tuple[_State, _List]:
         listed = self._numbered(calls)
@@ -215,7 +230,8 @@ class EndStates:
                     self._look(state)
             if not waiting:
                 return
-            # Calls met first are the golden ones and come last: what failed before them goes on with them, and extra writes follow them.
+            # Calls met first are the golden ones and come last: what failed before them goes on with them, and extra
+            # writes follow them.
             number = max(waiting)
             group = waiting.pop(number)
             if number not in state.edges:
@@ -247,7 +263,8 @@ class EndStates:
         return found
 
     def _find(self, call: ToolCall) -> tuple[int, str | None]:
-        """Number a call by the tool and the complete arguments that it comes to: `25.0` is `25`, and a default left out is the default."""
+        """Number a call by the tool and the complete arguments that it comes to: `25.0` is `25`, and a default left out
+        is the default."""
         met = self._met.get(id(call))
         if met is not None:
             return met[1]
@@ -273,7 +290,8 @@ class EndStates:
 
 
 def masked(changes: Iterable[tuple[str, Key, Row | None, Row | None]], hidden: Mapping[str, frozenset[int]]) -> Changes:
-    """Return changes without the hidden columns (table -> positions); a row in which nothing else changed is no change."""
+    """Return changes without the hidden columns (table -> positions); a row in which nothing else changed is no
+    change."""
     found = set()
     for table, key, before, after in changes:
         positions = hidden[table]

@@ -83,13 +83,15 @@ class Subject:
         return self.answer if trajectory.answer is None else trajectory.answer
 
     def score(self, trajectory: Trajectory) -> int:
-        """1 if the calls end in an accepted state and the answer (the golden one by default) states the facts, else 0. The state decides first."""
+        """1 if the calls end in an accepted state and the answer (the golden one by default) states the facts, else 0.
+        The state decides first."""
         if self.end_state(trajectory).changes not in self.accepted:
             return 0
         return int(self.text_finding(self.answer_of(trajectory)) is None)
 
     def run_ahead(self, trajectories: Iterable[Trajectory], others: Iterable[tuple[ToolCall, ...]] = ()) -> None:
-        """Run trajectories that will be scored, and other lists that will be asked for, together: they share most of their calls."""
+        """Run trajectories that will be scored, and other lists that will be asked for, together: they share most of
+        their calls."""
         self.states.run_ahead([*[self._graded(trajectory) for trajectory in trajectories], *others])
 
     def _graded(self, trajectory: Trajectory) -> tuple[ToolCall, ...]:

@@ -8,7 +8,8 @@ from typing import Literal
 from toolscale.records import ToolCall
 
 Label = Literal["wrong", "right", "open"]
-"""`wrong` and `right` are decided from meaning, before judging; `open` is decided by the end state: equal is harmless, else it must be killed."""
+"""`wrong` and `right` are decided from meaning, before judging; `open` is decided by the end state: equal is harmless,
+else it must be killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,12 @@ class Trajectory:
 
     def describe(self) -> str:
         """The trajectory in one line."""
-        calls = ", ".join(f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.arguments.items())})" for call in self.calls) or "no write"
+        calls = (
+            ", ".join(
+                f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.arguments.items())})" for call in self.calls
+            )
+            or "no write"
+        )
         return f"{self.operator}: {calls}" + (f"; says {self.answer!r}" if self.answer is not None else "")
 
 

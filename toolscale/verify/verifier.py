@@ -16,7 +16,8 @@ class Verifier:
         self._judge = judge
 
     def grade(self, candidate: Candidate, calls: Sequence[ToolCall], answer: str) -> Grade:
-        """Grade the calls of a rollout, in order, and its final message. A failed call changes nothing and does not end the rollout."""
+        """Grade the calls of a rollout, in order, and its final message. A failed call changes nothing and does not end
+        the rollout."""
         return grade_subject(self._judge.subject(candidate), calls, answer)
 
     def golden(self, candidate: Candidate) -> tuple[tuple[ToolCall, ...], str]:
@@ -27,14 +28,23 @@ class Verifier:
 
 
 def grade_subject(subject: Subject, calls: Sequence[ToolCall], answer: str) -> Grade:
-    """Grade a rollout of a candidate that was recorded before: whoever grades many rollouts of one task records it once."""
+    """Grade a rollout of a candidate that was recorded before: whoever grades many rollouts of one task records it
+    once."""
     state = subject.states.of(subject.states.writes(calls))
     correct = state.changes in subject.accepted
     finding = subject.brief.finding_after(answer, subject.states.made(calls))
     complete = correct or subject.golden.touched <= state.touched
     undecided = correct and complete and subject.brief.is_undecided(answer, finding)
-    notes = [note for note in (None if correct else "another end state", finding, None if complete else "rows left unwritten") if note]
+    notes = [
+        note
+        for note in (None if correct else "another end state", finding, None if complete else "rows left unwritten")
+        if note
+    ]
     return Grade(
-        score=int(correct and finding is None), undecided=undecided, execution_correct=correct, faithful=finding is None,
-        operations_complete=complete, finding=(UNDECIDED if undecided else "") + ("; ".join(notes) or "right"),
-    )  # fmt: skip
+        score=int(correct and finding is None),
+        undecided=undecided,
+        execution_correct=correct,
+        faithful=finding is None,
+        operations_complete=complete,
+        finding=(UNDECIDED if undecided else "") + ("; ".join(notes) or "right"),
+    )

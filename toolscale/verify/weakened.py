@@ -1,7 +1,9 @@
-"""The judge's own mutation test: verifiers with one check taken away. Each must be visibly weaker than the full one, else the check checks nothing.
+"""The judge's own mutation test: verifiers with one check taken away. Each must be visibly weaker than the full one,
+else the check checks nothing.
 
-The trajectories are labelled from meaning before anybody judges them, and drawn anew: siblings, branches and facts are those that the gate tried,
-strangers and extra writes are others. Every verifier sees the same end states and answers; only its comparison is its own.
+The trajectories are labelled from meaning before anybody judges them, and drawn anew: siblings, branches and facts are
+those that the gate tried, strangers and extra writes are others. Every verifier sees the same end states and answers;
+only its comparison is its own.
 """
 
 from __future__ import annotations
@@ -26,9 +28,9 @@ from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
 
 VISIBLE = 0.01
-"""The share of wrong trajectories accepted, or of right ones refused, from which a verifier counts as weaker. A task is tried with some thirty wrong
-trajectories, so one in a hundred is a task in three that pays for a mistake: training finds that. One survivor could be an accident of the draw; a
-share of all is not."""
+"""The share of wrong trajectories accepted, or of right ones refused, from which a verifier counts as weaker. A task is
+tried with some thirty wrong trajectories, so one in a hundred is a task in three that pays for a mistake: training
+finds that. One survivor could be an accident of the draw; a share of all is not."""
 
 EXTRAS = 8
 """Extra writes tried for a task."""
@@ -82,7 +84,8 @@ class WeakenedVerifier:
 
 @dataclass(frozen=True)
 class WeakenedResult:
-    """What a verifier made of a draw. The shares are of `wrong`, `right` and `idle` trajectories; the idle ones are among the wrong."""
+    """What a verifier made of a draw. The shares are of `wrong`, `right` and `idle` trajectories; the idle ones are
+    among the wrong."""
 
     name: str
     what: str
@@ -100,11 +103,15 @@ class WeakenedResult:
 
 
 def measure(environment: Environment, rows: Rows, *, tasks: int, seed: int) -> tuple[WeakenedResult, ...]:
-    """Draw `tasks` accepted tasks under a seed and return what each verifier makes of their wrong and right trajectories.
+    """Draw `tasks` accepted tasks under a seed and return what each verifier makes of their wrong and right
+    trajectories.
 
     Raises UsageError if the environment does not yield so many.
     """
-    judge, source = Judge(environment, rows, audit_share=0, replica=False), CandidateSource(environment, World(environment, rows))
+    judge, source = (
+        Judge(environment, rows, audit_share=0, replica=False),
+        CandidateSource(environment, World(environment, rows)),
+    )
     maker, counts = MutantMaker(environment, rows), {verifier.name: Counter[str]() for verifier in VERIFIERS}
     totals: Counter[str] = Counter()
     try:
@@ -129,7 +136,9 @@ def _kinds(trial: Trial) -> list[str]:
 
 def _result(verifier: WeakenedVerifier, agreed: Counter[str], totals: Counter[str]) -> WeakenedResult:
     wrong, right, idle = (agreed[kind] / totals[kind] for kind in ("wrong", "right", "idle"))
-    return WeakenedResult(verifier.name, verifier.what, wrong, right, idle, totals["wrong"], totals["right"], totals["idle"])
+    return WeakenedResult(
+        verifier.name, verifier.what, wrong, right, idle, totals["wrong"], totals["right"], totals["idle"]
+    )
 
 
 def accepted_subjects(judge: Judge, source: CandidateSource, tasks: int, seed: int) -> Iterator[Subject]:
@@ -142,14 +151,22 @@ def accepted_subjects(judge: Judge, source: CandidateSource, tasks: int, seed: i
             found += 1
             if found == tasks:
                 return
-    raise UsageError(f"{source.environment.domain}: {found} of {tasks * DRAWS} candidates of seed {seed} are accepted; ask for fewer tasks")
+    raise UsageError(
+        f"{source.environment.domain}: {found} of {tasks * DRAWS} candidates of seed {seed} are accepted; "
+        "ask for fewer tasks"
+    )
 
 
 def trials(subject: Subject, maker: MutantMaker, judge: Judge, seed: int) -> Iterator[Trial]:
-    """Yield the trajectories of a task: mutants, idle agents and equivalents. A mutant labelled `open` is right if it ends in an accepted state."""
+    """Yield the trajectories of a task: mutants, idle agents and equivalents. A mutant labelled `open` is right if it
+    ends in an accepted state."""
     rng = random.Random(stable_int("weakened", seed, subject.candidate.seed, subject.candidate.number))
     mutants = maker.make(subject, judge.recorder, rng)
-    for trajectory in (*mutants, *islice(maker.extras(subject, rng), EXTRAS), *equivalents(subject, exchanged(subject))):
+    for trajectory in (
+        *mutants,
+        *islice(maker.extras(subject, rng), EXTRAS),
+        *equivalents(subject, exchanged(subject)),
+    ):
         state = subject.end_state(trajectory)
         right = state.changes in subject.accepted if trajectory.label == "open" else trajectory.label == "right"
         yield Trial(subject, trajectory, state, right=right, idle=False)
@@ -189,7 +206,8 @@ def _same_names(trial: Trial) -> bool:
 
 
 def _golden_contained(trial: Trial) -> bool:
-    """Whether every golden write was made. The look-ups are left out, since a mutant names its writes only: that would kill it by accident."""
+    """Whether every golden write was made. The look-ups are left out, since a mutant names its writes only: that would
+    kill it by accident."""
     made = [(call.name, call.arguments) for call in trial.trajectory.calls]
     return all((call.name, call.arguments) in made for call in trial.subject.writes)
 
@@ -210,10 +228,18 @@ VERIFIERS = tuple(
         ("substring facts", "end state, the usual written form of each fact", lambda t: t.ends_right and _says(t)),
         ("no deeds", "end state, facts; not what is said to have been done", lambda t: t.ends_right and t.tells_facts),
         ("touched keys", "which rows changed, not to what; facts", lambda t: t.ends_alike(_keys) and t.tells),
-        ("row counts", "how many rows of each table were inserted, updated, deleted; facts", lambda t: t.ends_alike(_row_counts) and t.tells),
+        (
+            "row counts",
+            "how many rows of each table were inserted, updated, deleted; facts",
+            lambda t: t.ends_alike(_row_counts) and t.tells,
+        ),
         ("names of calls", "which writing tools were called, and how often; nothing else", _same_names),
         ("golden calls contained", "whether every golden write was made; nothing else", _golden_contained),
-        ("money volatile", "end state without columns of money; facts", lambda t: t.ends_alike(_without_money) and t.tells),
+        (
+            "money volatile",
+            "end state without columns of money; facts",
+            lambda t: t.ends_alike(_without_money) and t.tells,
+        ),
         (
             "no idle gate",
             "as the full one, but nothing at all where a task wants no change and none was made",

@@ -1,1 +1,2 @@
-"""The embedded default: an orchestrator of half a million parameters that reads expert cards word by word and answers with one word."""
+"""The embedded default: an orchestrator of half a million parameters that reads expert cards word by word and answers
+with one word."""

@@ -2,8 +2,9 @@
 
     python -m training.tiny.base --out training/tiny/base --minutes 25
 
-A curriculum: first who is strongest in a category that is named, then in the category of a question, then every probe. Without it a model of
-this size stays at chance for long: to look up (alias, category) it must first find out what to look for.
+A curriculum: first who is strongest in a category that is named, then in the category of a question, then every probe.
+Without it a model of this size stays at chance for long: to look up (alias, category) it must first find out what to
+look for.
 """
 
 from __future__ import annotations
@@ -24,30 +25,51 @@ from training.tiny.probes import KINDS, Sheet, Texts, draw_sheet
 from training.tiny.tokenizer import collapse, make_tokenizer
 from training.tiny.words import ALIASES, LEVELS, fact
 
-EVERY = {"strongest": 0.2, "cheapest": 0.06, "fastest": 0.06, "name": 0.03, "read": 0.25, "kind": 0.06, "weight": 0.24, "act": 0.1}
+EVERY = {
+    "strongest": 0.2,
+    "cheapest": 0.06,
+    "fastest": 0.06,
+    "name": 0.03,
+    "read": 0.25,
+    "kind": 0.06,
+    "weight": 0.24,
+    "act": 0.1,
+}
 STAGES: tuple[tuple[dict[str, float], float], ...] = (
     ({"strongest": 0.9, "cheapest": 0.1}, 1.0),
     ({"strongest": 0.7, "kind": 0.2, "cheapest": 0.1}, 0.3),
     (EVERY, 0.15),
 )
-"""(shares of probes, how often a category is named instead of a question being asked). The next stage begins when the strongest is found."""
+"""(shares of probes, how often a category is named instead of a question being asked). The next stage begins when the
+strongest is found."""
 PASSED = 0.9
 """Share of right answers about the strongest expert with which a stage ends."""
 
 
 def make_model(words: int, layers: int, width: int, seed: int) -> Qwen3ForCausalLM:
-    """A Qwen3 with random weights. Words of facts begin as (a direction of their own) x (their level), so that levels are comparable at once."""
+    """A Qwen3 with random weights. Words of facts begin as (a direction of their own) x (their level), so that levels
+    are comparable at once."""
     torch.manual_seed(seed)
     return Qwen3ForCausalLM(
         Qwen3Config(
-            vocab_size=words, hidden_size=width, num_hidden_layers=layers, num_attention_heads=4, num_key_value_heads=4, head_dim=width // 4,
-            intermediate_size=3 * width, max_position_embeddings=512, tie_word_embeddings=True, bos_token_id=None, eos_token_id=None,
+            vocab_size=words,
+            hidden_size=width,
+            num_hidden_layers=layers,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            head_dim=width // 4,
+            intermediate_size=3 * width,
+            max_position_embeddings=512,
+            tie_word_embeddings=True,
+            bos_token_id=None,
+            eos_token_id=None,
         )
-    )  # fmt: skip
+    )
 
 
 def place_facts(model: Qwen3ForCausalLM, ids: dict[str, int], scale: float = 0.05) -> None:
-    """Set the embeddings of facts: for each (alias, kind) a direction, as long as the level, and parts that say who and what."""
+    """Set the embeddings of facts: for each (alias, kind) a direction, as long as the level, and parts that say who and
+    what."""
     table = model.model.embed_tokens.weight.data
     width = table.shape[1]
 
@@ -62,19 +84,23 @@ def place_facts(model: Qwen3ForCausalLM, ids: dict[str, int], scale: float = 0.0
         for kind, count in LEVELS.items():
             direction = draw(1.0)
             for level in range(count):
-                table[ids[fact(alias, kind, level)]] = direction * (2 * level / (count - 1) - 1) + who + kinds[kind] + levels[level]
+                table[ids[fact(alias, kind, level)]] = (
+                    direction * (2 * level / (count - 1) - 1) + who + kinds[kind] + levels[level]
+                )
     for kind, part in kinds.items():
         table[ids[kind if kind in ids else f"{kind}!"]] += part
 
 
 class Packer:
-    """Sheets to tensors: one row a sheet, each probe seeing the cards and itself, at the places where it would stand alone."""
+    """Sheets to tensors: one row a sheet, each probe seeing the cards and itself, at the places where it would stand
+    alone."""
 
     def __init__(self, ids: dict[str, int]) -> None:
         self.ids = ids
 
     def pack(self, sheets: Sequence[Sheet]) -> tuple[dict[str, torch.Tensor], torch.Tensor, torch.Tensor, list[str]]:
-        """Return the arguments of the model, where targets are (in the flattened rows), the targets, and the kind of each."""
+        """Return the arguments of the model, where targets are (in the flattened rows), the targets, and the kind of
+        each."""
         width = max(len(sheet.cards) + sum(len(probe.words) for probe in sheet.probes) for sheet in sheets)
         words = torch.zeros(len(sheets), width, dtype=torch.long)
         places, segments = torch.zeros_like(words), torch.full_like(words, -1)
@@ -99,7 +125,16 @@ class Packer:
         arguments = {"input_ids": words, "position_ids": places, "attention_mask": mask[:, None]}
         return arguments, torch.tensor(where), torch.tensor(wanted), kinds
 
-    def _put(self, words: torch.Tensor, places: torch.Tensor, segments: torch.Tensor, text: Sequence[str], at: int, first: int, number: int) -> None:
+    def _put(
+        self,
+        words: torch.Tensor,
+        places: torch.Tensor,
+        segments: torch.Tensor,
+        text: Sequence[str],
+        at: int,
+        first: int,
+        number: int,
+    ) -> None:
         end = at + len(text)
         words[at:end] = torch.tensor([self.ids[word] for word in text])
         places[at:end] = torch.arange(first, first + len(text))
@@ -108,7 +143,9 @@ class Packer:
 
 def words_of(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
     """Return the words of a text as the model sees them."""
-    words: list[str] = tokenizer.convert_ids_to_tokens(collapse(tokenizer, tokenizer.encode(text, add_special_tokens=False)))
+    words: list[str] = tokenizer.convert_ids_to_tokens(
+        collapse(tokenizer, tokenizer.encode(text, add_special_tokens=False))
+    )
     return words
 
 
@@ -120,7 +157,15 @@ def answers(model: Qwen3ForCausalLM, packed: Any) -> tuple[torch.Tensor, torch.T
 
 
 def train(
-    model: Qwen3ForCausalLM, packer: Packer, texts: Texts, minutes: float, lr: float, sheets: int, probes: int, seed: int, first_stage: int = 0
+    model: Qwen3ForCausalLM,
+    packer: Packer,
+    texts: Texts,
+    minutes: float,
+    lr: float,
+    sheets: int,
+    probes: int,
+    seed: int,
+    first_stage: int = 0,
 ) -> int:
     """Train for so many minutes of wall clock; return the number of steps."""
     rng = random.Random(f"probes:{seed}")
@@ -139,7 +184,12 @@ def train(
         optimizer.step()
         step += 1
         recent = [*recent, *zip(packed[3], (logits.argmax(1) == wanted).tolist(), strict=True)][-8000:]
-        if step % 20 == 0 and stage + 1 < len(STAGES) and step - since > 40 and share_right(recent[-3000:])["strongest"] > PASSED:
+        if (
+            step % 20 == 0
+            and stage + 1 < len(STAGES)
+            and step - since > 40
+            and share_right(recent[-3000:])["strongest"] > PASSED
+        ):
             stage, since = stage + 1, step
             click.echo(f"step {step}: stage {stage + 1}")
         if step % 100 == 0:
@@ -155,7 +205,8 @@ def share_right(found: Sequence[tuple[str, bool]]) -> dict[str, float]:
 
 @torch.no_grad()
 def examine(model: Qwen3ForCausalLM, packer: Packer, texts: Texts, seed: int, sheets: int = 400) -> dict[str, float]:
-    """Return the share of right answers by kind of probe, over sheets that were not trained on. `act` is blind, and left out."""
+    """Return the share of right answers by kind of probe, over sheets that were not trained on. `act` is blind, and
+    left out."""
     rng = random.Random(f"examination:{seed}")
     found: list[tuple[str, bool]] = []
     for _ in range(sheets // 50):
@@ -173,8 +224,14 @@ def examine(model: Qwen3ForCausalLM, packer: Packer, texts: Texts, seed: int, sh
 @click.option("--lr", type=float, default=2e-3, show_default=True)
 @click.option("--threads", type=int, default=2, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--start", type=click.Path(path_type=Path, exists=True), help="A base model to go on from, with every probe at once.")
-def command(out: Path, minutes: float, layers: int, width: int, lr: float, threads: int, seed: int, start: Path | None) -> None:
+@click.option(
+    "--start",
+    type=click.Path(path_type=Path, exists=True),
+    help="A base model to go on from, with every probe at once.",
+)
+def command(
+    out: Path, minutes: float, layers: int, width: int, lr: float, threads: int, seed: int, start: Path | None
+) -> None:
     """Train the base model on reading probes and write it, with its tokenizer and the results of the probes."""
     torch.set_num_threads(threads)
     tokenizer = make_tokenizer()
@@ -188,10 +245,21 @@ def command(out: Path, minutes: float, layers: int, width: int, lr: float, threa
         before = json.loads((start / "probes.json").read_text(encoding="utf-8"))["legs"]
     packer = Packer(ids)
     texts = Texts(lambda text: words_of(tokenizer, text), "train", 3000, seed)
-    steps = train(model, packer, texts, minutes, lr, 48, 8, seed + len(before), first_stage=0 if start is None else len(STAGES) - 1)
+    steps = train(
+        model,
+        packer,
+        texts,
+        minutes,
+        lr,
+        48,
+        8,
+        seed + len(before),
+        first_stage=0 if start is None else len(STAGES) - 1,
+    )
     model.eval()
     results, unseen = (
-        examine(model, packer, Texts(lambda text: words_of(tokenizer, text), split, 500, seed + 1), seed + 1) for split in ("train", "test")
+        examine(model, packer, Texts(lambda text: words_of(tokenizer, text), split, 500, seed + 1), seed + 1)
+        for split in ("train", "test")
     )
     model.half().save_pretrained(out)
     tokenizer.save_pretrained(out)

@@ -1,7 +1,8 @@
 """All that can come of each decision in many question tasks, exactly: the ground on which the tiny model is measured.
 
-Where experts are simulated the best trade-off is computable, so a policy is scored by the expected absolute utility of what it chooses, without a
-single draw: U = E[P_o right - P_c min(cost / cost_ref, cap) - P_l min(latency / latency_ref, cap)], the reward `absolute` of DESIGN 6.
+Where experts are simulated the best trade-off is computable, so a policy is scored by the expected absolute utility of
+what it chooses, without a single draw: U = E[P_o right - P_c min(cost / cost_ref, cap) - P_l min(latency / latency_ref,
+cap)], the reward `absolute` of DESIGN 6.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ TOOLS = ("python", "local_search")
 
 @dataclass(frozen=True)
 class Board:
-    """Tasks by actions. `open`: whether the action is there; elsewhere figures are 0. Aliases first, then TOOLS, then giving up."""
+    """Tasks by actions. `open`: whether the action is there; elsewhere figures are 0. Aliases first, then TOOLS, then
+    giving up."""
 
     tasks: tuple[RolloutTask, ...]
     actions: tuple[str, ...]
@@ -38,16 +40,22 @@ class Board:
     """(tasks, 2): dollars and seconds that one unit of cost and of latency is."""
 
     def utilities(self, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0) -> np.ndarray:
-        """Return (tasks, actions): expected absolute utility. `extra_*`: what the orchestrator itself takes, (tasks, actions) or a number."""
+        """Return (tasks, actions): expected absolute utility. `extra_*`: what the orchestrator itself takes, (tasks,
+        actions) or a number."""
         weights = self.weights()
-        extra = [np.broadcast_to(np.asarray(value, dtype=float), self.right.shape)[..., None] for value in (extra_cost, extra_latency)]
+        extra = [
+            np.broadcast_to(np.asarray(value, dtype=float), self.right.shape)[..., None]
+            for value in (extra_cost, extra_latency)
+        ]
         cost = np.minimum((self.costs + extra[0]) / self.references[:, None, None, 0], CAP).mean(axis=2)
         latency = np.minimum((self.latencies + extra[1]) / self.references[:, None, None, 1], CAP).mean(axis=2)
         return weights[:, 0:1] * self.right - weights[:, 1:2] * cost - weights[:, 2:3] * latency
 
     def weights(self) -> np.ndarray:
         """Return (tasks, 3): the weights of outcome, cost and latency."""
-        return np.array([[task.preference.outcome, task.preference.cost, task.preference.latency] for task in self.tasks])
+        return np.array(
+            [[task.preference.outcome, task.preference.cost, task.preference.latency] for task in self.tasks]
+        )
 
     def wishing(self, preference: Preference) -> Board:
         """The same tasks for users who all wish this."""
@@ -55,7 +63,8 @@ class Board:
 
 
 def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequence[str]) -> Board:
-    """Work out what each action gives in each task. Tools that fit a question are right; so is what TinyCodec reads out of them (tested)."""
+    """Work out what each action gives in each task. Tools that fit a question are right; so is what TinyCodec reads out
+    of them (tested)."""
     names = (*aliases, *TOOLS, "give_up")
     shape = (len(tasks), len(names))
     is_open, right = np.zeros(shape, dtype=bool), np.zeros(shape)
@@ -99,7 +108,13 @@ class Result:
         return {name: float(getattr(self, name).mean()) for name in names}
 
 
-def chosen(board: Board, name: str, shares: np.ndarray, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0) -> Result:
+def chosen(
+    board: Board,
+    name: str,
+    shares: np.ndarray,
+    extra_cost: np.ndarray | float = 0.0,
+    extra_latency: np.ndarray | float = 0.0,
+) -> Result:
     """Return what comes of choosing actions with these probabilities, (tasks, actions), each row adding up to 1."""
     utilities = board.utilities(extra_cost, extra_latency)
     cost = board.costs.mean(axis=2) + extra_cost
@@ -115,8 +130,11 @@ def one_hot(board: Board, worth: np.ndarray) -> np.ndarray:
     return found
 
 
-def baselines(board: Board, catalogue: Catalogue, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0) -> dict[str, Result]:
-    """Return what model-free policies get: the optimum, an even choice among what is offered, the strongest, the dearest, the cheapest."""
+def baselines(
+    board: Board, catalogue: Catalogue, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0
+) -> dict[str, Result]:
+    """Return what model-free policies get: the optimum, an even choice among what is offered, the strongest, the
+    dearest, the cheapest."""
     experts = board.open & np.array([name.startswith("expert-") for name in board.actions])
     tools = board.open & np.array([name in TOOLS for name in board.actions])
     offered = board.open & np.array([name != "give_up" for name in board.actions])

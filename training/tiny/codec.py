@@ -1,8 +1,9 @@
 """Conversations for the tiny model: a turn is one word, and stands for a whole message in OpenAI form.
 
-`expert-2` calls that expert with the user's question, all of it and without the wishes, finally; `python` runs what stands between backticks;
-`local_search` looks for what stands between quotation marks; `<last>` answers with what the last tool said, or, where none did, that it does not
-know. The model decides, and the codec copies. Environment tasks need nothing more, since an expert takes over the turn.
+`expert-2` calls that expert with the user's question, all of it and without the wishes, finally; `python` runs what
+stands between backticks; `local_search` looks for what stands between quotation marks; `<last>` answers with what the
+last tool said, or, where none did, that it does not know. The model decides, and the codec copies. Environment tasks
+need nothing more, since an expert takes over the turn.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _CODE = re.compile(r"```(?:python)?\n?([\s\S]*?)```|`([^`]*)`")
 _QUOTED = re.compile(r"\"([^\"]*)\"")
 _WORD = re.compile(r"[^\W_]+")
 _CLAUSES = re.compile(r"(?<=[.!?])\s+|,\s+(?:and\s+)?|\s+and\s+")
-_COUNTED = re.compile(r"\b(?:how many|how high|how long|how old|which year|what year|in what year|year of|when)\b", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"\b(?:how many|how high|how long|how old|which year|what year|in what year|year of|when)\b", re.IGNORECASE
+)
 _KIN = (
     ("taug", "teac", "pupi"),
     ("live", "spen", "resi"),
@@ -42,7 +45,27 @@ _KIN = (
 )
 """First letters of words that ask for the same."""
 _EMPTY = frozenset(
-    ["the", "of", "in", "a", "is", "was", "did", "does", "do", "have", "has", "what", "whic", "who", "how", "many", "look", "up", "by"]
+    [
+        "the",
+        "of",
+        "in",
+        "a",
+        "is",
+        "was",
+        "did",
+        "does",
+        "do",
+        "have",
+        "has",
+        "what",
+        "whic",
+        "who",
+        "how",
+        "many",
+        "look",
+        "up",
+        "by",
+    ]
 )
 FORM = "Write one word: an expert, python, local_search, or <last>."
 NOT_KNOWN = "I do not know."
@@ -58,7 +81,10 @@ class TinyCodec:
         ids = tokenizer.get_vocab()
         missing = [word for word in (*ALIASES, END, LAST) if word not in ids]
         if missing:
-            raise UsageError(f"the tokenizer does not have the word {missing[0]}; model.codec: tiny needs the tokenizer of training/tiny/base")
+            raise UsageError(
+                f"the tokenizer does not have the word {missing[0]}; "
+                "model.codec: tiny needs the tokenizer of training/tiny/base"
+            )
         self.stop = frozenset({ids[END]})
         self.turn_tokens: int | None = 1
         self._next = {word: [ids[TOOL], ids[word], ids[ASSISTANT]] for word in (RESULT, ERROR)}
@@ -77,14 +103,18 @@ class TinyCodec:
 
     def first(self, messages: Sequence[Message], tools: Sequence[Message]) -> list[int]:
         """The prompt, through the opening of the assistant's turn."""
-        text = self._tokenizer.apply_chat_template(list(messages), tools=list(tools), tokenize=False, add_generation_prompt=True)
+        text = self._tokenizer.apply_chat_template(
+            list(messages), tools=list(tools), tokenize=False, add_generation_prompt=True
+        )
         return collapse(self._tokenizer, self._tokenizer.encode(text, add_special_tokens=False))
 
     def next(self, observations: Sequence[Message]) -> list[int]:
         """What follows a written turn: whether the last thing that came was an error."""
         return self._next[ERROR if '"error":' in str(observations[-1].get("content")) else RESULT]
 
-    def read(self, ids: Sequence[int], conversation: Sequence[Message] = (), tools: Sequence[Message] = ()) -> tuple[dict[str, Any], str | None]:
+    def read(
+        self, ids: Sequence[int], conversation: Sequence[Message] = (), tools: Sequence[Message] = ()
+    ) -> tuple[dict[str, Any], str | None]:
         """Read a turn of one word. What it copies is taken from the conversation."""
         words = self._tokenizer.convert_ids_to_tokens(list(ids))
         raw = {"role": "assistant", "content": " ".join(words)}
@@ -121,9 +151,11 @@ class TinyCodec:
 
 
 def answering_sentence(question: str, said: str) -> str:
-    """Return what a tool said if it is short; of search results the sentence of the first one that has most of the question's words.
+    """Return what a tool said if it is short; of search results the sentence of the first one that has most of the
+    question's words.
 
-    Words count by their first four letters and once each, those of the quoted name not at all; a number counts where the question is for one.
+    Words count by their first four letters and once each, those of the quoted name not at all; a number counts where
+    the question is for one.
     """
     lines = [line for line in said.split("\n\n")[0].splitlines() if line.strip()]
     if not said.startswith("[1] ") or len(lines) < 2:
@@ -154,7 +186,11 @@ def _asking(alias: str, asked: str, tools: Sequence[Message]) -> dict[str, Any]:
 
 def _call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    return {"role": "assistant", "content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+    }
 
 
 def _content_of(conversation: Sequence[Message], role: str) -> str:

@@ -1,4 +1,5 @@
-"""What a tiny model would do in each task of a board, without drawing: its first word decides, and after a tool its second one."""
+"""What a tiny model would do in each task of a board, without drawing: its first word decides, and after a tool its
+second one."""
 
 from __future__ import annotations
 
@@ -22,8 +23,11 @@ def prompt_ids(codec: TinyCodec, task: RolloutTask) -> list[int]:
 
 
 @torch.no_grad()
-def next_words(model: torch.nn.Module, prompts: Sequence[Sequence[int]], words: Sequence[int], temperature: float, batch: int = 512) -> np.ndarray:
-    """Return (prompts, words): the probability of each word as the next one, over the whole vocabulary. Temperature 0: all on the likeliest."""
+def next_words(
+    model: torch.nn.Module, prompts: Sequence[Sequence[int]], words: Sequence[int], temperature: float, batch: int = 512
+) -> np.ndarray:
+    """Return (prompts, words): the probability of each word as the next one, over the whole vocabulary. Temperature 0:
+    all on the likeliest."""
     order = sorted(range(len(prompts)), key=lambda place: len(prompts[place]))
     found = np.zeros((len(prompts), len(words)))
     for start in range(0, len(order), batch):
@@ -35,32 +39,55 @@ def next_words(model: torch.nn.Module, prompts: Sequence[Sequence[int]], words: 
         ends = torch.tensor([len(prompts[place]) - 1 for place in part])
         states = model.model(input_ids=ids).last_hidden_state[torch.arange(len(part)), ends]
         logits = model.lm_head(states).float()
-        shares = torch.softmax(logits / temperature, dim=1) if temperature else torch.nn.functional.one_hot(logits.argmax(1), logits.shape[1])
+        shares = (
+            torch.softmax(logits / temperature, dim=1)
+            if temperature
+            else torch.nn.functional.one_hot(logits.argmax(1), logits.shape[1])
+        )
         found[part] = shares[:, list(words)].double().numpy()
     return found
 
 
 def play(
-    model: torch.nn.Module, codec: TinyCodec, board: Board, name: str, *, price: Price, seconds_per_token: float, temperature: float = 0.0
+    model: torch.nn.Module,
+    codec: TinyCodec,
+    board: Board,
+    name: str,
+    *,
+    price: Price,
+    seconds_per_token: float,
+    temperature: float = 0.0,
 ) -> Result:
-    """Return what the model gets on a board. Turns that lead nowhere count as giving up, which makes it a lower bound."""
+    """Return what the model gets on a board. Turns that lead nowhere count as giving up, which makes it a lower
+    bound."""
     ids = codec.vocabulary()
-    words = [ids[action] for action in board.actions[:-1]]  # whatever else it writes, `<last>` above all, is no answer: giving up
+    # Whatever else it writes, `<last>` above all, is no answer: giving up.
+    words = [ids[action] for action in board.actions[:-1]]
     prompts = [prompt_ids(codec, task) for task in board.tasks]
     shares = np.zeros_like(board.right)
     shares[:, :-1] = next_words(model, prompts, words, temperature) * board.open[:, :-1]
     for tool in TOOLS:
         column = board.actions.index(tool)
         rows = np.flatnonzero(shares[:, column] > 1e-4)
-        after = [[*prompts[row], ids[tool], *codec.stop, *codec.next([{"role": "tool", "content": ""}])] for row in rows]
+        after = [
+            [*prompts[row], ids[tool], *codec.stop, *codec.next([{"role": "tool", "content": ""}])] for row in rows
+        ]
         if len(rows):
             shares[rows, column] *= next_words(model, after, [ids[LAST]], temperature)[:, 0]
     shares[:, -1] = np.clip(1 - shares[:, :-1].sum(axis=1), 0, 1)
-    return chosen(board, name, shares, *own_figures(board, np.array([len(prompt) for prompt in prompts]), price, seconds_per_token))
+    return chosen(
+        board,
+        name,
+        shares,
+        *own_figures(board, np.array([len(prompt) for prompt in prompts]), price, seconds_per_token),
+    )
 
 
-def own_figures(board: Board, lengths: np.ndarray, price: Price, seconds_per_token: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (tasks, actions): dollars and seconds of the orchestrator's own tokens. A turn is one word; a tool takes two turns."""
+def own_figures(
+    board: Board, lengths: np.ndarray, price: Price, seconds_per_token: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (tasks, actions): dollars and seconds of the orchestrator's own tokens. A turn is one word; a tool takes
+    two turns."""
     turns = np.array([2 if action in TOOLS else 1 for action in board.actions])
     read = lengths[:, None] * turns + np.where(turns == 2, 5, 0)
     written = np.broadcast_to(turns, read.shape)

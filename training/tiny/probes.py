@@ -1,7 +1,9 @@
-"""Reading probes: what the base model learns before any reward. Which expert is strongest here, cheapest, fastest; how good is this one; what kind of
-question is this; how much does the user care for speed. None of them weighs one thing against another: that is left to the reward.
+"""Reading probes: what the base model learns before any reward. Which expert is strongest here, cheapest, fastest; how
+good is this one; what kind of question is this; how much does the user care for speed. None of them weighs one thing
+against another: that is left to the reward.
 
-Experts are random: every level of every fact is as likely, so there is no expert to be remembered and no fact that follows from another.
+Experts are random: every level of every fact is as likely, so there is no expert to be remembered and no fact that
+follows from another.
 """
 
 from __future__ import annotations
@@ -15,8 +17,20 @@ from toolscale.preferences import preference
 from toolscale.questions import question
 from toolscale.records import CATEGORIES
 from training.tiny.words import (
-    ALIASES, ASSISTANT, BEGIN, CODE, END, ERROR, LAST, LEVELS, QUOTED, RESULT, TOOL, USER, fact,
-)  # fmt: skip
+    ALIASES,
+    ASSISTANT,
+    BEGIN,
+    CODE,
+    END,
+    ERROR,
+    LAST,
+    LEVELS,
+    QUOTED,
+    RESULT,
+    TOOL,
+    USER,
+    fact,
+)
 
 QUESTION_CATEGORIES = tuple(name for name in CATEGORIES if name != "tools")
 DIMENSION_WORDS = {"outcome": "accuracy", "cost": "cost", "latency": "speed"}
@@ -51,9 +65,15 @@ class Texts:
     """Questions and wishes in words, made once. `read` makes the words of a text."""
 
     def __init__(self, read: Callable[[str], Words], split: Any, count: int, seed: int) -> None:
-        self.questions = {name: [read(question(number, seed, split, (name,)).text) for number in range(count)] for name in QUESTION_CATEGORIES}
+        self.questions = {
+            name: [read(question(number, seed, split, (name,)).text) for number in range(count)]
+            for name in QUESTION_CATEGORIES
+        }
         wishes = (preference(number, seed, split, wish_share=0.0) for number in range(count))
-        self.wishes = [(read(wish.instruction), {"outcome": wish.outcome, "cost": wish.cost, "latency": wish.latency}) for wish in wishes]
+        self.wishes = [
+            (read(wish.instruction), {"outcome": wish.outcome, "cost": wish.cost, "latency": wish.latency})
+            for wish in wishes
+        ]
 
 
 Facts = dict[str, dict[str, int]]
@@ -61,7 +81,8 @@ Facts = dict[str, dict[str, int]]
 
 
 def draw_sheet(rng: random.Random, texts: Texts, shares: dict[str, float], plain: float, count: int) -> Sheet:
-    """Draw cards and probes. `shares`: kind -> weight. `plain`: how often a category is named, instead of a question being asked."""
+    """Draw cards and probes. `shares`: kind -> weight. `plain`: how often a category is named, instead of a question
+    being asked."""
     aliases = sorted(rng.sample(ALIASES, rng.randint(2, len(ALIASES))))
     facts = {alias: {kind: rng.randrange(levels) for kind, levels in LEVELS.items()} for alias in aliases}
     cards = [fact(alias, kind, facts[alias][kind]) for alias in aliases for kind in (*CATEGORIES, "price", "latency")]
@@ -82,7 +103,11 @@ def _draw(rng: random.Random, texts: Texts, kind: str, facts: Facts, plain: floa
     wish, weights = rng.choice(texts.wishes)
     tools = [name for name in ("python", "local_search") if rng.random() < 0.6]
     if kind == "act":
-        return _act(rng, [*tools, USER, *said, *wish, ASSISTANT], [*facts, *(name for name in tools if NEEDS[name] in said), LAST])
+        return _act(
+            rng,
+            [*tools, USER, *said, *wish, ASSISTANT],
+            [*facts, *(name for name in tools if NEEDS[name] in said), LAST],
+        )
     if kind == "weight":
         dimension = rng.choice(list(weights))
         asked, answer = ["weight", DIMENSION_WORDS[dimension]], WEIGHTS[round(weights[dimension] * 5)]
@@ -112,7 +137,8 @@ def _asked(rng: random.Random, kind: str, facts: Facts, category: str) -> tuple[
 
 
 def _act(rng: random.Random, words: Words, actions: Words) -> Probe:
-    """The form of a rollout: an action, the end of the turn, and after a tool its result as the answer; after an error another action."""
+    """The form of a rollout: an action, the end of the turn, and after a tool its result as the answer; after an error
+    another action."""
     action = rng.choice(actions)
     targets = [(len(words) - 1, action), (len(words), END)]
     words = [*words, action]

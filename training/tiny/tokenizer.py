@@ -21,29 +21,42 @@ TEMPLATE = (
     "{%- endfor %}"
     "{%- for message in messages %}"
     "{%- if message.role == 'user' %}{{ ' " + USER + " ' + message.content }}"
-    "{%- elif message.role == 'tool' %}{{ ' " + TOOL + " ' + ('error' if '\"error\":' in message.content else 'result') }}{% endif %}"
+    "{%- elif message.role == 'tool' %}{{ ' "
+    + TOOL
+    + " ' + ('error' if '\"error\":' in message.content else 'result') }}{% endif %}"
     "{%- endfor %}"
     "{%- if add_generation_prompt %}{{ ' " + ASSISTANT + "' }}{% endif %}"
 )
-"""Cards, basic tools, the user's words; of what tools said only whether it was an error. System messages and domain tools are left out."""
+"""Cards, basic tools, the user's words; of what tools said only whether it was an error. System messages and domain
+tools are left out."""
 
 
 def make_tokenizer() -> PreTrainedTokenizerFast:
-    """Make the tokenizer from the vocabulary. What stands between backticks is one word, so is what is quoted, and each number."""
+    """Make the tokenizer from the vocabulary. What stands between backticks is one word, so is what is quoted, and each
+    number."""
     words = {word: number for number, word in enumerate(vocabulary())}
     tokenizer = Tokenizer(WordLevel(words, unk_token=UNKNOWN))
-    tokenizer.normalizer = normalizers.Sequence([
-        normalizers.Lowercase(), normalizers.Replace(Regex(_CODE), f" {CODE} "),
-        normalizers.Replace(Regex(_QUOTED), f" {QUOTED} "), normalizers.Replace(Regex(_NUMBERS), f" {NUMBER} "),
-    ])  # fmt: skip
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(_WORDS), "isolated"), pre_tokenizers.WhitespaceSplit()])
-    made = PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token=UNKNOWN, pad_token=PAD, eos_token=END, bos_token=BEGIN)
+    tokenizer.normalizer = normalizers.Sequence(
+        [
+            normalizers.Lowercase(),
+            normalizers.Replace(Regex(_CODE), f" {CODE} "),
+            normalizers.Replace(Regex(_QUOTED), f" {QUOTED} "),
+            normalizers.Replace(Regex(_NUMBERS), f" {NUMBER} "),
+        ]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(_WORDS), "isolated"), pre_tokenizers.WhitespaceSplit()]
+    )
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token=UNKNOWN, pad_token=PAD, eos_token=END, bos_token=BEGIN
+    )
     made.chat_template = TEMPLATE
     made.model_max_length = 512
     return made
 
 
 def collapse(tokenizer: PreTrainedTokenizerFast, ids: list[int]) -> list[int]:
-    """Leave one of several unknown words or numbers in a row: what they say is not seen, and how many there are does not matter."""
+    """Leave one of several unknown words or numbers in a row: what they say is not seen, and how many there are does
+    not matter."""
     folded = set(tokenizer.convert_tokens_to_ids([UNKNOWN, NUMBER]))
     return [word for place, word in enumerate(ids) if not (place and word in folded and ids[place - 1] in folded)]

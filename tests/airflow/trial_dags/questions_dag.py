@@ -13,12 +13,24 @@ sys.path.append(str(Path(__file__).parents[3] / "dags"))
 from toolscale_alerts import ApprovalExpired, ApprovalWaits
 
 
-@dag("questions", schedule=None, catchup=False, max_active_runs=1, tags=["trial"], doc_md=__doc__, default_args={"owner": "tests"})
+@dag(
+    "questions",
+    schedule=None,
+    catchup=False,
+    max_active_runs=1,
+    tags=["trial"],
+    doc_md=__doc__,
+    default_args={"owner": "tests"},
+)
 def questions():
     ApprovalOperator(
-        task_id="approve", subject="Is anybody there?", defaults="Reject", response_timeout=timedelta(seconds=5), notifiers=[ApprovalWaits()],
+        task_id="approve",
+        subject="Is anybody there?",
+        defaults="Reject",
+        response_timeout=timedelta(seconds=5),
+        notifiers=[ApprovalWaits()],
         on_success_callback=ApprovalExpired(),
-    )  # fmt: skip
+    )
 
 
 questions()

@@ -1,4 +1,5 @@
-"""Two tasks, one for any worker and one for a worker with a GPU: where they ran, and what one left in TOOLSCALE_DATA for the other."""
+"""Two tasks, one for any worker and one for a worker with a GPU: where they ran, and what one left in TOOLSCALE_DATA
+for the other."""
 
 from __future__ import annotations
 
@@ -7,7 +8,15 @@ from airflow.sdk import dag, get_current_context, task
 HERE = "whereabouts.json"
 
 
-@dag("queues", schedule=None, catchup=False, max_active_runs=1, tags=["trial"], doc_md=__doc__, default_args={"owner": "tests"})
+@dag(
+    "queues",
+    schedule=None,
+    catchup=False,
+    max_active_runs=1,
+    tags=["trial"],
+    doc_md=__doc__,
+    default_args={"owner": "tests"},
+)
 def queues():
     @task(pool="judging")
     def write() -> dict[str, str | int]:
@@ -16,7 +25,11 @@ def queues():
 
         import fsspec
 
-        where = {"home": os.environ["AIRFLOW_HOME"], "pid": os.getppid(), "queue": str(get_current_context()["ti"].task.queue)}
+        where = {
+            "home": os.environ["AIRFLOW_HOME"],
+            "pid": os.getppid(),
+            "queue": str(get_current_context()["ti"].task.queue),
+        }
         with fsspec.open(f"{os.environ['TOOLSCALE_DATA']}/{HERE}", "w", auto_mkdir=True) as file:
             json.dump(where, file)
         return where
@@ -30,7 +43,12 @@ def queues():
 
         with fsspec.open(f"{os.environ['TOOLSCALE_DATA']}/{HERE}") as file:
             left = json.load(file)
-        return {"home": os.environ["AIRFLOW_HOME"], "pid": os.getppid(), "queue": str(get_current_context()["ti"].task.queue), "found": left}
+        return {
+            "home": os.environ["AIRFLOW_HOME"],
+            "pid": os.getppid(),
+            "queue": str(get_current_context()["ti"].task.queue),
+            "found": left,
+        }
 
     write() >> read()
 

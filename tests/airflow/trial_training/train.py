@@ -1,10 +1,11 @@
-"""A small program that keeps the same files as `python -m training.train`, and fails as its config says: for tests of what runs around a training.
+"""A small program that keeps the same files as `python -m training.train`, and fails as its config says: for tests of
+what runs around a training.
 
     train.py CONFIG --out OUT [--steps N] [--dataset PATH]
 
-CONFIG is YAML: `steps`; `hold_at`: a step before which it waits until there is a file OUT/release; `fail_at` with `status`: a step before which it
-ends; `once`: it does so only the first time; `deaf`: it ignores SIGTERM; `file_size`: no file may be larger, in bytes, as on a full disk; `prints`.
-A line of OUT/pids.txt for each process that ever trained.
+CONFIG is YAML: `steps`; `hold_at`: a step before which it waits until there is a file OUT/release; `fail_at` with
+`status`: a step before which it ends; `once`: it does so only the first time; `deaf`: it ignores SIGTERM; `file_size`:
+no file may be larger, in bytes, as on a full disk; `prints`. A line of OUT/pids.txt for each process that ever trained.
 """
 
 from __future__ import annotations

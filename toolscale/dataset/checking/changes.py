@@ -29,7 +29,7 @@ from toolscale.records import (
     Regraded,
     RegradedTasks,
     Release,
-)  # fmt: skip
+)
 
 CHANGES = "changes.json"
 TOOLS_OF, POLICY_OF = {"toolset.yaml"}, {"policy.md", "rules.yaml"}
@@ -50,13 +50,17 @@ def read_changes(folder: Path) -> Changes:
     try:
         return Changes.model_validate_json(read_file(folder / CHANGES))
     except ValidationError as error:
-        raise DatasetError(f"{folder / CHANGES} does not say what changed: {error.errors()[0]['msg'].lower()}") from error
+        raise DatasetError(
+            f"{folder / CHANGES} does not say what changed: {error.errors()[0]['msg'].lower()}"
+        ) from error
 
 
 def summary_of(changes: Changes) -> Release:
     """Return what the manifest and the card say of the changes: counts instead of ids."""
     domains = {domain: count_changes(change) for domain, change in changes.domains.items()}
-    return Release(previous=changes.previous, grading=changes.grading, previous_grading=changes.previous_grading, domains=domains)
+    return Release(
+        previous=changes.previous, grading=changes.grading, previous_grading=changes.previous_grading, domains=domains
+    )
 
 
 def count_changes(change: ChangedDomain) -> DomainChanges:
@@ -64,12 +68,19 @@ def count_changes(change: ChangedDomain) -> DomainChanges:
     files = set(change.files)
     kept = change.status == "kept"
     return DomainChanges(
-        status=change.status, environment=bool(files) or change.database or not kept, tools=bool(files & TOOLS_OF) or not kept,
-        policy=bool(files & POLICY_OF) or not kept, database=change.database, files=change.files, added=len(change.added),
-        removed=len(change.removed), changed=len(change.changed), unchanged=change.unchanged,
+        status=change.status,
+        environment=bool(files) or change.database or not kept,
+        tools=bool(files & TOOLS_OF) or not kept,
+        policy=bool(files & POLICY_OF) or not kept,
+        database=change.database,
+        files=change.files,
+        added=len(change.added),
+        removed=len(change.removed),
+        changed=len(change.changed),
+        unchanged=change.unchanged,
         columns=dict(sorted(Counter(name for task in change.changed for name in task.columns).items())),
         regraded=None if change.regraded is None else _count(change.regraded),
-    )  # fmt: skip
+    )
 
 
 def check_changes(folder: Path, manifest: Manifest, ids: Mapping[str, Collection[str]]) -> Iterator[Finding]:
@@ -79,7 +90,9 @@ def check_changes(folder: Path, manifest: Manifest, ids: Mapping[str, Collection
     """
     listed = any(entry.path == CHANGES for entry in manifest.files)
     if listed != (manifest.release is not None):
-        yield Finding(CHANGES, "schema", "the file and the release in the manifest belong together: one of them is missing")
+        yield Finding(
+            CHANGES, "schema", "the file and the release in the manifest belong together: one of them is missing"
+        )
     if manifest.release is None or not listed:
         return
     try:
@@ -95,19 +108,26 @@ def check_changes(folder: Path, manifest: Manifest, ids: Mapping[str, Collection
     if changes.previous is not None and not ids.keys() <= changes.domains.keys():
         yield Finding(CHANGES, "schema", f"it says nothing of {', '.join(sorted(ids.keys() - changes.domains.keys()))}")
     for domain, change in changes.domains.items():
-        yield from (Finding(CHANGES, "schema", f"{domain}: {problem}") for problem in _contradictions(change, ids.get(domain)))
+        yield from (
+            Finding(CHANGES, "schema", f"{domain}: {problem}") for problem in _contradictions(change, ids.get(domain))
+        )
 
 
 def _false_frame(changes: Changes, manifest: Manifest) -> Iterator[str]:
-    """Yield what is false whatever the tasks are: the grading, a first version that tells of one before, names that nothing here has."""
+    """Yield what is false whatever the tasks are: the grading, a first version that tells of one before, names that
+    nothing here has."""
     for domain, part in manifest.domains.items():
         if (graded := part.versions.get("grading")) != changes.grading:
             yield f"the grading is {changes.grading}; {MANIFEST} says that {domain} was graded under {graded or 'none'}"
-    if (changes.previous is None) != (changes.previous_grading is None) or (changes.previous is None and changes.domains):
+    if (changes.previous is None) != (changes.previous_grading is None) or (
+        changes.previous is None and changes.domains
+    ):
         yield "a version that follows another tells of its tag and grading, a first version of nothing"
     for domain, change in changes.domains.items():
         columns = {name for task in change.changed for name in task.columns} - set(TASK_SCHEMA.names)
-        gates = {name for task in change.regraded.failed for name in task.gates} - set(GATES) if change.regraded else set()
+        gates = (
+            {name for task in change.regraded.failed for name in task.gates} - set(GATES) if change.regraded else set()
+        )
         files = set(change.files) - {*FILES, POLICY_TEXT}
         if unknown := sorted(columns | gates | files):
             yield f"{domain}: {unknown[0]!r} is no column, gate or file of an environment"
@@ -130,22 +150,35 @@ def _compare(domain: str, now: Reading, before: Reading) -> ChangedDomain:
         ids = tuple(sorted(row["id"] for row in known.domains[domain].tasks))
         new = known is now
         return ChangedDomain(
-            status="new" if new else "gone", files=(), database=True, added=ids if new else (), removed=() if new else ids, changed=(), unchanged=0
+            status="new" if new else "gone",
+            files=(),
+            database=True,
+            added=ids if new else (),
+            removed=() if new else ids,
+            changed=(),
+            unchanged=0,
         )
     pairs, added, removed = _pair(now.domains[domain].tasks, before.domains[domain].tasks)
     changed = [
-        ChangedTask(id=row["id"], was=old["id"], columns=tuple(name for name in row if row[name] != old[name])) for row, old in pairs if row != old
+        ChangedTask(id=row["id"], was=old["id"], columns=tuple(name for name in row if row[name] != old[name]))
+        for row, old in pairs
+        if row != old
     ]
     tables = [reading.manifest.domains[domain].tables for reading in (now, before)]
     return ChangedDomain(
-        status="kept", files=_changed_files(domain, now, before), database=tables[0] != tables[1],
-        added=tuple(sorted(row["id"] for row in added)), removed=tuple(sorted(row["id"] for row in removed)),
-        changed=tuple(sorted(changed, key=lambda task: task.id)), unchanged=len(pairs) - len(changed),
-    )  # fmt: skip
+        status="kept",
+        files=_changed_files(domain, now, before),
+        database=tables[0] != tables[1],
+        added=tuple(sorted(row["id"] for row in added)),
+        removed=tuple(sorted(row["id"] for row in removed)),
+        changed=tuple(sorted(changed, key=lambda task: task.id)),
+        unchanged=len(pairs) - len(changed),
+    )
 
 
 def _pair(now: Sequence[Row], before: Sequence[Row]) -> tuple[list[tuple[Row, Row]], list[Row], list[Row]]:
-    """Pair tasks of two versions: those of the same content first, then those of the same candidate. Return the pairs, and what is left of each."""
+    """Pair tasks of two versions: those of the same content first, then those of the same candidate. Return the pairs,
+    and what is left of each."""
     pairs: list[tuple[Row, Row]] = []
     for identity in (_content, _candidate):
         old = {identity(row): row for row in before}
@@ -170,16 +203,25 @@ def _changed_files(domain: str, now: Reading, before: Reading) -> tuple[str, ...
 
 
 def _environment_files(folder: Path, domain: str) -> dict[str, str]:
-    """File of the environment -> hash of its content: layout and comments do not count. Names are told in the card: only those we know."""
+    """File of the environment -> hash of its content: layout and comments do not count. Names are told in the card:
+    only those we know."""
     path = world_folder(folder, domain) / ADMISSION
     try:
         files = Admission.model_validate_json(read_file(path)).files
         return {name: value for name, value in files.items() if name in FILES or name == POLICY_TEXT}
     except ValidationError as error:
-        raise DatasetError(f"{path} is not an admission record: {error.errors()[0]['msg'].lower()}; pull the dataset again") from error
+        raise DatasetError(
+            f"{path} is not an admission record: {error.errors()[0]['msg'].lower()}; pull the dataset again"
+        ) from error
 
 
 def _count(tasks: RegradedTasks) -> Regraded:
     passed, failed, unjudged = len(tasks.passed), len(tasks.failed), len(tasks.unjudged)
     gates = Counter(gate for task in tasks.failed for gate in task.gates)
-    return Regraded(tasks=passed + failed + unjudged, passed=passed, failed=failed, gates=dict(sorted(gates.items())), unjudged=unjudged)
+    return Regraded(
+        tasks=passed + failed + unjudged,
+        passed=passed,
+        failed=failed,
+        gates=dict(sorted(gates.items())),
+        unjudged=unjudged,
+    )

@@ -21,7 +21,8 @@ class Finding:
     finding: str
 
     def __post_init__(self) -> None:
-        for name in ("place", "gate", "finding"):  # they may name files and cells of a hostile folder; one finding is one line
+        # They may name files and cells of a hostile folder; one finding is one line.
+        for name in ("place", "gate", "finding"):
             object.__setattr__(self, name, visible(getattr(self, name)).replace("\n", "\\n").replace("\t", "\\t"))
 
     def __str__(self) -> str:

@@ -1,4 +1,5 @@
-"""Whether the manifest lists what a dataset consists of and nothing besides, and whether what it says of each file is so."""
+"""Whether the manifest lists what a dataset consists of and nothing besides, and whether what it says of each file is
+so."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ MOST_PICTURE_BYTES = 2_000_000
 
 
 def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    """Yield what is listed and no part of a dataset, what a dataset has and is not listed, and false sizes, row counts and pictures."""
+    """Yield what is listed and no part of a dataset, what a dataset has and is not listed, and false sizes, row counts
+    and pictures."""
     listed = [entry.path for entry in manifest.files]
     for path, count in Counter(listed).items():
         if count > 1:
@@ -36,7 +38,9 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     wanted = {path for domain in manifest.domains for path in _files_of(domain, listed)} | {CARD}
     known = wanted | ({CHANGES} if manifest.release is not None else set())
     for path in sorted(set(listed) - known):
-        yield Finding(path, "integrity", "the file is no part of a dataset: nothing of ToolScale writes or reads it here")
+        yield Finding(
+            path, "integrity", "the file is no part of a dataset: nothing of ToolScale writes or reads it here"
+        )
     for path in sorted(wanted - set(listed)):
         yield Finding(path, "integrity", f"every dataset has this file; {MANIFEST} does not list it")
     homes = {parent.as_posix() for path in wanted for parent in PurePosixPath(path).parents}
@@ -50,7 +54,9 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
             yield Finding(name, "integrity", "it is neither a file nor a folder")
     for entry in manifest.files:
         if (folder / entry.path).is_file():
-            yield from (Finding(entry.path, "integrity", problem) for problem in _false_claims(folder / entry.path, entry))
+            yield from (
+                Finding(entry.path, "integrity", problem) for problem in _false_claims(folder / entry.path, entry)
+            )
     for path in sorted(path for path in wanted if path.startswith("plots/") and (folder / path).is_file()):
         size = (folder / path).stat().st_size
         problem = f"it has {size} bytes" if size > MOST_PICTURE_BYTES else picture_problem(read_file(folder / path))
@@ -59,7 +65,8 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 
 
 def _files_of(domain: str, listed: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that one domain has. There are as many shards of a split as shards of its name are listed, at least one."""
+    """Yield the paths that one domain has. There are as many shards of a split as shards of its name are listed, at
+    least one."""
     for place, split in [*((domain, split) for split in SPLITS), (f"rejects/{domain}", "rejected")]:
         pattern = re.compile(rf"{re.escape(place)}/{split}-[0-9]{{5}}-of-[0-9]{{5}}\.parquet")
         count = max(1, len({path for path in listed if pattern.fullmatch(path)}))

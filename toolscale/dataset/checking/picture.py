@@ -1,4 +1,5 @@
-"""Whether bytes are a picture such as matplotlib saves, and nothing else: no text, nothing behind the end, no size that a reader cannot hold."""
+"""Whether bytes are a picture such as matplotlib saves, and nothing else: no text, nothing behind the end, no size that
+a reader cannot hold."""
 
 from __future__ import annotations
 
@@ -29,7 +30,11 @@ def picture_problem(content: bytes) -> str | None:
 
 def _check(content: bytes) -> None:
     chunks = list(_chunks(content))
-    if [name for name, _ in chunks[:1]] != [b"IHDR"] or [name for name, _ in chunks[-1:]] != [b"IEND"] or len(chunks[0][1]) != 13:
+    if (
+        [name for name, _ in chunks[:1]] != [b"IHDR"]
+        or [name for name, _ in chunks[-1:]] != [b"IEND"]
+        or len(chunks[0][1]) != 13
+    ):
         raise ValueError("it does not begin with a header and end with an end")
     if strange := sorted({name for name, _ in chunks} - KNOWN_CHUNKS):
         raise ValueError(f"it has a part {strange[0].decode('latin-1')!r}")
@@ -42,7 +47,12 @@ def _check(content: bytes) -> None:
     line = width * CHANNELS[header[9]] + 1  # each line begins with the number of its filter
     unpacking = zlib.decompressobj()
     pixels = unpacking.decompress(b"".join(data for name, data in chunks if name == b"IDAT"), height * line + 1)
-    if len(pixels) != height * line or not unpacking.eof or unpacking.unused_data or any(filter_ > 4 for filter_ in pixels[::line]):
+    if (
+        len(pixels) != height * line
+        or not unpacking.eof
+        or unpacking.unused_data
+        or any(filter_ > 4 for filter_ in pixels[::line])
+    ):
         raise ValueError("its pixels are not as many as it says")
 
 
@@ -52,7 +62,9 @@ def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     place = len(SIGNATURE)
     while place < len(content):
         length = int.from_bytes(content[place : place + 4], "big")
-        name, data, check = (content[place + start : place + end] for start, end in ((4, 8), (8, 8 + length), (8 + length, 12 + length)))
+        name, data, check = (
+            content[place + start : place + end] for start, end in ((4, 8), (8, 8 + length), (8 + length, 12 + length))
+        )
         if len(check) != 4 or zlib.crc32(name + data) != int.from_bytes(check, "big"):
             raise ValueError(f"it is damaged at byte {place}")
         yield name, data

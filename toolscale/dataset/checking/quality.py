@@ -1,4 +1,5 @@
-"""Whether a dataset is good enough to go on: a few figures, counted from its rows, each with the least or most that is wanted."""
+"""Whether a dataset is good enough to go on: a few figures, counted from its rows, each with the least or most that is
+wanted."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class Thresholds:
 
     @classmethod
     def of(cls, said: Any) -> Thresholds:
-        """Return the usual thresholds but for those that are `said`: figure -> what is wanted. UsageError for anything else."""
+        """Return the usual thresholds but for those that are `said`: figure -> what is wanted. UsageError for anything
+        else."""
         if not isinstance(said, Mapping):
             raise UsageError(f"the thresholds are {said!r}; say them by name, such as {{'accepted_share': 0.5}}")
         for name, wanted in said.items():
@@ -56,7 +58,8 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What was found. Of several domains every figure is that of the worst one, and each reason begins with its domain."""
+    """What was found. Of several domains every figure is that of the worst one, and each reason begins with its
+    domain."""
 
     figures: dict[str, float]
     thresholds: dict[str, float]
@@ -69,14 +72,22 @@ class Quality:
 
     def render(self) -> bytes:
         """Return the content of `quality.json`."""
-        content = {"passed": self.passed, "figures": self.figures, "thresholds": self.thresholds, "reasons": list(self.reasons)}
+        content = {
+            "passed": self.passed,
+            "figures": self.figures,
+            "thresholds": self.thresholds,
+            "reasons": list(self.reasons),
+        }
         return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def check_quality(folder: Path, thresholds: Thresholds | None = None) -> Quality:
-    """Count the rows of a dataset and compare the figures with what is wanted of them, domain by domain. DatasetError if it cannot be read."""
+    """Count the rows of a dataset and compare the figures with what is wanted of them, domain by domain. DatasetError
+    if it cannot be read."""
     reading, wanted = read_dataset(folder), (thresholds or Thresholds()).as_dict()
-    found = {domain: count_quality(rows, reading.manifest.domains[domain].tasks) for domain, rows in reading.domains.items()}
+    found = {
+        domain: count_quality(rows, reading.manifest.domains[domain].tasks) for domain, rows in reading.domains.items()
+    }
     reasons = [(domain, reason) for domain, figures in found.items() for reason in _shortfalls(figures, wanted)]
     told = (f"{domain}: {reason}" if len(found) > 1 else reason for domain, reason in reasons)
     worst = {name: _worst(name, [figures[name] for figures in found.values()]) for name in WORDS}
@@ -114,7 +125,8 @@ def _share(part: int, whole: int) -> float:
 
 
 def _has_survivor(row: Row) -> bool:
-    """Whether a wrong trajectory scored 1. A candidate of which too few could be tried fails the same gate, without a survivor."""
+    """Whether a wrong trajectory scored 1. A candidate of which too few could be tried fails the same gate, without a
+    survivor."""
     if row["survivor"] is None or json.loads(row["survivor"])["operator"] == "other_reading":
         return False
     return any(failed["gate"] == "mutants_killed" for failed in row["failed"])
@@ -125,7 +137,10 @@ def _duplicates(tasks: Sequence[Row]) -> int:
     requests, contents, repeated = set[str](), set[str](), 0
     for row in tasks:
         calls = [[call["name"], call["arguments"]] for call in row["golden_calls"]]
-        request, content = " ".join(row["request"].split()), canonical_json([calls, row["row_changes"], row["communicate"]])
+        request, content = (
+            " ".join(row["request"].split()),
+            canonical_json([calls, row["row_changes"], row["communicate"]]),
+        )
         repeated += request in requests or content in contents
         requests.add(request)
         contents.add(content)

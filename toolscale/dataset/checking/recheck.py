@@ -1,9 +1,10 @@
 """Verify a dataset from its folder alone, and name every row and file that is not what it claims to be.
 
-Nothing in the folder is believed. Its files are compared with the manifest, its database and environment with the hashes in it; the golden calls of
-every row are replayed as they stand; every candidate, accepted or rejected, is recorded and judged anew, and the outcome is compared with the whole
-row. The candidates themselves are drawn again from the seed, and so are those that left no row: what was drawn, what became of each number, and which
-were chosen follow from the seed alone. What follows from the rows (counts, card, plots) is made again and compared.
+Nothing in the folder is believed. Its files are compared with the manifest, its database and environment with the
+hashes in it; the golden calls of every row are replayed as they stand; every candidate, accepted or rejected, is
+recorded and judged anew, and the outcome is compared with the whole row. The candidates themselves are drawn again from
+the seed, and so are those that left no row: what was drawn, what became of each number, and which were chosen follow
+from the seed alone. What follows from the rows (counts, card, plots) is made again and compared.
 """
 
 from __future__ import annotations
@@ -77,7 +78,9 @@ class _Domain:
 
     @property
     def rows(self) -> DatasetRows:
-        return DatasetRows({split: [row for _, row in part] for split, part in self.splits.items()}, [row for _, row in self.rejects])
+        return DatasetRows(
+            {split: [row for _, row in part] for split, part in self.splits.items()}, [row for _, row in self.rejects]
+        )
 
     @property
     def tasks(self) -> PlacedRows:
@@ -100,9 +103,14 @@ class _Domain:
 
 
 def verify_dataset(
-    folder: Path, *, workers: int | None = None, key: Ed25519PublicKey | None = None, progress: Progress = lambda done, total: None
+    folder: Path,
+    *,
+    workers: int | None = None,
+    key: Ed25519PublicKey | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> Verification:
-    """Judge the whole folder again, each of its domains. DatasetError if it has no manifest; everything else that is wrong is a finding.
+    """Judge the whole folder again, each of its domains. DatasetError if it has no manifest; everything else that is
+    wrong is a finding.
 
     With a `key`, it is a finding as well if the manifest is not signed with it.
     """
@@ -114,12 +122,18 @@ def verify_dataset(
     contents: list[Contents] = []
     for domain in domains:
         findings += domain.findings
-        contents += _check_domain(folder, domain, findings, workers, lambda done, start=before: progress(start + done, total))  # type: ignore[misc]
+        contents += _check_domain(
+            folder, domain, findings, workers, lambda done, start=before: progress(start + done, total)
+        )  # type: ignore[misc]
         before += domain.size
     if not findings:
         findings += _check_derived(folder, contents, manifest)
-        findings += check_changes(folder, manifest, {part.domain: {row["id"] for row in part.rows.tasks} for part in contents})
-    tasks, rejects = (sum(map(len, parts)) for parts in ([domain.tasks for domain in domains], [domain.rejects for domain in domains]))
+        findings += check_changes(
+            folder, manifest, {part.domain: {row["id"] for row in part.rows.tasks} for part in contents}
+        )
+    tasks, rejects = (
+        sum(map(len, parts)) for parts in ([domain.tasks for domain in domains], [domain.rejects for domain in domains])
+    )
     return Verification(tasks, rejects, total - tasks - rejects, tuple(dict.fromkeys(findings)))
 
 
@@ -129,23 +143,29 @@ def _check_grading(manifest: Manifest) -> Iterator[Finding]:
         if (graded := part.versions.get("grading")) != str(GRADING_VERSION):
             problem = f"{domain} was graded under version {graded or 'unknown'}, this is version {GRADING_VERSION}"
             meaning = "its rows are judged by today's rules, and those that hold under the older ones may fail here"
-            yield Finding(MANIFEST, "schema", f"{problem}: {meaning}; verify it with the ToolScale that made it, or make it again")
+            yield Finding(
+                MANIFEST, "schema", f"{problem}: {meaning}; verify it with the ToolScale that made it, or make it again"
+            )
 
 
-def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], workers: int | None, done: Callable[[int], None]) -> Iterator[Contents]:
-    """Add what does not hold in one domain to `findings`; yield the domain if all of it holds: nothing is counted or drawn of what does not."""
-    world = world_folder(folder, domain.name)
+def _check_domain(
+    folder: Path, domain: _Domain, findings: list[Finding], workers: int | None, done: Callable[[int], None]
+) -> Iterator[Contents]:
+    """Add what does not hold in one domain to `findings`; yield the domain if all of it holds: nothing is counted or
+    drawn of what does not."""
+    world, place = world_folder(folder, domain.name), f"environments/{domain.name}"
     try:
         environment = load_environment(world)
         database = read_rows(environment, world)
     except SpecError as error:
-        findings += [Finding(f"environments/{domain.name}/{issue.file}", "lint", f"{issue.place}: {issue.problem}") for issue in error.issues]
+        issues = error.issues
+        findings += [Finding(f"{place}/{issue.file}", "lint", f"{issue.place}: {issue.problem}") for issue in issues]
         return
     except (DatasetError, UsageError) as error:
-        findings.append(Finding(f"environments/{domain.name}/{DATABASE}", "integrity", str(error)))
+        findings.append(Finding(f"{place}/{DATABASE}", "integrity", str(error)))
         return
     except (StorageError, OSError, *UNREADABLE) as error:
-        findings.append(Finding(f"environments/{domain.name}", "lint", f"it cannot be loaded: {type(error).__name__}: {str(error)[:300]}"))
+        findings.append(Finding(place, "lint", f"it cannot be loaded: {type(error).__name__}: {str(error)[:300]}"))
         return
     before = len(findings)
     findings += _check_environment(environment, world, domain.part)
@@ -154,9 +174,10 @@ def _check_domain(folder: Path, domain: _Domain, findings: list[Finding], worker
     try:
         findings += _check_rows(domain, environment, database, workers, done, judged)
     except SandboxError as error:  # rows that break the schema: no task can be executed on them
-        findings.append(Finding(f"environments/{domain.name}/{DATABASE}", "integrity", str(error)))
+        findings.append(Finding(f"{place}/{DATABASE}", "integrity", str(error)))
     except UNREADABLE as error:  # no judge can be made of this environment
-        findings.append(Finding(f"environments/{domain.name}", "integrity", f"it cannot be judged in: {type(error).__name__}: {str(error)[:300]}"))
+        said = f"it cannot be judged in: {type(error).__name__}: {str(error)[:300]}"
+        findings.append(Finding(place, "integrity", said))
     findings += _check_order(environment, domain)
     if len(findings) == before and not domain.findings:
         findings += check_environment_bytes(environment, database, world)
@@ -176,7 +197,10 @@ def _read_domain(folder: Path, name: str, part: Part) -> _Domain:
             file = path.relative_to(folder).as_posix()
             try:
                 domain.shards[file] = read_shard(path, schema)
-                rows += [(f"{file} row {number} ({row.get('id') or row['number']})", row) for number, row in enumerate(domain.shards[file])]
+                rows += [
+                    (f"{file} row {number} ({row.get('id') or row['number']})", row)
+                    for number, row in enumerate(domain.shards[file])
+                ]
             except (DatasetError, StorageError) as error:
                 domain.findings.append(Finding(file, "schema", str(error)))
         return rows
@@ -193,25 +217,35 @@ def _read_domain(folder: Path, name: str, part: Part) -> _Domain:
 def _check_environment(environment: Environment, world: Path, part: Part) -> Iterator[Finding]:
     place = f"environments/{environment.domain}"
     try:
-        admission = Admission.model_validate_json(read_file(world / ADMISSION)) if (world / ADMISSION).is_file() else None
+        admission = (
+            Admission.model_validate_json(read_file(world / ADMISSION)) if (world / ADMISSION).is_file() else None
+        )
     except ValidationError as error:
         admission = None
         yield Finding(f"{place}/{ADMISSION}", "schema", f"not an admission record: {error.errors()[0]['msg'].lower()}")
     claimed = part.environment_hash
-    changed = sorted(name for name, value in environment.files.items() if admission and admission.files.get(name) != value)
+    changed = sorted(
+        name for name, value in environment.files.items() if admission and admission.files.get(name) != value
+    )
     for name in changed:
         yield Finding(f"{place}/{name}", "schema", "the content is not what was admitted")
     if environment.hash != claimed and not changed:
         yield Finding(place, "schema", f"environment_hash is {environment.hash}; {MANIFEST} says {claimed}")
     if admission and admission.environment_hash != claimed:
-        yield Finding(f"{place}/{ADMISSION}", "schema", f"environment_hash is {admission.environment_hash}; {MANIFEST} says {claimed}")
+        yield Finding(
+            f"{place}/{ADMISSION}",
+            "schema",
+            f"environment_hash is {admission.environment_hash}; {MANIFEST} says {claimed}",
+        )
     if admission and admission.initial_state_hash != part.initial_state_hash:
         yield Finding(f"{place}/{ADMISSION}", "schema", f"initial_state_hash is not the one that {MANIFEST} says")
     if not (world / TOOLS).is_file() or read_file(world / TOOLS).decode(errors="replace") != render_tools(environment):
         yield Finding(f"{place}/{TOOLS}", "schema", "the tools are not those of toolset.yaml")
     for name in ("license", "version"):
         if (said := getattr(environment.spec.world, name)) != getattr(part, name):
-            yield Finding(f"{place}/environment.yaml", "schema", f"{name} is {said}; {MANIFEST} says {getattr(part, name)}")
+            yield Finding(
+                f"{place}/environment.yaml", "schema", f"{name} is {said}; {MANIFEST} says {getattr(part, name)}"
+            )
 
 
 def _check_database(environment: Environment, database: Rows, part: Part) -> Iterator[Finding]:
@@ -222,18 +256,29 @@ def _check_database(environment: Environment, database: Rows, part: Part) -> Ite
     if not changed and state_hash(environment.schema, database) != part.initial_state_hash:
         yield Finding(place, "integrity", f"the state hash is not the one that {MANIFEST} says")
     populated = table_hashes(populate(environment, seed=POPULATION_SEED))
-    for name in sorted(name for name, value in table_hashes(database).items() if name not in changed and populated.get(name) != value):
+    for name in sorted(
+        name for name, value in table_hashes(database).items() if name not in changed and populated.get(name) != value
+    ):
         yield Finding(place, "integrity", f"the rows of {name} are not those that population.yaml gives")
 
 
 def _check_rows(
-    domain: _Domain, environment: Environment, database: Rows, workers: int | None, done: Callable[[int], None], judged: list[Judged]
+    domain: _Domain,
+    environment: Environment,
+    database: Rows,
+    workers: int | None,
+    done: Callable[[int], None],
+    judged: list[Judged],
 ) -> Iterator[Finding]:
     """Judge every row again, and every number that left none; add what was judged to `judged`."""
     part = domain.part
     at = Place.of(environment, database, part.audit, part.interaction)
     changed, workers = environment.hash != part.environment_hash, workers or fitting_workers(domain.size)
-    cut = [rows[start : start + CHUNK_ROWS] for rows in (domain.tasks, domain.rejects) for start in range(0, len(rows), CHUNK_ROWS)]
+    cut = [
+        rows[start : start + CHUNK_ROWS]
+        for rows in (domain.tasks, domain.rejects)
+        for start in range(0, len(rows), CHUNK_ROWS)
+    ]
     chunks = [Chunk(at, tuple(rows), changed, part.seed) for rows in cut]
     count = 0
     for chunk, (found, again) in zip(chunks, map_in_workers(recheck_chunk, chunks, workers), strict=True):
@@ -241,7 +286,9 @@ def _check_rows(
         judged += again
         done(count := count + len(chunk.rows))
     left = domain.without_row
-    rest = [Numbers(at, part.seed, tuple(left[start : start + CHUNK_ROWS])) for start in range(0, len(left), CHUNK_ROWS)]
+    rest = [
+        Numbers(at, part.seed, tuple(left[start : start + CHUNK_ROWS])) for start in range(0, len(left), CHUNK_ROWS)
+    ]
     for numbers, outcomes in zip(rest, map_in_workers(judge_numbers, rest, workers), strict=True):
         judged += [outcome for _, outcome in outcomes if outcome is not None]
         yield from _check_cases(domain, outcomes)
@@ -252,7 +299,9 @@ def _check_cases(domain: _Domain, outcomes: list[tuple[int, Judged | None]]) -> 
     for number, judged in outcomes:
         if (judged is None) != (domain.outcomes[number] == "no_case"):
             found = "there is no case for it" if judged is None else "there is a case for it"
-            yield Finding(outcomes_file(domain.name), "schema", f"{number} is {domain.outcomes[number]}; drawn again, {found}")
+            yield Finding(
+                outcomes_file(domain.name), "schema", f"{number} is {domain.outcomes[number]}; drawn again, {found}"
+            )
 
 
 def _check_order(environment: Environment, domain: _Domain) -> Iterator[Finding]:
@@ -260,14 +309,18 @@ def _check_order(environment: Environment, domain: _Domain) -> Iterator[Finding]
     for split, part in domain.splits.items():
         numbers = [row["provenance"]["candidate"] for _, row in part]
         if numbers != sorted(set(numbers)):
-            yield Finding(f"{environment.domain}/{split}", "schema", "the rows are not in the order of their candidates' numbers")
+            yield Finding(
+                f"{environment.domain}/{split}", "schema", "the rows are not in the order of their candidates' numbers"
+            )
         for place, row in part:
             if (row["intent_id"] in held_out) != (split == "test"):
                 yield Finding(place, "schema", f"the intent {row['intent_id']} does not belong to the split {split}")
             for line in row["evolutions"]:
                 operator, *names = line.split(" ")
                 if operator == "compose" and any((name in held_out) != (split == "test") for name in names[:1]):
-                    yield Finding(place, "schema", f"{line!r} takes an intent that does not belong to the split {split}")
+                    yield Finding(
+                        place, "schema", f"{line!r} takes an intent that does not belong to the split {split}"
+                    )
 
 
 def _check_derived(folder: Path, contents: Sequence[Contents], manifest: Manifest) -> Iterator[Finding]:
@@ -276,11 +329,16 @@ def _check_derived(folder: Path, contents: Sequence[Contents], manifest: Manifes
             yield Finding(MANIFEST, "schema", f"counts or gates of {part.domain} are not those of the rows")
     anew = describe(manifest.domains.items(), manifest.files, manifest.release)
     if (anew.name, anew.version) != (manifest.name, manifest.version):
-        yield Finding(MANIFEST, "schema", f"it says {manifest.name} {manifest.version}; its domains make {anew.name} {anew.version}")
+        yield Finding(
+            MANIFEST,
+            "schema",
+            f"it says {manifest.name} {manifest.version}; its domains make {anew.name} {anew.version}",
+        )
     files = {CARD: render_card(contents, manifest)}
     drawn = {name: current_versions()[name] for name in ("toolscale", "matplotlib")}
     for part in contents:
-        if all(part.part.versions.get(name) == version for name, version in drawn.items()):  # another matplotlib draws other pictures
+        # Another matplotlib draws other pictures.
+        if all(part.part.versions.get(name) == version for name, version in drawn.items()):
             files |= draw_plots(part)
     for name, content in files.items():
         if not (folder / name).is_file() or read_file(folder / name) != content:

@@ -8,7 +8,16 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.checking.integrity import Finding
-from toolscale.dataset.columns import UNREADABLE, Row, candidate_of, golden_calls, reject_row, task_of, task_row, tools_json
+from toolscale.dataset.columns import (
+    UNREADABLE,
+    Row,
+    candidate_of,
+    golden_calls,
+    reject_row,
+    task_of,
+    task_row,
+    tools_json,
+)
 from toolscale.dataset.making.judging import KeptJudge, Place, close_kept_judge, kept_judge_at
 from toolscale.dataset.making.selection import with_gate
 from toolscale.environment import system_message
@@ -17,10 +26,18 @@ from toolscale.records import Candidate, GateResult, Judged
 from toolscale.sandbox import to_row_changes
 
 GATE_OF = {
-    "golden_calls": "replay", "row_changes": "replay", "touched": "replay", "expected_row_changes": "replay", "actual_row_changes": "mutants_killed",
-    "survivor": "mutants_killed", "mutants_killed": "mutants_killed", "communicate": "grounded", "request": "grounded",
-    "skeleton": "grounded", "scenario": "grounded",
-}  # fmt: skip
+    "golden_calls": "replay",
+    "row_changes": "replay",
+    "touched": "replay",
+    "expected_row_changes": "replay",
+    "actual_row_changes": "mutants_killed",
+    "survivor": "mutants_killed",
+    "mutants_killed": "mutants_killed",
+    "communicate": "grounded",
+    "request": "grounded",
+    "skeleton": "grounded",
+    "scenario": "grounded",
+}
 """Column -> the gate that answers for it; `schema` answers for the others."""
 
 OF_ENVIRONMENT = {"id", "environment_hash", "initial_state_hash"}
@@ -59,7 +76,8 @@ def judge_numbers(numbers: Numbers) -> list[tuple[int, Judged | None]]:
 
 
 def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
-    """Return what does not hold in the rows, and the rows judged again: tasks, or rejects (they have a column `reproduce`).
+    """Return what does not hold in the rows, and the rows judged again: tasks, or rejects (they have a column
+    `reproduce`).
 
     One finding a row and gate. A row that cannot be judged has a finding, and is not among those judged again.
     """
@@ -74,7 +92,10 @@ def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
         except DatasetError as error:
             findings.setdefault((place, "schema"), Finding(place, "schema", str(error)))
         except (SandboxError, *UNREADABLE) as error:  # a row that no record refuses, and that is none
-            findings.setdefault((place, "schema"), Finding(place, "schema", f"it cannot be judged: {type(error).__name__}: {_short(str(error))}"))
+            findings.setdefault(
+                (place, "schema"),
+                Finding(place, "schema", f"it cannot be judged: {type(error).__name__}: {_short(str(error))}"),
+            )
             close_kept_judge()  # judging stopped halfway: the next row gets a fresh one
     return list(findings.values()), judged
 
@@ -110,7 +131,9 @@ def _regrade(kept: KeptJudge, row: Row) -> dict[str, str] | str:
     return gates
 
 
-def _recheck_task(kept: KeptJudge, row: Row, seed: int, ignored: set[str], done: list[Judged]) -> Iterator[tuple[str, str]]:
+def _recheck_task(
+    kept: KeptJudge, row: Row, seed: int, ignored: set[str], done: list[Judged]
+) -> Iterator[tuple[str, str]]:
     task_of(row)
     yield from _replay(kept, row)
     judged = _judge_again(kept, row)
@@ -119,10 +142,14 @@ def _recheck_task(kept: KeptJudge, row: Row, seed: int, ignored: set[str], done:
     yield from _draw_again(kept, judged.candidate, seed)
     yield from ((gate.gate, gate.finding) for gate in judged.verdict.failed)
     if judged.task is not None:
-        yield from _differences(row, task_row(judged, system_message(kept.environment), tools_json(kept.environment)), ignored)
+        yield from _differences(
+            row, task_row(judged, system_message(kept.environment), tools_json(kept.environment)), ignored
+        )
 
 
-def _recheck_reject(kept: KeptJudge, row: Row, seed: int, ignored: set[str], done: list[Judged]) -> Iterator[tuple[str, str]]:
+def _recheck_reject(
+    kept: KeptJudge, row: Row, seed: int, ignored: set[str], done: list[Judged]
+) -> Iterator[tuple[str, str]]:
     if not row["failed"]:
         yield "schema", "it is a reject and names no gate that it failed"
     judged = _judge_again(kept, row)
@@ -132,20 +159,28 @@ def _recheck_reject(kept: KeptJudge, row: Row, seed: int, ignored: set[str], don
 
 
 def _draw_again(kept: KeptJudge, candidate: Candidate, seed: int) -> Iterator[tuple[str, str]]:
-    """Draw the candidate again from its number: the judge cannot see a word that somebody added, and the pipeline did not say it."""
+    """Draw the candidate again from its number: the judge cannot see a word that somebody added, and the pipeline did
+    not say it."""
     drawn = kept.draw(seed, candidate.number) if candidate.number >= 0 else None
     if drawn is None:
         yield "schema", f"candidate {candidate.number} has no case under the seed {seed}: nothing drew this task"
     elif drawn != candidate:
         stored, anew = candidate.model_dump(mode="json"), drawn.model_dump(mode="json")
         name = next(name for name in stored if stored[name] != anew[name])
-        yield GATE_OF.get(name, "schema"), _difference(f"candidate.{name}", stored[name], anew[name], f"drawn again from the seed {seed} it is")
+        yield (
+            GATE_OF.get(name, "schema"),
+            _difference(f"candidate.{name}", stored[name], anew[name], f"drawn again from the seed {seed} it is"),
+        )
 
 
 def _judge_again(kept: KeptJudge, row: Row) -> Judged:
     candidate = candidate_of(row)
-    if candidate.domain != kept.environment.domain or all(candidate.intent_id != intent.id for intent in kept.environment.spec.intents.intents):
-        raise DatasetError(f"candidate: there is no intent {candidate.intent_id!r} in the environment {kept.environment.domain!r}")
+    if candidate.domain != kept.environment.domain or all(
+        candidate.intent_id != intent.id for intent in kept.environment.spec.intents.intents
+    ):
+        raise DatasetError(
+            f"candidate: there is no intent {candidate.intent_id!r} in the environment {kept.environment.domain!r}"
+        )
     try:
         return kept.judge.judge(candidate)
     except LookupError as error:
@@ -153,7 +188,8 @@ def _judge_again(kept: KeptJudge, row: Row) -> Judged:
 
 
 def _with_novelty(judged: Judged, row: Row) -> Judged:
-    """Return the candidate with what the row says of its novelty, which compares candidates: it is judged over the whole folder, not here."""
+    """Return the candidate with what the row says of its novelty, which compares candidates: it is judged over the
+    whole folder, not here."""
     stored = next((gate for gate in row["verdict"] if gate["gate"] == "novel"), None)
     return with_gate(judged, GateResult.model_validate(stored)) if stored else judged
 

@@ -1,7 +1,8 @@
-"""What no row of a dataset shows alone: that the numbers are those that were drawn, and that their outcomes, novelty and quotas follow from them.
+"""What no row of a dataset shows alone: that the numbers are those that were drawn, and that their outcomes, novelty
+and quotas follow from them.
 
-All of it follows from the candidates judged again. The rounds are played once more with them: a task that was left out, a split that was emptied, a
-reject that vanished is a number that was drawn and has another outcome here.
+All of it follows from the candidates judged again. The rounds are played once more with them: a task that was left out,
+a split that was emptied, a reject that vanished is a number that was drawn and has another outcome here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ MOST_TOLD = 5
 
 
 def check_whole(
-    environment: Environment, part: Part, rows: Mapping[int, tuple[str, Row]], outcomes: Mapping[int, Outcome], judged: Sequence[Judged]
+    environment: Environment,
+    part: Part,
+    rows: Mapping[int, tuple[str, Row]],
+    outcomes: Mapping[int, Outcome],
+    judged: Sequence[Judged],
 ) -> Iterator[Finding]:
     """Yield what does not follow from the candidates that were `judged` again.
 
@@ -32,9 +37,13 @@ def check_whole(
     place = outcomes_file(environment.domain)
     found = {name: part.counts.get(name) for name in ("over_quota", "no_case")}
     if found != count_outcomes(outcomes):
-        yield Finding(MANIFEST, "schema", f"{environment.domain}: it counts {found}; the outcomes make {count_outcomes(outcomes)}")
+        yield Finding(
+            MANIFEST, "schema", f"{environment.domain}: it counts {found}; the outcomes make {count_outcomes(outcomes)}"
+        )
     if part.tasks > len(outcomes):  # each round draws more than are wanted: nothing needs to be played to see it
-        yield Finding(place, "schema", f"{part.tasks} tasks were asked for and {len(outcomes)} numbers drawn, which are too few")
+        yield Finding(
+            place, "schema", f"{part.tasks} tasks were asked for and {len(outcomes)} numbers drawn, which are too few"
+        )
         return
     if unfit := list(_check_rows(place, rows, outcomes)):
         yield from unfit
@@ -51,7 +60,9 @@ def check_whole(
         yield from _check_outcomes(environment, part, outcomes, novel)
 
 
-def _play(environment: Environment, recipe: Recipe, outcomes: Mapping[int, Outcome], judged: Sequence[Judged]) -> set[int]:
+def _play(
+    environment: Environment, recipe: Recipe, outcomes: Mapping[int, Outcome], judged: Sequence[Judged]
+) -> set[int]:
     """Return the numbers that the rounds draw, until one that is not among the outcomes is drawn."""
     rounds, known, drawn = Rounds(environment, recipe), {item.candidate.number: item for item in judged}, set[int]()
     while numbers := rounds.draw():
@@ -68,11 +79,18 @@ def _check_novelty(novel: Sequence[Judged], rows: Mapping[int, tuple[str, Row]])
         if judged.candidate.number in rows:
             place, row = rows[judged.candidate.number]
             if result.model_dump() not in row["verdict"]:
-                yield Finding(place, "novel", f"its verdict should say that the gate {result.status}es: {result.finding}")
+                yield Finding(
+                    place, "novel", f"its verdict should say that the gate {result.status}es: {result.finding}"
+                )
 
 
-def _check_outcomes(environment: Environment, part: Part, outcomes: Mapping[int, Outcome], novel: Sequence[Judged]) -> Iterator[Finding]:
-    place, no_case = outcomes_file(environment.domain), [number for number, outcome in outcomes.items() if outcome == "no_case"]
+def _check_outcomes(
+    environment: Environment, part: Part, outcomes: Mapping[int, Outcome], novel: Sequence[Judged]
+) -> Iterator[Finding]:
+    place, no_case = (
+        outcomes_file(environment.domain),
+        [number for number, outcome in outcomes.items() if outcome == "no_case"],
+    )
     anew = dict(select(novel, weights_of(streams_of(environment), part.evolved), part.tasks, no_case).outcomes)
     false = [number for number in outcomes if outcomes[number] != anew[number]]
     for number in false[:MOST_TOLD]:

@@ -1,6 +1,8 @@
-"""Whether files hold what is read from them and nothing besides: each is written again from that, and compared byte by byte.
+"""Whether files hold what is read from them and nothing besides: each is written again from that, and compared byte by
+byte.
 
-Free pages of a database, metadata of Parquet, a key that stands twice in JSON: nobody reads them, and whoever publishes a dataset would publish them.
+Free pages of a database, metadata of Parquet, a key that stands twice in JSON: nobody reads them, and whoever publishes
+a dataset would publish them.
 """
 
 from __future__ import annotations
@@ -45,22 +47,29 @@ def check_manifest(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 def check_environment_bytes(environment: Environment, database: Rows, world: Path) -> Iterator[Finding]:
     """Yield what the database and the admission record of an environment in a dataset hold besides what they say."""
     place = f"environments/{environment.domain}"
-    found, expected = (_unversioned(content) for content in (read_file(world / DATABASE), render_database(environment, database)))
+    found, expected = (
+        _unversioned(content) for content in (read_file(world / DATABASE), render_database(environment, database))
+    )
     if found != expected:
-        yield Finding(f"{place}/{DATABASE}", "integrity", f"{MORE}: free pages, settings such as user_version, another schema")
+        yield Finding(
+            f"{place}/{DATABASE}", "integrity", f"{MORE}: free pages, settings such as user_version, another schema"
+        )
     admission: BaseModel | None = read_admission(world)
     if admission is not None and read_file(world / ADMISSION) != (admission.model_dump_json(indent=1) + "\n").encode():
         yield Finding(f"{place}/{ADMISSION}", "integrity", f"{MORE}: a key that stands twice, or another layout")
 
 
 def check_parquet_bytes(folder: Path, part: Part, files: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
-    """Yield the Parquet files (path in the folder -> their rows) that hold more than the rows. Another version of Arrow may write other bytes."""
+    """Yield the Parquet files (path in the folder -> their rows) that hold more than the rows. Another version of Arrow
+    may write other bytes."""
     same = part.versions.get("pyarrow") == current_versions()["pyarrow"]
     for path, rows in files.items():
         yield from _check_parquet(folder, path, rows, SCHEMAS.get(path.split("/")[0], TASK_SCHEMA), same)
 
 
-def _check_parquet(folder: Path, path: str, rows: Sequence[Row], schema: pa.Schema, same_arrow: bool) -> Iterator[Finding]:
+def _check_parquet(
+    folder: Path, path: str, rows: Sequence[Row], schema: pa.Schema, same_arrow: bool
+) -> Iterator[Finding]:
     content = read_file(folder / path)
     metadata = set(pq.read_metadata(pa.BufferReader(content)).metadata or {}) - OWN_METADATA
     if metadata:

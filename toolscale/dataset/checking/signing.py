@@ -1,4 +1,5 @@
-"""Signatures of manifests: who published a dataset, where hashes only show that its files fit together. Ed25519 (RFC 8032)."""
+"""Signatures of manifests: who published a dataset, where hashes only show that its files fit together. Ed25519 (RFC
+8032)."""
 
 from __future__ import annotations
 
@@ -10,7 +11,12 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key, load_pem_public_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
 
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.manifest import MANIFEST, render_manifest
@@ -25,11 +31,15 @@ SIGNING_KEY = "TOOLSCALE_SIGNING_KEY"
 VERIFY_KEY = "TOOLSCALE_VERIFY_KEY"
 """The same with the public key of whoever is trusted."""
 
-MAKE_ONE = "make one with `openssl genpkey -algorithm ed25519 -out private.pem` and `openssl pkey -in private.pem -pubout -out public.pem`"
+MAKE_ONE = (
+    "make one with `openssl genpkey -algorithm ed25519 -out private.pem` "
+    "and `openssl pkey -in private.pem -pubout -out public.pem`"
+)
 
 
 def signing_key() -> Ed25519PrivateKey | None:
-    """Return the private key that the environment names, or None. UsageError, which tells nothing of its content, if it is none."""
+    """Return the private key that the environment names, or None. UsageError, which tells nothing of its content, if it
+    is none."""
     told = os.environ.get(SIGNING_KEY, "").strip()
     if not told:
         return None
@@ -60,7 +70,8 @@ def sign(manifest: Manifest, key: Ed25519PrivateKey) -> Manifest:
 
 
 def check_signature(manifest: Manifest, key: Ed25519PublicKey | None) -> Iterator[Finding]:
-    """Yield what is wrong with the signature: it is not one of this manifest, or, where a key is given, it is missing or by another one."""
+    """Yield what is wrong with the signature: it is not one of this manifest, or, where a key is given, it is missing
+    or by another one."""
     told = manifest.signature
     if told is None:
         if key is not None:
@@ -86,7 +97,9 @@ def _pem(told: str) -> bytes:
     try:
         return read_file(Path(told))
     except StorageError as error:
-        raise UsageError(f"the key cannot be read from {printable(told)}; give the path of a PEM file, or its content") from error
+        raise UsageError(
+            f"the key cannot be read from {printable(told)}; give the path of a PEM file, or its content"
+        ) from error
 
 
 def _raw(key: Ed25519PublicKey) -> bytes:

@@ -13,10 +13,11 @@ from toolscale.records import Manifest
 
 
 def combine(datasets: Sequence[Path], out: Path) -> Manifest:
-    """Write `out`, whole or not at all: the files of all datasets as they are, one card, and one manifest that keeps what each said of itself.
+    """Write `out`, whole or not at all: the files of all datasets as they are, one card, and one manifest that keeps
+    what each said of itself.
 
-    The order of the datasets does not matter; one alone stays what it is, byte for byte. UsageError if two hold the same domain or were graded
-    differently, DatasetError if one is not complete.
+    The order of the datasets does not matter; one alone stays what it is, byte for byte. UsageError if two hold the
+    same domain or were graded differently, DatasetError if one is not complete.
     """
     if not datasets:
         raise UsageError("no dataset was given to combine; give at least one folder")

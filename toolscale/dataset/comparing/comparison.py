@@ -1,4 +1,5 @@
-"""How a dataset differs from another one: computed once, shown by the command line, by pages, and to whoever approves."""
+"""How a dataset differs from another one: computed once, shown by the command line, by pages, and to whoever
+approves."""
 
 from __future__ import annotations
 
@@ -16,7 +17,16 @@ from toolscale.dataset.manifest import MANIFEST, tag_of
 from toolscale.dataset.places import is_local, local_copy, open_place
 from toolscale.dataset.storage import storage_errors
 from toolscale.errors import DatasetError
-from toolscale.records import ChangedDomain, ComparedDomain, ComparedFigure, ComparedTasks, Comparison, DomainChanges, Manifest, Part
+from toolscale.records import (
+    ChangedDomain,
+    ComparedDomain,
+    ComparedFigure,
+    ComparedTasks,
+    Comparison,
+    DomainChanges,
+    Manifest,
+    Part,
+)
 from toolscale.text_files import printable
 
 _Figures = Mapping[str, Mapping[str, float]]
@@ -24,7 +34,8 @@ _Figures = Mapping[str, Mapping[str, float]]
 
 
 def compare_places(before: str | Path, after: str | Path) -> Comparison:
-    """Compare two dataset folders, each given by its path or URL. DatasetError if one is no dataset or cannot be read."""
+    """Compare two dataset folders, each given by its path or URL. DatasetError if one is no dataset or cannot be
+    read."""
     old, new = (_dataset_at(url) for url in (before, after))
     with local_copy(old) as one, local_copy(new) as other:
         return compare_datasets(read_dataset(one), read_dataset(other))
@@ -34,17 +45,23 @@ def compare_datasets(before: Reading, after: Reading) -> Comparison:
     """Return how `after` differs from `before`. DatasetError if rows cannot be counted."""
     found = compare_domains(after, before)
     return Comparison(
-        before=tag_of(before.manifest), after=tag_of(after.manifest),
-        grading_before=_grading(before.manifest), grading_after=_grading(after.manifest),
+        before=tag_of(before.manifest),
+        after=tag_of(after.manifest),
+        grading_before=_grading(before.manifest),
+        grading_after=_grading(after.manifest),
         domains={domain: _compare(domain, change, before, after) for domain, change in found.items()},
-    )  # fmt: skip
+    )
 
 
 def outline(comparison: Comparison) -> list[str]:
-    """Return the comparison in short: a line for each domain, with the tasks, the parts of the environment and the figures that changed."""
+    """Return the comparison in short: a line for each domain, with the tasks, the parts of the environment and the
+    figures that changed."""
     lines = [f"{domain}: {'; '.join(_said(found))}" for domain, found in comparison.domains.items()]
     if comparison.grading_before != comparison.grading_after:
-        lines.append(f"graded under version {comparison.grading_after}, before under {comparison.grading_before}: figures are not comparable")
+        lines.append(
+            f"graded under version {comparison.grading_after}, before under {comparison.grading_before}: "
+            "figures are not comparable"
+        )
     return lines
 
 
@@ -67,7 +84,10 @@ def changed_groups(groups: Mapping[str, ComparedTasks]) -> tuple[dict[str, Compa
 
 def _said(found: ComparedDomain) -> Iterator[str]:
     changes = found.changes
-    yield f"{changes.added:,} tasks added, {changes.removed:,} removed, {changes.changed:,} changed, {changes.unchanged:,} unchanged"
+    yield (
+        f"{changes.added:,} tasks added, {changes.removed:,} removed, "
+        f"{changes.changed:,} changed, {changes.unchanged:,} unchanged"
+    )
     yield environment_words(changes)
     for name, figure in found.quality.items():
         if figure.difference:
@@ -75,13 +95,16 @@ def _said(found: ComparedDomain) -> Iterator[str]:
 
 
 def _dataset_at(url: str | Path) -> Path:
-    """Return the place. A remote one is looked at before it is copied: a message about a copy would name a folder that nobody knows."""
+    """Return the place. A remote one is looked at before it is copied: a message about a copy would name a folder that
+    nobody knows."""
     place = open_place(url)
     if not is_local(place):
         with storage_errors("read", place):
             there = (place / MANIFEST).exists()
         if not there:
-            raise DatasetError(f"{place} has no {MANIFEST}: it is no dataset, or was never finished; give the URL of a dataset")
+            raise DatasetError(
+                f"{place} has no {MANIFEST}: it is no dataset, or was never finished; give the URL of a dataset"
+            )
     return place
 
 
@@ -94,9 +117,14 @@ def _compare(domain: str, change: ChangedDomain, before: Reading, after: Reading
     old, new = (_counted(reading, domain) for reading in (before, after))
     tasks = [reading.domains[domain].tasks if domain in reading.domains else [] for reading in (before, after)]
     return ComparedDomain(
-        changes=count_changes(change), tasks=change, counts=_pairs(old, new, "counts"), gates=_pairs(old, new, "gates"),
-        quality=_pairs(old, new, "quality"), intents=_groups("intent_id", change, *tasks), outcomes=_groups("outcome", change, *tasks),
-    )  # fmt: skip
+        changes=count_changes(change),
+        tasks=change,
+        counts=_pairs(old, new, "counts"),
+        gates=_pairs(old, new, "gates"),
+        quality=_pairs(old, new, "quality"),
+        intents=_groups("intent_id", change, *tasks),
+        outcomes=_groups("outcome", change, *tasks),
+    )
 
 
 def _counted(reading: Reading, domain: str) -> _Figures | None:
@@ -119,19 +147,30 @@ def _quality(rows: DatasetRows, part: Part, place: str) -> dict[str, float]:
 
 
 def _pairs(before: _Figures | None, after: _Figures | None, kind: str) -> dict[str, ComparedFigure]:
-    """Pair the figures of a kind by their names. What only one of two datasets counted is 0 in the other; a domain that is not there has None."""
+    """Pair the figures of a kind by their names. What only one of two datasets counted is 0 in the other; a domain that
+    is not there has None."""
     sides = [None if side is None else side[kind] for side in (before, after)]
     found = {}
     for name in dict.fromkeys(name for side in sides for name in side or ()):
         old, new = (None if side is None else side.get(name, 0) for side in sides)
-        found[name] = ComparedFigure(before=old, after=new, difference=None if old is None or new is None else round(new - old, 4))
+        found[name] = ComparedFigure(
+            before=old, after=new, difference=None if old is None or new is None else round(new - old, 4)
+        )
     return found
 
 
-def _groups(column: str, change: ChangedDomain, before: Sequence[Row], after: Sequence[Row]) -> dict[str, ComparedTasks]:
+def _groups(
+    column: str, change: ChangedDomain, before: Sequence[Row], after: Sequence[Row]
+) -> dict[str, ComparedTasks]:
     """Count what became of the tasks of each value of a column."""
     added, removed, changed = set(change.added), set(change.removed), {task.id for task in change.changed}
-    kinds = [(row[column], "added" if row["id"] in added else "changed" if row["id"] in changed else "unchanged") for row in after]
+    kinds = [
+        (row[column], "added" if row["id"] in added else "changed" if row["id"] in changed else "unchanged")
+        for row in after
+    ]
     kinds += [(row[column], "removed") for row in before if row["id"] in removed]
     counts = Counter(kinds)
-    return {name: ComparedTasks(**{kind: counts[name, kind] for kind in ComparedTasks.model_fields}) for name in sorted({name for name, _ in kinds})}
+    return {
+        name: ComparedTasks(**{kind: counts[name, kind] for kind in ComparedTasks.model_fields})
+        for name in sorted({name for name, _ in kinds})
+    }

@@ -18,13 +18,16 @@ CHUNK_ROWS = 32
 
 
 def regrade(reading: Reading, domain: str) -> RegradedTasks:
-    """Return what today's judge says of every task of one domain. What cannot be judged is told with the reason, never left out."""
+    """Return what today's judge says of every task of one domain. What cannot be judged is told with the reason, never
+    left out."""
     rows = sorted(reading.domains[domain].tasks, key=lambda row: (int(row["provenance"]["candidate"]), row["id"]))
     try:
         outcomes = _judge(reading, domain, rows)
     except (DatasetError, SandboxError, SpecError, UsageError) as error:
         reason = f"its environment cannot be used today: {str(error).splitlines()[0]}"
-        return RegradedTasks(passed=(), failed=(), unjudged=tuple(UnjudgedTask(id=row["id"], reason=reason) for row in rows))
+        return RegradedTasks(
+            passed=(), failed=(), unjudged=tuple(UnjudgedTask(id=row["id"], reason=reason) for row in rows)
+        )
     novelty = Novelty()
     passed, failed, unjudged = list[str](), list[FailedTask](), list[UnjudgedTask]()
     for row, outcome in zip(rows, outcomes, strict=True):
@@ -50,6 +53,8 @@ def _judge(reading: Reading, domain: str, rows: list[Row]) -> list[dict[str, str
     parts = [rows[start : start + CHUNK_ROWS] for start in range(0, len(rows), CHUNK_ROWS)]
     chunks = [Chunk(at, tuple(("", row) for row in part), environment_changed=False) for part in parts]
     try:
-        return [outcome for part in map_in_workers(regrade_chunk, chunks, fitting_workers(len(rows))) for outcome in part]
+        return [
+            outcome for part in map_in_workers(regrade_chunk, chunks, fitting_workers(len(rows))) for outcome in part
+        ]
     finally:
         close_kept_judge()  # the files of an earlier version may be removed now

@@ -66,7 +66,9 @@ def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
     )
     template.filters |= {"cell": _cell, "effect": _effect, "from_json": json.loads}
     header = yaml.safe_dump(_header(contents), sort_keys=False, allow_unicode=True)
-    text = template.get_template("card.md.jinja").render(header=header, parts=contents, release=manifest.release, tag=tag_of(manifest), sum=sum)
+    text = template.get_template("card.md.jinja").render(
+        header=header, parts=contents, release=manifest.release, tag=tag_of(manifest), sum=sum
+    )
     return text.encode()
 
 
@@ -75,8 +77,15 @@ def _header(contents: Sequence[Contents]) -> dict[str, Any]:
     tasks = sum(len(part.rows.tasks) for part in contents)
     rejects = [row for part in contents for row in part.rows.rejects]
     paths = [f"rejects/{part.domain}/rejected-*.parquet" for part in contents]
-    rejected = {"config_name": "rejects", "data_files": [{"split": "rejected", "path": paths if len(paths) > 1 else paths[0]}]}
-    known = {"config_name": "rejects", "features": _features(REJECT_SCHEMA), "splits": [_split("rejected", rejects, REJECT_SCHEMA)]}
+    rejected = {
+        "config_name": "rejects",
+        "data_files": [{"split": "rejected", "path": paths if len(paths) > 1 else paths[0]}],
+    }
+    known = {
+        "config_name": "rejects",
+        "features": _features(REJECT_SCHEMA),
+        "splits": [_split("rejected", rejects, REJECT_SCHEMA)],
+    }
     return {
         "pretty_name": f"ToolScale {', '.join(part.title for part in contents)}",
         "license": licenses if len(licenses) > 1 else licenses[0],
@@ -100,7 +109,11 @@ def _info(part: Contents) -> dict[str, Any]:
 
 
 def _split(name: str, rows: Sequence[Row], schema: pa.Schema) -> dict[str, Any]:
-    return {"name": name, "num_bytes": pa.Table.from_pylist(list(rows), schema=schema).nbytes, "num_examples": len(rows)}
+    return {
+        "name": name,
+        "num_bytes": pa.Table.from_pylist(list(rows), schema=schema).nbytes,
+        "num_examples": len(rows),
+    }
 
 
 def _features(fields: pa.Schema | pa.StructType) -> list[dict[str, Any]]:

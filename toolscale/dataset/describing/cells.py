@@ -44,7 +44,8 @@ Shown = Plain | Pairs | Rows | Parts
 
 
 def laid_out(value: Any, depth: int = 0) -> Shown:
-    """Return how the result of a call is shown: rows as a table, a row as pairs of name and value, the rest as it is."""
+    """Return how the result of a call is shown: rows as a table, a row as pairs of name and value, the rest as it
+    is."""
     if depth == DEEPEST:
         return Plain(json.dumps(value, ensure_ascii=False))
     if isinstance(value, dict) and any(isinstance(part, dict | list) for part in value.values()):

@@ -1,4 +1,5 @@
-"""Rejects as a table of plain columns, for spreadsheets and notebooks: CSV or Parquet, by the ending of the file's name."""
+"""Rejects as a table of plain columns, for spreadsheets and notebooks: CSV or Parquet, by the ending of the file's
+name."""
 
 from __future__ import annotations
 
@@ -15,17 +16,24 @@ from toolscale.dataset.parquet import encode_rows
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 
-EXPORT_SCHEMA = pa.schema([
-    pa.field("domain", pa.string(), nullable=False), pa.field("number", pa.int64(), nullable=False), pa.field("intent", pa.string(), nullable=False),
-    pa.field("request", pa.string(), nullable=False), pa.field("failed_gates", pa.string(), nullable=False),
-    pa.field("findings", pa.string(), nullable=False), pa.field("reproduce", pa.string(), nullable=False),
-])  # fmt: skip
+EXPORT_SCHEMA = pa.schema(
+    [
+        pa.field("domain", pa.string(), nullable=False),
+        pa.field("number", pa.int64(), nullable=False),
+        pa.field("intent", pa.string(), nullable=False),
+        pa.field("request", pa.string(), nullable=False),
+        pa.field("failed_gates", pa.string(), nullable=False),
+        pa.field("findings", pa.string(), nullable=False),
+        pa.field("reproduce", pa.string(), nullable=False),
+    ]
+)
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """Beginnings of cells that a spreadsheet runs, or strips until it finds something to run."""
 
 
 def check_export(path: Path, dataset: Path) -> None:
-    """UsageError if the rejects of a dataset cannot be exported to `path`: another ending, or a file of the dataset itself."""
+    """UsageError if the rejects of a dataset cannot be exported to `path`: another ending, or a file of the dataset
+    itself."""
     if path.suffix.lower() not in WRITERS:
         raise UsageError(f"--export is {str(path)!r}; give a file whose name ends in .csv or .parquet")
     if path.resolve().is_relative_to(dataset.resolve()):
@@ -39,10 +47,14 @@ def export_rejects(rows: Sequence[Row], path: Path) -> None:
 
 def _plain(row: Row) -> Row:
     return {
-        "domain": row["domain"], "number": row["number"], "intent": row["intent_id"], "request": row["request"],
+        "domain": row["domain"],
+        "number": row["number"],
+        "intent": row["intent_id"],
+        "request": row["request"],
         "failed_gates": ", ".join(failed["gate"] for failed in row["failed"]),
-        "findings": "; ".join(failed["finding"] for failed in row["failed"]), "reproduce": row["reproduce"],
-    }  # fmt: skip
+        "findings": "; ".join(failed["finding"] for failed in row["failed"]),
+        "reproduce": row["reproduce"],
+    }
 
 
 def _csv(rows: Iterable[Row]) -> bytes:
@@ -59,7 +71,8 @@ def _parquet(rows: Sequence[Row]) -> bytes:
 
 
 def _defused(cell: Any) -> Any:
-    """Return a cell that no spreadsheet runs: a text that begins like a formula gets an apostrophe, as people write it there."""
+    """Return a cell that no spreadsheet runs: a text that begins like a formula gets an apostrophe, as people write it
+    there."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 

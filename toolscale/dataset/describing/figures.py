@@ -17,7 +17,8 @@ SPLITS = ("train", "test")
 
 @dataclass(frozen=True)
 class DatasetRows:
-    """All rows of one domain, or of several one after the other: split -> tasks, and the rejects, each in the order of the candidates' numbers."""
+    """All rows of one domain, or of several one after the other: split -> tasks, and the rejects, each in the order of
+    the candidates' numbers."""
 
     splits: Mapping[str, Sequence[Row]]
     rejects: Sequence[Row]
@@ -50,13 +51,15 @@ class Figures:
     evolutions: dict[str, int]
     """Operator of evolution -> tasks in whose chain it occurs; `none` for plain ones."""
     shape: dict[str, float]
-    """Mean golden calls of all tasks and of the hard tier; shares of tasks that are evolved, that write twice or more, that refuse or hand over."""
+    """Mean golden calls of all tasks and of the hard tier; shares of tasks that are evolved, that write twice or more,
+    that refuse or hand over."""
 
 
 def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: int) -> Figures:
     """Count everything.
 
-    The three numbers are what rows cannot tell: tasks asked for, accepted candidates that no quota wanted, numbers without a case.
+    The three numbers are what rows cannot tell: tasks asked for, accepted candidates that no quota wanted, numbers
+    without a case.
     """
     tasks, rejects = rows.tasks, rows.rejects
     gates = {gate: Counter[str]() for gate in GATES}
@@ -67,20 +70,34 @@ def count_figures(rows: DatasetRows, *, asked: int, over_quota: int, no_case: in
     killed = [row["mutants_killed"] for row in tasks] or [0]
     return Figures(
         counts={
-            "asked": asked, "candidates": judged, "accepted": len(tasks), "rejected": len(rejects), "over_quota": over_quota, "no_case": no_case,
-            "splits": {split: len(part) for split, part in rows.splits.items()}, "intents": _intents(rows),
+            "asked": asked,
+            "candidates": judged,
+            "accepted": len(tasks),
+            "rejected": len(rejects),
+            "over_quota": over_quota,
+            "no_case": no_case,
+            "splits": {split: len(part) for split, part in rows.splits.items()},
+            "intents": _intents(rows),
         },
         gates={gate: dict(sorted(statuses.items())) for gate, statuses in gates.items() if statuses},
-        pass_rates={gate: 1 - statuses["fail"] / max(judged, 1) for gate, statuses in gates.items() if statuses["pass"] + statuses["fail"]},
+        pass_rates={
+            gate: 1 - statuses["fail"] / max(judged, 1)
+            for gate, statuses in gates.items()
+            if statuses["pass"] + statuses["fail"]
+        },
         reasons=_reasons(rejects),
         calls=dict(sorted(Counter(len(row["golden_calls"]) for row in tasks).items())),
         tools=_most_common(call["name"] for row in tasks for call in row["golden_calls"]),
         tiers={tier: sum(row["difficulty"]["tier"] == tier for row in tasks) for tier in ("easy", "medium", "hard")},
         outcomes=_most_common(row["outcome"] for row in tasks),
         mutants={"fewest": min(killed), "median": statistics.median(killed), "total": sum(killed)},
-        evolutions=_most_common(name for row in tasks for name in ({line.partition(" ")[0] for line in row["evolutions"]} - {QUIET} or {"none"})),
+        evolutions=_most_common(
+            name
+            for row in tasks
+            for name in ({line.partition(" ")[0] for line in row["evolutions"]} - {QUIET} or {"none"})
+        ),
         shape=_shape(tasks),
-    )  # fmt: skip
+    )
 
 
 def _shape(tasks: Sequence[Row]) -> dict[str, float]:
@@ -103,12 +120,15 @@ def typical_task(rows: DatasetRows) -> Row | None:
 
 
 def without_task(environment: Environment, counts: Mapping[str, Any]) -> list[str]:
-    """Return each intent that has no task: no candidate of it was judged, or all were rejected. `counts` are those of the domain alone."""
+    """Return each intent that has no task: no candidate of it was judged, or all were rejected. `counts` are those of
+    the domain alone."""
     found = []
     for intent in environment.spec.intents.intents:
         judged = counts["intents"].get(intent.id, {"accepted": 0, "rejected": 0})
         if not judged["accepted"]:
-            found.append(f"{intent.id} ({judged['rejected']} rejected)" if judged["rejected"] else f"{intent.id} (no seat)")
+            found.append(
+                f"{intent.id} ({judged['rejected']} rejected)" if judged["rejected"] else f"{intent.id} (no seat)"
+            )
     return found
 
 
@@ -122,7 +142,8 @@ def _intents(rows: DatasetRows) -> dict[str, dict[str, Any]]:
     accepted = Counter(name(row) for row in rows.tasks)
     rejected = Counter(name(row) for row in rows.rejects)
     return {
-        intent: {"split": splits.get(intent), "accepted": accepted[intent], "rejected": rejected[intent]} for intent in sorted(accepted | rejected)
+        intent: {"split": splits.get(intent), "accepted": accepted[intent], "rejected": rejected[intent]}
+        for intent in sorted(accepted | rejected)
     }
 
 
@@ -130,7 +151,9 @@ def _reasons(rejects: Iterable[Row]) -> dict[str, dict[str, Any]]:
     reasons: dict[str, dict[str, Any]] = {}
     for row in rejects:
         for failed in row["failed"]:
-            reason = reasons.setdefault(failed["gate"], {"rejects": 0, "alone": 0, "finding": failed["finding"], "number": row["number"]})
+            reason = reasons.setdefault(
+                failed["gate"], {"rejects": 0, "alone": 0, "finding": failed["finding"], "number": row["number"]}
+            )
             reason["rejects"] += 1
             reason["alone"] += len(row["failed"]) == 1
     return dict(sorted(reasons.items(), key=lambda item: (-item[1]["rejects"], item[0])))

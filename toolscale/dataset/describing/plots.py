@@ -42,7 +42,11 @@ def plot_calls(figures: Figures) -> bytes:
     bars = right.barh(list(tools), list(tools.values()), color=BAR, height=0.7)
     right.bar_label(bars, padding=3, fontsize=8, color=INK)
     right.invert_yaxis()
-    right.set(xlabel="golden calls to the tool" if len(tools) == len(figures.tools) else f"golden calls to the {MOST_TOOLS} most used tools")
+    right.set(
+        xlabel="golden calls to the tool"
+        if len(tools) == len(figures.tools)
+        else f"golden calls to the {MOST_TOOLS} most used tools"
+    )
     right.margins(x=0.1)
     return _png(figure, left, right)
 

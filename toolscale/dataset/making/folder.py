@@ -1,6 +1,7 @@
 """The dataset folder: its layout, how it is written (manifest last) and how it is read back.
 
-    finance/train-*.parquet  finance/test-*.parquet     the tasks of a domain; of another domain in its own folder beside it
+    finance/train-*.parquet  finance/test-*.parquet     the tasks of a domain; of another domain in its own folder
+    beside it
     rejects/finance/rejected-*.parquet                  its rejected candidates
     environments/finance/                               its spec files, tools.json, database.sqlite
     plots/finance/*.png                                 the pictures of the card
@@ -75,11 +76,21 @@ def write_dataset(folder: Path, environment: Environment, selection: Selection, 
     database = read_rows(environment, world_folder(folder, recipe.domain))
     world = environment.spec.world
     made = Part(
-        version=world.version, license=world.license, tasks=recipe.tasks, seed=recipe.seed, evolved=recipe.evolved, audit=recipe.audit,
+        version=world.version,
+        license=world.license,
+        tasks=recipe.tasks,
+        seed=recipe.seed,
+        evolved=recipe.evolved,
+        audit=recipe.audit,
         interaction=recipe.interaction,
-        inputs=recipe.inputs, environment_hash=environment.hash, initial_state_hash=state_hash(environment.schema, database),
-        tables=table_hashes(database), versions=current_versions(), counts=figures.counts, gates=figures.gates,
-    )  # fmt: skip
+        inputs=recipe.inputs,
+        environment_hash=environment.hash,
+        initial_state_hash=state_hash(environment.schema, database),
+        tables=table_hashes(database),
+        versions=current_versions(),
+        counts=figures.counts,
+        gates=figures.gates,
+    )
     contents = Contents(made, environment, database, rows, figures)
     for name, content in draw_plots(contents).items():
         write_file(folder / name, content)
@@ -108,8 +119,12 @@ def seal_dataset(folder: Path, contents: Sequence[Contents], release: Release | 
 def describe(parts: Iterable[tuple[str, Part]], files: Iterable[FileEntry], release: Release | None) -> Manifest:
     """Return the manifest of a folder with these parts."""
     domains = dict(sorted(parts))
-    version = max((part.version for part in domains.values()), key=lambda text: [int(number) for number in text.split(".")])
-    return Manifest(name=f"toolscale-{'-'.join(domains)}", version=version, domains=domains, release=release, files=tuple(files))
+    version = max(
+        (part.version for part in domains.values()), key=lambda text: [int(number) for number in text.split(".")]
+    )
+    return Manifest(
+        name=f"toolscale-{'-'.join(domains)}", version=version, domains=domains, release=release, files=tuple(files)
+    )
 
 
 def draw_plots(contents: Contents) -> dict[str, bytes]:
@@ -122,7 +137,9 @@ def list_files(folder: Path) -> Iterator[FileEntry]:
     """Yield an entry for every file of a dataset but the manifest, by path."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST):
         rows = count_rows(path) if path.suffix == ".parquet" else None
-        yield FileEntry(path=path.relative_to(folder).as_posix(), sha256=file_hash(path), bytes=path.stat().st_size, rows=rows)
+        yield FileEntry(
+            path=path.relative_to(folder).as_posix(), sha256=file_hash(path), bytes=path.stat().st_size, rows=rows
+        )
 
 
 def read_dataset(folder: Path, domain: str | None = None) -> Reading:
@@ -138,7 +155,8 @@ def read_dataset(folder: Path, domain: str | None = None) -> Reading:
 
 
 def read_contents(reading: Reading) -> list[Contents]:
-    """Return all that the card says of each domain of a dataset. SpecError or DatasetError if an environment in the folder cannot be read."""
+    """Return all that the card says of each domain of a dataset. SpecError or DatasetError if an environment in the
+    folder cannot be read."""
     found = []
     for domain, rows in reading.domains.items():
         world, part = world_folder(reading.folder, domain), reading.manifest.domains[domain]
@@ -154,13 +172,19 @@ def figures_of(rows: DatasetRows, parts: Sequence[Part]) -> Figures:
         return sum(count for part in parts if isinstance(count := part.counts.get(name), int))
 
     try:
-        return count_figures(rows, asked=sum(part.tasks for part in parts), over_quota=told("over_quota"), no_case=told("no_case"))
+        return count_figures(
+            rows, asked=sum(part.tasks for part in parts), over_quota=told("over_quota"), no_case=told("no_case")
+        )
     except UNREADABLE as error:
-        raise DatasetError(f"the rows cannot be counted: {type(error).__name__}: {printable(str(error))}; `toolscale verify` names them") from error
+        raise DatasetError(
+            f"the rows cannot be counted: {type(error).__name__}: {printable(str(error))}; "
+            "`toolscale verify` names them"
+        ) from error
 
 
 def complete_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a dataset whose files are all there, as it says. DatasetError names the first that is not."""
+    """Return the manifest of a dataset whose files are all there, as it says. DatasetError names the first that is
+    not."""
     manifest = read_manifest(folder)
     for entry in manifest.files:
         path = folder / entry.path
@@ -174,7 +198,9 @@ def _read_domain(folder: Path, manifest: Manifest, domain: str) -> DatasetRows:
     """Read the shards that the manifest names: what else lies in the folder is none of the dataset."""
 
     def read(start: str, schema: pa.Schema) -> list[Row]:
-        paths = sorted(entry.path for entry in manifest.files if entry.path.startswith(start) and entry.path.endswith(".parquet"))
+        paths = sorted(
+            entry.path for entry in manifest.files if entry.path.startswith(start) and entry.path.endswith(".parquet")
+        )
         return [row for path in paths for row in read_shard(folder / path, schema)]
 
     splits = {split: read(f"{domain}/{split}-", TASK_SCHEMA) for split in SPLITS}

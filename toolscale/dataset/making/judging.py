@@ -18,7 +18,8 @@ from toolscale.verify import Judge
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An environment folder with its database, and how to judge there. `state` is a hash of all that the files say: equal states are judged alike."""
+    """An environment folder with its database, and how to judge there. `state` is a hash of all that the files say:
+    equal states are judged alike."""
 
     folder: Path
     state: str
@@ -32,7 +33,8 @@ class Place:
         return cls(environment.folder, content_hash([environment.files, table_hashes(rows)]), audit, interaction)
 
     def alike(self, other: Place) -> bool:
-        """Whether judging there is judging here: a copy of the folder elsewhere, of the same name, which is the domain."""
+        """Whether judging there is judging here: a copy of the folder elsewhere, of the same name, which is the
+        domain."""
         return self._judged() == other._judged()
 
     def _judged(self) -> tuple[str, str, Audit, Interaction]:
@@ -48,7 +50,9 @@ class KeptJudge:
         self.rows = read_rows(self.environment, place.folder)
         self.world = World(self.environment, self.rows)
         self.source = CandidateSource(self.environment, World(self.environment, self.rows))
-        self.judge = Judge(self.environment, self.rows, audit_share=AUDIT_SHARE[place.audit], catalogue=self.source.catalogue)
+        self.judge = Judge(
+            self.environment, self.rows, audit_share=AUDIT_SHARE[place.audit], catalogue=self.source.catalogue
+        )
 
     def draw(self, seed: int, number: int) -> Candidate | None:
         """Draw candidate `number`; None if the database has no case for it."""

@@ -1,4 +1,5 @@
-"""`outcomes/<domain>.parquet`: every number that was drawn, and what became of it, so that nothing can be left out of a dataset unseen."""
+"""`outcomes/<domain>.parquet`: every number that was drawn, and what became of it, so that nothing can be left out of a
+dataset unseen."""
 
 from __future__ import annotations
 
@@ -37,12 +38,16 @@ def read_outcomes(folder: Path, domain: str) -> dict[int, Outcome]:
     if list(found) != sorted(found) or len(found) != len(rows) or any(number < 0 for number in found):
         raise DatasetError(f"{path}: the numbers do not ascend from 0 on; make the dataset, or pull it, again")
     if unknown := sorted(set(found.values()) - set(OUTCOMES)):
-        raise DatasetError(f"{path}: {unknown[0]!r} is no outcome, which are {', '.join(OUTCOMES)}; make the dataset, or pull it, again")
+        raise DatasetError(
+            f"{path}: {unknown[0]!r} is no outcome, which are {', '.join(OUTCOMES)}; "
+            "make the dataset, or pull it, again"
+        )
     return found
 
 
 def count_outcomes(outcomes: Mapping[int, Outcome]) -> dict[str, int]:
-    """Return what a manifest counts of the outcomes that leave no row: those over quota before the last task, and the numbers without a case."""
+    """Return what a manifest counts of the outcomes that leave no row: those over quota before the last task, and the
+    numbers without a case."""
     last = max((number for number, outcome in outcomes.items() if outcome == "accepted"), default=-1)
     over = sum(outcome == "over_quota" and number < last for number, outcome in outcomes.items())
     return {"over_quota": over, "no_case": Counter(outcomes.values())["no_case"]}

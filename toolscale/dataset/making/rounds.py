@@ -1,8 +1,8 @@
 """Which candidates to judge: round after round, until every stream has its share of novel accepted ones or runs dry.
 
-The first round draws more than are wanted. A later one draws only for streams that are short. A stream that brings nothing in a whole round is dry,
-and the others take over its share. What a round draws follows from the outcome of the rounds before it alone, wherever and by how many they were
-judged.
+The first round draws more than are wanted. A later one draws only for streams that are short. A stream that brings
+nothing in a whole round is dry, and the others take over its share. What a round draws follows from the outcome of the
+rounds before it alone, wherever and by how many they were judged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Rounds:
         """How many rounds have been judged."""
 
     def draw(self) -> list[int]:
-        """Return the numbers of the candidates of this round, ascending; none if there are enough, or no more to be had."""
+        """Return the numbers of the candidates of this round, ascending; none if there are enough, or no more to be
+        had."""
         available = {name: self._counts[name] if name in self._dry else None for name in self._places}
         shares = share_out(self._tasks, self._weights, available)
         short = {
@@ -44,7 +45,10 @@ class Rounds:
             for name in self._places
             if name not in self._dry and self._counts[name] < shares[name] and self.number < MAX_ROUNDS
         }
-        self._draws = {name: ceil(missing * OVERSAMPLE) if self.number == 0 else max(MIN_ROUND, 2 * missing) for name, missing in short.items()}
+        self._draws = {
+            name: ceil(missing * OVERSAMPLE) if self.number == 0 else max(MIN_ROUND, 2 * missing)
+            for name, missing in short.items()
+        }
         return sorted(
             turn * self._streams + self._places[name]
             for name, more in self._draws.items()
@@ -55,6 +59,8 @@ class Rounds:
         """Take the outcome of the round that was drawn last."""
         self._judged += judged
         before, self._counts = self._counts, count_accepted(apply_novelty(self._judged))
-        self._dry |= {name for name, more in self._draws.items() if more >= MIN_ROUND and self._counts[name] <= before[name]}
+        self._dry |= {
+            name for name, more in self._draws.items() if more >= MIN_ROUND and self._counts[name] <= before[name]
+        }
         self._turns = {name: turn + self._draws.get(name, 0) for name, turn in self._turns.items()}
         self.number += 1

@@ -17,7 +17,8 @@ Name = TypeVar("Name", int, str)
 Outcome = Literal["accepted", "rejected", "over_quota", "not_counted", "no_case"]
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-"""A task; a candidate that failed; one that passed, but whose stream had its share; one that failed, after the last task; a number without a case."""
+"""A task; a candidate that failed; one that passed, but whose stream had its share; one that failed, after the last
+task; a number without a case."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,10 @@ class Selection:
 def apply_novelty(judged: Iterable[Judged]) -> list[Judged]:
     """Return the candidates in number order, each with the gate `novel` judged against all before it."""
     novelty = Novelty()
-    return [with_gate(candidate, novelty.check(candidate)) for candidate in sorted(judged, key=lambda item: item.candidate.number)]
+    return [
+        with_gate(candidate, novelty.check(candidate))
+        for candidate in sorted(judged, key=lambda item: item.candidate.number)
+    ]
 
 
 def with_gate(judged: Judged, result: GateResult) -> Judged:
@@ -47,7 +51,9 @@ def with_gate(judged: Judged, result: GateResult) -> Judged:
         gates = tuple(result if gate.gate == result.gate else gate for gate in gates)
     else:
         gates = (*gates, result)
-    task = judged.task and judged.task.model_copy(update={"verdict": {gate.gate: f"{gate.status}: {gate.finding}" for gate in gates}})
+    task = judged.task and judged.task.model_copy(
+        update={"verdict": {gate.gate: f"{gate.status}: {gate.finding}" for gate in gates}}
+    )
     return judged.model_copy(update={"verdict": judged.verdict.model_copy(update={"gates": gates}), "task": task})
 
 
@@ -56,7 +62,8 @@ Weights = tuple[Mapping[str, float], ...]
 
 
 def weights_of(streams: Sequence[Stream], evolved: float) -> Weights:
-    """Return what each stream should give: `evolved` of the tasks are evolved, REFUSAL_SHARE of each kind are refused or handed over."""
+    """Return what each stream should give: `evolved` of the tasks are evolved, REFUSAL_SHARE of each kind are refused
+    or handed over."""
     groups: dict[tuple[bool, bool], list[Stream]] = {}
     for stream in streams:
         groups.setdefault((stream.kind != "plain", stream.fulfils), []).append(stream)
@@ -69,13 +76,18 @@ def weights_of(streams: Sequence[Stream], evolved: float) -> Weights:
 
 
 def share_out(tasks: int, weights: Weights, available: Mapping[str, int | None]) -> dict[str, int]:
-    """Share tasks out over groups, then in each group over its streams; who has fewer (`available`; None: no end) passes the rest on to the others.
+    """Share tasks out over groups, then in each group over its streams; who has fewer (`available`; None: no end)
+    passes the rest on to the others.
 
     Groups come first: many small streams, of which none would get a seat by itself, have seats together.
     """
     rooms = {place: _room(group, available) for place, group in enumerate(weights)}
     seats = _seat(tasks, {place: sum(group.values()) for place, group in enumerate(weights)}, rooms)
-    return {name: share for place, group in enumerate(weights) for name, share in _seat(seats[place], group, available).items()}
+    return {
+        name: share
+        for place, group in enumerate(weights)
+        for name, share in _seat(seats[place], group, available).items()
+    }
 
 
 def _room(group: Mapping[str, float], available: Mapping[str, int | None]) -> int | None:
@@ -85,7 +97,8 @@ def _room(group: Mapping[str, float], available: Mapping[str, int | None]) -> in
 
 
 def _seat(tasks: int, weights: Mapping[Name, float], available: Mapping[Name, int | None]) -> dict[Name, int]:
-    """Give seats as in Sainte-Laguë's method: the next to the one with the greatest weight / (2 * seats + 1), the first of equal ones."""
+    """Give seats as in Sainte-Laguë's method: the next to the one with the greatest weight / (2 * seats + 1), the first
+    of equal ones."""
     shares = dict.fromkeys(weights, 0)
     heap = [(-weight, place, name) for place, (name, weight) in enumerate(weights.items()) if weight > 0]
     heapq.heapify(heap)
@@ -118,7 +131,11 @@ def select(judged: Sequence[Judged], weights: Weights, tasks: int, no_case: Iter
         if candidate.verdict.accepted and left.get(stream):
             left[stream] -= 1
             accepted.append(candidate)
-    cut = 1 + accepted[-1].candidate.number if accepted else 1 + max((item.candidate.number for item in judged), default=-1)
+    cut = (
+        1 + accepted[-1].candidate.number
+        if accepted
+        else 1 + max((item.candidate.number for item in judged), default=-1)
+    )
     before = [candidate for candidate in judged if candidate.candidate.number < cut]
     rejected = tuple(candidate for candidate in before if not candidate.verdict.accepted)
     chosen = {candidate.candidate.number for candidate in accepted}
@@ -130,4 +147,6 @@ def select(judged: Sequence[Judged], weights: Weights, tasks: int, no_case: Iter
 
     outcomes: dict[int, Outcome] = dict.fromkeys(no_case, "no_case")
     outcomes |= {candidate.candidate.number: outcome(candidate) for candidate in judged}
-    return Selection(tuple(accepted), rejected, len(before) - len(rejected) - len(accepted), cut, tuple(sorted(outcomes.items())))
+    return Selection(
+        tuple(accepted), rejected, len(before) - len(rejected) - len(accepted), cut, tuple(sorted(outcomes.items()))
+    )

@@ -1,7 +1,7 @@
 """Shards: the share of a round that one task of a scheduler judges.
 
-The plan of a shard is a file, so that a task is told its path and no more. Units are cut before shards are: how many shards there are changes no file
-of judged candidates, and so no byte of the dataset.
+The plan of a shard is a file, so that a task is told its path and no more. Units are cut before shards are: how many
+shards there are changes no file of judged candidates, and so no byte of the dataset.
 """
 
 from __future__ import annotations
@@ -43,22 +43,41 @@ def read_shard_plan(path: Path) -> Shard:
     return Shard(**content | {"numbers": tuple(content["numbers"])})
 
 
-def cut_shards(numbers: Sequence[int], *, domain: str, round_: int, first: int, task_id: str, most: int = SHARD_NUMBERS) -> list[Shard]:
-    """Cut the numbers of a round into shards of whole units, nearly equal ones; the shards of a domain are counted on from `first`."""
+def cut_shards(
+    numbers: Sequence[int], *, domain: str, round_: int, first: int, task_id: str, most: int = SHARD_NUMBERS
+) -> list[Shard]:
+    """Cut the numbers of a round into shards of whole units, nearly equal ones; the shards of a domain are counted on
+    from `first`."""
     units = -(-len(numbers) // UNIT_NUMBERS)
     count = min(units, max(-(-len(numbers) // most), min(MIN_SHARDS, units // 2), 1))
     bounds = [UNIT_NUMBERS * (units * place // count) for place in range(count)] + [len(numbers)] if count else []
     return [
-        Shard(f"{domain}-{first + place:03d}", domain, round_, task_id, place, tuple(numbers[bounds[place] : bounds[place + 1]]))
+        Shard(
+            f"{domain}-{first + place:03d}",
+            domain,
+            round_,
+            task_id,
+            place,
+            tuple(numbers[bounds[place] : bounds[place + 1]]),
+        )
         for place in range(count)
     ]
 
 
-def write_rejects(path: Path, judged: Iterable[tuple[Judged, Shard]], environment_hash: str, run: Mapping[str, Any]) -> Path:
-    """Write rejected candidates, each with the shard that judged it, as rows of RUN_REJECT_SCHEMA; `run` has `dag_id` and `run_id`."""
+def write_rejects(
+    path: Path, judged: Iterable[tuple[Judged, Shard]], environment_hash: str, run: Mapping[str, Any]
+) -> Path:
+    """Write rejected candidates, each with the shard that judged it, as rows of RUN_REJECT_SCHEMA; `run` has `dag_id`
+    and `run_id`."""
     rows = [
         reject_row(candidate, environment_hash)
-        | {"dag_id": run["dag_id"], "run_id": run["run_id"], "task_id": shard.task_id, "map_index": shard.map_index, "shard": shard.name}
+        | {
+            "dag_id": run["dag_id"],
+            "run_id": run["run_id"],
+            "task_id": shard.task_id,
+            "map_index": shard.map_index,
+            "shard": shard.name,
+        }
         for candidate, shard in judged
     ]
     return write_file(path, encode_rows(rows, RUN_REJECT_SCHEMA))

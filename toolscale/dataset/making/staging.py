@@ -1,4 +1,5 @@
-"""A dataset folder that appears whole or not at all: written beside its place under a hidden name, and renamed when it is complete."""
+"""A dataset folder that appears whole or not at all: written beside its place under a hidden name, and renamed when it
+is complete."""
 
 from __future__ import annotations
 
@@ -7,7 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolscale.dataset.manifest import MANIFEST, read_manifest
-from toolscale.dataset.storage import make_folder, make_work_folder, only_writer, read_file, remove_folder, replace_folder, write_file
+from toolscale.dataset.storage import (
+    make_folder,
+    make_work_folder,
+    only_writer,
+    read_file,
+    remove_folder,
+    replace_folder,
+    write_file,
+)
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import FileEntry
 
@@ -28,7 +37,9 @@ def staged(out: Path, sources: Iterable[Path]) -> Iterator[Path]:
         try:
             read_manifest(place)
         except DatasetError as error:
-            raise UsageError(f"{out} holds other files and no dataset of ours; choose an empty or a new folder") from error
+            raise UsageError(
+                f"{out} holds other files and no dataset of ours; choose an empty or a new folder"
+            ) from error
     work = make_work_folder(place, "work")
     with only_writer(work):
         try:

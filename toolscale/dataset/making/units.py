@@ -35,15 +35,23 @@ class Unit:
 
 def units_of(at: Place, seed: int, numbers: Sequence[int], out: Path) -> list[Unit]:
     """Divide numbers into units, in order. The same numbers always give the same units, and so the same files."""
-    return [Unit(at, seed, tuple(numbers[start : start + UNIT_NUMBERS]), out) for start in range(0, len(numbers), UNIT_NUMBERS)]
+    return [
+        Unit(at, seed, tuple(numbers[start : start + UNIT_NUMBERS]), out)
+        for start in range(0, len(numbers), UNIT_NUMBERS)
+    ]
 
 
 def judge_unit(unit: Unit) -> Path:
-    """Judge a unit, unless its file is there and whole, and return its file: a line with the numbers, then one judged candidate a line."""
+    """Judge a unit, unless its file is there and whole, and return its file: a line with the numbers, then one judged
+    candidate a line."""
     if not unit.path.exists() or _content(unit.path) is None:
         kept = kept_judge_at(unit.at)
         candidates = {number: kept.draw(unit.seed, number) for number in unit.numbers}
-        body = "".join(f"{kept.judge.judge(candidate).model_dump_json()}\n" for candidate in candidates.values() if candidate is not None)
+        body = "".join(
+            f"{kept.judge.judge(candidate).model_dump_json()}\n"
+            for candidate in candidates.values()
+            if candidate is not None
+        )
         without = [number for number, candidate in candidates.items() if candidate is None]
         head = json.dumps({"numbers": len(candidates), "no_case": without, "sha256": sha256(body.encode()).hexdigest()})
         write_file(unit.path, f"{head}\n{body}".encode())
@@ -58,12 +66,14 @@ def read_judged(paths: Iterable[Path]) -> tuple[list[int], list[Judged]]:
             raise DatasetError(f"{path} is damaged; run the same command again, which judges its candidates again")
         head, body = content
         no_case += head["no_case"]
-        judged += [Judged.model_validate_json(line) for line in body.split("\n") if line]  # splitlines would cut at U+2028 in a text as well
+        # Splitlines would cut at U+2028 in a text as well.
+        judged += [Judged.model_validate_json(line) for line in body.split("\n") if line]
     return no_case, judged
 
 
 def _content(path: Path) -> tuple[dict[str, Any], str] | None:
-    """Return the first line of a file and the rest, or None if it is not what was written: a disk may lose what a rename has kept."""
+    """Return the first line of a file and the rest, or None if it is not what was written: a disk may lose what a
+    rename has kept."""
     try:
         first, _, body = read_file(path).decode().partition("\n")
         head = json.loads(first)

@@ -22,8 +22,8 @@ Result = TypeVar("Result")
 def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], workers: int) -> Iterator[Result]:
     """Yield `function(item)` in the order of the items; one worker, or one item, stays in this process.
 
-    Workers are spawned, not forked: a process that draws a progress bar has threads. They end with the process that started them, even if that is
-    killed.
+    Workers are spawned, not forked: a process that draws a progress bar has threads. They end with the process that
+    started them, even if that is killed.
     """
     if workers <= 1 or len(items) <= 1:
         yield from map(function, items)
@@ -36,7 +36,9 @@ def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], wo
             for future in futures:
                 yield future.result()
         except BrokenProcessPool as error:
-            raise ToolScaleError("a worker process was killed (out of memory?); run again with fewer --workers: nothing is lost") from error
+            raise ToolScaleError(
+                "a worker process was killed (out of memory?); run again with fewer --workers: nothing is lost"
+            ) from error
         finally:
             for future in futures:
                 future.cancel()
@@ -45,7 +47,8 @@ def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], wo
 def fitting_workers(tasks: int) -> int:
     """Return how many processes are worth their start for so many tasks, at most one a core.
 
-    A process loads an environment, and starts a replica of its own, for about as long as it judges ROWS_PER_WORKER tasks.
+    A process loads an environment, and starts a replica of its own, for about as long as it judges ROWS_PER_WORKER
+    tasks.
     """
     return min(len(os.sched_getaffinity(0)), -(-tasks // ROWS_PER_WORKER))
 

@@ -33,8 +33,8 @@ SHAPES: Mapping[tuple[tuple[str, ...], ...], int] = {
 }
 """Shapes of chains of a request that is fulfilled, with weights: each place names the operators of which one is drawn.
 
-Most people ask for one thing at a time: about six in ten tasks hold one matter, plain ones and refusals included, and three in a hundred three of
-them. What makes a task hard lies within a matter."""
+Most people ask for one thing at a time: about six in ten tasks hold one matter, plain ones and refusals included, and
+three in a hundred three of them. What makes a task hard lies within a matter."""
 
 REFUSED: Mapping[tuple[tuple[str, ...], ...], int] = {(SOFT,): 1}
 """Shapes for a request that is refused or handed over."""
@@ -56,9 +56,16 @@ TRIES = 8
 
 
 def draw_chain(
-    environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], *, turned: bool, rng: random.Random
+    environment: Environment,
+    intents: Mapping[str, Intent],
+    intent: Intent,
+    partners: Sequence[Intent],
+    *,
+    turned: bool,
+    rng: random.Random,
 ) -> tuple[str, ...]:
-    """Draw a chain of evolutions that applies to an intent; an empty one if none does. `partners` are what may be composed."""
+    """Draw a chain of evolutions that applies to an intent; an empty one if none does. `partners` are what may be
+    composed."""
     shapes = _shapes(intent, turned)
     start: tuple[str, ...] = (QUIET,) if not turned and is_quiet(intent, rng) else ()
     for _ in range(TRIES):
@@ -80,7 +87,11 @@ def first_lines(
     """Yield every line that a chain of an intent can begin with. If there is none, no chain is ever drawn for it."""
     for operator in dict.fromkeys(name for shape in _shapes(intent, turned) for name in shape[0]):
         options = OPERATORS[operator][1]
-        lines = options(environment, intent) if options else (f"compose {partner.id}" for partner in partners if partner.id != intent.id)
+        lines = (
+            options(environment, intent)
+            if options
+            else (f"compose {partner.id}" for partner in partners if partner.id != intent.id)
+        )
         for line in lines:
             try:
                 evolve_once(environment, intents, intent, line)
@@ -100,9 +111,14 @@ def _shapes(intent: Intent, turned: bool) -> Mapping[tuple[tuple[str, ...], ...]
 
 
 def _draw(
-    environment: Environment, intents: Mapping[str, Intent], intent: Intent, partners: Sequence[Intent], shape: Sequence[Sequence[str]],
-    rng: random.Random, start: tuple[str, ...],
-) -> tuple[str, ...]:  # fmt: skip
+    environment: Environment,
+    intents: Mapping[str, Intent],
+    intent: Intent,
+    partners: Sequence[Intent],
+    shape: Sequence[Sequence[str]],
+    rng: random.Random,
+    start: tuple[str, ...],
+) -> tuple[str, ...]:
     chain = list(start)
     for line in start:
         intent = evolve_once(environment, intents, intent, line)
@@ -120,7 +136,12 @@ def _draw(
 
 
 def _lines(
-    environment: Environment, intent: Intent, partners: Sequence[Intent], operators: Sequence[str], chain: Sequence[str], rng: random.Random
+    environment: Environment,
+    intent: Intent,
+    partners: Sequence[Intent],
+    operators: Sequence[str],
+    chain: Sequence[str],
+    rng: random.Random,
 ) -> Iterator[str]:
     """Lines of the operators, in an order that is drawn: an operator first, then one of its lines."""
     for operator in sorted(operators, key=lambda name: -(rng.random() ** (1 / WEIGHTS.get(name, 1)))):

@@ -19,7 +19,8 @@ MOST_BODIES = 12
 
 
 def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
-    """Ask for two things. What the second needs is looked up after the first was done; a second that is refused is refused in part."""
+    """Ask for two things. What the second needs is looked up after the first was done; a second that is refused is
+    refused in part."""
     shared = _shared(intent, other)
     if not shared or intent.outcome != "fulfil":
         raise Inapplicable(f"{intent.id} and {other.id} are not one person's")
@@ -57,7 +58,12 @@ def _asked_first(intent: Intent) -> Iterator[FindStep]:
     """Look up what the first matter asks about before the second changes it."""
     found = {step.find for step in intent.do if isinstance(step, FindStep)}
     for name, role in intent.roles.items():
-        told = any(re.search(rf"\b{name}\b", text) for tell in intent.tell if not tell.when for text in (tell.is_, tell.about or "", tell.each or ""))
+        told = any(
+            re.search(rf"\b{name}\b", text)
+            for tell in intent.tell
+            if not tell.when
+            for text in (tell.is_, tell.about or "", tell.each or "")
+        )
         if told and not role.only_said and role.of is not None and name not in found:
             yield FindStep.model_construct(find=name)
 
@@ -72,7 +78,9 @@ def _apart(environment: Environment, intent: Intent, second: Intent) -> Iterator
     for (name, role), (other, second_role) in product(intent.roles.items(), second.roles.items()):
         alike = name != other and role.is_ == second_role.is_ and role.take == second_role.take == "one"
         if alike and role.is_ not in environment.spec.language.shared:
-            yield " OR ".join(f"{name}.{column} <> {other}.{column}" for column in environment.schema.tables[role.is_].key)
+            yield " OR ".join(
+                f"{name}.{column} <> {other}.{column}" for column in environment.schema.tables[role.is_].key
+            )
 
 
 def _bodies(intent: Intent, second: Intent) -> tuple[Request, ...]:

@@ -24,7 +24,10 @@ def constrain_options(environment: Environment, intent: Intent) -> Iterator[str]
         return
     for name, quantity in environment.spec.language.quantities.items():
         roles = {role: table for role, table in quantity.roles.items() if role != quantity.backup}
-        if all(role in intent.roles and intent.roles[role].is_ == table and intent.roles[role].take == "one" for role, table in roles.items()):
+        if all(
+            role in intent.roles and intent.roles[role].is_ == table and intent.roles[role].take == "one"
+            for role, table in roles.items()
+        ):
             yield f"constrain {name}"
             if quantity.backup:
                 yield f"constrain {name} else"
@@ -42,12 +45,20 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
     called = {step.tool for step in intent.do if isinstance(step, CallStep)}
     if set(quantity.without) & set(intent.roles) or (quantity.tools and not called & set(quantity.tools)):
         raise Inapplicable(f"{name}: a condition that makes no sense here")
-    words = alternatives([text for text in (language.fallbacks if otherwise else language.conditions) if quantity.why or "{why}" not in text])
+    words = alternatives(
+        [
+            text
+            for text in (language.fallbacks if otherwise else language.conditions)
+            if quantity.why or "{why}" not in text
+        ]
+    )
     for place, text in {"why": alternatives(quantity.why), "condition": quantity.text, "noun": quantity.noun}.items():
         words = words.replace("{" + place + "}", text)
     about = quantity.about and _filled(quantity.about, places)
     what = "what the condition depends on"
-    told = Tell.model_construct(kind=quantity.kind, is_=_filled(quantity.value, places), about=about, what=what, before=True)
+    told = Tell.model_construct(
+        kind=quantity.kind, is_=_filled(quantity.value, places), about=about, what=what, before=True
+    )
     if any((tell.kind, tell.about) == (told.kind, told.about) or tell.is_ in (about, told.is_) for tell in intent.tell):
         raise Inapplicable(f"{name}: another fact of this kind is told about the same")
     evolved = intent.model_copy(
@@ -58,13 +69,18 @@ def constrain(environment: Environment, intent: Intent, name: str, otherwise: st
     )
     reads = tuple(
         CallStep(name=step, tool=tool, arguments={key: _filled(text, places) for key, text in arguments.items()})
-        for step, call in quantity.reads.items() for tool, arguments in call.items()
-    )  # fmt: skip
+        for step, call in quantity.reads.items()
+        for tool, arguments in call.items()
+    )
     if told.about is None:
         told = told.model_copy(update={"about": label_of(environment, intent)})
     several = labelled(environment, evolved.model_copy(update={"tell": (*evolved.tell, told)}))
     evolved = evolved.model_copy(update={"tell": several.tell[:-1]})
-    return _or_nothing(evolved, reads, test, told) if not otherwise else _or_backup(environment, evolved, reads, test, told, quantity)
+    return (
+        _or_nothing(evolved, reads, test, told)
+        if not otherwise
+        else _or_backup(environment, evolved, reads, test, told, quantity)
+    )
 
 
 def _or_nothing(intent: Intent, reads: tuple[CallStep, ...], test: str, told: Tell) -> Intent:
@@ -72,10 +88,17 @@ def _or_nothing(intent: Intent, reads: tuple[CallStep, ...], test: str, told: Te
         raise Inapplicable("it is told already whether something was done")
     tells = tuple(tell.model_copy(update={"when": _conjoined(tell.when, test)}) for tell in intent.tell)
     done = Tell.model_construct(kind="bool", is_=f"CASE WHEN {test} THEN 1 ELSE 0 END", before=True)
-    return intent.model_copy(update={"do": (*reads, IfStep.model_construct(if_=test, then=intent.do, else_=())), "tell": (done, *tells, told)})
+    return intent.model_copy(
+        update={
+            "do": (*reads, IfStep.model_construct(if_=test, then=intent.do, else_=())),
+            "tell": (done, *tells, told),
+        }
+    )
 
 
-def _or_backup(environment: Environment, intent: Intent, reads: tuple[CallStep, ...], test: str, told: Tell, quantity: Quantity) -> Intent:
+def _or_backup(
+    environment: Environment, intent: Intent, reads: tuple[CallStep, ...], test: str, told: Tell, quantity: Quantity
+) -> Intent:
     """Use another row of the same kind where the condition does not hold."""
     backup = quantity.backup or ""
     name = next(role for role, table in quantity.roles.items() if role != backup and table == quantity.roles[backup])
@@ -90,7 +113,10 @@ def _or_backup(environment: Environment, intent: Intent, reads: tuple[CallStep, 
         if moved == tell:
             tells.append(tell)
         else:
-            tells += [tell.model_copy(update={"when": _conjoined(tell.when, test)}), moved.model_copy(update={"when": f"NOT ({test})"})]
+            tells += [
+                tell.model_copy(update={"when": _conjoined(tell.when, test)}),
+                moved.model_copy(update={"when": f"NOT ({test})"}),
+            ]
     return intent.model_copy(
         update={
             "roles": {**intent.roles, backup: role.model_copy(update={"only_said": False})},

@@ -20,7 +20,13 @@ NOISE = "noise"
 def obscure_options(environment: Environment, intent: Intent) -> Iterator[str]:
     """Every role with a description, and every later description of its table."""
     for name, role in intent.roles.items():
-        if role.by is not None and role.first is None and role.take == "one" and not role.only_said and role.of is not None:
+        if (
+            role.by is not None
+            and role.first is None
+            and role.take == "one"
+            and not role.only_said
+            and role.of is not None
+        ):
             known = list(environment.spec.language.describe[role.is_])
             for other in known[known.index(role.by) + 1 :]:
                 yield f"obscure {name}:{other}"
@@ -35,7 +41,12 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
         raise Inapplicable(f"{target}: no such role with a description")
     if any("{" + f"{name}." in request.say for request in intent.requests):
         raise Inapplicable(f"{name} is named by its columns")
-    labels = {column for tell in intent.tell if tell.about and tell.about.startswith(f"{name}.") for column in (tell.about.partition(".")[2],)}
+    labels = {
+        column
+        for tell in intent.tell
+        if tell.about and tell.about.startswith(f"{name}.")
+        for column in (tell.about.partition(".")[2],)
+    }
     if not labels <= set(description.cols):
         raise Inapplicable(f"a fact is labelled by how {name} is called")
     when = (*intent.when, *_first_of_all(environment, intent, name, description))
@@ -43,7 +54,8 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
 
 
 def _first_of_all(environment: Environment, intent: Intent, name: str, description: Description) -> Iterator[str]:
-    """Conditions that a superlative means the same row whether or not it is narrowed by what the words do not say: *my oldest account* is active."""
+    """Conditions that a superlative means the same row whether or not it is narrowed by what the words do not say: *my
+    oldest account* is active."""
     role, schema = intent.roles[name], environment.schema
     if not description.first or role.where is None or "{adj}" in description.text or role.of is None:
         return
@@ -52,17 +64,27 @@ def _first_of_all(environment: Environment, intent: Intent, name: str, descripti
         raise Inapplicable(f"{name} is first among rows of several parents")
     order, own = description.first.replace("{r}", "z"), description.first.replace("{r}", name)
     apart = " OR ".join(f"z.{column} <> {name}.{column}" for column in schema.tables[role.is_].key)
-    yield f"NOT EXISTS (SELECT 1 FROM {role.is_} z WHERE z.{key[0]} = {role.of}.{key[1]} AND ({order}) <= ({own}) AND ({apart}))"
+    yield (
+        f"NOT EXISTS (SELECT 1 FROM {role.is_} z WHERE z.{key[0]} = {role.of}.{key[1]} "
+        f"AND ({order}) <= ({own}) AND ({apart}))"
+    )
 
 
 def lookalike(environment: Environment, intent: Intent, name: str, other: str) -> tuple[Role, tuple[str, ...]]:
-    """Return a role that is another row of the same table, described by columns, and the conditions that nobody takes it for a row of the request."""
+    """Return a role that is another row of the same table, described by columns, and the conditions that nobody takes
+    it for a row of the request."""
     role = intent.roles[name]
     descriptions = environment.spec.language.describe.get(role.is_, {})
-    by = role.by if role.by and descriptions[role.by].cols else next((key for key, item in descriptions.items() if item.cols), None)
+    by = (
+        role.by
+        if role.by and descriptions[role.by].cols
+        else next((key for key, item in descriptions.items() if item.cols), None)
+    )
     if role.take != "one" or role.of is None or by is None or intent.roles[role.of].take == "all":
         raise Inapplicable(f"{name} has no second row that could be named")
-    made = rename_role(role, {name: other}).model_copy(update={"by": by, "text": None, "first": None, "cues": (), "only_said": True})
+    made = rename_role(role, {name: other}).model_copy(
+        update={"by": by, "text": None, "first": None, "cues": (), "only_said": True}
+    )
     differing = (*environment.schema.tables[role.is_].key, *descriptions[by].cols)
     alike = [key for key, item in intent.roles.items() if item.is_ == role.is_ and item.take == "one"]
     return made, tuple(f"{other}.{column} <> {key}.{column}" for key in alike for column in differing)
@@ -104,7 +126,8 @@ def correct_options(environment: Environment, intent: Intent) -> Iterator[str]:
 
 
 def _is_alone(intent: Intent, name: str) -> bool:
-    """Whether nothing else that is said could be meant by another value of this kind: no slot of the kind, no row of the table."""
+    """Whether nothing else that is said could be meant by another value of this kind: no slot of the kind, no row of
+    the table."""
     if name in intent.slots:
         return sum(slot.kind == intent.slots[name].kind for slot in intent.slots.values()) == 1
     return sum(role.is_ == intent.roles[name].is_ for role in intent.roles.values()) == 1
@@ -116,15 +139,21 @@ def correct(environment: Environment, intent: Intent, name: str) -> Intent:
     once = re.compile(r"\{" + name + r"[\^|}]")
     more = f"{{{MORE}{matter_of(name)}}}"
     usable = [
-        request for request in intent.requests
-        if len(once.findall(request.say)) == 1 and once.search(request.say.partition(more)[0]) and f"{{{name}." not in request.say
-    ]  # fmt: skip
+        request
+        for request in intent.requests
+        if len(once.findall(request.say)) == 1
+        and once.search(request.say.partition(more)[0])
+        and f"{{{name}." not in request.say
+    ]
     if not corrections or not usable:
         raise Inapplicable(f"{name} is not named exactly once, before more is said")
     was = free_name(intent, f"was_{name}")
     clear = corrections if _is_alone(intent, name) else [text for text in corrections if "{old}" in text]
     words = rename_places(alternatives(clear), {"new": name, "old": was})
-    said = tuple(Request.model_construct(say=once.sub(lambda m: m[0].replace(name, was), r.say), persona=r.persona) for r in usable)
+    said = tuple(
+        Request.model_construct(say=once.sub(lambda m: m[0].replace(name, was), r.say), persona=r.persona)
+        for r in usable
+    )
     update: dict[str, object] = {"requests": appended(said, words, name)}
     if name in intent.slots:
         update["slots"] = {**intent.slots, was: intent.slots[name].model_copy(update={"taken_back": True})}

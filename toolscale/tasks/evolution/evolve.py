@@ -9,7 +9,14 @@ from toolscale.records import QUIET, Intent
 from toolscale.tasks.asking import asking, quiet
 from toolscale.tasks.evolution.composition import compose
 from toolscale.tasks.evolution.conditions import constrain, constrain_options
-from toolscale.tasks.evolution.descriptions import correct, correct_options, distract, distract_options, obscure, obscure_options
+from toolscale.tasks.evolution.descriptions import (
+    correct,
+    correct_options,
+    distract,
+    distract_options,
+    obscure,
+    obscure_options,
+)
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.refusals import pry, pry_options, refuse, refuse_options
 from toolscale.tasks.evolution.sets import batch, batch_options
@@ -35,12 +42,15 @@ OPERATORS: Mapping[str, tuple[Callable[..., Intent], Options | None]] = {
     "compose": (compose, None),
     QUIET: (_quiet, None),
 }
-"""Name -> (what it does to an intent, which lines it offers for one). The partners of `compose`, and what is quiet, are chosen by whoever draws a
-chain."""
+"""Name -> (what it does to an intent, which lines it offers for one). The partners of `compose`, and what is quiet, are
+chosen by whoever draws a chain."""
 
 
-def evolve(environment: Environment, intents: Mapping[str, Intent], intent_id: str, evolutions: Sequence[str]) -> Intent:
-    """Apply a chain of evolutions to an intent. Raises Inapplicable for a line that does not fit, KeyError for an intent that is not there."""
+def evolve(
+    environment: Environment, intents: Mapping[str, Intent], intent_id: str, evolutions: Sequence[str]
+) -> Intent:
+    """Apply a chain of evolutions to an intent. Raises Inapplicable for a line that does not fit, KeyError for an
+    intent that is not there."""
     intent = intents[intent_id]
     for line in evolutions:
         intent = evolve_once(environment, intents, intent, line)
@@ -48,7 +58,8 @@ def evolve(environment: Environment, intents: Mapping[str, Intent], intent_id: s
 
 
 def evolve_once(environment: Environment, intents: Mapping[str, Intent], intent: Intent, line: str) -> Intent:
-    """Apply one evolution. Raises Inapplicable. An intent that was neither left quiet nor refused asks its question from here on."""
+    """Apply one evolution. Raises Inapplicable. An intent that was neither left quiet nor refused asks its question
+    from here on."""
     operator, *arguments = line.split()
     if operator not in OPERATORS or bool(arguments) == (operator == QUIET):
         raise Inapplicable(f"{line!r} is no evolution; use one of {', '.join(OPERATORS)} and what it acts on")
@@ -56,7 +67,9 @@ def evolve_once(environment: Environment, intents: Mapping[str, Intent], intent:
         if arguments[0] not in intents:
             raise Inapplicable(f"there is no intent {arguments[0]}")
         other = intents[arguments[0]]
-        return compose(environment, asking(intent), _quiet(environment, other) if arguments[1:] == [QUIET] else asking(other))
+        return compose(
+            environment, asking(intent), _quiet(environment, other) if arguments[1:] == [QUIET] else asking(other)
+        )
     if operator not in (QUIET, "refuse"):
         intent = asking(intent)
     return OPERATORS[operator][0](environment, intent, *arguments)

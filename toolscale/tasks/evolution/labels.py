@@ -1,4 +1,5 @@
-"""Labels of facts: where several of a kind are told, each says what it is about, so that one cannot be taken for another."""
+"""Labels of facts: where several of a kind are told, each says what it is about, so that one cannot be taken for
+another."""
 
 from __future__ import annotations
 
@@ -16,21 +17,30 @@ _MATTERS = re.compile(r"[a-z](_\d+)\b")
 def label_of(environment: Environment, intent: Intent, suffix: str = "") -> str | None:
     """An expression that names what a part of a request is about; the names of the part end in `suffix`.
 
-    A text with which the request describes the object, or the last role of a table that other matters do not share, and which is not told itself;
-    that of the one role of a shared table; else the noun of a row.
+    A text with which the request describes the object, or the last role of a table that other matters do not share, and
+    which is not told itself; that of the one role of a shared table; else the noun of a row.
     """
     language = environment.spec.language
     roles = {
-        name: role for name, role in intent.roles.items() if role.of is not None and not role.only_said and matter_of(name) == suffix
-    }  # fmt: skip
+        name: role
+        for name, role in intent.roles.items()
+        if role.of is not None and not role.only_said and matter_of(name) == suffix
+    }
     own = [name for name, role in roles.items() if role.is_ not in language.shared]
     shared = [name for name in roles if name not in own]
     told = {tell.is_ for tell in intent.tell}
-    for name in [*([intent.object] if intent.object in roles else []), *reversed(own), *(shared if len(shared) == 1 and not own else [])]:
+    for name in [
+        *([intent.object] if intent.object in roles else []),
+        *reversed(own),
+        *(shared if len(shared) == 1 and not own else []),
+    ]:
         text = _text_of(environment, name, roles[name]) if roles[name].take == "one" else None
         if text is not None and text not in told:
             return text
-    nouns = [language.nouns.get(roles[name].is_, roles[name].is_.replace("_", " ").removesuffix("s")) for name in (*reversed(own), *shared)]
+    nouns = [
+        language.nouns.get(roles[name].is_, roles[name].is_.replace("_", " ").removesuffix("s"))
+        for name in (*reversed(own), *shared)
+    ]
     return f"'{nouns[0]}'" if nouns else None
 
 
@@ -48,7 +58,8 @@ def _text_of(environment: Environment, name: str, role: Role) -> str | None:
 
 
 def labelled(environment: Environment, intent: Intent) -> Intent:
-    """Give facts a label of their part where another fact of their kind is told. Raises Inapplicable where a part has nothing to name it by.
+    """Give facts a label of their part where another fact of their kind is told. Raises Inapplicable where a part has
+    nothing to name it by.
 
     Of answers of yes or no there can be one: nobody could tell two apart.
     """
@@ -67,7 +78,9 @@ def labelled(environment: Environment, intent: Intent) -> Intent:
                 raise Inapplicable(f"two facts of kind {tell.kind}, and nothing to name one of them by")
             tell = tell.model_copy(update={"about": about})
         tells.append(tell)
-    labels = [(tell.kind, tell.about) for tell in tells if tell.about is not None and tell.each is None and not tell.withheld]
+    labels = [
+        (tell.kind, tell.about) for tell in tells if tell.about is not None and tell.each is None and not tell.withheld
+    ]
     if len(set(labels)) < len(labels):
         raise Inapplicable("two facts of one kind about the same")
     return intent.model_copy(update={"tell": tuple(tells)})

@@ -16,7 +16,8 @@ _OWNER = re.compile(r"\b([a-z_]\w*)\.[a-z_]")
 
 
 def broken_case(rule: Rule, step: CallStep, intent: Intent) -> str | None:
-    """The database predicate that a call of the plan breaks a rule, or None where it cannot be known before calls are made."""
+    """The database predicate that a call of the plan breaks a rule, or None where it cannot be known before calls are
+    made."""
     if rule.case is None or step.tool not in rule.guards:
         return None
     for name in set(_CALL.findall(rule.case)):
@@ -32,7 +33,9 @@ def lawful_case(environment: Environment, intent: Intent) -> Intent:
     """Return the intent with the condition that its case breaks no rule, but the one that it is refused by."""
     rules = environment.spec.policy.rules
     broken, kept = [], []
-    parts: list[tuple[str | None, tuple[PlanStep, ...]]] = [(intent.rule if intent.outcome == "refuse" else None, intent.do)]
+    parts: list[tuple[str | None, tuple[PlanStep, ...]]] = [
+        (intent.rule if intent.outcome == "refuse" else None, intent.do)
+    ]
     parts += [(part.rule, part.do) for part in intent.refused]
     for against, steps in parts:
         own = []
@@ -77,9 +80,13 @@ def refuse(environment: Environment, intent: Intent, name: str) -> Intent:
         owner, _, slot = step.arguments.get(argument, "").partition(".")
         if owner == "say" and slot in slots and slots[slot].sql is None:
             slots[slot] = slots[slot].model_copy(update={"from_": values})
-    roles = {key: _lifted(key, role, rule) if any(text.startswith(f"{key}.") for text in step.arguments.values()) else role
-             for key, role in intent.roles.items()}  # fmt: skip
-    return intent.model_copy(update={"outcome": "refuse", "rule": name, "slots": slots, "roles": roles, "tell": (), "asks": ()})
+    roles = {
+        key: _lifted(key, role, rule) if any(text.startswith(f"{key}.") for text in step.arguments.values()) else role
+        for key, role in intent.roles.items()
+    }
+    return intent.model_copy(
+        update={"outcome": "refuse", "rule": name, "slots": slots, "roles": roles, "tell": (), "asks": ()}
+    )
 
 
 def _lifted(name: str, role: Role, rule: Rule) -> Role:
@@ -107,7 +114,11 @@ def pry(environment: Environment, intent: Intent, name: str) -> Intent:
     root = next(key for key, role in intent.roles.items() if role.of is None)
     first = next(iter(private.roles))
     key = environment.schema.tables[private.roles[first].is_].key
-    apart = [f"{first}.{column} <> {root}.{column}" for column in key] if private.roles[first].is_ == intent.roles[root].is_ else []
+    apart = (
+        [f"{first}.{column} <> {root}.{column}" for column in key]
+        if private.roles[first].is_ == intent.roles[root].is_
+        else []
+    )
     no = Tell.model_construct(kind="bool", is_="0", about=private.about)
     return intent.model_copy(
         update={
@@ -115,7 +126,8 @@ def pry(environment: Environment, intent: Intent, name: str) -> Intent:
             "when": (*intent.when, *apart, *([private.when] if private.when else [])),
             "tell": (*intent.tell, no, *private.withhold),
             "requests": tuple(
-                Request.model_construct(say=f"{request.say} {alternatives(private.asks)}", persona=request.persona) for request in intent.requests
+                Request.model_construct(say=f"{request.say} {alternatives(private.asks)}", persona=request.persona)
+                for request in intent.requests
             ),
         }
     )

@@ -31,7 +31,8 @@ def step_names(steps: tuple[PlanStep, ...]) -> Iterator[str]:
 
 
 def rename_expression(text: str, names: Mapping[str, str], slots: Mapping[str, str] | None = None) -> str:
-    """Return an expression with names exchanged, as `name.column` and as relations; what stands in quotes is left alone."""
+    """Return an expression with names exchanged, as `name.column` and as relations; what stands in quotes is left
+    alone."""
 
     def other(match: re.Match[str]) -> str:
         token = match[0]
@@ -50,7 +51,9 @@ def rename_places(text: str, names: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda match: "{" + names.get(match[1], match[1]), text)
 
 
-def rename_steps(steps: tuple[PlanStep, ...], names: Mapping[str, str], slots: Mapping[str, str] | None = None) -> tuple[PlanStep, ...]:
+def rename_steps(
+    steps: tuple[PlanStep, ...], names: Mapping[str, str], slots: Mapping[str, str] | None = None
+) -> tuple[PlanStep, ...]:
     """Return steps with names exchanged, those of the steps themselves included."""
     found: list[PlanStep] = []
     for step in steps:
@@ -63,7 +66,11 @@ def rename_steps(steps: tuple[PlanStep, ...], names: Mapping[str, str], slots: M
         elif isinstance(step, FindStep):
             found.append(step.model_copy(update={"find": names.get(step.find, step.find)}))
         else:
-            found.append(step.model_copy(update={"each": names.get(step.each, step.each), "do": rename_steps(step.do, names, slots)}))
+            found.append(
+                step.model_copy(
+                    update={"each": names.get(step.each, step.each), "do": rename_steps(step.do, names, slots)}
+                )
+            )
     return tuple(found)
 
 
@@ -96,7 +103,9 @@ def rename_intent(intent: Intent, suffix: str, shared: frozenset[str]) -> Intent
             "do": rename_steps(intent.do, names, slots),
             "tell": tuple(rename_tell(tell, names, slots) for tell in intent.tell),
             "refused": tuple(_rename_refused(part, names, slots) for part in intent.refused),
-            "requests": tuple(request.model_copy(update={"say": rename_places(request.say, places)}) for request in intent.requests),
+            "requests": tuple(
+                request.model_copy(update={"say": rename_places(request.say, places)}) for request in intent.requests
+            ),
         }
     )
 

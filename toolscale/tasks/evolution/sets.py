@@ -16,12 +16,18 @@ _PARAMETER = re.compile(r"\{(\w+)\}")
 
 def batch_options(environment: Environment, intent: Intent) -> Iterator[str]:
     """The object of the intent, if it is one row."""
-    if intent.object and intent.outcome == "fulfil" and intent.roles[intent.object].take == "one" and environment.spec.language.counts:
+    if (
+        intent.object
+        and intent.outcome == "fulfil"
+        and intent.roles[intent.object].take == "one"
+        and environment.spec.language.counts
+    ):
         yield f"batch {intent.object}"
 
 
 def batch(environment: Environment, intent: Intent, name: str) -> Intent:
-    """Do it for all rows that the adjectives of the role's conditions name; tell how many there were, and what they come to."""
+    """Do it for all rows that the adjectives of the role's conditions name; tell how many there were, and what they
+    come to."""
     language = environment.spec.language
     role = intent.roles.get(name)
     if role is None or role.first is not None or len(intent.do) != 1 or not isinstance(intent.do[0], CallStep):
@@ -34,7 +40,9 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
         raise Inapplicable(f"{name} has a condition without an adjective")
     adjectives = " ".join(known[part] for part in parts)
     noun = language.plurals.get(role.is_, role.is_.replace("_", " "))
-    several = role.model_copy(update={"take": "all", "by": None, "text": f"all my {adjectives} {noun}", "cues": ("all", adjectives)})
+    several = role.model_copy(
+        update={"take": "all", "by": None, "text": f"all my {adjectives} {noun}", "cues": ("all", adjectives)}
+    )
     total = language.totals.get(role.is_)
     tells = [Tell.model_construct(kind="number", is_=f"(SELECT COUNT(*) FROM {name})", what=f"number of {noun}")]
     if total is not None:
@@ -45,7 +53,8 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
     act = _act(intent.do[0], intent, language.acts)
     if any("{" + slot + "}" not in act for slot in intent.slots):
         raise Inapplicable("a value that the person says has no place in the words")
-    counts = [text.replace("{total}", total.ask) if total else text for text in language.counts if total or "{total}" not in text]
+    ask = total.ask if total else ""
+    counts = [text.replace("{total}", ask) for text in language.counts if total or "{total}" not in text]
     if not counts:
         raise Inapplicable("nothing asks how many there were")
     asked = f" {alternatives(counts)}" if tells else ""

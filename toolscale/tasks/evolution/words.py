@@ -11,7 +11,8 @@ from toolscale.tasks.evolution.renaming import names_of
 
 
 def appended(requests: Iterable[Request], sentence: str, near: str = "", *, last: bool = False) -> tuple[Request, ...]:
-    """Return the phrasings with one more sentence about the matter of the name `near`: where it has a place for more, else (or `last`) at its end."""
+    """Return the phrasings with one more sentence about the matter of the name `near`: where it has a place for more,
+    else (or `last`) at its end."""
     matter = matter_of(near)
     place, number = f"{{{MORE}{matter}}}", int(matter[1:]) - 1 if matter else 0
 

@@ -1,4 +1,5 @@
-"""Defects of tools and engines: a tool that does nothing, undoes another, ignores what it is told or forgets a row; an engine that differs."""
+"""Defects of tools and engines: a tool that does nothing, undoes another, ignores what it is told or forgets a row; an
+engine that differs."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from toolscale.records import CallStep, Candidate, Check, ToolSpec
 from toolscale.sql import compile_tool
 from toolscale.sql.compiled import CompiledTool, Statement
 from toolscale.tasks.plan import RolePlan
-from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled
+from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled, words_of
 from toolscale.verify.defects.rows import breaks
 
 
@@ -27,15 +28,18 @@ def _setter(environment: Environment, name: str, role: RolePlan, column: str, va
     """A tool that sets one column of one row of the table of a role."""
     key = role.key[0]
     text = {
-        "name": name, "description": "Keep the record.", "parameters": {key: {"type": "string"}},
+        "name": name,
+        "description": "Keep the record.",
+        "parameters": {key: {"type": "string"}},
         "steps": [{"exec": f"UPDATE {role.table} SET {column} = {value} WHERE {key} = :{key}"}],
         "returns": {column: {"value": f"SELECT {column} FROM {role.table} WHERE {key} = :{key}"}},
-    }  # fmt: skip
+    }
     return compile_tool(ToolSpec.model_validate(text), environment.schema)
 
 
 def _columns(ground: Ground, candidate: Candidate, *types: str) -> Iterator[tuple[RolePlan, str]]:
-    """Columns of some types, which neither an invariant nor a check governs, of the one row that a role means on the path taken."""
+    """Columns of some types, which neither an invariant nor a check governs, of the one row that a role means on the
+    path taken."""
     governed = {spec.table for spec in ground.environment.spec.policy.invariants.values()}
     texts = " ".join(spec.holds for spec in ground.environment.spec.policy.invariants.values())
     for role in (ground.plan_of(candidate).roles[name] for name in ground.recording(candidate).chosen):
@@ -43,17 +47,27 @@ def _columns(ground: Ground, candidate: Candidate, *types: str) -> Iterator[tupl
         if role.role.take == "one" and len(role.key) == 1 and spec.columns[role.key[0]].type == "text":
             for name, column in spec.columns.items():
                 free = not (column.fk or column.check or column.nullable or any(name in check for check in spec.check))
-                if column.type in types and free and name not in spec.key and (role.table not in governed or name not in texts):
+                if (
+                    column.type in types
+                    and free
+                    and name not in spec.key
+                    and (role.table not in governed or name not in texts)
+                ):
                     yield role, name
 
 
-def _and_then(ground: Ground, candidate: Candidate, role: RolePlan, tools: list[CompiledTool], what: str) -> Planted | None:
+def _and_then(
+    ground: Ground, candidate: Candidate, role: RolePlan, tools: list[CompiledTool], what: str
+) -> Planted | None:
     """Bend the intent so that it ends with calls of new tools on the row of a role."""
     intent = ground.plan_of(candidate).intent
     if intent.outcome != "fulfil":
         return None
     key = role.key[0]
-    calls = tuple(CallStep(name=f"kept{n}", tool=tool.spec.name, arguments={key: f"{role.name}.{key}"}) for n, tool in enumerate(tools))
+    calls = tuple(
+        CallStep(name=f"kept{n}", tool=tool.spec.name, arguments={key: f"{role.name}.{key}"})
+        for n, tool in enumerate(tools)
+    )
     changed = intent.model_copy(update={"do": (*intent.do, *calls)})
     return bend(ground, candidate, changed, what, environment=_with_tools(ground.environment, *tools))
 
@@ -64,7 +78,13 @@ def noop_write(ground: Ground, candidate: Candidate, rng: random.Random) -> Plan
     if place is None:
         return None
     role, column = place
-    return _and_then(ground, candidate, role, [_setter(ground.environment, f"note_{role.table}", role, column, column)], f"{column} is set to itself")
+    return _and_then(
+        ground,
+        candidate,
+        role,
+        [_setter(ground.environment, f"note_{role.table}", role, column, column)],
+        f"{column} is set to itself",
+    )
 
 
 def there_and_back(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -75,7 +95,11 @@ def there_and_back(ground: Ground, candidate: Candidate, rng: random.Random) -> 
     role, column = place
     step = rng.randrange(1, 500)
     is_date = ground.environment.schema.tables[role.table].columns[column].type == "date"
-    up, down = (f"add_days({column}, {step})", f"add_days({column}, -{step})") if is_date else (f"{column} + {step}", f"{column} - {step}")
+    up, down = (
+        (f"add_days({column}, {step})", f"add_days({column}, -{step})")
+        if is_date
+        else (f"{column} + {step}", f"{column} - {step}")
+    )
     there = _setter(ground.environment, f"raise_{role.table}", role, column, up)
     back = _setter(ground.environment, f"lower_{role.table}", role, column, down)
     return _and_then(ground, candidate, role, [there, back], f"{column} of {role.table} goes up {step} and down again")
@@ -87,7 +111,12 @@ def freeze_and_unfreeze(ground: Ground, candidate: Candidate, rng: random.Random
     if plan.intent.outcome != "fulfil":
         return None
     writers = {name: set(tool.spec.parameters) for name, tool in tools.items() if tool.mutates_state}
-    pairs = [(one, other) for one in writers for other in writers if one != other and writers[one] == writers[other] and len(writers[one]) == 1]
+    pairs = [
+        (one, other)
+        for one in writers
+        for other in writers
+        if one != other and writers[one] == writers[other] and len(writers[one]) == 1
+    ]
     for role in plan.roles.values():
         if role.role.take != "one" or len(role.key) != 1 or role.name not in ground.recording(candidate).chosen:
             continue
@@ -96,7 +125,12 @@ def freeze_and_unfreeze(ground: Ground, candidate: Candidate, rng: random.Random
             if param == role.key[0] and _undoes(ground, candidate, role, one, other):
                 key = f"{role.name}.{param}"
                 calls = tuple(CallStep(name=f"kept_{tool}", tool=tool, arguments={param: key}) for tool in (one, other))
-                return bend(ground, candidate, plan.intent.model_copy(update={"do": (*plan.intent.do, *calls)}), f"{one}, then {other}")
+                return bend(
+                    ground,
+                    candidate,
+                    plan.intent.model_copy(update={"do": (*plan.intent.do, *calls)}),
+                    f"{one}, then {other}",
+                )
     return None
 
 
@@ -104,7 +138,10 @@ def _undoes(ground: Ground, candidate: Candidate, role: RolePlan, one: str, othe
     """Whether two calls after the golden ones both succeed and leave what was there."""
     recording = ground.record(ground.plan_of(candidate), candidate)
     before, key = ground.world.net_changes(), {role.key[0]: recording.chosen[role.name][0][role.key[0]]}
-    return all(ground.world.call(name, key).error is None for name in (one, other)) and ground.world.net_changes() == before
+    return (
+        all(ground.world.call(name, key).error is None for name in (one, other))
+        and ground.world.net_changes() == before
+    )
 
 
 def deaf_parameter(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -119,10 +156,12 @@ def deaf_parameter(ground: Ground, candidate: Candidate, rng: random.Random) -> 
     if call is None or place is None or plan.intent.outcome != "fulfil":
         return None
     role, column = place
-    spec = call.tool.spec.model_copy(update={
-        "parameters": {**call.tool.spec.parameters, "reference": {"type": "integer"}},
-        "steps": (Check(check=":reference > -1000000000000", error="No such reference"), *call.tool.spec.steps),
-    })  # fmt: skip
+    spec = call.tool.spec.model_copy(
+        update={
+            "parameters": {**call.tool.spec.parameters, "reference": {"type": "integer"}},
+            "steps": (Check(check=":reference > -1000000000000", error="No such reference"), *call.tool.spec.steps),
+        }
+    )
 
     def told(value: Any) -> Any:
         """The plan with the new argument in every call of the tool."""
@@ -144,7 +183,9 @@ def forgetful_tool(ground: Ground, candidate: Candidate, rng: random.Random) -> 
     for name in shuffled(rng, dict.fromkeys(call.name for call in calls)):
         tool = ground.environment.tools[name]
         for place in shuffled(rng, [number for number, step in enumerate(tool.steps) if step.kind == "exec"]):
-            environment = _with_tools(ground.environment, replace(tool, steps=(*tool.steps[:place], *tool.steps[place + 1 :])))
+            environment = _with_tools(
+                ground.environment, replace(tool, steps=(*tool.steps[:place], *tool.steps[place + 1 :]))
+            )
             if breaks(ground, ground.rows, calls, environment):
                 return Planted(candidate, f"{name} leaves out step {place + 1}", environment=environment)
     return None
@@ -159,13 +200,17 @@ def engine_difference(ground: Ground, candidate: Candidate, rng: random.Random) 
             if _matters(ground, candidate, _exchanged(tool, statement, replace(statement, sqlite=twisted.sqlite))):
                 other = _exchanged(tool, statement, replace(statement, duckdb=twisted.duckdb))
                 environment = _with_tools(ground.environment, other)
-                return Planted(candidate, f"{name} on DuckDB: {twisted.duckdb}", environment=environment, audited="engine")
+                return Planted(
+                    candidate, f"{name} on DuckDB: {twisted.duckdb}", environment=environment, audited="engine"
+                )
     return None
 
 
 def _twisted(tool: CompiledTool, rng: random.Random) -> Iterator[tuple[Statement, Statement]]:
     """Yield (statement, the same with its order turned round, or a sum turned into a difference, on both engines)."""
-    for statement in filter(None, [*(step.statement for step in tool.steps), *(part.statement for part in tool.returns)]):
+    for statement in filter(
+        None, [*(step.statement for step in tool.steps), *(part.statement for part in tool.returns)]
+    ):
         texts = {}
         for engine in ("sqlite", "duckdb"):
             node = sqlglot.parse_one(getattr(statement, engine), read=engine)
@@ -173,14 +218,22 @@ def _twisted(tool: CompiledTool, rng: random.Random) -> Iterator[tuple[Statement
                 ordered.set("desc", not ordered.args.get("desc"))
                 ordered.set("nulls_first", None)
             for sign in list(node.find_all(exp.Add, exp.Sub)):
-                sign.replace((exp.Sub if isinstance(sign, exp.Add) else exp.Add)(this=sign.left.copy(), expression=sign.right.copy()))
+                sign.replace(
+                    (exp.Sub if isinstance(sign, exp.Add) else exp.Add)(
+                        this=sign.left.copy(), expression=sign.right.copy()
+                    )
+                )
             texts[engine] = node.sql(dialect=engine)
         yield statement, replace(statement, sqlite=texts["sqlite"], duckdb=texts["duckdb"])
 
 
 def _exchanged(tool: CompiledTool, old: Statement, new: Statement) -> CompiledTool:
     steps = tuple(replace(step, statement=new) if step.statement is old else step for step in tool.steps)
-    return replace(tool, steps=steps, returns=tuple(replace(part, statement=new) if part.statement is old else part for part in tool.returns))
+    return replace(
+        tool,
+        steps=steps,
+        returns=tuple(replace(part, statement=new) if part.statement is old else part for part in tool.returns),
+    )
 
 
 def _matters(ground: Ground, candidate: Candidate, tool: CompiledTool) -> bool:
@@ -188,11 +241,14 @@ def _matters(ground: Ground, candidate: Candidate, tool: CompiledTool) -> bool:
     made = ground.recording(candidate).calls
     sandbox, twisted = ground.world, _with_tools(ground.environment, tool)
     sandbox.reset()
-    results = [sandbox.call_prepared(twisted.tools[m.call.name], sandbox.prepare(m.call.name, m.call.arguments)[1]) for m in made]  # type: ignore[arg-type]
+    results = [
+        sandbox.call_prepared(twisted.tools[m.call.name], sandbox.prepare(m.call.name, m.call.arguments)[1])
+        for m in made
+    ]  # type: ignore[arg-type]
     return any(result.value != m.call.result for result, m in zip(results, made, strict=True))
 
 
 DEFECTS = tuple(
-    Defect(plant.__name__, "tools", (plant.__doc__ or "").split("\n")[0], plant)
+    Defect(plant.__name__, "tools", words_of(plant), plant)
     for plant in (noop_write, there_and_back, freeze_and_unfreeze, deaf_parameter, forgetful_tool, engine_difference)
 )

@@ -9,13 +9,29 @@ from toolscale.config import SKELETON_LIMIT
 from toolscale.records import Candidate
 from toolscale.tasks.phrase import put_into_words
 from toolscale.tasks.record import Rejection
-from toolscale.verify.defects.planting import Defect, Ground, Planted
+from toolscale.verify.defects.planting import Defect, Ground, Planted, words_of
 
-PLACES = ("at the station", "in the kitchen", "on the terrace", "between two meetings", "in the waiting room", "on my way home")
+PLACES = (
+    "at the station",
+    "in the kitchen",
+    "on the terrace",
+    "between two meetings",
+    "in the waiting room",
+    "on my way home",
+)
 COPIED = (
-    "I am writing this {place} while the children are asleep and the rain has not stopped since we came back from the lake, so bear with me.",
-    "Somebody told me {place} that one only has to ask, and since I have never done so before I thought that I might as well try it now.",
-    "It is rather loud {place} and my old glasses are still being repaired, which is why this may sound a little shorter than it should.",
+    (
+        "I am writing this {place} while the children are asleep and the rain has not stopped since we came back "
+        "from the lake, so bear with me."
+    ),
+    (
+        "Somebody told me {place} that one only has to ask, and since I have never done so before I thought that "
+        "I might as well try it now."
+    ),
+    (
+        "It is rather loud {place} and my old glasses are still being repaired, which is why this may sound "
+        "a little shorter than it should."
+    ),
 )
 TRIES = 60
 
@@ -28,14 +44,20 @@ def _others(ground: Ground, candidate: Candidate) -> Iterator[Candidate]:
     size = len(ground.source.streams)
     turn = candidate.number // size
     place = candidate.number % size
-    drawn = (ground.source.draw_evolved(candidate.seed, other * size + place, candidate.evolutions) for other in range(turn + 1, turn + TRIES))
+    drawn = (
+        ground.source.draw_evolved(candidate.seed, other * size + place, candidate.evolutions)
+        for other in range(turn + 1, turn + TRIES)
+    )
     yield from (other for other in drawn if other is not None)
 
 
 def _in_words(ground: Ground, candidate: Candidate, turn: int, seed: int) -> Candidate:
     """The candidate with its case put into words anew."""
     plan = ground.plan_of(candidate)
-    rows = {name: [ground.table(role.table)[tuple(key)] for key in candidate.bindings[name]] for name, role in plan.roles.items()}
+    rows = {
+        name: [ground.table(role.table)[tuple(key)] for key in candidate.bindings[name]]
+        for name, role in plan.roles.items()
+    }
     words = put_into_words(plan, ground.environment, rows, candidate.say, turn, random.Random(seed))
     return candidate.model_copy(update={"request": words.request, "skeleton": words.skeleton, "persona": words.persona})
 
@@ -43,7 +65,11 @@ def _in_words(ground: Ground, candidate: Candidate, turn: int, seed: int) -> Can
 def duplicate_task(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The same thing was asked for before, in other words."""
     other = _in_words(ground, candidate, rng.randrange(100), rng.randrange(10**6))
-    return Planted(other, f"candidate {candidate.number} in other words", before=(candidate,)) if other.request != candidate.request else None
+    return (
+        Planted(other, f"candidate {candidate.number} in other words", before=(candidate,))
+        if other.request != candidate.request
+        else None
+    )
 
 
 def worn_words(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -84,11 +110,13 @@ def copied_passage(ground: Ground, candidate: Candidate, rng: random.Random) -> 
     others = _unlike(ground, candidate, 1 + SPARE)
 
     def copying(each: Candidate) -> Candidate:
-        return each.model_copy(update={"request": f"{each.request} {passage}", "skeleton": f"{each.skeleton} {passage}"})
+        return each.model_copy(
+            update={"request": f"{each.request} {passage}", "skeleton": f"{each.skeleton} {passage}"}
+        )
 
     return Planted(copying(candidate), f"it copies {passage!r}", before=tuple(map(copying, others))) if others else None
 
 
 DEFECTS = tuple(
-    Defect(plant.__name__, "company", (plant.__doc__ or "").split("\n")[0], plant) for plant in (duplicate_task, worn_words, copied_passage)
+    Defect(plant.__name__, "company", words_of(plant), plant) for plant in (duplicate_task, worn_words, copied_passage)
 )

@@ -1,4 +1,5 @@
-"""Defects that only harder tasks can have: slips of an evolution, for the case of the good candidate and in its words."""
+"""Defects that only harder tasks can have: slips of an evolution, for the case of the good candidate and in its
+words."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 from toolscale.records import Candidate, IfStep, Intent, PlanStep, Tell
 from toolscale.tasks.evolution.renaming import rename_expression, rename_steps, rename_tell, step_names
 from toolscale.tasks.names import matter_of
-from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, twist
+from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, twist, words_of
 
 
 def taken_back_used(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -36,9 +37,13 @@ def _taken_back(ground: Ground, candidate: Candidate, rng: random.Random, *, exc
         changed = changed.model_copy(update={"slots": slots if exchanged else intent.slots})
     else:
         changed = _renamed(intent, {name: was}, {})
-        roles = {**intent.roles, **{each: intent.roles[each].model_copy(update={"only_said": each == name}) for each in (name, was)}}
+        roles = {
+            **intent.roles,
+            **{each: intent.roles[each].model_copy(update={"only_said": each == name}) for each in (name, was)},
+        }
         changed = changed.model_copy(update={"roles": roles if exchanged else intent.roles})
-    if (changed.do, changed.tell, changed.roles) == (intent.do, intent.tell, intent.roles):  # what is done depends on it through a look-up alone
+    # What is done depends on it through a look-up alone.
+    if (changed.do, changed.tell, changed.roles) == (intent.do, intent.tell, intent.roles):
         return None
     return twist(ground, candidate, changed, f"{was} is used for {name}")
 
@@ -52,7 +57,12 @@ def _corrected(was: str, names: Any) -> str | None:
 def _renamed(intent: Intent, names: dict[str, str], slots: dict[str, str]) -> Intent:
     """The intent with other names in all that is done and told."""
     refused = tuple(
-        part.model_copy(update={"do": rename_steps(part.do, names, slots), "about": part.about and rename_expression(part.about, names, slots)})
+        part.model_copy(
+            update={
+                "do": rename_steps(part.do, names, slots),
+                "about": part.about and rename_expression(part.about, names, slots),
+            }
+        )
         for part in intent.refused
     )
     tells = tuple(rename_tell(tell, names, slots) for tell in intent.tell)
@@ -82,14 +92,23 @@ def withheld_told(ground: Ground, candidate: Candidate, rng: random.Random) -> P
 def labels_exchanged(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """Two facts of one kind stand under each other's label."""
     tells = ground.plan_of(candidate).intent.tell
-    labelled = [(number, tell) for number, tell in enumerate(tells) if tell.about and not tell.each and not tell.withheld and tell.kind != "bool"]
-    pairs = [(one, other) for one in labelled for other in labelled if one[0] < other[0] and _exchangeable(one[1], other[1])]
+    labelled = [
+        (number, tell)
+        for number, tell in enumerate(tells)
+        if tell.about and not tell.each and not tell.withheld and tell.kind != "bool"
+    ]
+    pairs = [
+        (one, other) for one in labelled for other in labelled if one[0] < other[0] and _exchangeable(one[1], other[1])
+    ]
     pair = pick(rng, pairs)
     if pair is None:
         return None
     (one, first), (other, second) = pair
     changed = list(tells)
-    changed[one], changed[other] = first.model_copy(update={"about": second.about}), second.model_copy(update={"about": first.about})
+    changed[one], changed[other] = (
+        first.model_copy(update={"about": second.about}),
+        second.model_copy(update={"about": first.about}),
+    )
     bent = ground.plan_of(candidate).intent.model_copy(update={"tell": tuple(changed)})
     return twist(ground, candidate, bent, f"{first.is_} is told of {second.about}, {second.is_} of {first.about}")
 
@@ -133,14 +152,25 @@ def refused_part_done(ground: Ground, candidate: Candidate, rng: random.Random) 
 
 OPEN = {
     "correction_reversed": "both values stand in the request, and nothing reads which of them is taken back",
-    "condition_turned": "nothing compares the words of a condition with its test; language.yaml gives both in one place",
-    "labels_exchanged": "a label is read by its words; whether its fact is of that row is known only where a later call changes the cell",
+    "condition_turned": (
+        "nothing compares the words of a condition with its test; language.yaml gives both in one place"
+    ),
+    "labels_exchanged": (
+        "a label is read by its words; whether its fact is of that row is known only where a later call changes the "
+        "cell"
+    ),
 }
 """Kind -> why no gate finds it surely."""
 
 DEFECTS = tuple(
-    Defect(plant.__name__, "plan", plant.__doc__ or "", plant, OPEN.get(plant.__name__, ""))
+    Defect(plant.__name__, "plan", words_of(plant), plant, OPEN.get(plant.__name__, ""))
     for plant in (
-        taken_back_used, correction_reversed, condition_turned, withheld_told, labels_exchanged, second_matter_dropped, refused_part_done,
+        taken_back_used,
+        correction_reversed,
+        condition_turned,
+        withheld_told,
+        labels_exchanged,
+        second_matter_dropped,
+        refused_part_done,
     )
-)  # fmt: skip
+)

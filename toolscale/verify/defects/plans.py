@@ -1,4 +1,5 @@
-"""Defects of the plan: an intent bent by its structure, as a slip of its author would. Its own case and words are made from it as from any other."""
+"""Defects of the plan: an intent bent by its structure, as a slip of its author would. Its own case and words are made
+from it as from any other."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from toolscale.language import contains_words
 from toolscale.records import CallStep, Candidate, EachStep, IfStep, Intent, PlanStep, Role, Slot, Tell
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.plan import CallPlan, Plan, RolePlan
-from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled, twist
+from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled, words_of
 
 Bent = tuple[Intent, str] | None
 
@@ -26,7 +27,11 @@ def _changed_steps(steps: tuple[PlanStep, ...], change: Callable[[CallStep], Cal
         elif isinstance(step, EachStep):
             found.append(step.model_copy(update={"do": _changed_steps(step.do, change)}))
         elif isinstance(step, IfStep):
-            found.append(step.model_copy(update={"then": _changed_steps(step.then, change), "else_": _changed_steps(step.else_, change)}))
+            found.append(
+                step.model_copy(
+                    update={"then": _changed_steps(step.then, change), "else_": _changed_steps(step.else_, change)}
+                )
+            )
         else:
             found.append(step)
     return tuple(found)
@@ -58,7 +63,11 @@ def lowest_for_highest(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
         return None
     dates = {column for column, kind in role.finder.columns.items() if kind in ("date", "datetime")}
     bare = role.first.removeprefix("-").strip("()").rpartition(".")[2]
-    other = f"days_between({role.first}, :today)" if bare in dates and not role.first.startswith("-") else f"-({role.first})"
+    other = (
+        f"days_between({role.first}, :today)"
+        if bare in dates and not role.first.startswith("-")
+        else f"-({role.first})"
+    )
     return _with_role(plan.intent, role.name, first=other), f"{role.name} is the first by {other}"
 
 
@@ -78,7 +87,9 @@ def said_slots(plan: Plan) -> dict[str, Slot]:
 def wrong_slot(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A call takes another value than the one that the request says for it."""
     types = _types(plan)
-    for call, name, text in shuffled(rng, [place for place in _arguments(plan) if place[2] in types and place[2].startswith("say.")]):
+    for call, name, text in shuffled(
+        rng, [place for place in _arguments(plan) if place[2] in types and place[2].startswith("say.")]
+    ):
         other = pick(rng, [value for value, kind in types.items() if kind == types[text] and value != text])
         if other is not None:
             return _with_argument(plan.intent, call, name, other), f"{call.name}.{name} is {other} for {text}"
@@ -95,37 +106,56 @@ def exchanged_slots(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     names = dict(zip(pair, reversed(pair), strict=True))
     text = plan.intent.model_copy(update={"when": ()}).model_dump_json()
     text = re.sub(rf"\bsay\.({'|'.join(pair)})\b", lambda found: f"say.{names[found[1]]}", text)
-    return Intent.model_validate_json(text).model_copy(update={"when": plan.intent.when}), f"{pair[0]} and {pair[1]} are exchanged"
+    return Intent.model_validate_json(text).model_copy(
+        update={"when": plan.intent.when}
+    ), f"{pair[0]} and {pair[1]} are exchanged"
 
 
 def swapped_arguments(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """Two arguments that are keys of one table are exchanged."""
     tables: dict[tuple[str, str], Any] = {}
     for call, name, _ in _arguments(plan):
-        tables[call.name, name] = {root_column(ground.environment, column) for column in call.tool.consumes.get(name, ())}
+        tables[call.name, name] = {
+            root_column(ground.environment, column) for column in call.tool.consumes.get(name, ())
+        }
     places = _arguments(plan)
     pairs = [
-        (one, other) for one in places for other in places
-        if one[0] is other[0] and one[1] < other[1] and tables[one[0].name, one[1]] & tables[other[0].name, other[1]] and one[2] != other[2]
-    ]  # fmt: skip
+        (one, other)
+        for one in places
+        for other in places
+        if one[0] is other[0]
+        and one[1] < other[1]
+        and tables[one[0].name, one[1]] & tables[other[0].name, other[1]]
+        and one[2] != other[2]
+    ]
     pair = pick(rng, pairs)
     if pair is None:
         return None
     (call, one, text), (_, other, second) = pair
-    return _with_argument(_with_argument(plan.intent, call, one, second), call, other, text), f"{call.name}: {one} and {other} are exchanged"
+    return _with_argument(
+        _with_argument(plan.intent, call, one, second), call, other, text
+    ), f"{call.name}: {one} and {other} are exchanged"
 
 
 def wrong_enum(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A call takes another enum value than the words mean."""
     cues = ground.environment.spec.language.enum_cues
-    for call, name, _ in shuffled(rng, [place for place in _arguments(plan) if place[0].arguments[place[1]].is_literal]):
+    for call, name, _ in shuffled(
+        rng, [place for place in _arguments(plan) if place[0].arguments[place[1]].is_literal]
+    ):
         mine = call.arguments[name].literal
         others = [value for value in call.tool.spec.parameters[name].get("enum", ()) if value != mine]
         says = [request.say for request in plan.intent.requests]
-        apart = [value for value in others if not any(contains_words(say, cue) for say in says for cue in cues.get(value, ()))]
+        apart = [
+            value
+            for value in others
+            if not any(contains_words(say, cue) for say in says for cue in cues.get(value, ()))
+        ]
         other = pick(rng, apart)
         if other is not None:
-            return _with_argument(plan.intent, call, name, f"'{other}'"), f"{call.name}.{name} is {other!r} for {mine!r}"
+            return _with_argument(
+                plan.intent, call, name, f"'{other}'"
+            ), f"{call.name}.{name} is {other!r} for {mine!r}"
     return None
 
 
@@ -169,7 +199,9 @@ def reads_the_database(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     told = [number for number, tell in enumerate(plan.intent.tell) if not tell.withheld]
     if told and (not places or rng.random() < 0.5):
         number = rng.choice(told)
-        return _with_tell(plan.intent, number, plan.intent.tell[number].model_copy(update={"is_": text})), f"fact {number + 1} is {text}"
+        return _with_tell(
+            plan.intent, number, plan.intent.tell[number].model_copy(update={"is_": text})
+        ), f"fact {number + 1} is {text}"
     if not places:
         return None
     call, name, _ = rng.choice(places)
@@ -181,7 +213,11 @@ def dropped_look_up(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     texts = plan.intent.model_dump_json(include={"do", "tell"})
     calls = [call.name for call in plan.calls() if re.search(rf"\b{call.name}\.", texts)]
     parents = {role.role.of for role in plan.roles.values()}
-    roles = [name for name, role in plan.roles.items() if not role.role.only_said and name not in parents and re.search(rf"\b{name}\.", texts)]
+    roles = [
+        name
+        for name, role in plan.roles.items()
+        if not role.role.only_said and name not in parents and re.search(rf"\b{name}\.", texts)
+    ]
     name = pick(rng, calls + roles)
     if name is None:
         return None
@@ -194,16 +230,26 @@ def dropped_look_up(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 def unread(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A look-up whose result nothing depends on."""
-    roots = {(role.table, column): f"{role.name}.{column}" for role in plan.roles.values() for column in role.key
-             if role.role.take == "one" and not role.role.only_said}  # fmt: skip
+    roots = {
+        (role.table, column): f"{role.name}.{column}"
+        for role in plan.roles.values()
+        for column in role.key
+        if role.role.take == "one" and not role.role.only_said
+    }
     options = []
     for name, tool in ground.environment.tools.items():
         required = [param for param, schema in tool.spec.parameters.items() if "default" not in schema]
         if len(required) == 1 and not tool.mutates_state:
             consumed = {root_column(ground.environment, column) for column in tool.consumes.get(required[0], ())}
-            options += [CallStep(name="seen", tool=name, arguments={required[0]: roots[root]}) for root in sorted(consumed & roots.keys())]
+            options += [
+                CallStep(name="seen", tool=name, arguments={required[0]: roots[root]})
+                for root in sorted(consumed & roots.keys())
+            ]
     step = pick(rng, options)
-    return step and (plan.intent.model_copy(update={"do": (step, *plan.intent.do)}), f"{step.tool} is called for nothing")
+    return step and (
+        plan.intent.model_copy(update={"do": (step, *plan.intent.do)}),
+        f"{step.tool} is called for nothing",
+    )
 
 
 def stale_balance(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
@@ -214,8 +260,11 @@ def stale_balance(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
             continue
         column = tell.value.direct[1]
         written = {place for call in plan.calls() for place in call.tool.writes}
-        options += [(number, role.name, column) for role in plan.roles.values()
-                    if not role.role.only_said and (role.table, column) in written and column in role.finder.columns]  # fmt: skip
+        options += [
+            (number, role.name, column)
+            for role in plan.roles.values()
+            if not role.role.only_said and (role.table, column) in written and column in role.finder.columns
+        ]
     option = pick(rng, options)
     if option is None:
         return None
@@ -227,9 +276,19 @@ def stale_balance(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 def unlabelled_fact(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A second fact of the same kind without a label: an answer could exchange them."""
     kinds = {"cents": "money", "date": "date", "int": "number", "text": "text"}
-    told = {tell.kind for tell in plan.intent.tell if tell.kind != "bool" and not tell.about and not tell.when and not tell.withheld}
-    options = [(name, kinds[kind]) for name, kind in _types(plan).items() if kinds.get(kind) in told and not name.startswith("say.")]
-    option = pick(rng, [(name, kind) for name, kind in options if plan.roles[name.partition(".")[0]].role.take == "one"])
+    told = {
+        tell.kind
+        for tell in plan.intent.tell
+        if tell.kind != "bool" and not tell.about and not tell.when and not tell.withheld
+    }
+    options = [
+        (name, kinds[kind])
+        for name, kind in _types(plan).items()
+        if kinds.get(kind) in told and not name.startswith("say.")
+    ]
+    option = pick(
+        rng, [(name, kind) for name, kind in options if plan.roles[name.partition(".")[0]].role.take == "one"]
+    )
     if option is None:
         return None
     tell = Tell.model_validate({"kind": option[1], "is": option[0]})
@@ -252,7 +311,9 @@ def yes_or_no(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     if plan.intent.outcome != "fulfil" or role is None:
         return None
     tell = Tell.model_validate({"kind": "bool", "is": f"{role.name}.{role.key[0]} = {role.name}.{role.key[0]}"})
-    return plan.intent.model_copy(update={"do": (), "tell": (tell,), "refused": ()}), f"only a yes about {role.name} is told"
+    return plan.intent.model_copy(
+        update={"do": (), "tell": (tell,), "refused": ()}
+    ), f"only a yes about {role.name} is told"
 
 
 def unsaid_condition(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
@@ -268,22 +329,31 @@ def narrowed_set(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 def _narrowed(ground: Ground, plan: Plan, rng: random.Random, take: str) -> Bent:
     if plan.intent.outcome == "refuse":
         return None  # nothing is written whichever row is meant, and the same reason is told
-    roles = [role for role in plan.roles.values() if role.role.take == take and role.role.of is not None and not role.role.only_said]
+    roles = [
+        role
+        for role in plan.roles.values()
+        if role.role.take == take and role.role.of is not None and not role.role.only_said
+    ]
     role: RolePlan | None = pick(rng, [role for role in roles if take == "all" or role.first or not role.said] or roles)
     if role is None:
         return None
     named = f"{role.role.where} {role.first} {' '.join(role.said)}"
     columns = [
-        column for column in role.finder.columns
-        if column not in role.key and column in ground.environment.schema.tables[role.table].columns and not re.search(rf"\b{column}\b", named)
+        column
+        for column in role.finder.columns
+        if column not in role.key
+        and column in ground.environment.schema.tables[role.table].columns
+        and not re.search(rf"\b{column}\b", named)
         and not ground.environment.schema.tables[role.table].columns[column].fk
-    ]  # fmt: skip
+    ]
     column = pick(rng, columns)
     if column is None:
         return None
     value = rng.choice([row[column] for row in ground.table(role.table).values()])
     sign = rng.choice(("<=", ">=") if isinstance(value, int) else ("<=", ">=", "<>"))
-    test = f"{role.name}.{column} " + ("IS NULL" if value is None else f"{sign} {value}" if isinstance(value, int) else f"{sign} '{value}'")
+    test = f"{role.name}.{column} " + (
+        "IS NULL" if value is None else f"{sign} {value}" if isinstance(value, int) else f"{sign} '{value}'"
+    )
     where = f"({role.role.where}) AND {test}" if role.role.where else test
     return _with_role(plan.intent, role.name, where=where), f"{role.name} only where {test}"
 
@@ -297,12 +367,24 @@ def handed_over(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     key = f"{root}.{plan.roles[root].key[0]}"
     step = {"if": f"{key} = {key}", "then": [{"handed": {"transfer_to_human": {"reason": "say.reason"}}}]}
     roles: dict[str, Role] = {root: plan.intent.roles[root]}
-    words = rng.choice(("Put me through to a person: {reason}.", "I want to speak to somebody: {reason}.", "A colleague, please: {reason}."))
+    words = rng.choice(
+        (
+            "Put me through to a person: {reason}.",
+            "I want to speak to somebody: {reason}.",
+            "A colleague, please: {reason}.",
+        )
+    )
     reasons = tuple(tool.spec.parameters["reason"]["enum"])
-    bent = Intent.model_validate({
-        "id": plan.intent.id, "outcome": "transfer", "roles": roles, "do": [step], "requests": [words],
-        "slots": {"reason": Slot.model_validate({"kind": "text", "from": reasons})},
-    })  # fmt: skip
+    bent = Intent.model_validate(
+        {
+            "id": plan.intent.id,
+            "outcome": "transfer",
+            "roles": roles,
+            "do": [step],
+            "requests": [words],
+            "slots": {"reason": Slot.model_validate({"kind": "text", "from": reasons})},
+        }
+    )
     return bent, "all that is left is the handover"
 
 
@@ -313,7 +395,7 @@ def _defect(bent_by: Callable[[Ground, Plan, random.Random], Bent]) -> Defect:
         made = bent_by(ground, ground.plan_of(candidate), rng)
         return bend(ground, candidate, *made, enforced=enforced) if made else None
 
-    return Defect(bent_by.__name__, "plan", (bent_by.__doc__ or "").split("\n")[0], plant)
+    return Defect(bent_by.__name__, "plan", words_of(bent_by), plant)
 
 
 def lost_slot_phrase(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -322,50 +404,26 @@ def lost_slot_phrase(ground: Ground, candidate: Candidate, rng: random.Random) -
     slot = pick(rng, said_slots(plan))
     if slot is None:
         return None
-    # The phrasing in which the case is put into words: lint does not look at all of them where a chain of evolutions left its own places in them.
+    # The phrasing in which the case is put into words: lint does not look at all of them where a chain of evolutions
+    # left its own places in them.
     number = candidate.number // len(ground.source.streams) % len(plan.intent.requests)
     requests = list(plan.intent.requests)
-    requests[number] = requests[number].model_copy(update={"say": re.sub(rf"\{{{slot}\b[^}}]*\}}", "something", requests[number].say)})
-    return bend(ground, candidate, plan.intent.model_copy(update={"requests": tuple(requests)}), f"requests[{number}] does not say {slot}")
-
-
-def refused_though_allowed(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """What no rule forbids is to be refused."""
-    plan = ground.plan_of(candidate)
-    tools = {call.tool.spec.name for call in plan.calls() if call.tool.mutates_state}
-    rule = pick(rng, [name for name, rule in ground.environment.spec.policy.rules.items() if tools & set(rule.guards)])
-    if plan.intent.outcome == "refuse" or plan.refusals or rule is None:
-        return None
-    bent = plan.intent.model_copy(update={"outcome": "refuse", "rule": rule, "tell": ()})
-    return twist(ground, candidate, bent, f"it is to be refused by {rule}")
-
-
-def done_though_forbidden(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """What a rule forbids is done."""
-    intent = ground.plan_of(candidate).intent
-    if intent.outcome != "refuse":
-        return None
-    return twist(ground, candidate, intent.model_copy(update={"outcome": "fulfil", "rule": None}), f"it is done in spite of {intent.rule}")
-
-
-def empty_refusal(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """A refusal tells nothing but the no."""
-    plan, policy = ground.plan_of(candidate), ground.environment.spec.policy
-    if plan.intent.outcome != "refuse" or plan.intent.tell:
-        return None
-    (refusal,) = plan.refusals
-    rule = refusal.rule.rule.model_copy(update={"tell": tuple(tell for tell in refusal.rule.rule.tell if tell.kind == "bool")})
-    changed = policy.model_copy(update={"rules": {**policy.rules, refusal.rule.name: rule}})
-    return bend(ground, candidate, plan.intent, f"{refusal.rule.name} tells nothing", policy=changed)
+    requests[number] = requests[number].model_copy(
+        update={"say": re.sub(rf"\{{{slot}\b[^}}]*\}}", "something", requests[number].say)}
+    )
+    return bend(
+        ground,
+        candidate,
+        plan.intent.model_copy(update={"requests": tuple(requests)}),
+        f"requests[{number}] does not say {slot}",
+    )
 
 
 DEFECTS = (
     *map(_defect, (
-        lowest_for_highest, wrong_slot, exchanged_slots, swapped_arguments, wrong_enum, unsaid_literal, invisible_column, reads_the_database,
-        dropped_look_up, unread, stale_balance, unlabelled_fact, contradiction, yes_or_no, unsaid_condition, narrowed_set, handed_over,
+        lowest_for_highest, wrong_slot, exchanged_slots, swapped_arguments, wrong_enum, unsaid_literal,
+        invisible_column, reads_the_database, dropped_look_up, unread, stale_balance, unlabelled_fact, contradiction,
+        yes_or_no, unsaid_condition, narrowed_set, handed_over,
     )),
-    *(
-        Defect(plant.__name__, "plan", plant.__doc__ or "", plant)
-        for plant in (lost_slot_phrase, refused_though_allowed, done_though_forbidden, empty_refusal)
-    ),
+    Defect(lost_slot_phrase.__name__, "plan", words_of(lost_slot_phrase), lost_slot_phrase),
 )  # fmt: skip

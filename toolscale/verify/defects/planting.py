@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from inspect import cleandoc
 from typing import Any, Literal
 
 from toolscale.canonical import content_hash
@@ -23,8 +24,8 @@ from toolscale.tasks.record import Inputs, Recording, inputs_of
 from toolscale.verify.judge import Judge
 
 Level = Literal["request", "case", "plan", "tools", "rows", "recording", "company"]
-"""Where a defect sits: in the words; in what the candidate is bound to; in the author's intent; in a tool or engine; in the database; in what was
-recorded; in the tasks that came before."""
+"""Where a defect sits: in the words; in what the candidate is bound to; in the author's intent; in a tool or engine; in
+the database; in what was recorded; in the tasks that came before."""
 
 Alter = Callable[[World, Recording], None]
 """Changes what was recorded, in place, before the gates look at it; the world stands after the recorded calls."""
@@ -47,8 +48,8 @@ class Planted:
     before: tuple[Candidate, ...] = ()
     """Candidates that are judged, and remembered as tasks, before this one."""
     audited: Literal["", "process", "engine"] = ""
-    """Besides, replay it in a second process, or on the second engine. Where rows or tools differ from the folder's, the second process differs
-    whatever the defect is, so it is asked only where the defect is just that."""
+    """Besides, replay it in a second process, or on the second engine. Where rows or tools differ from the folder's,
+    the second process differs whatever the defect is, so it is asked only where the defect is just that."""
 
 
 Plant = Callable[["Ground", Candidate, random.Random], Planted | None]
@@ -65,11 +66,18 @@ class Defect:
     """What is wrong with the task then, in one line."""
     plant: Plant
     open: str = ""
-    """Why no gate finds it surely, if that is known. It is planted and counted by itself, and no threshold is about it."""
+    """Why no gate finds it surely, if that is known. It is planted and counted by itself, and no threshold is about
+    it."""
+
+
+def words_of(plant: Callable[..., object]) -> str:
+    """What a kind of defect does to a task: the first paragraph of the docstring of its function, in one line."""
+    return " ".join(cleandoc(plant.__doc__ or "").split("\n\n")[0].split())
 
 
 class Court(Judge):
-    """A judge whose recordings can be altered before its gates look at them, and that takes the plan of a bent intent."""
+    """A judge whose recordings can be altered before its gates look at them, and that takes the plan of a bent
+    intent."""
 
     alter: Alter | None = None
     bent: Plan | None = None
@@ -89,7 +97,8 @@ class Court(Judge):
 
 
 class Ground:
-    """The environment as it is: what the defects look at when they decide where to sit. It never asks a judge for a verdict."""
+    """The environment as it is: what the defects look at when they decide where to sit. It never asks a judge for a
+    verdict."""
 
     def __init__(self, environment: Environment, rows: Rows) -> None:
         self.environment = environment
@@ -139,19 +148,23 @@ class Ground:
         return True
 
     def alone(self, candidate: Candidate, environment: Environment | None = None) -> Environment:
-        """The environment, or another one, with no intent but that of the candidate: a judge of one candidate need not compile the others.
+        """The environment, or another one, with no intent but that of the candidate: a judge of one candidate need not
+        compile the others.
 
         All that evolutions did to the intent is in it, so it stands there as if it had been written like that.
         """
         return with_only(environment or self.environment, self.plan_of(candidate).intent)
 
     def faults(self, candidate: Candidate) -> frozenset[tuple[str, str]]:
-        """(place, problem) of what lint says of the good intent itself, as if it had been written like that; none of an evolved one is a reject."""
+        """(place, problem) of what lint says of the good intent itself, as if it had been written like that; none of an
+        evolved one is a reject."""
         if not candidate.evolutions:
             return frozenset()
         name = (candidate.intent_id, candidate.evolutions)
         if name not in self._faults:
-            self._faults[name] = frozenset((issue.place, issue.problem) for issue in lint(self.environment, self.plan_of(candidate).intent))
+            self._faults[name] = frozenset(
+                (issue.place, issue.problem) for issue in lint(self.environment, self.plan_of(candidate).intent)
+            )
         return self._faults[name]
 
     def record(self, plan: Plan, candidate: Candidate) -> Recording:
@@ -203,45 +216,66 @@ def standing(words: str) -> re.Pattern[str]:
 
 
 _FORMS: Mapping[str, tuple[str, ...]] = {
-    "money": ("money", "words", "dollars"), "date": ("date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth"),
-    "number": ("number",), "text": ("text",), "digits": ("digits",), "id": ("text",),
-}  # fmt: skip
+    "money": ("money", "words", "dollars"),
+    "date": ("date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth"),
+    "number": ("number",),
+    "text": ("text",),
+    "digits": ("digits",),
+    "id": ("text",),
+}
 
 
 def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
     """Every slot and described column of a candidate that stands in its request in one form, in that form.
 
-    Of the roles, those that were looked up: on the path taken nothing hangs on how the others are named. What was taken back is left out too.
+    Of the roles, those that were looked up: on the path taken nothing hangs on how the others are named. What was taken
+    back is left out too.
     """
     plan, chosen = ground.plan_of(candidate), ground.recording(candidate).chosen
     values: list[tuple[str, FactKind, Any, Any]] = [
-        (name, slot.kind, candidate.say[name], slot.tense) for name, slot in plan.intent.slots.items() if not slot.taken_back
-    ]  # fmt: skip
+        (name, slot.kind, candidate.say[name], slot.tense)
+        for name, slot in plan.intent.slots.items()
+        if not slot.taken_back
+    ]
     for name, columns in ground.inputs(plan, candidate).said.items():
         role = plan.roles[name]
         if name not in chosen or role.role.only_said:
             continue
         types = ground.environment.schema.tables[role.table].columns
         tense = role.description.tense if role.description else None
-        values += [(f"{name}.{column}", KIND_OF_TYPE[types[column].type], value, tense) for column, value in columns.items()]
+        values += [
+            (f"{name}.{column}", KIND_OF_TYPE[types[column].type], value, tense) for column, value in columns.items()
+        ]
     found = []
     for name, kind, value, tense in values:
         forms = {render(value, form, ground.today, tense): form for form in reversed(_FORMS.get(kind, ()))}
         stand = [written for written in forms if standing(written).search(candidate.request)]
-        whole = [written for written in stand if not any(written != other and standing(written).search(other) for other in stand)]
+        whole = [
+            written
+            for written in stand
+            if not any(written != other and standing(written).search(other) for other in stand)
+        ]
         if len(whole) == 1:  # said in two forms, what becomes of one of them leaves the other
             found.append(Spoken(name, kind, value, forms[whole[0]], whole[0]))
     return found
 
 
 def bend(
-    ground: Ground, candidate: Candidate, intent: Intent, what: str, *, environment: Environment | None = None, policy: PolicySpec | None = None,
+    ground: Ground,
+    candidate: Candidate,
+    intent: Intent,
+    what: str,
+    *,
+    environment: Environment | None = None,
+    policy: PolicySpec | None = None,
     enforced: bool = False,
-) -> Planted | None:  # fmt: skip
-    """Hand in a bent intent as its author would: lint it, compile it, draw its own case and words with the draw of the good candidate.
+) -> Planted | None:
+    """Hand in a bent intent as its author would: lint it, compile it, draw its own case and words with the draw of the
+    good candidate.
 
-    None if there is no case for it, or if the good plan does and tells the same for that very case: then nothing is wrong with it. With `enforced`,
-    None too if a tool refuses what the good plan does: what a request means is what it states and what the tools enforce.
+    None if there is no case for it, or if the good plan does and tells the same for that very case: then nothing is
+    wrong with it. With `enforced`, None too if a tool refuses what the good plan does: what a request means is what it
+    states and what the tools enforce.
     """
     own = environment is not None
     changed = with_only(environment or ground.environment, intent, policy)
@@ -258,7 +292,8 @@ def bend(
 
 
 def twist(ground: Ground, candidate: Candidate, intent: Intent, what: str) -> Planted | None:
-    """Hand in a bent intent as a slip of an evolution would: compiled as evolved ones are, for the case of the good candidate and in its words.
+    """Hand in a bent intent as a slip of an evolution would: compiled as evolved ones are, for the case of the good
+    candidate and in its words.
 
     None if it does and tells the same as the good plan.
     """
@@ -275,14 +310,22 @@ def twist(ground: Ground, candidate: Candidate, intent: Intent, what: str) -> Pl
 
 
 def _bent(candidate: Candidate, plan: Plan, what: str, environment: Environment | None = None) -> Planted:
-    name = f"{plan.intent.id}~{content_hash(plan.intent.model_dump(mode='json'))[:12]}"  # judges keep what they compiled by the id of the intent
+    # Judges keep what they compiled by the id of the intent.
+    name = f"{plan.intent.id}~{content_hash(plan.intent.model_dump(mode='json'))[:12]}"
     made = candidate.model_copy(update={"intent_id": name, "evolutions": ()})
-    return Planted(made, what, plan=replace(plan, intent=plan.intent.model_copy(update={"id": name})), environment=environment)
+    return Planted(
+        made, what, plan=replace(plan, intent=plan.intent.model_copy(update={"id": name})), environment=environment
+    )
 
 
 def _differs(ground: Ground, drawn: Candidate, bent: Plan, plan: Plan, enforced: bool) -> bool:
-    """Whether the bent plan does or tells another thing than the good one for a case, or only one of them can be carried out."""
-    if bent.intent.outcome != plan.intent.outcome or set(drawn.say) != set(plan.intent.slots) or bent.roles.keys() != plan.roles.keys():
+    """Whether the bent plan does or tells another thing than the good one for a case, or only one of them can be
+    carried out."""
+    if (
+        bent.intent.outcome != plan.intent.outcome
+        or set(drawn.say) != set(plan.intent.slots)
+        or bent.roles.keys() != plan.roles.keys()
+    ):
         return True
     outcomes: list[Any] = []
     for each in (bent, plan):

@@ -11,7 +11,7 @@ from toolscale.environment import World
 from toolscale.records import Candidate, GoldenCall
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.record import RecordedCall, Recording
-from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, shuffled
+from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, shuffled, words_of
 
 
 def altered_result(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -51,11 +51,15 @@ def fact_of_another_row(ground: Ground, candidate: Candidate, rng: random.Random
     recording = ground.recording(candidate)
     places = [
         (number, row[column])
-        for number, fact in enumerate(recording.facts) if fact.kind in ("money", "text", "date") and not fact.withheld
-        for rows in recording.observed.values() for row in rows for column in row
-        if type(row[column]) is type(fact.value) and row[column] != fact.value
+        for number, fact in enumerate(recording.facts)
+        if fact.kind in ("money", "text", "date") and not fact.withheld
+        for rows in recording.observed.values()
+        for row in rows
+        for column in row
+        if type(row[column]) is type(fact.value)
+        and row[column] != fact.value
         and any(other[column] == fact.value for other in rows)
-    ]  # fmt: skip
+    ]
     place = pick(rng, places)
     if place is None:
         return None
@@ -106,12 +110,20 @@ def extra_write(ground: Ground, candidate: Candidate, rng: random.Random) -> Pla
 
 
 def _arguments(ground: Ground, candidate: Candidate, name: str, rng: random.Random) -> dict[str, Any] | None:
-    """Draw arguments for a tool: keys of rows that the agent saw where there are any, else of any row; plain values otherwise."""
+    """Draw arguments for a tool: keys of rows that the agent saw where there are any, else of any row; plain values
+    otherwise."""
     tool, plan, found = ground.environment.tools[name], ground.plan_of(candidate), {}
-    seen = [(plan.roles[role].table, row) for role, rows in ground.recording(candidate).observed.items() for row in rows]
+    seen = [
+        (plan.roles[role].table, row) for role, rows in ground.recording(candidate).observed.items() for row in rows
+    ]
     for param, schema in tool.spec.parameters.items():
         roots = {root_column(ground.environment, column) for column in tool.consumes.get(param, ())}
-        keys = [row[key] for table, row in seen for key in row if (table, key) in roots and ground.environment.schema.tables[table].key == (key,)]
+        keys = [
+            row[key]
+            for table, row in seen
+            for key in row
+            if (table, key) in roots and ground.environment.schema.tables[table].key == (key,)
+        ]
         tables = [table for table, column in roots if ground.environment.schema.tables[table].key == (column,)]
         options = keys or [key[0] for table in tables for key in ground.table(table)] or _plain(schema, ground.today)
         if "default" not in schema:
@@ -139,6 +151,6 @@ def _changes(ground: Ground, candidate: Candidate, name: str, arguments: dict[st
 
 
 DEFECTS = tuple(
-    Defect(plant.__name__, "recording", (plant.__doc__ or "").split("\n")[0], plant)
+    Defect(plant.__name__, "recording", words_of(plant), plant)
     for plant in (altered_result, fact_of_another_row, lost_fact, dropped_call, extra_write)
 )

@@ -10,16 +10,44 @@ from toolscale.language import render
 from toolscale.records import Candidate
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
-from toolscale.verify.defects.planting import Defect, Ground, Planted, Spoken, pick, shuffled, spoken, standing
+from toolscale.verify.defects.planting import (
+    Defect,
+    Ground,
+    Planted,
+    Spoken,
+    pick,
+    shuffled,
+    spoken,
+    standing,
+    words_of,
+)
 from toolscale.verify.referents import Scene, named_twice
 
 HEDGES = ("about", "around", "roughly", "approximately", "maybe", "perhaps", "nearly", "almost")
 BOUNDS = ("less than", "more than", "at least", "at most", "up to", "under", "over")
-ADDED = ("Actually, make it {}.", "{} of it is for my sister.", "Oh, and {} on top.", "It was {} last time.", "I mean {}, of course.")
+ADDED = (
+    "Actually, make it {}.",
+    "{} of it is for my sister.",
+    "Oh, and {} on top.",
+    "It was {} last time.",
+    "I mean {}, of course.",
+)
 OPPOSITES = {
-    "lowest": "highest", "smallest": "largest", "least": "most", "earliest": "latest", "oldest": "newest", "older": "newer", "first": "last",
-    "biggest": "smallest", "largest": "smallest", "highest": "lowest", "most": "least", "newest": "oldest", "latest": "earliest", "next": "last",
-}  # fmt: skip
+    "lowest": "highest",
+    "smallest": "largest",
+    "least": "most",
+    "earliest": "latest",
+    "oldest": "newest",
+    "older": "newer",
+    "first": "last",
+    "biggest": "smallest",
+    "largest": "smallest",
+    "highest": "lowest",
+    "most": "least",
+    "newest": "oldest",
+    "latest": "earliest",
+    "next": "last",
+}
 
 
 def _reworded(candidate: Candidate, request: str, what: str) -> Planted | None:
@@ -69,7 +97,9 @@ def another_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> 
     """The words say another amount than the plan has."""
     said = _said(ground, candidate, rng, "money")
     factor = rng.choice((-1, 1)) * rng.choice((1, 9, 10, 90, 100, 900, 1000))
-    return _instead(candidate, said, render(abs(int(said.value) + factor) or 1, said.form, ground.today) if said else None)
+    return _instead(
+        candidate, said, render(abs(int(said.value) + factor) or 1, said.form, ground.today) if said else None
+    )
 
 
 def off_by_one_day(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -159,7 +189,11 @@ def stray_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Pl
         day = date.fromisoformat(ground.today) + timedelta(days=rng.randrange(40, 400))
         value = render(day.isoformat(), "date", ground.today)
     added = rng.choice(ADDED).format(value)
-    return None if value in candidate.request else _reworded(candidate, f"{candidate.request} {added}", f"it also says {added!r}")
+    return (
+        None
+        if value in candidate.request
+        else _reworded(candidate, f"{candidate.request} {added}", f"it also says {added!r}")
+    )
 
 
 def leaked_answer(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -177,16 +211,22 @@ def _leaked(ground: Ground, candidate: Candidate, rng: random.Random, *kinds: st
     fact = pick(rng, [fact for fact in facts if fact.kind in kinds and fact.value and not fact.withheld])
     if fact is None:
         return None
-    value = render(fact.value, {"text": "text", "money": "money", "date": "date", "number": "number"}[fact.kind], ground.today)
+    value = render(
+        fact.value, {"text": "text", "money": "money", "date": "date", "number": "number"}[fact.kind], ground.today
+    )
     noun = {"text": "", "number": " of them"}.get(fact.kind, "")
-    added = rng.choice(("I believe it is {}.", "My guess would be {}.", "It should be {}, I think.")).format(f"{value}{noun}")
+    added = rng.choice(("I believe it is {}.", "My guess would be {}.", "It should be {}, I think.")).format(
+        f"{value}{noun}"
+    )
     return _reworded(candidate, f"{candidate.request} {added}", f"it says {added!r}")
 
 
 def named_tool(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The request names a tool."""
     tool = pick(rng, [call.call.name for call in ground.recording(candidate).calls if "_" in call.call.name])
-    return tool and _reworded(candidate, f"{candidate.request} {rng.choice(('Use', 'Please call', 'Just run'))} {tool}.", f"it names {tool}")
+    return tool and _reworded(
+        candidate, f"{candidate.request} {rng.choice(('Use', 'Please call', 'Just run'))} {tool}.", f"it names {tool}"
+    )
 
 
 def unclear_referent(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -195,19 +235,26 @@ def unclear_referent(ground: Ground, candidate: Candidate, rng: random.Random) -
     scene = Scene(candidate, plan, ground.inputs(plan, candidate).said, ground.recording(candidate).write_calls)
     table = pick(rng, [table for table in words if named_twice(scene, table)])
     text = pick(rng, [word for word in words[table] if word.startswith("that ")]) if table else None
-    return text and _reworded(candidate, f"{candidate.request} What else should I know about {text}?", f"{text!r} is unclear")
+    return text and _reworded(
+        candidate, f"{candidate.request} What else should I know about {text}?", f"{text!r} is unclear"
+    )
 
 
 _ASKS = re.compile(
     r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|"
-    r"give|giving|stating|total|number|amount|sum|count|show|look|find|remind|read|learn|let me)\b", re.IGNORECASE
-)  # fmt: skip
+    r"give|giving|stating|total|number|amount|sum|count|show|look|find|remind|read|learn|let me)\b",
+    re.IGNORECASE,
+)
 
 
 def unasked_fact(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The request asks for nothing, and something has to be told."""
     plan = ground.plan_of(candidate)
-    if plan.intent.outcome != "fulfil" or not ground.recording(candidate).writes or not ground.recording(candidate).facts:
+    if (
+        plan.intent.outcome != "fulfil"
+        or not ground.recording(candidate).writes
+        or not ground.recording(candidate).facts
+    ):
         return None
     if all(is_owed(plan.intent, tell) for tell in plan.intent.tell):
         return None  # the policy has it told without a question
@@ -220,10 +267,10 @@ def unasked_fact(ground: Ground, candidate: Candidate, rng: random.Random) -> Pl
 
 
 DEFECTS = tuple(
-    Defect(plant.__name__, "request", (plant.__doc__ or "").split("\n")[0], plant)
+    Defect(plant.__name__, "request", words_of(plant), plant)
     for plant in (
-        hedged_amount, hedged_date, bound_for_amount, cents_for_dollars, another_amount, off_by_one_day, two_reading_date, another_name,
-        misspelt_name, lost_value, lost_cue, highest_said, stray_amount, leaked_answer, leaked_word, named_tool, unasked_fact,
-        unclear_referent,
+        hedged_amount, hedged_date, bound_for_amount, cents_for_dollars, another_amount, off_by_one_day,
+        two_reading_date, another_name, misspelt_name, lost_value, lost_cue, highest_said, stray_amount, leaked_answer,
+        leaked_word, named_tool, unasked_fact, unclear_referent,
     )
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""Defects of the database: twins, ties and homonyms beside the row that is meant; rows that break an invariant, or that the spec does not make."""
+"""Defects of the database: twins, ties and homonyms beside the row that is meant; rows that break an invariant, or that
+the spec does not make."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from toolscale.environment.holding import Invariants
 from toolscale.environment.rows import fault
 from toolscale.records import Candidate
 from toolscale.tasks.plan import RolePlan
-from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, shuffled
+from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, shuffled, words_of
 
 Row = dict[str, Any]
 
@@ -23,21 +24,30 @@ def with_row(ground: Ground, table: str, row: Row) -> Rows:
     places = [list(spec.columns).index(column) for column in spec.key]
     key = [row[column] for column in spec.key]
     kept = [other for other in ground.rows[table] if [other[place] for place in places] != key]
-    return {**ground.rows, table: sorted([*kept, tuple(row[column] for column in spec.columns)], key=lambda made: [made[place] for place in places])}
+    return {
+        **ground.rows,
+        table: sorted(
+            [*kept, tuple(row[column] for column in spec.columns)], key=lambda made: [made[place] for place in places]
+        ),
+    }
 
 
 def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Random) -> Row | None:
     """A copy of the row of a role under a new key; a column that the plan does not look at may be that of another row.
 
-    None where the role is told by its key (`card.card_id = dispute.card_id`): a row with another key is no twin then. None too where the schema lets
-    no twin in: it would have a value that is unique.
+    None where the role is told by its key (`card.card_id = dispute.card_id`): a row with another key is no twin then.
+    None too where the schema lets no twin in: it would have a value that is unique.
     """
     if len(role.key) != 1 or re.search(rf"\b{role.name}\.{role.key[0]}\b", role.role.where or ""):
         return None
     row = dict(ground.recording(candidate).chosen[role.name][0])
     whole = dict(ground.table(role.table)[(row[role.key[0]],)])
     key = whole[role.key[0]]
-    whole[role.key[0]] = max(made[0] for made in ground.table(role.table)) + 1 if isinstance(key, int) else f"{key}{rng.randrange(10, 100)}"
+    whole[role.key[0]] = (
+        max(made[0] for made in ground.table(role.table)) + 1
+        if isinstance(key, int)
+        else f"{key}{rng.randrange(10, 100)}"
+    )
     column = pick(rng, _idle_columns(ground, candidate, role))
     if column is not None and rng.random() < 0.5:
         whole[column] = rng.choice([other[column] for other in ground.table(role.table).values()])
@@ -49,7 +59,11 @@ def _is_unique(ground: Ground, table: str, row: Row) -> bool:
     spec = ground.environment.schema.tables[table]
     keys = [spec.key, *((name,) for name, column in spec.columns.items() if column.unique), *spec.unique]
     others = ground.table(table).values()
-    return not any(all(row[column] is not None and row[column] == other[column] for column in key) for key in keys for other in others)
+    return not any(
+        all(row[column] is not None and row[column] == other[column] for column in key)
+        for key in keys
+        for other in others
+    )
 
 
 def _idle_columns(ground: Ground, candidate: Candidate, role: RolePlan) -> list[str]:
@@ -58,10 +72,13 @@ def _idle_columns(ground: Ground, candidate: Candidate, role: RolePlan) -> list[
     texts = intent.model_dump_json(exclude={"requests"}) + " ".join((role.first or "", *role.said, *role.role.same))
     spec = ground.environment.schema.tables[role.table]
     return [
-        name for name, column in spec.columns.items()
-        if name not in spec.key and not column.fk and not re.search(rf"\b{name}\b", texts)
+        name
+        for name, column in spec.columns.items()
+        if name not in spec.key
+        and not column.fk
+        and not re.search(rf"\b{name}\b", texts)
         and not any(re.search(rf"\b{name}\b", check) for check in (*spec.check, column.check or ""))
-    ]  # fmt: skip
+    ]
 
 
 def _beside(ground: Ground, candidate: Candidate, rng: random.Random, roles: list[RolePlan]) -> Planted | None:
@@ -69,23 +86,34 @@ def _beside(ground: Ground, candidate: Candidate, rng: random.Random, roles: lis
     twin = _twin(ground, candidate, role, rng) if role else None
     if role is None or twin is None:
         return None
-    return Planted(candidate, f"{role.table} has {twin[role.key[0]]} too, for {role.name}", rows=with_row(ground, role.table, twin))
+    return Planted(
+        candidate, f"{role.table} has {twin[role.key[0]]} too, for {role.name}", rows=with_row(ground, role.table, twin)
+    )
 
 
 def _roles(ground: Ground, candidate: Candidate) -> Iterator[RolePlan]:
     """The roles that mean one row and were looked up on the path taken."""
     chosen = ground.recording(candidate).chosen
-    yield from (role for name, role in ground.plan_of(candidate).roles.items() if name in chosen and role.role.take == "one")
+    yield from (
+        role for name, role in ground.plan_of(candidate).roles.items() if name in chosen and role.role.take == "one"
+    )
 
 
 def homonym(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """Somebody else has all that the request says of the person."""
-    return _beside(ground, candidate, rng, [role for role in _roles(ground, candidate) if role.role.of is None and role.said])
+    return _beside(
+        ground, candidate, rng, [role for role in _roles(ground, candidate) if role.role.of is None and role.said]
+    )
 
 
 def planted_twin(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """Another row under the same parent fits all that is said."""
-    return _beside(ground, candidate, rng, [role for role in _roles(ground, candidate) if role.role.of is not None and not role.first])
+    return _beside(
+        ground,
+        candidate,
+        rng,
+        [role for role in _roles(ground, candidate) if role.role.of is not None and not role.first],
+    )
 
 
 def tie(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -96,11 +124,22 @@ def tie(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | N
 def vanished_row(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The row that the case is about is gone from the database."""
     schema, plan = ground.environment.schema, ground.plan_of(candidate)
-    for role in shuffled(rng, [role for name, role in plan.roles.items() if role.role.take == "one" and name in ground.recording(candidate).chosen]):
+    for role in shuffled(
+        rng,
+        [
+            role
+            for name, role in plan.roles.items()
+            if role.role.take == "one" and name in ground.recording(candidate).chosen
+        ],
+    ):
         (key, *_) = candidate.bindings[role.name]
         names = list(schema.tables[role.table].columns)
-        fks = [(t, list(spec.columns).index(c)) for t, spec in schema.tables.items() for c, column in spec.columns.items()
-               if column.fk and column.fk.split(".")[0] == role.table]  # fmt: skip
+        fks = [
+            (t, list(spec.columns).index(c))
+            for t, spec in schema.tables.items()
+            for c, column in spec.columns.items()
+            if column.fk and column.fk.split(".")[0] == role.table
+        ]
         if any(row[place] in key for table, place in fks for row in ground.rows.get(table, ())):
             continue
         places = [names.index(column) for column in role.key]
@@ -113,7 +152,9 @@ def broken_invariant(ground: Ground, candidate: Candidate, rng: random.Random) -
     """A row that the golden calls write breaks an invariant of the policy, and still does afterwards."""
     ground.record(ground.plan_of(candidate), candidate)
     governed = {spec.table for spec in ground.environment.spec.policy.invariants.values()}
-    touched = [(table, key) for table, key in ground.world.touched() if table in governed and tuple(key) in ground.table(table)]
+    touched = [
+        (table, key) for table, key in ground.world.touched() if table in governed and tuple(key) in ground.table(table)
+    ]
     calls = ground.recording(candidate).write_calls
     trials = 0
     for table, key in shuffled(rng, touched):
@@ -130,19 +171,26 @@ def broken_invariant(ground: Ground, candidate: Candidate, rng: random.Random) -
 
 
 def _other_value(ground: Ground, table: str, row: Row, column: str, rng: random.Random) -> Any:
-    """Another value of a column, from another row where it is a word or a day; one that the schema lets through, or None."""
+    """Another value of a column, from another row where it is a word or a day; one that the schema lets through, or
+    None."""
     spec = ground.environment.schema.tables[table].columns[column]
     if spec.fk:
         return None
     if isinstance(row[column], int):
         value: Any = row[column] + rng.choice((-1, 1)) * rng.randrange(1, 50_000)
     else:
-        value = pick(rng, sorted({other[column] for other in ground.table(table).values() if other[column] not in (None, row[column])}))
+        value = pick(
+            rng,
+            sorted(
+                {other[column] for other in ground.table(table).values() if other[column] not in (None, row[column])}
+            ),
+        )
     return value if value is not None and fault(value, spec) is None and not spec.check else None
 
 
 def breaks(ground: Ground, rows: Rows, calls: Any, environment: Any = None) -> bool:
-    """Whether the golden writes succeed on other rows, or with other tools, and leave a row that breaks an invariant."""
+    """Whether the golden writes succeed on other rows, or with other tools, and leave a row that breaks an
+    invariant."""
     environment = environment or ground.environment
     with World(environment, rows) as world:
         invariants = Invariants(environment)
@@ -152,16 +200,24 @@ def breaks(ground: Ground, rows: Rows, calls: Any, environment: Any = None) -> b
 
 
 def unreproducible_row(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """A row that the agent sees is not the one that the spec and its seed make; nothing of the task depends on what differs."""
+    """A row that the agent sees is not the one that the spec and its seed make; nothing of the task depends on what
+    differs."""
     plan, recording = ground.plan_of(candidate), ground.recording(candidate)
     for role in shuffled(rng, [plan.roles[name] for name in recording.observed]):
         for seen in shuffled(rng, recording.observed[role.name]):
             row = ground.table(role.table)[tuple(seen[column] for column in role.key)]
             for column in shuffled(rng, _idle_columns(ground, candidate, role)):
                 value = _other_value(ground, role.table, row, column, rng) if column in role.finder.columns else None
-                if value is not None and _stays(ground, candidate, with_row(ground, role.table, {**row, column: value})):
+                if value is not None and _stays(
+                    ground, candidate, with_row(ground, role.table, {**row, column: value})
+                ):
                     rows = with_row(ground, role.table, {**row, column: value})
-                    return Planted(candidate, f"{column} of {role.table} {row[role.key[0]]} is {value!r}", rows=rows, audited="process")
+                    return Planted(
+                        candidate,
+                        f"{column} of {role.table} {row[role.key[0]]} is {value!r}",
+                        rows=rows,
+                        audited="process",
+                    )
     return None
 
 
@@ -176,6 +232,6 @@ def _stays(ground: Ground, candidate: Candidate, rows: Rows) -> bool:
 
 
 DEFECTS = tuple(
-    Defect(plant.__name__, "rows", (plant.__doc__ or "").split("\n")[0], plant)
+    Defect(plant.__name__, "rows", words_of(plant), plant)
     for plant in (homonym, planted_twin, tie, vanished_row, broken_invariant, unreproducible_row)
 )

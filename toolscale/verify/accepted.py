@@ -1,0 +1,93 @@
+"""The task that a candidate becomes once it is accepted: what a solver is given, what is right, and how hard it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash
+from toolscale.config import GRADING_VERSION
+from toolscale.records import Difficulty, Provenance, Scenario, Task, Verdict
+from toolscale.sandbox import to_row_changes
+from toolscale.tasks.record import Recording
+from toolscale.verify.subject import Subject
+
+HARD_CALLS = 7
+"""A task of the hard tier has so many golden calls or more, two of which write; `medium` is what is neither easy nor
+hard."""
+
+
+def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str) -> Task:
+    """Return the task that a candidate becomes, all of whose gates have passed."""
+    candidate, recording, form = subject.candidate, subject.recording, subject.brief.form
+    calls = tuple(recorded.call for recorded in recording.calls)
+    changes = to_row_changes(subject.environment.schema, subject.net)
+    content = {
+        "domain": candidate.domain,
+        "intent_id": candidate.intent_id,
+        "request": candidate.request,
+        "environment_hash": subject.environment.hash,
+        "golden_calls": [[call.name, call.arguments, call.result] for call in calls],
+        "row_changes": [change.model_dump(mode="json") for change in changes],
+        "communicate": [fact.model_dump(mode="json") for fact in recording.facts],
+        "initial_state_hash": initial_state_hash,
+        "evolutions": list(candidate.evolutions),
+        **({} if candidate.interaction == "single" else {"interaction": candidate.interaction}),
+    }
+    return Task(
+        id=content_hash(content)[:32],
+        domain=candidate.domain,
+        intent_id=candidate.intent_id,
+        evolutions=candidate.evolutions,
+        outcome=subject.plan.intent.outcome,
+        request=candidate.request,
+        interaction=candidate.interaction,
+        scenario=_scenario(subject),
+        golden_calls=calls,
+        communicate=tuple(recording.facts),
+        form=None if form is None else form.parameters,
+        row_changes=changes,
+        touched=tuple((table, canonical_json(list(key))) for table, key in subject.touched),
+        difficulty=_difficulty(recording),
+        environment_hash=subject.environment.hash,
+        initial_state_hash=initial_state_hash,
+        verdict={gate.gate: f"{gate.status}: {gate.finding}" for gate in verdict.gates},
+        mutants_killed=verdict.mutants_killed,
+        provenance=Provenance(
+            generator="plans",
+            seed=candidate.seed,
+            candidate=candidate.number,
+            versions={
+                "judge": str(GRADING_VERSION),
+                "canonical": str(CANONICAL_VERSION),
+                "environment": subject.environment.spec.world.version,
+            },
+        ),
+        candidate=candidate,
+    )
+
+
+def _scenario(subject: Subject) -> Scenario:
+    known: dict[str, Any] = dict(subject.candidate.say)
+    for role, columns in subject.inputs.said.items():
+        known |= {f"{role}.{column}": value for column, value in columns.items()}
+    unknown: dict[str, Any] = {}
+    for role, rows in subject.recording.chosen.items():
+        keys: list[Any] = [row[column] for row in rows for column in subject.plan.roles[role].key]
+        unknown[role] = keys if subject.plan.roles[role].role.take == "all" else keys[0] if len(keys) == 1 else keys
+    persona = subject.candidate.persona
+    text = subject.environment.spec.language.personas[persona].text if persona else None
+    return Scenario(known=known, unknown=unknown, persona=text)
+
+
+def _difficulty(recording: Recording) -> Difficulty:
+    calls, writes = len(recording.calls), len(recording.writes)
+    branches = len(recording.branches)
+    hops = max((recorded.depth for recorded in recording.calls), default=0)
+    tier: Any = (
+        "hard"
+        if writes >= 2 and calls >= HARD_CALLS
+        else "easy"
+        if writes <= 1 and calls <= 4 and not branches
+        else "medium"
+    )
+    return Difficulty(calls=calls, reads=calls - writes, writes=writes, hops=hops, branches=branches, tier=tier)
