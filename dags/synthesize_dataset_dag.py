@@ -1,12 +1,14 @@
 """
 ### A verified dataset, every night
 
-For each chosen domain: **build** the environment (admit, populate), **plan** the candidates, **judge** them in shards, **assemble** the dataset, and
-hold it against the **quality gate**. What was rejected, and why, is under *Rejected tasks*: of this run, and of each `judge` task. A reject is no
-failure; only `quality_gate` turns red. When every domain has passed, **collect** makes one dataset of them and says so with the asset
-`verified_dataset`. With `TOOLSCALE_KEEP` set, **prune** then removes old runs.
+For each chosen domain: **build** the environment (admit, populate), **plan** the candidates, **judge** them in shards,
+**assemble** the dataset, and hold it against the **quality gate**. What was rejected, and why, is under *Rejected
+tasks*: of this run, and of each `judge` task. A reject is no failure; only `quality_gate` turns red. When every domain
+has passed, **collect** makes one dataset of them and says so with the asset `verified_dataset`. With `TOOLSCALE_KEEP`
+set, **prune** then removes old runs.
 
-Without a seed, a scheduled night has a seed of its own, which a backfill of that night repeats; a run by hand has 0, as `make dataset` has.
+Without a seed, a scheduled night has a seed of its own, which a backfill of that night repeats; a run by hand has 0, as
+`make dataset` has.
 """
 
 from __future__ import annotations
@@ -18,13 +20,22 @@ from airflow.sdk import Metadata, dag, get_current_context, setup, task, teardow
 from airflow.sdk.exceptions import AirflowSkipException
 from synthesize_domain import synthesize_domain
 from synthesize_params import PARAMS
-from toolscale_house import DEFAULTS, VERIFIED, check_conf, domains
+from toolscale_house import DEFAULTS, VERIFIED, check_conf, domains, partition
 from toolscale_nights import nights
 
 
-# No start date: with one, a new installation would begin with last night's run at once. A run by hand does not wait until a night is done.
-@dag(schedule=nights(), catchup=False, max_active_runs=4, dagrun_timeout=timedelta(days=2), params=PARAMS, default_args=DEFAULTS,
-     tags=["toolscale", "dataset"], doc_md=__doc__)  # fmt: skip
+# No start date: with one, a new installation would begin with last night's run at once.
+# A run by hand does not wait until a night is done.
+@dag(
+    schedule=nights(),
+    catchup=False,
+    max_active_runs=4,
+    dagrun_timeout=timedelta(days=2),
+    params=PARAMS,
+    default_args=DEFAULTS,
+    tags=["toolscale", "dataset"],
+    doc_md=__doc__,
+)
 def synthesize_dataset():
     @setup
     @task
@@ -36,13 +47,15 @@ def synthesize_dataset():
 
     @task.branch
     def choose() -> list[str]:
-        return [f"{domain}.build" for domain in get_current_context()["params"]["domains"]]  # the tasks of the others start no worker
+        # The tasks of the other domains start no worker.
+        return [f"{domain}.build" for domain in get_current_context()["params"]["domains"]]
 
     @task(trigger_rule="none_failed_min_one_success", outlets=[VERIFIED])
     def collect(run: str):
         from toolscale.pipeline.scheduled import collect_run
 
         collected = collect_run(run)
+        partition(get_current_context(), VERIFIED)
         yield Metadata(VERIFIED, collected)
         return collected
 
@@ -68,7 +81,8 @@ def synthesize_dataset():
     collected = collect(run="{{ ti.xcom_pull('order') }}")
     for domain in domains():
         chosen >> synthesize_domain.override(group_id=domain)(domain, run) >> collected
-    collected >> close(run).as_teardown(setups=run) >> prune().as_teardown(setups=run)  # a teardown that fails is red; the run is not
+    # A teardown that fails is red; the run is not.
+    collected >> close(run).as_teardown(setups=run) >> prune().as_teardown(setups=run)
 
 
 synthesize_dataset()

@@ -1,4 +1,5 @@
-"""Scheduled runs: the stages by URL, on disk as on S3, give the bytes of `toolscale synthesize`, however they are divided and whatever is killed."""
+"""Scheduled runs: the stages by URL, on disk as on S3, give the bytes of `toolscale synthesize`, however they are
+divided and whatever is killed."""
 
 from __future__ import annotations
 
@@ -25,19 +26,40 @@ from toolscale.dataset.making.shards import cut_shards, read_shard_plan
 from toolscale.dataset.making.units import read_judged
 from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.pipeline import synthesize
-from toolscale.pipeline.publishing import inspect_dataset, latest_night, newer_night, push_dataset
+from toolscale.pipeline.publishing import inspect_dataset, newer_night, push_dataset
 from toolscale.pipeline.scheduled import (
-    assemble_domain, build_domain, check_domain, close_run, collect_run, data_root, judge_shard, night_seed, order_of, order_run, plan_round,
-)  # fmt: skip
+    assemble_domain,
+    build_domain,
+    check_domain,
+    close_run,
+    collect_run,
+    data_root,
+    judge_shard,
+    night_seed,
+    order_of,
+    order_run,
+    plan_round,
+)
 
 NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
 
 
 def order(**changes: Any) -> Order:
-    return Order(**{
-        "dag_id": "synthesize_dataset", "run_id": "manual__2026-11-21T02:00:00+00:00", "started": "2026-11-21T02:00:00+00:00", "logical_date": None,
-        "domains": ("mock",), "tasks": 10, "seed": 0, "evolved": EVOLVED_SHARE, "publish": "never", "params": {},
-    } | changes)  # fmt: skip
+    return Order(
+        **{
+            "dag_id": "synthesize_dataset",
+            "run_id": "manual__2026-11-21T02:00:00+00:00",
+            "started": "2026-11-21T02:00:00+00:00",
+            "logical_date": None,
+            "domains": ("mock",),
+            "tasks": 10,
+            "seed": 0,
+            "evolved": EVOLVED_SHARE,
+            "publish": "never",
+            "params": {},
+        }
+        | changes
+    )
 
 
 def judge_all(run: str, domain: str = "mock", most: int = 2048) -> list[dict[str, Any]]:
@@ -54,7 +76,9 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("most", [UNIT_NUMBERS, 2048])
-def test_a_run_gives_the_bytes_of_synthesize_however_many_shards_it_has(mock_dataset: Path, tmp_path: Path, most: int) -> None:
+def test_a_run_gives_the_bytes_of_synthesize_however_many_shards_it_has(
+    mock_dataset: Path, tmp_path: Path, most: int
+) -> None:
     run = order_run(str(tmp_path), order())
     shards = judge_all(run, most=most)
     counts = assemble_domain(run, "mock")["counts"]
@@ -63,9 +87,17 @@ def test_a_run_gives_the_bytes_of_synthesize_however_many_shards_it_has(mock_dat
     assert [shard["shard"] for shard in shards] == [f"mock-{number:03d}" for number in range(len(shards))]
     assert contents(run_at(run).dataset()) == contents(mock_dataset)
     assert told == {
-        "dataset": str(run_at(run).dataset()), "counts": counts, "run_id": order().run_id, "domains": ["mock"], "seed": 0, "publish": "never",
-        "sha256": contents(mock_dataset)["manifest.json"], "night": None, "by_hand": True, "repo": None,
-    }  # fmt: skip
+        "dataset": str(run_at(run).dataset()),
+        "counts": counts,
+        "run_id": order().run_id,
+        "domains": ["mock"],
+        "seed": 0,
+        "publish": "never",
+        "sha256": contents(mock_dataset)["manifest.json"],
+        "night": None,
+        "by_hand": True,
+        "repo": None,
+    }
     assert close_run(run) == f"{run_at(run).scratch} is removed: the run is complete"
     assert [path.name for path in (tmp_path / "scratch").iterdir()] == []
 
@@ -95,9 +127,16 @@ def test_each_shard_has_its_rejects_and_novelty_adds_its_own(tmp_path: Path) -> 
     run = order_run(str(tmp_path), order(tasks=60))
     shards = judge_all(run)
     assemble_domain(run, "mock")
-    rows = {path.stem: pq.read_table(path).to_pylist() for path in sorted((run_at(run).products / "mock" / "rejects").iterdir())}
-    assert {shard["shard"]: shard["rejected"] for shard in shards} == {name: len(found) for name, found in rows.items() if name[-3:].isdigit()}
-    planned = {name: read_shard_plan(run_at(run).scratch / "plan" / f"{name}.json") for name in rows if name[-3:].isdigit()}
+    rows = {
+        path.stem: pq.read_table(path).to_pylist()
+        for path in sorted((run_at(run).products / "mock" / "rejects").iterdir())
+    }
+    assert {shard["shard"]: shard["rejected"] for shard in shards} == {
+        name: len(found) for name, found in rows.items() if name[-3:].isdigit()
+    }
+    planned = {
+        name: read_shard_plan(run_at(run).scratch / "plan" / f"{name}.json") for name in rows if name[-3:].isdigit()
+    }
     judged_by = {number: shard for shard in planned.values() for number in shard.numbers}
     for row in rows["novel"]:
         shard = judged_by.get(row["number"])
@@ -113,7 +152,10 @@ def test_a_shard_that_was_killed_goes_on_with_its_next_unit(mock_dataset: Path, 
     run = order_run(str(tmp_path), order(tasks=40))
     build_domain(run, "mock")
     plan = plan_round(run, "mock", 0, "mock.judge")[0]
-    judged, code = run_at(run).judged("mock"), f"from toolscale.pipeline.scheduled import judge_shard; print(judge_shard({plan!r}))"
+    judged, code = (
+        run_at(run).judged("mock"),
+        f"from toolscale.pipeline.scheduled import judge_shard; print(judge_shard({plan!r}))",
+    )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL)
     while not (judged.is_dir() and list(judged.glob("*.jsonl"))):
         time.sleep(0.02)
@@ -124,15 +166,25 @@ def test_a_shard_that_was_killed_goes_on_with_its_next_unit(mock_dataset: Path, 
     shard = judge_shard(plan)
     after = {path.name: path.stat().st_mtime_ns for path in judged.glob("*.jsonl")}
     assert before.items() <= after.items()
-    numbers = [json.loads(line)["candidate"]["number"] for path in judged.glob("*.jsonl") for line in path.read_text().splitlines()[1:]]
+    numbers = [
+        json.loads(line)["candidate"]["number"]
+        for path in judged.glob("*.jsonl")
+        for line in path.read_text().splitlines()[1:]
+    ]
     assert len(numbers) == len(set(numbers)) == shard["candidates"]
 
 
 def test_an_unfinished_run_keeps_its_scratch(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     build_domain(run, "mock")
-    assert close_run(run, NIGHT) == f"{run_at(run).scratch} stays: the run is not complete, and its failed tasks can be cleared"
-    assert json.loads((run_at(run).products / "finished.json").read_text()) == {"finished": "2026-11-20T02:00:00+00:00", "complete": False}
+    assert (
+        close_run(run, NIGHT)
+        == f"{run_at(run).scratch} stays: the run is not complete, and its failed tasks can be cleared"
+    )
+    assert json.loads((run_at(run).products / "finished.json").read_text()) == {
+        "finished": "2026-11-20T02:00:00+00:00",
+        "complete": False,
+    }
     assert run_at(run).world("mock").is_dir()
 
 
@@ -142,7 +194,10 @@ def test_a_task_that_is_cleared_after_a_complete_run_says_what_to_clear(tmp_path
     assemble_domain(run, "mock")
     collect_run(run)
     close_run(run)
-    with pytest.raises(DatasetError, match=r"environments/mock is gone, as after a complete run; clear mock.build with all that follows it$"):
+    with pytest.raises(
+        DatasetError,
+        match=r"environments/mock is gone, as after a complete run; clear mock.build with all that follows it$",
+    ):
         plan_round(run, "mock", 0, "mock.judge")
 
 
@@ -153,7 +208,9 @@ def test_a_shard_that_is_cleared_after_a_complete_run_says_it_too(tmp_path: Path
     assemble_domain(run, "mock")
     collect_run(run)
     close_run(run)
-    with pytest.raises(DatasetError, match=r"plan/mock-000.json is gone, as after a complete run; clear the task `build` of its domain"):
+    with pytest.raises(
+        DatasetError, match=r"plan/mock-000.json is gone, as after a complete run; clear the task `build` of its domain"
+    ):
         judge_shard(plan)
 
 
@@ -215,7 +272,9 @@ def test_line_separators_in_texts_are_no_ends_of_lines(tmp_path: Path) -> None:
     head, _, body = path.read_text().partition("\n")
     body = body.replace('"request":"', '"request":"\u2028\u2029\u0085')
     path.write_text(json.dumps(json.loads(head) | {"sha256": sha256(body.encode()).hexdigest()}) + "\n" + body)
-    assert [judged.candidate.number for judged in read_judged([path])[1]] == [judged.candidate.number for judged in before]
+    assert [judged.candidate.number for judged in read_judged([path])[1]] == [
+        judged.candidate.number for judged in before
+    ]
     assert all(judged.candidate.request.startswith("\u2028\u2029\u0085") for judged in read_judged([path])[1])
 
 
@@ -226,7 +285,9 @@ def test_thresholds_that_are_empty_are_not_the_usual_ones(tmp_path: Path, said: 
         check_domain(run, "mock", said)
 
 
-def test_the_log_says_how_far_a_shard_is_and_which_intents_have_no_task(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_says_how_far_a_shard_is_and_which_intents_have_no_task(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = order_run(str(tmp_path), order(tasks=3))
     with caplog.at_level("INFO", logger="toolscale.pipeline.scheduled"):
         judge_all(run)
@@ -237,9 +298,12 @@ def test_the_log_says_how_far_a_shard_is_and_which_intents_have_no_task(tmp_path
 
 def test_nights_do_not_run_backwards() -> None:
     published = [
-        {"repo": "me/x", "night": "2026-11-20T02:00:00+00:00"}, {"repo": "me/x", "night": "2026-11-21T02:00:00+00:00"},
-        {"repo": "me/y", "night": "2026-11-29T02:00:00+00:00"}, {"repo": "me/x", "night": None}, {"repo": "me/x"},
-    ]  # fmt: skip
+        {"repo": "me/x", "night": "2026-11-20T02:00:00+00:00"},
+        {"repo": "me/x", "night": "2026-11-21T02:00:00+00:00"},
+        {"repo": "me/y", "night": "2026-11-29T02:00:00+00:00"},
+        {"repo": "me/x", "night": None},
+        {"repo": "me/x"},
+    ]
     assert newer_night(published, "me/x", "2026-11-20T02:00:00+00:00") == "2026-11-21T02:00:00+00:00"
     assert newer_night(published, "me/x", "2026-11-19T02:00:00+00:00") == "2026-11-21T02:00:00+00:00"
     assert newer_night(published, "me/x", "2026-11-21T02:00:00+00:00") is None
@@ -247,44 +311,46 @@ def test_nights_do_not_run_backwards() -> None:
     assert newer_night(published, "me/x", None) is None and newer_night([], "me/x", "2026-11-20T02:00:00+00:00") is None
 
 
-def test_of_datasets_made_since_the_last_publishing_the_newest_is_published() -> None:
-    by_hand = {"dataset": "a", "night": None}
-    monday, tuesday = {"dataset": "b", "night": "2026-11-16T02:00"}, {"dataset": "c", "night": "2026-11-17T02:00"}
-    again = tuesday | {"dataset": "d"}
-    assert latest_night([by_hand, by_hand | {"dataset": "b"}, {"dataset": "c"}]) == {"dataset": "c"}
-    assert latest_night([by_hand, tuesday, monday]) == tuesday
-    assert latest_night([again, tuesday, monday]) == tuesday and latest_night([tuesday, again]) == again
-    assert latest_night([tuesday, by_hand]) == by_hand
-
-
 def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     build_domain(run, "mock")
     (run_at(run).scratch / "recipes" / "mock.json").write_text('{"inputs": "others"}')
-    with pytest.raises(UsageError, match=r"code or libraries are not those with which mock.build ran; deploy the same on every worker and clear"):
+    with pytest.raises(
+        UsageError,
+        match=r"code or libraries are not those with which mock.build ran; deploy the same on every worker and clear",
+    ):
         plan_round(run, "mock", 0, "mock.judge")
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"domains": ()}, "domains is empty; choose at least one"),
-    ({"domains": ("mok",)}, "unknown domain 'mok'; known domains:"),
-    ({"tasks": 0}, "--tasks is 0; ask for at least 1"),
-    ({"seed": -1}, "--seed is -1; choose one from 0 to"),
-    ({"evolved": 1.5}, "--evolved is 1.5; it is a share, from 0 to 1"),
-])  # fmt: skip
-def test_an_order_that_cannot_be_is_refused_and_nothing_is_written(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"domains": ()}, "domains is empty; choose at least one"),
+        ({"domains": ("mok",)}, "unknown domain 'mok'; known domains:"),
+        ({"tasks": 0}, "--tasks is 0; ask for at least 1"),
+        ({"seed": -1}, "--seed is -1; choose one from 0 to"),
+        ({"evolved": 1.5}, "--evolved is 1.5; it is a share, from 0 to 1"),
+    ],
+)
+def test_an_order_that_cannot_be_is_refused_and_nothing_is_written(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         order_run(str(tmp_path), order(**changes))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_was_not_opened_says_so(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"run.json is missing: the run was not opened, or was removed; trigger a new one"):
+    with pytest.raises(
+        DatasetError, match=r"run.json is missing: the run was not opened, or was removed; trigger a new one"
+    ):
         build_domain(str(tmp_path / "runs" / "some"), "mock")
 
 
 def test_a_scheme_that_nobody_knows_and_a_bucket_that_is_not_there_are_one_line_each(s3: str) -> None:
-    with pytest.raises(UsageError, match=r"^nothing://x cannot be opened: .*; use a path, or a URL whose driver is installed"):
+    with pytest.raises(
+        UsageError, match=r"^nothing://x cannot be opened: .*; use a path, or a URL whose driver is installed"
+    ):
         order_run("nothing://x", order())
     with pytest.raises(StorageError, match=r"^cannot write s3://elsewhere/runs/.*/run.json: [^\n]*$"):
         order_run("s3://elsewhere", order())
@@ -304,7 +370,9 @@ def test_a_place_that_is_a_pattern_or_holds_a_password_is_refused(monkeypatch: p
 def test_what_changed_since_it_was_announced_or_approved_is_not_pushed(mock_dataset: Path) -> None:
     inspected = inspect_dataset(str(mock_dataset), "me/x", "ask")
     assert inspected["sha256"] == contents(mock_dataset)["manifest.json"]
-    with pytest.raises(DatasetError, match="the dataset is not the one that was announced or approved; trigger publish_dataset anew"):
+    with pytest.raises(
+        DatasetError, match="the dataset is not the one that was announced or approved; trigger publish_dataset anew"
+    ):
         inspect_dataset(str(mock_dataset), "me/x", "ask", "0" * 64)
     with pytest.raises(DatasetError, match="the dataset is not the one that was announced or approved"):
         push_dataset(str(mock_dataset), "me/x", "0" * 64)
@@ -312,25 +380,45 @@ def test_what_changed_since_it_was_announced_or_approved_is_not_pushed(mock_data
 
 def dag_run(run_type: str, night: datetime | None) -> Any:
     return SimpleNamespace(
-        dag_id="synthesize_dataset", run_id=f"{run_type}__x", run_type=run_type, start_date=NIGHT + timedelta(days=3), logical_date=night,
+        dag_id="synthesize_dataset",
+        run_id=f"{run_type}__x",
+        run_type=run_type,
+        start_date=NIGHT + timedelta(days=3),
+        logical_date=night,
         data_interval_start=night,
-    )  # fmt: skip
+    )
 
 
 def test_a_night_has_its_own_seed_which_a_backfill_repeats() -> None:
     params = {"domains": ["mock"], "tasks": 396, "seed": None, "generator": "plans", "evolved": None, "publish": "ask"}
     nights = [NIGHT + timedelta(days=days) for days in range(30)]
     scheduled = [order_of(dag_run("scheduled", night), params).seed for night in nights]
-    assert scheduled == [order_of(dag_run("backfill", night), params).seed for night in nights] == [night_seed(night) for night in nights]
+    assert (
+        scheduled
+        == [order_of(dag_run("backfill", night), params).seed for night in nights]
+        == [night_seed(night) for night in nights]
+    )
     assert len(set(scheduled)) == 30 and night_seed(NIGHT.astimezone(timezone(timedelta(hours=5)))) == scheduled[0]
     assert order_of(dag_run("manual", NIGHT), params).seed == 0
     assert order_of(dag_run("scheduled", NIGHT), params | {"seed": 7}).seed == 7
 
 
 def test_a_backfill_is_not_published_unless_told_and_a_night_says_which_it_is() -> None:
-    params = {"domains": ["mock"], "tasks": 396, "seed": None, "generator": "plans", "evolved": None, "publish": None, "repo": None}
+    params = {
+        "domains": ["mock"],
+        "tasks": 396,
+        "seed": None,
+        "generator": "plans",
+        "evolved": None,
+        "publish": None,
+        "repo": None,
+    }
     found = {kind: order_of(dag_run(kind, NIGHT), params) for kind in ("scheduled", "backfill", "manual")}
-    assert {kind: order.publish for kind, order in found.items()} == {"scheduled": "ask", "backfill": "never", "manual": "ask"}
+    assert {kind: order.publish for kind, order in found.items()} == {
+        "scheduled": "ask",
+        "backfill": "never",
+        "manual": "ask",
+    }
     assert found["scheduled"].night == found["backfill"].night == NIGHT.astimezone(UTC).isoformat(timespec="seconds")
     assert found["manual"].night is None
     assert order_of(dag_run("backfill", NIGHT), params | {"publish": "auto", "repo": "me/x"}).publish == "auto"
@@ -341,7 +429,9 @@ def test_shards_are_whole_units_in_order(numbers: list[int], most: int) -> None:
     shards = cut_shards(numbers, domain="mock", round_=0, first=5, task_id="mock.judge", most=most)
     assert [number for shard in shards for number in shard.numbers] == numbers
     assert all(shard.numbers and len(shard.numbers) % UNIT_NUMBERS == 0 for shard in shards[:-1])
-    assert [(shard.name, shard.map_index) for shard in shards] == [(f"mock-{5 + place:03d}", place) for place in range(len(shards))]
+    assert [(shard.name, shard.map_index) for shard in shards] == [
+        (f"mock-{5 + place:03d}", place) for place in range(len(shards))
+    ]
     assert all(len(shard.numbers) < max(most, UNIT_NUMBERS) + UNIT_NUMBERS for shard in shards)
 
 
@@ -354,4 +444,6 @@ def test_any_run_id_has_a_folder_of_its_own(one: str, other: str) -> None:
 
 def test_a_run_is_found_again_by_its_url(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
-    assert run_at(run) == Run(tmp_path, run_name(order().run_id)) and run_at(run).order() == order(domains=("mock",), params={})
+    assert run_at(run) == Run(tmp_path, run_name(order().run_id)) and run_at(run).order() == order(
+        domains=("mock",), params={}
+    )

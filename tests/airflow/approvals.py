@@ -17,12 +17,18 @@ def runs(admin: AirflowClient) -> set[str]:
 
 def next_run(admin: AirflowClient, before: set[str]) -> str:
     """Wait until a dataset has started a run; its id."""
-    end = time.monotonic() + GENEROUS
-    while not (new := runs(admin) - before):
-        assert time.monotonic() < end, "a dataset was made, and nothing listened"
-        time.sleep(2)
-    (run_id,) = new
+    (run_id,) = next_runs(admin, before, 1)
     return run_id
+
+
+def next_runs(admin: AirflowClient, before: set[str], number: int) -> set[str]:
+    """Wait until so many datasets have started a run each; their ids."""
+    end = time.monotonic() + GENEROUS
+    while len(new := runs(admin) - before) < number:
+        assert time.monotonic() < end, f"{number} datasets were made, and {len(new)} runs began"
+        time.sleep(2)
+    assert len(new) == number
+    return new
 
 
 def states(admin: AirflowClient, run_id: str) -> dict[str, tuple[str, int]]:
@@ -33,7 +39,8 @@ def states(admin: AirflowClient, run_id: str) -> dict[str, tuple[str, int]]:
 def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
     """Wait until a person is asked; what is asked.
 
-    While the process that asked still ends, Airflow 3.3.2 may take that end for a failure, and ask again: so wait for a question that stands.
+    While the process that asked still ends, Airflow 3.3.2 may take that end for a failure, and ask again: so wait for a
+    question that stands.
     """
     end = time.monotonic() + GENEROUS
     asked_since, attempt = time.monotonic(), 0
@@ -48,7 +55,8 @@ def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
 
 
 def answer(admin: AirflowClient, run_id: str, option: str, **fields: Any) -> None:
-    """Answer the question, and answer again where it was asked again: the answer went to a try that Airflow then took for failed."""
+    """Answer the question, and answer again where it was asked again: the answer went to a try that Airflow then took
+    for failed."""
     end, attempt = time.monotonic() + GENEROUS, 0
     while (found := states(admin, run_id)["approve"])[0] not in ("success", "failed"):
         assert time.monotonic() < end, admin.report(PUBLISH, run_id)

@@ -1,9 +1,11 @@
-"""Training as a scheduler calls it: which dataset, the training itself, what came out of it, and an end to what is left.
+"""Training as a scheduler calls it: which dataset, the training itself, what came out of it, and an end to what is
+left.
 
     prepare_training -> train_orchestrator -> report_training, and stop_orchestrator whatever happened
 
-A training is kept in `<root>/training/<name>/`. Where the root is an object store, the process works in `var/training/<name>/` of the checkout, on
-the disk of its machine: the dataset is copied beside it before, and everything but the checkpoints to the store after.
+A training is kept in `<root>/training/<name>/`. Where the root is an object store, the process works in
+`var/training/<name>/` of the checkout, on the disk of its machine: the dataset is copied beside it before, and
+everything but the checkpoints to the store after.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,24 +28,35 @@ from toolscale.pipeline.detached import DONE, process_folder, start_training, st
 from toolscale.pipeline.holds import TRAINING, hold, release
 
 __all__ = [
-    "prepare_training", "report_training", "start_training", "stop_orchestrator", "stop_training", "train_orchestrator", "wanted_datasets",
+    "calls_for_training",
+    "prepare_training",
+    "report_training",
+    "start_training",
+    "stop_orchestrator",
+    "stop_training",
+    "train_orchestrator",
     "watch_training",
-]  # fmt: skip
+]
 
 log = logging.getLogger(__name__)
 
 REPORT = "report.json"
 TRAINED_ON = "trained_on.json"
-"""Which dataset a training was given, and the hash of its manifest: nothing that the training program writes names it."""
+"""Which dataset a training was given, and the hash of its manifest: nothing that the training program writes names
+it."""
 
 
-def wanted_datasets(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return those events of datasets, in their order, that call for a training: published ones, and verified ones that never will be published."""
-    return [told for told in events if told.get("publish", "never") == "never"]
+def calls_for_training(told: Mapping[str, Any]) -> bool:
+    """Whether the dataset of an event is to be trained with: one that was published does, and a verified one that never
+    will be."""
+    return told.get("publish", "never") == "never"
 
 
-def prepare_training(root: str, run_id: str, params: Mapping[str, Any], told: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what is to be trained, where, and from which dataset: that of the event `told`, or else of `params`, or none.
+def prepare_training(
+    root: str, run_id: str, params: Mapping[str, Any], told: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return what is to be trained, where, and from which dataset: that of the event `told`, or else of `params`, or
+    none.
 
     UsageError if the name of the folder cannot be one, or the event names no dataset.
     """
@@ -51,7 +64,9 @@ def prepare_training(root: str, run_id: str, params: Mapping[str, Any], told: Ma
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}", name):
         raise UsageError(f"out is {name!r}; give the name of a folder, of letters, digits, '-', '_' and '.'")
     if told is not None and not told.get("dataset"):
-        raise UsageError("the event that triggered this run names no dataset; trigger train_orchestrator by hand and fill in dataset")
+        raise UsageError(
+            "the event that triggered this run names no dataset; trigger train_orchestrator by hand and fill in dataset"
+        )
     dataset, sha256 = (told["dataset"], told.get("sha256")) if told is not None else (params["dataset"], None)
     out = url_of(open_place(root) / "training" / name)
     if dataset:
@@ -60,12 +75,18 @@ def prepare_training(root: str, run_id: str, params: Mapping[str, Any], told: Ma
 
 
 def train_orchestrator(prepared: Mapping[str, Any], checkout: Path, *, poll: float = 5.0) -> dict[str, Any]:
-    """Train, or attach to the training that runs already, and return what `done.json` says. `checkout`: the folder that holds `training/`."""
+    """Train, or attach to the training that runs already, and return what `done.json` says. `checkout`: the folder that
+    holds `training/`."""
     out, config = _working_folder(prepared, checkout), Path("training") / "configs" / f"{prepared['config']}.yaml"
     if not (checkout / config).is_file():
-        raise UsageError(f"{checkout / config} is missing; choose one of training/configs, and deploy the same commit on every worker")
+        raise UsageError(
+            f"{checkout / config} is missing; "
+            "choose one of training/configs, and deploy the same commit on every worker"
+        )
     if any(find_spec(name) is None for name in ("torch", "transformers", "deepspeed")):
-        raise UsageError("training needs more packages than the pipeline; on each worker of the queue gpu: make .venv/train.stamp")
+        raise UsageError(
+            "training needs more packages than the pipeline; on each worker of the queue gpu: make .venv/train.stamp"
+        )
     command = [sys.executable, "-m", "training.train", str(config), "--out", str(out)]
     command += ["--steps", str(prepared["steps"])] if prepared["steps"] is not None else []
     sha256 = None
@@ -75,7 +96,8 @@ def train_orchestrator(prepared: Mapping[str, Any], checkout: Path, *, poll: flo
         command, sha256 = [*command, "--dataset", str(dataset)], file_hash(dataset / MANIFEST)
     started = start_training(out, command, checkout)
     target = open_place(prepared["out"])
-    trained_on = {"dataset": prepared["dataset"], "sha256": sha256}  # not before it is started: another training may be writing this folder
+    # Not before it is started: another training may be writing this folder.
+    trained_on = {"dataset": prepared["dataset"], "sha256": sha256}
     write_file(target / TRAINED_ON, (json.dumps(trained_on, indent=1) + "\n").encode())
     log.info("%s %s", "started:" if started else "runs already, or is done:", " ".join(command[1:]))
     done = watch_training(out, poll=poll)
@@ -85,21 +107,30 @@ def train_orchestrator(prepared: Mapping[str, Any], checkout: Path, *, poll: flo
 
 
 def report_training(prepared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what listeners are told of a training: where it is, what it was made of, and its figures. TrainingError if its report is missing."""
+    """Return what listeners are told of a training: where it is, what it was made of, and its figures. TrainingError if
+    its report is missing."""
     out = open_place(prepared["out"])
     done, report = _read_json(out / DONE), _read_json(out / REPORT)
     for name, figure in report.items():
         log.info("%s: %s", name, json.dumps(figure, ensure_ascii=False)[:1_000])
     return {
-        "checkpoint": url_of(out / "model"), "out": prepared["out"], "config": prepared["config"], "dataset": prepared["dataset"],
-        "sha256": prepared["sha256"], "steps": done.get("steps"), "metrics": done.get("last"), "report": report,
-    }  # fmt: skip
+        "checkpoint": url_of(out / "model"),
+        "out": prepared["out"],
+        "config": prepared["config"],
+        "dataset": prepared["dataset"],
+        "sha256": prepared["sha256"],
+        "steps": done.get("steps"),
+        "metrics": done.get("last"),
+        "report": report,
+    }
 
 
 def stop_orchestrator(prepared: Mapping[str, Any], checkout: Path) -> str:
     """Stop the training if it still runs, as after its task was marked as failed. Return what was done."""
     out = _working_folder(prepared, checkout)
-    said = f"{out}: " + ("the training was stopped; its checkpoints stay" if stop_training(out) else "no training runs any more")
+    said = f"{out}: " + (
+        "the training was stopped; its checkpoints stay" if stop_training(out) else "no training runs any more"
+    )
     if prepared["dataset"]:
         release(prepared["dataset"], _holder(prepared))
     return said
@@ -116,10 +147,14 @@ def _working_folder(prepared: Mapping[str, Any], checkout: Path) -> Path:
 
 
 def _local_dataset(dataset: str, sha256: str | None, copy: Path) -> Path:
-    """Return a local folder that holds a dataset: itself, or `copy`. DatasetError if its manifest has another hash than `sha256`."""
+    """Return a local folder that holds a dataset: itself, or `copy`. DatasetError if its manifest has another hash than
+    `sha256`."""
     place = open_place(dataset)
     if not (place / MANIFEST).exists():
-        raise DatasetError(f"{dataset} holds no dataset: {MANIFEST} is missing; give the folder that toolscale synthesize or pull wrote")
+        raise DatasetError(
+            f"{dataset} holds no dataset: {MANIFEST} is missing; "
+            "give the folder that toolscale synthesize or pull wrote"
+        )
     if sha256 is not None and file_hash(place / MANIFEST) != sha256:
         raise DatasetError(f"{dataset}: the dataset is not the one that was announced; trigger train_orchestrator anew")
     if is_local(place):
