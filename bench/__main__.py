@@ -79,10 +79,10 @@ class Timed:
     judged: list[Judged]
     drawing: float
     judging: float
-    """The median of blocks, each candidate judged for the first time: the caches of the language know none of its
-    texts."""
+    """The median of the blocks. Each candidate is judged for the first time, so that the caches of the language hold
+    none of its texts."""
     busy: float
-    """The same in time of the processor, which others on the machine do not lengthen."""
+    """The same in CPU time, which other programs on the machine do not lengthen."""
 
     @property
     def rate(self) -> float:
@@ -90,7 +90,7 @@ class Timed:
         return 1 / (self.drawing + self.judging)
 
     def ratio(self, floor: Floor) -> float:
-        """How many times the floor judging takes of the processor."""
+        """Return the CPU time of judging divided by the CPU time of the floor."""
         return self.busy / floor.seconds
 
 
@@ -107,8 +107,8 @@ def time_judge(environment: Environment, scale: int, count: int, kind: str = "pl
 
 
 def floor_lines(name: str, environment: Environment, timed: Timed) -> list[Line]:
-    """Measure how many times the floor judging takes: of the statements that are executed, and of those that would be
-    if no list shared any."""
+    """Divide the CPU time of judging by two floors: the statements that are executed, and those that would be executed
+    if no list of calls shared any with another."""
     lines = []
     for which, states, most in (("executed", EndStates, 12.0), ("unshared", UnsharedStates, 9.0)):
         floor = measure_floor(environment, 1, timed.candidates, states)
@@ -118,8 +118,8 @@ def floor_lines(name: str, environment: Environment, timed: Timed) -> list[Line]
 
 
 def selftest_lines(environment: Environment) -> list[Line]:
-    """Plant defects of every kind and measure which share the judge finds, and how visibly weaker verifiers are that
-    look at less."""
+    """Plant defects of every kind and measure what share of them the judge finds. Measure also how much weaker a
+    verifier is that checks less."""
     rows = populate(environment)
     found = run_selftest(environment, rows, per_kind=PER_KIND, seed=1)
     full, *weakened = measure(environment, rows, tasks=100, seed=1)

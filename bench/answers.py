@@ -1,9 +1,10 @@
 """How the judge grades what strangers wrote: `python -m bench.answers`.
 
 `tests/answers` holds final messages to finance tasks by writers who saw only the policy, the tools and the request,
-each labelled `right` or `wrong` by a reader who saw the golden side. A task belongs to the half by which the grader may
-be mended (`seen`), or to the one that nobody reads (`held out`), by the hash of its id, before anybody looked.
-`--cases` prints what is misgraded in the seen half; of the other, figures alone.
+each labelled `right` or `wrong` by a reader who saw the golden side. Each task is in one of two halves: `seen`, by
+which the grader may be improved, or `held out`, which nobody reads. The hash of its id decides which, so the halves
+were fixed before anybody looked. `--cases` prints what is misgraded in the seen half; of the other half only figures
+are printed.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ def grade_corpus() -> Iterator[Graded]:
 
 
 def read_again(graded: list[Graded], model: Expert, most: int, scope: Scope) -> list[Graded]:
-    """Let a model decide what is undecided in the held-out half (`all`: or accepted): the first `most` by the hash of
-    task and message."""
+    """Let a model decide messages of the held-out half: those that are undecided, and with the scope `all` also those
+    that the rules accept. At most `most` are asked, the first by the hash of task and message."""
     reader = SecondReader(model)
     left = [one for one in graded if one.undecided or (scope == "all" and one.finding is None)]
     open_ = [one for one in left if one.answer.half == HELD_OUT]

@@ -2,8 +2,8 @@
 
 Candidates are judged once on connections that write down every statement with its bound values, begin, rollback and
 savepoints included. Then exactly these run again on bare connections to the same rows: no authorizer, no limits, no
-Python in between but a loop. What an expression of a plan computes on a connection without tables is no statement of
-the sandbox, and not in the floor.
+Python in between but a loop. Expressions of plans are computed on a connection without tables. They are no statements
+of the sandbox, so they are not in the floor.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class WatchedCursor(sqlite3.Cursor):
 
 
 class WatchedConnection(sqlite3.Connection):
-    """A connection all of whose statements are written down; those of all connections in one list, so that their order
-    is kept."""
+    """A connection that writes down all its statements. All connections write into one list, so that the order is
+    kept."""
 
     opened: ClassVar[list[WatchedConnection]] = []
     executed: ClassVar[list[Executed]] = []

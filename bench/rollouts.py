@@ -76,8 +76,8 @@ def measure_rollouts(environment: Environment, tasks: Sequence[Task]) -> tuple[f
 
 
 def time_turns(tasks: Sequence[RolloutTask], bench: Bench) -> tuple[list[list[Rollout]], float]:
-    """Run a batch; return its rollouts, and the seconds of all of it, from what samples share to grading, for each turn
-    of the orchestrator."""
+    """Run a batch; return its rollouts and the wall seconds for one turn of the orchestrator: the time of the whole
+    batch, preparation and grading included, divided by the number of turns."""
     start = time.perf_counter()
     groups = asyncio.run(run_rollouts(tasks, ScriptedPolicy("random", at_random(0)), bench, SAMPLES))
     took = time.perf_counter() - start

@@ -1,5 +1,5 @@
-"""`python -m bench.weakened`: how much weaker the verifier is without each of its checks; exit status 1 if a check is
-not missed.
+"""`python -m bench.weakened`: how much weaker the verifier is without each of its checks; exit status 1 if the whole
+verifier is wrong about a trajectory, or if the loss of a check does not show.
 
 python -m bench.weakened [--domain finance] [--tasks 300] [--seed 1] [--write]
 """

@@ -6,14 +6,52 @@ from airflow.sdk import Param
 from toolscale_house import domains
 
 PARAMS = {
-    "domains": Param(["finance"], type="array", items={"type": "string", "enum": domains()}, examples=domains(), minItems=1, uniqueItems=True,
-                     description="Each becomes a config of the dataset."),
+    "domains": Param(
+        ["finance"],
+        type="array",
+        items={"type": "string", "enum": domains()},
+        examples=domains(),
+        minItems=1,
+        uniqueItems=True,
+        description="Each becomes a config of the dataset.",
+    ),
     "tasks": Param(396, type="integer", minimum=1, maximum=1_000_000, description="Tasks wanted of each domain."),
-    "seed": Param(None, type=["null", "integer"], minimum=0, maximum=2**31 - 1, description="Empty: the night's own; 0 in a run by hand."),
-    "generator": Param("plans", type="string", enum=["plans"], description="Who writes tasks: the plans of intents.yaml; no model is called."),
-    "evolved": Param(None, type=["null", "number"], minimum=0, maximum=1, description="Share of tasks that are evolved. Empty: two thirds."),
-    "interaction": Param("single", type="string", enum=["single", "form"], description="How tasks are answered: by a message, or by a form."),
-    "publish": Param(None, type=["null", "string"], enum=[None, "ask", "auto", "never"], description="Empty: ask a person; never in a backfill."),
-    "repo": Param(None, type=["null", "string"],
-                  description="Repository on the Hub, owner/name. Empty: the one of TOOLSCALE_REPO at night, none for a run by hand."),
-}  # fmt: skip
+    "seed": Param(
+        None,
+        type=["null", "integer"],
+        minimum=0,
+        maximum=2**31 - 1,
+        description="Empty: the night's own; 0 in a run by hand.",
+    ),
+    "generator": Param(
+        "plans",
+        type="string",
+        enum=["plans"],
+        description="Who writes tasks: the plans of intents.yaml; no model is called.",
+    ),
+    "evolved": Param(
+        None,
+        type=["null", "number"],
+        minimum=0,
+        maximum=1,
+        description="Share of tasks that are evolved. Empty: two thirds.",
+    ),
+    "interaction": Param(
+        "single",
+        type="string",
+        enum=["single", "form"],
+        description="How tasks are answered: by a message, or by a form.",
+    ),
+    "publish": Param(
+        None,
+        type=["null", "string"],
+        enum=[None, "ask", "auto", "never"],
+        description="Empty: ask a person; never in a backfill.",
+    ),
+    "repo": Param(
+        None,
+        type=["null", "string"],
+        description="Repository on the Hub, owner/name. "
+        "Empty: the one of TOOLSCALE_REPO at night, none for a run by hand.",
+    ),
+}

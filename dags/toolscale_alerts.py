@@ -1,4 +1,5 @@
-"""Who is told of what needs a person: each alert is a line of the log, and is posted to the webhook in TOOLSCALE_ALERT_WEBHOOK, if that is set."""
+"""Who is told of what needs a person: each alert is a line of the log, and is posted to the webhook in
+TOOLSCALE_ALERT_WEBHOOK, if that is set."""
 
 from __future__ import annotations
 
@@ -25,10 +26,18 @@ class Alert(BaseNotifier):
             return
         self.log.error(text)
         if webhook := secret(WEBHOOK):
-            told = {"text": text, "dag_id": instance.dag_id, "run_id": instance.run_id, "task_id": instance.task_id, "map_index": instance.map_index}
+            told = {
+                "text": text,
+                "dag_id": instance.dag_id,
+                "run_id": instance.run_id,
+                "task_id": instance.task_id,
+                "map_index": instance.map_index,
+            }
             try:
                 requests.post(webhook, json=told, timeout=10).raise_for_status()
-            except requests.RequestException as error:  # the address may hold a secret, and so may the words of the error
+            except (
+                requests.RequestException
+            ) as error:  # the address may hold a secret, and so may the words of the error
                 self.log.error("the alert could not be posted to %s: %s", WEBHOOK, type(error).__name__)
 
 
@@ -58,4 +67,7 @@ class ApprovalExpired(Alert):
         answer = instance.xcom_pull(task_ids=instance.task_id) or {}
         if answer.get("responded_by_user"):
             return ""
-        return f"{instance.dag_id}.{instance.task_id} expired in {instance.run_id}: nobody answered, which counts as {answer['chosen_options'][0]}"
+        return (
+            f"{instance.dag_id}.{instance.task_id} expired in {instance.run_id}: "
+            f"nobody answered, which counts as {answer['chosen_options'][0]}"
+        )

@@ -1,4 +1,5 @@
-"""Figures of the pipeline as metrics of Airflow: to StatsD or OpenTelemetry, whichever the environment turns on, and to nobody otherwise."""
+"""Figures of the pipeline as metrics of Airflow: to StatsD or OpenTelemetry, whichever the environment turns on, and to
+nobody otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from typing import Any
 
 
 def measure_judging(domain: str, judge: Callable[..., dict[str, Any]], *arguments: str) -> dict[str, Any]:
-    """Judge a shard and return its figures. Counted: candidates, accepted, those without a case, and those that each gate rejected."""
+    """Judge a shard and return its figures. Counted: candidates, accepted, those without a case, and those that each
+    gate rejected."""
     figures, took = _timed(judge, *arguments)
     counts = {f"{name}.{domain}": figures[name] for name in ("candidates", "accepted", "no_case")}
     rejected = {f"rejected.{domain}.{gate}": count for gate, count in figures["gates"].items()}
@@ -18,7 +20,8 @@ def measure_judging(domain: str, judge: Callable[..., dict[str, Any]], *argument
 
 
 def measure_assembling(domain: str, assemble: Callable[..., dict[str, Any]], *arguments: str) -> dict[str, Any]:
-    """Assemble the dataset of a domain and return its figures. Counted: the tasks that were asked for, and those that it has."""
+    """Assemble the dataset of a domain and return its figures. Counted: the tasks that were asked for, and those that
+    it has."""
     figures, took = _timed(assemble, *arguments)
     _tell("assemble", domain, {f"{name}.{domain}": figures["counts"][name] for name in ("asked", "accepted")}, took)
     return figures

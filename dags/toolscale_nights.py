@@ -14,18 +14,22 @@ def time_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(f"TOOLSCALE_TIMEZONE is {name!r}, which is no time zone; say e.g. 'Europe/Berlin', or nothing for UTC") from error
+        raise ValueError(
+            f"TOOLSCALE_TIMEZONE is {name!r}, which is no time zone; say e.g. 'Europe/Berlin', or nothing for UTC"
+        ) from error
     return name
 
 
 def nights() -> CronTriggerTimetable | None:
-    """When a dataset is made by itself: the cron expression in TOOLSCALE_SCHEDULE; at two if it is not set, never if it is empty.
+    """When a dataset is made by itself: the cron expression in TOOLSCALE_SCHEDULE; at two if it is not set, never if it
+    is empty.
 
-    Its time zone is TOOLSCALE_TIMEZONE, such as Europe/Berlin; UTC unless that is set. Both are environment variables, not Variables of Airflow:
-    parsing a DAG file must not ask a database.
+    Its time zone is TOOLSCALE_TIMEZONE, such as Europe/Berlin; UTC unless that is set. Both are environment variables,
+    not Variables of Airflow: parsing a DAG file must not ask a database.
 
-    A new installation waits for its first night. Airflow's default is to make up for one that was due before, up to a tenth of the interval ago, and
-    `run_immediately=False` means that default (3.3.2). Not zero: whoever reads this file in the second in which a night begins must still see it due.
+    A new installation waits for its first night. By default Airflow would at once run a night that was due up to a
+    tenth of the interval ago, and `run_immediately=False` means that default (3.3.2). So a time is given instead. It is
+    not zero: a process that reads this file in the second in which a night begins must still see that night as due.
     """
     from croniter import croniter
 
@@ -33,6 +37,9 @@ def nights() -> CronTriggerTimetable | None:
     if not expression:
         return None
     if not croniter.is_valid(expression):
-        raise ValueError(f"TOOLSCALE_SCHEDULE is {expression!r}, which is no cron expression; say e.g. '0 2 * * *', or nothing for no nights")
+        raise ValueError(
+            f"TOOLSCALE_SCHEDULE is {expression!r}, which is no cron expression; "
+            "say e.g. '0 2 * * *', or nothing for no nights"
+        )
     zone = time_zone(os.environ.get("TOOLSCALE_TIMEZONE", "").strip() or "UTC")
     return CronTriggerTimetable(expression, timezone=zone, run_immediately=timedelta(milliseconds=900))

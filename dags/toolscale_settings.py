@@ -1,4 +1,5 @@
-"""What an installation is told: Airflow's Variables and Connections, so any secrets backend, and environment variables where those say nothing.
+"""What an installation is told: Airflow's Variables and Connections, so any secrets backend, and environment variables
+where those say nothing.
 
 Only tasks and callbacks call these functions. Parsing a DAG file must not ask a database.
 """
@@ -10,7 +11,8 @@ import os
 from typing import Any
 
 HUB = "toolscale_hub"
-"""The connection to the Hub: its password is the token; its host, if it has one, the URL of a Hub that is not the usual one."""
+"""The connection to the Hub: its password is the token; its host, if it has one, the URL of a Hub that is not the usual
+one."""
 
 
 def setting(name: str) -> str | None:
@@ -21,7 +23,7 @@ def setting(name: str) -> str | None:
 
 
 def secret(name: str) -> str | None:
-    """The same, for what no log may show."""
+    """Like `setting`, for a value that must not be in a log: Airflow hides it there."""
     from airflow.sdk.log import mask_secret
 
     value = setting(name)
@@ -36,7 +38,8 @@ def repository() -> str | None:
 
 
 def hub() -> dict[str, str]:
-    """`token` and `endpoint` of the Hub, as far as the connection `toolscale_hub` says them; the rest comes from HF_TOKEN and HF_ENDPOINT."""
+    """`token` and `endpoint` of the Hub, as far as the connection `toolscale_hub` says them; the rest comes from
+    HF_TOKEN and HF_ENDPOINT."""
     from airflow.sdk import Connection
     from airflow.sdk.exceptions import AirflowNotFoundException
 
@@ -48,12 +51,15 @@ def hub() -> dict[str, str]:
 
 
 def thresholds() -> Any:
-    """What the quality gate wants instead of its defaults: figure -> threshold, written as JSON in TOOLSCALE_THRESHOLDS."""
+    """What the quality gate wants instead of its defaults: figure -> threshold, written as JSON in
+    TOOLSCALE_THRESHOLDS."""
     from toolscale.errors import UsageError
 
     text = setting("TOOLSCALE_THRESHOLDS")
     try:
         wanted = json.loads(text) if text else {}
     except ValueError as error:
-        raise UsageError(f'TOOLSCALE_THRESHOLDS is {text!r}, which is no JSON; say e.g. {{"accepted_share": 0.5}}') from error
+        raise UsageError(
+            f'TOOLSCALE_THRESHOLDS is {text!r}, which is no JSON; say e.g. {{"accepted_share": 0.5}}'
+        ) from error
     return wanted

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 CANONICAL_VERSION = 1
-"""Stored beside hashes; raised when the same value would hash differently than before."""
+"""Stored beside hashes. The number goes up when the same value would hash differently than before."""
 
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode

@@ -8,17 +8,18 @@ VERSION = "0.1.0"
 """The version of ToolScale, stored in every dataset."""
 
 GRADING_VERSION = 3
-"""Raised when the same rollout or the same candidate may be judged otherwise: scores of one version are not comparable
-with those of another."""
+"""The number goes up when the same rollout or candidate may be judged differently than before: scores of different
+versions cannot be compared."""
 
 SKELETON_LIMIT = 3
-"""So many tasks at most may share a phrase skeleton (the request with its facts masked) and the names of its calls."""
+"""At most this many tasks may have the same phrase skeleton (the request with its facts masked) and also call the same
+tools."""
 
 SHARED_RUN_WORDS = 12
-"""No two requests share a run of so many words outside their facts."""
+"""No two requests may have this many words in a row in common; their facts do not count."""
 
 BENCHMARK_GRAM_WORDS = 8
-"""A request that shares so many words in a row with a text of a benchmark is not trained on."""
+"""A request that has this many words in a row in common with a text of a benchmark is not trained on."""
 
 Audit = Literal["sample", "all"]
 """Which candidates the second engine replays."""
@@ -65,16 +66,16 @@ POPULATION_SEED = 0
 world."""
 
 SELFTEST_REJECTED = 0.99
-"""The share of all planted defects that the judge must reject: a hundredth may hide where chance leaves next to nothing
-of a defect."""
+"""The judge must reject at least this share of all planted defects. It may miss one in a hundred, since by chance
+almost nothing of a defect may be left to see."""
 
 SELFTEST_KIND = 0.90
 """The same for every single kind: a gate that is lost shows in the one kind that only it rejects, however small its
 share of the whole."""
 
 SELFTEST_GOOD = 0.01
-"""The share of good candidates of the same draw that may be rejected for a wrong reason: a judge that rejects
-everything finds every defect."""
+"""At most this share of the good candidates of the same draw may be rejected for a wrong reason. Without this bound a
+judge that rejects everything would pass."""
 
 LEAST_ACCEPTED = 0.5
 """The share of candidates that are right; those that only repeat another are not counted. finance: 85 %, and 77 % of as
@@ -82,18 +83,18 @@ few as 26. Where half of them are wrong, an intent or the judge no longer does w
 looks like."""
 
 LEAST_FOUND = 0.95
-"""The share of the tasks asked for: below it the domain has run dry, and what is there is skewed towards the intents
-that have not."""
+"""At least this share of the tasks asked for must be found. Below it the domain has run dry, and the intents that have
+not run dry have too many of the tasks."""
 
 LEAST_KILL_RATE = 0.99
 """The share of wrong trajectories that the verifier tells from right ones. A survivor is never in a dataset, but many
-mean that the verifier does not see what matters. finance: all but two of nine thousand. With two dozen tried a
-candidate, the bound is met when one candidate in five has one."""
+mean that the verifier does not see what matters. finance: all but two of nine thousand. With two dozen trajectories
+tried for each candidate, the bound is still met if one candidate in five has a survivor."""
 
 MOST_DUPLICATES = 0
-"""Tasks that say, or do and tell, the same as another. The gate `novel` lets none pass: one that is there came in past
-it."""
+"""Tasks that repeat another: the same request, or the same calls, row changes and facts. The gate `novel` lets none
+pass, so a dataset that has one was not made through that gate."""
 
 LEAST_KILLED = 5
-"""Wrong trajectories that were caught in every single task: so many the judge asks for, and a row with fewer did not
-come from it."""
+"""At least this many wrong trajectories were caught in every single task. The judge asks for as many, so a row with
+fewer did not come from it."""

@@ -1,17 +1,22 @@
 """Every failure that ToolScale names, drawn as one tree.
 
-ToolScaleError ├── SpecError                a spec file is wrong; carries every issue found, not the first ├──
-UsageError               a command was called with arguments that cannot work ├── SandboxError             an engine
-refused or broke │   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement ├──
-BasicToolError           a basic tool cannot be opened, or broke: a protection, a corpus or a process is missing ├──
-DatasetError             a dataset folder is not what its manifest says ├── QualityError             a dataset is what
-it says, and not good enough ├── PublishError             a dataset cannot be published or pulled as asked; the message
-says what is needed ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile ├──
-ModelUnavailableError    the model of a policy did not answer, after all retries ├── RolloutError             a rollout
-broke in a way that nobody expected; carries the task ├── ContextFullError         a conversation has no room left in
-the context of the model that writes it ├── TrainingError            a training stopped itself (an alarm, a number that
-is none), ended without a result, or was stopped ├── TrainingInterruptedError a training was killed, again and again;
-its checkpoints stay └── StorageError             a file could not be read or written
+ToolScaleError
+├── SpecError                a spec file is wrong; carries every issue found, not the first
+├── UsageError               a command was called with arguments that cannot work
+├── SandboxError             an engine refused or broke
+│   └── SandboxLimitError    a limit (VM operations, bytes, wall clock, memory) stopped a statement
+├── BasicToolError           a basic tool cannot be opened, or broke: a protection, a corpus or a process is missing
+├── DatasetError             a dataset folder is not what its manifest says
+├── QualityError             a dataset is what it says, and not good enough
+├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
+├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
+├── ModelUnavailableError    the model of a policy did not answer, after all retries
+├── RolloutError             a rollout broke in a way that nobody expected; the message names the task
+├── ContextFullError         a conversation has no room left in the context of the model that writes it
+├── TrainingError            a training stopped itself (an alarm, a loss that is not a number), ended without a result,
+│                            or was stopped
+├── TrainingInterruptedError a training was killed, again and again; its checkpoints stay
+└── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a
 gate is not an error either: it is a Verdict. TransientError and PermanentError are mixed in where a scheduler must

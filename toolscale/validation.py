@@ -18,8 +18,8 @@ _OPTIONS.max_mem = 1 << 20  # bytes for one pattern, compiled
 
 
 def pattern_fault(pattern: str) -> str | None:
-    """Return why RE2 cannot run a pattern, or None: it has no look-around and no references back, which may take
-    exponential time."""
+    """Return why RE2 cannot run a pattern, or None if it can. RE2 has no look-around and no back-references, since they
+    may take exponential time."""
     try:
         _compiled(pattern)
     except re2.error as error:

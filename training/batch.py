@@ -96,8 +96,8 @@ def _micro_batch(
 
 
 def empty_micro_batch(correct: bool = False) -> MicroBatch:
-    """What a rank runs that has nothing left while others have: the same passes through the model, for a loss of
-    nothing, and the same figures."""
+    """Return what a rank runs when it has no micro-batch left but other ranks have: the same passes through the model
+    and the same figures, with a loss of 0."""
     index = torch.zeros(0, dtype=torch.long)
     packed = Packed(
         torch.zeros(1, 2, dtype=torch.long), torch.tensor([[0, 1]]), torch.zeros(1, 2, dtype=torch.long), branched=False

@@ -24,9 +24,9 @@ class Codec(Protocol):
     """Messages in OpenAI form to ids, and back."""
 
     stop: frozenset[int]
-    """Ids that end a turn; the smallest is appended where a turn was cut, or where it needs none."""
+    """Ids that end a turn. The smallest is appended if the model wrote none: the turn was cut, or needs none."""
     turn_tokens: int | None
-    """A turn is whole after so many tokens, and needs no stop token; None: it ends with one."""
+    """After so many tokens a turn is complete without a stop token; None: a turn ends with a stop token."""
 
     def first(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         """The prompt, through the opening of the assistant's turn."""
@@ -153,8 +153,8 @@ class ChatCodec:
         return text[: text.rindex(self._end) + len(self._end)]
 
     def _plain(self, value: Any) -> Any:
-        """Take the power from reserved words in what users and tools said: `<|im_end|>` in a tool's reply must not end
-        its message."""
+        """Change reserved words in what users and tools said, so that they have no effect: `<|im_end|>` in a tool's
+        reply must not end its message."""
         if isinstance(value, str):
             for word in self._reserved:
                 if word in value:

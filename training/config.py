@@ -188,7 +188,7 @@ class DataSettings(Settings):
     domains: dict[str, int] = Field(default_factory=dict)
     """Domain -> tasks of a dataset that `training.train` makes beside the run, where no dataset is given."""
     wording: Literal["train", "test"] = "train"
-    """Whose words questions and wishes are put in. Some ways of saying a thing are kept for the test split."""
+    """The split from which the wording of questions and wishes comes. Some wordings are only in the test split."""
     questions: tuple[str, ...] = ()
     """Parquet files such as GeneralThought's, with the columns question and reference_answer;
     toolscale/questions/parquet.py says what is read."""

@@ -35,13 +35,13 @@ from training.tiny.words import ALIASES
 PROMPTS = 4_096
 """Question tasks of an evaluation."""
 SEED = 1_000_003
-"""Of evaluation tasks, beside the seed of training: no task of it was trained on."""
+"""Added to the seed of training for the tasks of an evaluation: none of them was trained on."""
 THRIFTY = {"outcome": 0.6, "cost": 1.0, "latency": 0.0}
 """A user who above all wants to save money, and for whom a right answer still counts quite a bit."""
 ACCURATE = {"outcome": 1.0, "cost": 0.0, "latency": 0.0}
 """A user who only wants the answer to be right."""
 LEAST_BEST = 0.8
-"""In so many tasks the optimum's choice must be made."""
+"""In at least this share of the tasks a trained policy must choose what the optimum chooses."""
 
 Results = dict[str, Result]
 

@@ -70,14 +70,14 @@ class Memory:
         self._room = self._tokens
 
     def find(self, group: Hashable, prefix: tuple[int, ...]) -> int:
-        """How many first tokens of a prefix are known. Its last token is not asked for: what follows it comes from its
-        output."""
+        """How many tokens at the beginning of a prefix are known. The last one never counts: it has to go through the
+        model, because its output gives the next token."""
         known = self._known.get(group, ((), []))[0]
         return min(len(known), len(prefix) - 1) if known and prefix[: len(known)] == known else 0
 
     def keep(self, group: Hashable, prefix: tuple[int, ...], cache: DynamicCache, row: int) -> None:
-        """Keep the prefix of a row that has just been through the model whole, as long as there is room. A copy: a view
-        keeps the whole batch."""
+        """Keep the prefix of a row, if there is room; the whole row has just been through the model. A copy is kept: a
+        view would keep the whole batch in memory."""
         if len(prefix) <= self._room and group not in self._known:
             self._room -= len(prefix)
             self._known[group] = (

@@ -8,12 +8,10 @@ The same command takes up a run that was stopped. Exit status: 0 done, 1 stopped
 
 What differs from the plainest GRPO, and why:
 - Groups whose rewards hardly differ, and rollouts that could not be read, are left out (`toolscale.reward`); the loss
-  is divided by the number of
-  written tokens of what is kept, so that what was left out does not make the step smaller.
+  is divided by the number of written tokens of what is kept, so that what was left out does not make the step smaller.
 - No KL term unless the configuration asks for one, and then the reference is the model that the run began with.
 - The samples of a task share one pass over their prompt, in sampling and in training, and rollouts that wrote the same
-  share the rest
-  (training/packing.py, training/batch.py). The loss is the same number.
+  share the rest (training/packing.py, training/batch.py). The loss is the same number.
 - One optimizer step for each batch of rollouts, so the ratio is 1 and only its gradient counts, unless loss.epochs says
   more (training/loss.py).
 """

@@ -1,4 +1,4 @@
-"""What a model's path that cannot be loaded is told as, whoever loads from it first."""
+"""One error message for a model's path that cannot be loaded, whichever part of the program loads from it first."""
 
 from __future__ import annotations
 

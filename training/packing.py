@@ -24,8 +24,8 @@ class Row:
     branches: tuple[tuple[int, ...], ...]
     members: tuple[int, ...]
     known: int = 0
-    """So many first tokens of the prefix went through the model before, and are not laid out again; the last one of the
-    prefix always is."""
+    """How many tokens at the beginning of the prefix went through the model before. They are not laid out again; the
+    last token of the prefix always is."""
 
     def __len__(self) -> int:
         return len(self.prefix) - self.known + sum(map(len, self.branches))
@@ -74,8 +74,8 @@ def pack_rows(sequences: Sequence[tuple[int, ...]], groups: Sequence[Hashable], 
     """Put the sequences of a group into one row, or each into a row of its own where the row would be longer than
     `branched_limit`.
 
-    The limit bounds the attention mask, which grows with the square of a row. Equal sequences stay apart: see
-    `distinct`.
+    The limit bounds the attention mask, which grows with the square of a row. Equal sequences are not merged here:
+    training/batch.py does that.
     """
     gathered: dict[Hashable, list[int]] = {}
     for number, group in enumerate(groups):

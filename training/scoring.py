@@ -22,8 +22,8 @@ class Scored:
 
 
 def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> References:
-    """What one unit of cost and of latency is for a task: what the dearest and the slowest expert that it is offered
-    take for all of it."""
+    """Return one unit of cost and of latency for a task: the dollars of the dearest and the seconds of the slowest
+    expert on offer, as expected for the whole task."""
     return pool_references(
         ((experts[each.expert], price_at(each)) for each in task.experts),
         task.category,

@@ -164,7 +164,7 @@ def _opener(data: str) -> Opener:
 
 def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
     page = render(template, version=_static_version(), **values)
-    # JSON in a cell may name half of a character, which UTF-8 cannot say.
+    # JSON in a cell may hold half of a surrogate pair, which UTF-8 cannot encode.
     return HTMLResponse(page.encode(errors="replace"), status_code=status)
 
 

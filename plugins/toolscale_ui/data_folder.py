@@ -18,10 +18,10 @@ from toolscale.errors import StorageError
 Value = TypeVar("Value")
 
 LISTING_SECONDS = 2.0
-"""So long a listing is believed: what a page may be behind at most."""
+"""A listing is used for so many seconds: a page is never further behind."""
 
 MOST_READ = 100_000
-"""So many small files are kept as they were read; then all are read anew."""
+"""Small files that are kept in memory, parsed. When there are more, all of them are dropped and read again."""
 
 PATTERNS = {
     "run": "runs/*/run.json",
@@ -69,7 +69,8 @@ class Listing:
 
 @dataclass
 class DataFolder:
-    """DATA. StorageError, in one line, whenever it cannot be reached."""
+    """The folder or URL in TOOLSCALE_DATA. Raises StorageError, with a message of one line, whenever it cannot be
+    reached."""
 
     url: str
     listing_seconds: float = LISTING_SECONDS

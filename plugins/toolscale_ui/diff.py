@@ -68,8 +68,8 @@ class Diffs:
         return sorted(choices, key=lambda choice: (choice.when, choice.folder), reverse=True)
 
     def diff(self, before: str, after: str) -> Diff | None:
-        """Compare two runs by their folders. Empty: the newest run, and the one before it of the same domains, else of
-        any.
+        """Compare two runs, given by the names of their folders. If `after` is empty, it is the newest run; if `before`
+        is empty, it is the run before `after`, one with the same domains if there is one.
 
         None if there are no two runs. KeyError if there is no dataset of that name.
         """

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MOST_NIGHTS = 14
-"""So many nights before one say what is usual."""
+"""At most so many earlier nights are used to find what is usual."""
 LEAST_NIGHTS = 5
-"""Fewer show too little of what is usual for a mark; the change is told all the same."""
+"""With fewer earlier nights no figure is marked as unusual; its change is shown all the same."""
 MOST_SCORE = 3.5
 MAD_SCALE, MEAN_SCALE = 1.4826, 1.2533
-"""By these the median and the mean absolute deviation of normal values estimate their standard deviation."""
+"""Factors for values with a normal distribution: the median absolute deviation times the first, or the mean absolute
+deviation times the second, estimates the standard deviation."""
 
 
 @dataclass(frozen=True)

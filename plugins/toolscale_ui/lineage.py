@@ -30,9 +30,9 @@ class Push:
     tag: str
     commit: str
     dataset: str
-    """Its folder in that of the run: `dataset`, or that of one domain."""
+    """Its folder within the folder of the run: `dataset`, or `<domain>/dataset`."""
     sha256: str
-    """Of its manifest."""
+    """The hash of its manifest."""
 
     @property
     def domain(self) -> str:
@@ -50,8 +50,8 @@ class Training:
 
 
 def push_of(content: bytes) -> Push | str:
-    """Return what the record of a push says, or in words why it is none. What becomes a part of an address is what such
-    a part can be."""
+    """Return what the record of a push says, or in words why it is not such a record. Every value must match its
+    pattern in RECORD, since some of them become parts of addresses."""
     about = _object(content)
     wrong = [
         name

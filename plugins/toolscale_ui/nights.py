@@ -53,7 +53,7 @@ MOST_BYTES = {"combined": 8 << 20, "manifest": 8 << 20}
 MOST_OTHER_BYTES = 1 << 20
 """A file that is larger is not read: the pipeline writes a few kilobytes."""
 TEXTS = ("trained_on", "report")
-"""Kinds of files of which a text is what they say; of the others it is what is wrong with them."""
+"""Kinds of files that are parsed into a text. For all other kinds a text says why the file cannot be read."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
-"""What the files of a run say of its dataset, as far as a night is told and compared by it. They are not trusted: what
-cannot be is no figure."""
+"""What the files of a run say of its dataset: the figures by which a night is shown and compared. The files are not
+trusted: a value that is impossible is not taken as a figure."""
 
 from __future__ import annotations
 

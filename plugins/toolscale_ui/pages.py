@@ -27,13 +27,13 @@ from toolscale_ui.sparkline import HEIGHT, WIDTH
 from toolscale_ui.trend import FIGURES, GATE, of_gate
 
 JUDGING = ("judge", "top_up", "assemble")
-"""The tasks of a domain's group that reject candidates; the others have none by nature."""
+"""The tasks of a domain's group that reject candidates; the others never reject any."""
 
 IDS_SHOWN = 200
-"""Of the tasks that were added, removed or changed, each."""
+"""At most so many ids are shown of the tasks that were added, and as many of those removed and of those changed."""
 
 GATES_SHOWN = 3
-"""Of a night; the others are folded."""
+"""Gates that are always shown for a night; the others are folded."""
 
 NAMES = {"domain": "Domain", "gate": "Gate", "intent": "Intent", "evolution": "Evolution", "run_id": "Run"}
 AIRFLOW = "../"
@@ -115,8 +115,8 @@ def view_of_nights(nights: Nights, number: int) -> dict[str, Any]:
 
 
 def _row(night: Night) -> dict[str, Any]:
-    """Return a night with its figures in words. Its gates are three and those that are not as usual; the others are
-    folded."""
+    """Return a night with its figures in words. Shown are the three gates that rejected most, and those that are not as
+    usual; the others are folded."""
     figures = [(figure, figure.text(night.value(figure)), night.changes.get(figure.name)) for figure in FIGURES]
     told = {name.removeprefix(GATE) for name, change in night.changes.items() if name.startswith(GATE) and change.drift}
     gates = [

@@ -364,8 +364,8 @@ def _whole(row: Row) -> Row:
 
 
 def _where(query: Query, without: str = "") -> tuple[str, list[Any]]:
-    """Return the condition of a selection with its values. A tab binds to its run even where that has no name, so that
-    it never shows all runs."""
+    """Return the condition of a selection with its values. On a tab the run is always a part of it, even if the id of
+    the run is empty: a tab must never show all runs."""
     given = {name: getattr(query, name) for name in _CONDITIONS if name != without}
     given = {
         name: value for name, value in given.items() if value not in ("", None) or (query.bound and name == "run_id")

@@ -42,5 +42,5 @@ def run_of(content: bytes) -> RunFile | str:
 
 
 def _sayable(value: Any) -> str:
-    """Return a text that an address can hold: JSON may name half of a character."""
+    """Return a text that can stand in an address: JSON may hold half of a surrogate pair, which UTF-8 cannot."""
     return str(value).encode(errors="replace").decode()

@@ -87,8 +87,8 @@ def _scratch_folder() -> str:
 
 
 def remove(folder: str) -> None:
-    """Remove a folder that nobody changes any more, however deep it is: neither a recursion nor a path can be as long
-    as code can nest folders."""
+    """Remove a folder, however deep it is. Nobody may change it meanwhile. Code can nest folders deeper than a
+    recursion or a path can go, so neither is used here."""
     Path(folder).chmod(OWN)
     here, within = os.open(folder, FOLDER), list[str]()
     try:
@@ -203,7 +203,8 @@ def _watch(
 def _too_large(scratch: str, limits: dict[str, Any]) -> bool:
     """Whether the folder holds more than it may. The child changes it meanwhile, so what is gone is not counted.
 
-    What cannot be looked into, as it is too deep for a path, cannot be counted either, and is too large.
+    If a folder in it cannot be read, because it is too deep for a path, its files cannot be counted: then the answer is
+    True.
     """
     files, size, folders = 0, 0, [scratch]
     while folders:

@@ -47,8 +47,8 @@ def version() -> int:
 
 
 def restrict(libraries: Iterable[str], scratch: str) -> None:
-    """Leave to this process the reading of the library folders, and everything within the scratch folder.
-    PR_SET_NO_NEW_PRIVS must be set."""
+    """From now on this process can open only files in the library folders, to read, and in the scratch folder, to read
+    and write. PR_SET_NO_NEW_PRIVS must be set."""
     known = version()
     files = ALL_OF_FILES.get(known, 0xFFFF)
     network = BIND_AND_CONNECT_TCP if known >= 4 else 0

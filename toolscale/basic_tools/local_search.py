@@ -4,8 +4,8 @@ DuckDB's own `fts` extension is a download, which training machines may not have
 Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009), the weight of a term t in a passage
 d:
 
-    idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length(d) / average length)),   idf(t) = ln(1 + (N - df + 0.5) /
-    (df + 0.5))
+    idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length(d) / average length))
+    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))
 
 with k1 = 1.2 and b = 0.75; the 1 within the logarithm keeps a term that is everywhere from counting against a passage
 (as in Lucene). Weights depend on the corpus alone, so they are stored, as whole millionths: sums are exact, and equal
@@ -31,7 +31,7 @@ from toolscale.canonical import content_hash
 from toolscale.errors import BasicToolError
 
 INDEX_VERSION = 1
-"""Raised when the same corpus is indexed otherwise."""
+"""The number goes up when the same corpus is indexed differently than before."""
 K1, B = 1.2, 0.75
 MILLION = 1_000_000
 REMEMBERED = 4_096
@@ -210,7 +210,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: str, row
 
 
 def weight(times: int, frequency: int, passages: int, relative_length: float) -> int:
-    """Return the BM25 weight of a term that a passage has `times` times, in millionths. `relative_length`: the
-    passage's, by the average."""
+    """Return the BM25 weight, in millionths, of a term that occurs `times` times in a passage. `relative_length`: the
+    length of the passage, divided by the average length."""
     idf = math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
     return round(MILLION * idf * times * (K1 + 1) / (times + K1 * (1 - B + B * relative_length)))

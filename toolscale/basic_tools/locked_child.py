@@ -91,7 +91,7 @@ def _lock(limits: dict[str, Any], layers: list[str], libraries: list[str], scrat
 
 
 def become_nobody() -> None:
-    """Let a process of the root user be one of a user who owns nothing; any other stays who it is."""
+    """If this process runs as root, change it to a user who owns nothing; otherwise do nothing."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(namespaces.NOBODY, namespaces.NOBODY, namespaces.NOBODY)

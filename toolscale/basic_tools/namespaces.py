@@ -16,8 +16,8 @@ from toolscale.basic_tools.landlock import NOT_READ
 
 SCRATCH = "/scratch"
 NEW_ROOT = "/proc"
-"""A folder that every system has and no library lies in; the new tree is mounted over it, seen by this process
-alone."""
+"""A folder that every system has and that holds no library. The new tree is mounted over it; only this process sees
+that."""
 NOBODY = 65534
 
 _KEPT = {
@@ -28,7 +28,8 @@ _KEPT = {
     1024: linux.MS_NOATIME,
     2048: linux.MS_NODIRATIME,
 }
-"""What statvfs says about a mount -> the flag that keeps it so: in a user namespace none of them may be taken off."""
+"""Bit in the answer of statvfs about a mount -> flag of mount that keeps this property: in a user namespace none of the
+properties may be removed."""
 
 
 def enter(libraries: Sequence[str]) -> None:

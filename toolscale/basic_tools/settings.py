@@ -19,18 +19,18 @@ class PythonSettings(Record):
     cpu_s: int = Field(default=5, ge=1)
     """Processor time, whole seconds."""
     wall_s: float = Field(default=60.0, gt=0)
-    """It stops code that sleeps. So long that a busy machine changes no result: sixteen calls that use up `cpu_s` take
-    40 s on two cores."""
+    """Seconds until a call is stopped, even if its code sleeps. Long enough that a busy machine changes no result:
+    sixteen calls that use up `cpu_s` take 40 s on two cores."""
     memory_bytes: int = Field(default=512 << 20, ge=128 << 20)
-    """Address space."""
+    """Bytes of address space."""
     stdout_bytes: int = Field(default=8_000, ge=1)
-    """So much of the output is given back; the rest is cut, and a note says so."""
+    """Bytes of the output that are given back; the rest is cut, and a note says so."""
     output_bytes: int = Field(default=1 << 20, ge=1)
     """Code that prints more than this is stopped."""
     file_bytes: int = Field(default=8 << 20, ge=0)
-    """One file."""
+    """Bytes of one file."""
     scratch_bytes: int = Field(default=32 << 20, ge=1 << 16)
-    """All files."""
+    """Bytes of all files together."""
     scratch_files: int = Field(default=256, ge=16)
     open_files: int = Field(default=64, ge=16)
     code_chars: int = Field(default=100_000, ge=1)
@@ -39,8 +39,8 @@ class PythonSettings(Record):
     parallel: int = Field(default=16, ge=1)
     """Calls that run at once; further ones wait."""
     remember: int = Field(default=0, ge=0)
-    """So many results are kept and given again for the same code, at the same charge: for training, where the samples
-    of a task run the same."""
+    """Results that are kept. The same code then gets the same result at the same charge, and is not run again: for
+    training, where the samples of a task run the same code."""
 
 
 class LocalSearchSettings(Record):
@@ -73,16 +73,16 @@ class WebSearchSettings(Record):
     latency_per_call: float | None = Field(default=None, ge=0)
     """Seconds that one call counts as; none: the seconds that it took."""
     timeout_s: float = Field(default=20.0, gt=0)
-    """One attempt."""
+    """Seconds for one attempt."""
     deadline_s: float = Field(default=60.0, gt=0)
-    """All attempts together."""
+    """Seconds for all attempts together."""
     attempts: int = Field(default=4, ge=1)
     body_bytes: int = Field(default=2 << 20, ge=1)
-    """A longer answer is given up."""
+    """A search whose answer is longer fails."""
 
 
 class BasicToolSettings(Record):
-    """A tool that is none is not offered."""
+    """The settings of each tool. A tool whose settings are None is not offered."""
 
     python: PythonSettings | None = PythonSettings()
     local_search: LocalSearchSettings | None = None

@@ -39,7 +39,7 @@ class BusyError(Exception):
 
 
 class NoAnswerError(Exception):
-    """The engine's answer is of no use, and would be again."""
+    """The engine's answer cannot be used, and asking again would not help."""
 
 
 class WebSearch:

@@ -114,7 +114,8 @@ def rehearse(libraries: list[str]) -> None:
 
 
 def read_as_nobody(libraries: list[str]) -> None:
-    """See whether the user that the code will be can list the libraries, under the names that they have now."""
+    """Check that the user as whom the code will run can list the library folders, under the names that they have now.
+    Raises OSError if not."""
     try:
         become_nobody()
     except OSError as error:

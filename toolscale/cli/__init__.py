@@ -67,8 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
-    """Run as the program `toolscale`: whoever asks it to end, by whatever signal, is answered like whoever presses
-    Ctrl-C."""
+    """Run as the program `toolscale`. The signals SIGTERM and SIGHUP end it in the same way as Ctrl-C."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     sys.exit(main())

@@ -243,7 +243,8 @@ def print_weakened(results: Sequence[WeakenedResult]) -> None:
 
 
 class _Screen(Console):
-    """A console that shows what a terminal would obey: data may come from anywhere."""
+    """A console that shows control characters as text, so that the terminal does not obey them: data may come from
+    anywhere."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Render, every text of it visible."""

@@ -1,8 +1,8 @@
 """The columns of a dataset: one fixed Arrow schema for tasks, one for rejects.
 
 Things whose shape differs from row to row (arguments, results, row changes, tools) are canonical JSON strings, so that
-every file of every domain has the same schema. Apart from the rows themselves, because Arrow takes as much memory as a
-judge: processes that only judge do without.
+every file of every domain has the same schema. The code that makes the rows is in another module, because Arrow takes
+as much memory as a judge: processes that only judge do not load it.
 """
 
 from __future__ import annotations

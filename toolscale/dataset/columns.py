@@ -22,8 +22,8 @@ _NUMERIC = {"money", "number", "bool"}
 _JSON = {"known", "unknown", "versions"}
 
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What Python raises over cells that do not hold what their column says: JSON that is none, or too deep, or of another
-shape."""
+"""What Python raises when a cell does not hold what its column says: it is not JSON, is nested too deeply, or has
+another shape."""
 
 
 def tools_json(environment: Environment) -> str:

@@ -19,7 +19,7 @@ from toolscale.text_files import printable
 
 MANIFEST = "manifest.json"
 MOST_BYTES = 64 << 20
-"""Of a manifest, which is read before anything is known of it."""
+"""A larger manifest is not read: when it is read, nothing is known of it yet."""
 VERSIONED = ("duckdb", "faker", "jinja2", "matplotlib", "pyarrow", "pydantic", "sqlglot")
 """The libraries on which bytes or findings may depend."""
 

@@ -50,8 +50,9 @@ def write_shards(folder: Path, split: str, rows: Sequence[Row], schema: pa.Schem
 def read_shard(path: Path, schema: pa.Schema) -> list[Row]:
     """Return the rows of a file.
 
-    DatasetError if it is no Parquet, has other columns than `schema`, a cell that must hold something holds nothing, or
-    no number, or if it stands for more than a shard may: a few kilobytes can name one long text a million times.
+    DatasetError if it is not Parquet, if its columns are not those of `schema`, if a cell is null that must not be, if
+    a number is not finite, or if it unpacks to more than a shard may hold: a few kilobytes can name one long text a
+    million times.
     """
     try:
         rows = _read_bounded(path, schema)

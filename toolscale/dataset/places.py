@@ -46,7 +46,7 @@ def is_local(place: Path) -> bool:
 
 
 def look_anew(place: Path) -> Path:
-    """Return a place of whose folders the driver remembers nothing: others write there too."""
+    """Let the driver forget what it remembers of folders, since other processes write there too. Return the place."""
     if not is_local(place):
         place.fs.invalidate_cache()  # type: ignore[attr-defined]
     return place
@@ -73,10 +73,11 @@ def local_copy(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def fresh_folder(beside: Path, name: str) -> Iterator[Path]:
-    """Yield an empty local folder to be delivered, in `beside` if that is local, so that it can be renamed; what is
-    left of it is removed.
+    """Yield an empty local folder for `deliver`. It lies in `beside` if that is local, so that it can be renamed. What
+    is left of it at the end is removed.
 
-    It is nobody else's: an attempt that is taken for dead and is not may still be writing one of its own.
+    Nobody else writes there: an earlier attempt may still be running although it is taken for dead, and has a folder of
+    its own.
     """
     with tempfile.TemporaryDirectory(prefix="toolscale-") as temporary:
         staged = (beside if is_local(beside) else Path(temporary)) / f"{name}.{uuid4().hex}"

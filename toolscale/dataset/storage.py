@@ -18,7 +18,7 @@ from toolscale.errors import StorageError, ToolScaleError, UsageError
 
 
 LOCK = "lock"
-"""In every work folder: who holds it writes there."""
+"""The lock file in every work folder. Only the process that holds the lock writes in the folder."""
 
 
 def write_file(path: Path, content: bytes) -> Path:
@@ -28,7 +28,7 @@ def write_file(path: Path, content: bytes) -> Path:
         with storage_errors("write", path):
             path.write_bytes(content)
         return path
-    # Nobody else's, on a shared disk either; no longer than a name may be.
+    # A name that no other process uses, on a shared disk either, and that is not too long for a file name.
     temporary = path.parent / f".{path.name[:50]}.{uuid4().hex}.tmp"
     with storage_errors("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,10 +21,10 @@ FILE = "population.yaml"
 Rows = dict[str, list[tuple[str | int | None, ...]]]
 
 MOST_ROWS = 1_000_000
-"""Of all tables together: what a worker holds in memory. finance has 13,676."""
+"""The most rows of all tables together: a worker holds them in memory. finance has 13,676."""
 
 MOST_CHARACTERS = 10_000
-"""Of one text."""
+"""The most characters of one text."""
 
 MOST_WORK = 200_000_000
 """Instructions of SQLite's machine that the statements of `derive` may take together: seconds. Those of finance take

@@ -7,7 +7,7 @@ from toolscale.records import PopulationSpec, SchemaSpec
 from toolscale.records.population import Count, CountBy, TableRows
 
 SMALL = 50
-"""Fewer rows than this, at every scale: looking at all of them is no scan."""
+"""A table with fewer rows than this at every scale is small: a statement may read all of it."""
 
 
 def small_tables(schema: SchemaSpec, population: PopulationSpec) -> frozenset[str]:

@@ -65,11 +65,11 @@ class Belonging(Message):
         )
 
     def _is_of_another_thing(self, value: tuple[str, Any], start: int) -> bool:
-        """Whether what a value is said of, in its clause or before it in the sentence, is of the same sort as its
-        things and none of them.
+        """Whether a value is said of another thing of the same sort as its own things. What counts is the things named
+        in its clause, or else those before it in the sentence.
 
-        What nobody was shown (a loan that the client does not have) is another thing wherever it stands, if nothing of
-        the value's is named at all.
+        A thing that was never shown (a loan that the client does not have) counts wherever the message names it, if the
+        message names none of the value's own things and the request does not name it.
         """
         index, its = self.answer.clause_at(start), self.shown.names_of(value)
         within = self.things.within(index)
@@ -84,7 +84,8 @@ class Belonging(Message):
         return any(name not in self.request for name in unseen)
 
     def _is_of_another_quantity(self, fact: Fact, start: int) -> bool:
-        """Whether a value is called a fee or a limit, which another fact is, or a total is said to be of each."""
+        """Whether a value that is no fee (or limit) is called one while another fact is one, or a total is said to be
+        of each."""
         clause = self.answer.clauses[self.answer.clause_at(start)]
         text, value = self.answer.lower[clause.start : clause.end], (fact.kind, fact.value)
         if fact.kind == "money" and value not in self.shown.values and EACH.search(text):
@@ -113,8 +114,8 @@ class Belonging(Message):
         return any(mention.start == start for mention in self._parts_of(fact.kind))
 
     def _is_told_apart(self, fact: Fact, start: int, labels: Set[str | None]) -> bool:
-        """Whether the words before a value tell it from the facts of its kind with other labels: by a thing that is its
-        alone, or by its quantity."""
+        """Whether the words before a value tell it from the facts of its kind with other labels: by a thing that only
+        this value has, or by its quantity."""
         value, clause = (fact.kind, fact.value), self.answer.clauses[self.answer.clause_at(start)]
         rivals = [
             (f.kind, f.value) for p, f in enumerate(self.facts) if f.kind == fact.kind and self.own.get(p) in labels
@@ -133,8 +134,8 @@ class Belonging(Message):
         return any(said & self.shown.quantities_of(value) - self.shown.quantities_of(rival) for rival in rivals)
 
     def _superseded(self, fact: Fact, start: int) -> bool:
-        """Whether the value is only the past of another one (`the fee was $40; it's now $45`), or the whole of which a
-        part is told."""
+        """Whether the value is only the former value of another one (`the fee was $40; it's now $45`), one end of a
+        span of dates, or the whole in `2 of your 3`."""
         if sum(mention.kind == fact.kind for mention in self.values) < 2 or fact.kind not in _TYPED:
             return False
         clauses, lower = self.answer.clauses, self.answer.lower

@@ -160,7 +160,8 @@ _WAS_TO_BE = re.compile(
     r"(?:run|gone|go|left|leave|paid|pay|arriv\w*|reach|come|fallen|fall|sent|follow\w*|be(?:en)?\s(?:with|here|at|in|there))\b[^,;]*$"
     r"|\b(?:may|can|could|should|might)\s+expect\b[^,;]*$|\bexpected\b[^,;]*$|\bexpect\b(?:\s+\w+){0,3}\s*$"
 )
-"""Of a day: what was planned for it, or is expected on it, is said of it all the same."""
+"""Before a date: words that say what was planned for that day, or is expected on it. The date is claimed all the
+same."""
 
 
 _USED_TO_BE = re.compile(
@@ -181,9 +182,9 @@ def is_claimed(
 ) -> bool:
     """Whether the value from `start` to `end` is claimed by its clause, the clauses around it and its sentence.
 
-    An amount or number is the end of a range in `from $5` and `5 to $6`, unless something was moved from one to the
-    other. `past`: it is a value that something had, so that `it used to be $5` claims it. `missing`: it is what was
-    moved to where it was missing: `you were short by $5`.
+    An amount or number in `from $5` or `5 to $6` is the end of a range and not claimed; `5 to $6` is claimed if
+    something was moved from one to the other. `past`: the value is a former one, so that `it used to be $5` claims it.
+    `missing`: the amount was moved to where it was missing, so that `you were short by $5` claims it.
     """
     clauses, lower = answer.clauses, answer.lower
     index = answer.clause_at(start)

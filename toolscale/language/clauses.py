@@ -301,8 +301,8 @@ class Labels:
         return LabelScope(named, False, len(named) > 1, self._heads(last, this.start))
 
     def _heads(self, index: int, position: int) -> bool:
-        """Whether a sentence is a heading, or leads in a line, above a position: a few words at the beginning of a
-        line."""
+        """Whether the sentence of a clause is a heading for a position: a few words at the beginning of a line, and no
+        blank line between."""
         begin, end = self.answer.clauses[index].whole
         lower = self.answer.lower
         if lower[:begin].rstrip(" #*->").rpartition("\n")[2].strip() and begin:
@@ -310,8 +310,8 @@ class Labels:
         return len(lower[begin:end].split()) <= _HEADING_WORDS and "\n\n" not in lower[end:position].strip("\n")
 
     def _paired(self, position: int, sentence: int, values: list[int]) -> str | None:
-        """Pair `A and B hold $5 and $10` in order; a list of labels beside a list of values of another length names
-        none of them."""
+        """Return the label of a value where a list of labels stands before or after a list of values (`A and B hold $5
+        and $10`), else None. Where the lists differ in length, it is a label that no fact has."""
         clauses = self.answer.clauses
         labels = [
             spot
@@ -330,8 +330,8 @@ class Labels:
 def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]) -> Iterator[tuple[int, int, str]]:
     """Yield where labels stand.
 
-    One that is told from another (`not your joint account`) stands nowhere; two in a row (`joint savings`) and a piece
-    of a longer name are the label of something else.
+    A label that is ruled out (`not your joint account`) is left out. Two in a row (`joint savings`), and a piece of a
+    longer name, are the label of something else.
     """
     last: tuple[int, int, str] | None = None
     for found in pattern.finditer(answer.lower):
@@ -352,8 +352,8 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]
 
 
 def _named(answer: Answer, names: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
-    """Yield where names stand, the longest first at each place. Many names are looked for: a word that begins none
-    costs nothing."""
+    """Yield where names stand, the longest first at each place. Only words with which some name begins are looked at,
+    so that many names can be looked for."""
     beginning, end = _by_first_word(names), 0
     for word in _WORD.finditer(answer.lower):
         for form, name in beginning.get(word[0], ()) if word.start() >= end else ():

@@ -89,8 +89,8 @@ def is_past(lower: str, start: int, end: int) -> bool:
 
 
 def is_present_of(lower: str, clause: tuple[int, int], past: tuple[int, int]) -> bool:
-    """Whether a clause tells how that is now which another clause tells how it was; clauses are stretches of the
-    text."""
+    """Whether `clause` tells how something is now, and the clause `past` how the same thing was before; both are
+    stretches of the text."""
     present = _PRESENT.match(lower, *clause)
     return present is not None and (
         present["noun"] is None or present["noun"] == "one" or present["noun"] in lower[slice(*past)]
@@ -98,8 +98,8 @@ def is_present_of(lower: str, clause: tuple[int, int], past: tuple[int, int]) ->
 
 
 def is_range(lower: str, start: int, other: Mention) -> bool:
-    """Whether a date is one end of a stretch of time with another (`March 20 to March 25`), or what was moved from;
-    where it was moved to is none."""
+    """Whether the date at `start` is one end of a span of time with another date (`March 20 to March 25`). Where
+    something was moved from one date to the other, only the first counts as an end."""
     first, last = sorted((start, other.start))
     if last - first > 40 or not _RANGE.match(lower[first:last]):
         return False

@@ -45,8 +45,8 @@ _OF_A_CODE = re.compile(r"-[a-z]")
 
 
 def is_no_count(lower: str, mention: Mention) -> bool:
-    """Whether a number counts nothing: an hour (`at 4`), a span of time (`24 hours`), a name (`room 4`), a year, less
-    than nothing."""
+    """Whether a number is no count: an hour (`at 4`), a span of time (`24 hours`), a name (`room 4`), a year, or a
+    negative number."""
     start, end = mention.start, mention.end
     before = lower[max(0, start - 24) : start]
     if _SPAN.match(lower, end) or _OF_A_CODE.match(lower, end) or _LABELLED.search(before):

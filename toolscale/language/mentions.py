@@ -87,7 +87,7 @@ _AFTER_A_DAY = frozenset((
 ))  # fmt: skip
 _WHICH = re.compile(rf"(?:coming\s+|upcoming\s+)?({'|'.join(WEEKDAYS)})\b")
 _MAY_DAY = re.compile(r"may\s+\d{1,2}(?:st|nd|rd|th)?,?\s+(?:19|20)\d\d(?!\w)")
-"""The month in small letters, which only a day and a year after it tell from the verb."""
+"""The month May in small letters: only a day and a year after it tell it from the verb."""
 _DAYS_APART = re.compile(r"day\s+(?:(after\s+tomorrow)|before\s+yesterday)\b")
 _TO_THE_DATE = re.compile(r"(?:\s*[,(]\s*|\s+)(?:on\s+)?(?:the\s+)?")
 _TO_THE_WEEKDAY = re.compile(

@@ -74,7 +74,7 @@ class Message:
         self.things = things_in(answer, shown)
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
         self.values = list(answer.mentions)
-        if self.labels.spans:  # the ending of a card names it and is told at once
+        if self.labels.spans:  # the ending of a card is both its name and a value that may be told
             self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
         if self.texts:
@@ -84,7 +84,7 @@ class Message:
 
     @cached_property
     def derived(self) -> frozenset[int]:
-        """Amounts that follow from what was shown and is told by one step."""
+        """Amounts that follow by one step from amounts that were shown, told or allowed."""
         told = {int(fact.value) for fact in self.facts if fact.kind == "money"}
         return self.shown.derived(frozenset(told | {value for kind, value in self.allowed if kind == "money"}))
 

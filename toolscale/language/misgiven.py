@@ -1,5 +1,5 @@
-"""Amounts that a message gives to a quantity that they are not: a fee called what was sent, a total called the amount
-of each.
+"""Amounts that a message calls something that they are not: a fee called the amount sent, a total called the amount of
+each.
 
 Every amount that was shown is looked at, not the facts alone: whoever exchanges two figures that nobody asked for has
 read them wrongly all the same.
@@ -92,7 +92,7 @@ class Misgiven(Rivals):
         return None
 
     def _kinds_of(self, value: int) -> frozenset[str]:
-        """What an amount was shown as; what is missed is left to pay, and paid."""
+        """The quantities that an amount was shown as. A missed payment is both what is left to pay and what is paid."""
         its = self.shown.quantities_of(("money", value))
         if any("fee_id" in row.values for row in self.shown.rows if ("money", value) in row.values.values()):
             its |= {"fee"}

@@ -46,11 +46,11 @@ _UNCHANGED = re.compile(
 
 
 def part_finding(answer: Answer, labels: Labels, label: str, done: bool, private: bool = False) -> str | None:
-    """Return None if the part of the label is said to be (not) done, else what is wrong.
+    """Return None if the part with this label is said to be done (`done`) or not done, else what is wrong.
 
-    Some clause must say so, of the label or of nothing that has one; no clause of the label may say the opposite,
-    plainly or in passing. A clause without a label that goes on about `it` belongs to the label before it in the
-    sentence. What is said of other things does not matter. That something is done may be said by its deed alone
+    Some clause must say so, either about this label or without any label; no clause about this label may say the
+    opposite, plainly or in passing. A clause without a label that goes on about `it` belongs to the label before it in
+    the sentence. What is said of other things does not matter. That something is done may be said by its deed alone
     (`canceled`); that it is not, by what stays as it is or is too much. `private`: it was refused because it is
     somebody else's affair, which may be all that is said.
     """

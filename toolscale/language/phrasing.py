@@ -35,10 +35,9 @@ def expand_choices(text: str, pick: Callable[[int], int]) -> str:
 
 
 def holds_always(text: str, holds: Callable[[str], bool]) -> bool:
-    """Whether `holds` is true of some part of the text that stands in it whatever alternatives are picked.
+    """Whether `holds` is true of some part of the text in every choice of alternatives.
 
-    Exact for what lies within one alternative, or outside all of them; what goes over the edge of a bracket is not
-    seen.
+    Exact for what lies within one alternative, or outside all of them; what crosses the edge of a bracket is not seen.
     """
     fixed, choices = "", list[str]()
     position = 0

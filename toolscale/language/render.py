@@ -25,8 +25,8 @@ def render(value: str | int, form: str, today: str, tense: Tense | None = None) 
 
     What leaves the year or the month open, `short` ("March 20"), `shortth` ("March 20th"), `numeric` ("3/20"), `near`
     ("yesterday", "last Friday", else as `short`), `day` ("Friday, the 20th") and `nth` ("the 20th"), falls back to a
-    full date where it would read otherwise: with a tense under that tense, without one both under none and under the
-    side of today on which the date lies.
+    full date where it would not read as this day. With a tense it must read so under that tense; without one, both
+    under no tense and under the tense of the side of today on which the day lies.
     """
     if form == "money":
         return money(int(value))
@@ -122,8 +122,8 @@ def _without_year(day: str, form: str, today: str, tense: Tense | None) -> str:
 
 
 def _reads_back(text: str, day: str, today: str, tense: Tense | None) -> bool:
-    """Whether a text reads as this day under its tense; without one under none, and under the side of today on which
-    the day lies."""
+    """Whether a text reads as exactly this day under `tense`; without one, both under no tense and under the tense of
+    the side of today on which the day lies."""
     side: Tense = "future" if day >= today else "past"
     sides: tuple[Tense | None, ...] = (tense,) if tense else (None, *(_SIDES if day == today else (side,)))
     return all(states(text, "date", day, today, other) for other in sides)

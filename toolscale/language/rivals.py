@@ -12,7 +12,8 @@ from toolscale.language.shown import quantities_in
 from toolscale.language.belonging import NOW_AFTER, Belonging
 
 MOST_EXPLAINED = 8
-"""So many other values of a kind may be told besides, each of something else: beyond, an answer recites what it saw."""
+"""How many other values of the kind of a fact may be told, each of something else. An answer with more only recites
+what it saw."""
 
 _SPAN_OF_TIME = re.compile(r"\b(?:days?|weeks?|months?|years?)$")
 
@@ -35,7 +36,7 @@ ASIDE = re.compile(
     r"\b(?:already|overdue|missed|past\sdue|newer|latter|second|another|issued|opened|expires?|added|since|others?|rest|remaining|than|besides|each|not|only|lowest|highest"
     r"|smallest|largest|versus|compared)\b|n't\b"
 )
-"""Words that tell a value of something else as such."""
+"""Words that show that a value is of something else."""
 
 
 class Rivals(Belonging):
@@ -109,7 +110,7 @@ class Rivals(Belonging):
         return any(columns & self.shown.columns_of((mention.kind, reading)) for reading in mention.readings)
 
     def _is_listed(self, mention: Mention) -> bool:
-        """Whether a value stands in a list of three or more, and a fact of its kind in another sentence, alone."""
+        """Whether a value stands in a sentence with three or more of its kind, and a fact in a sentence with fewer."""
         clauses = self.answer.clauses
         sentences = [clauses[self.answer.clause_at(m.start)].sentence for m in self.values if m.kind == mention.kind]
         own = clauses[self.answer.clause_at(mention.start)].sentence
@@ -140,12 +141,13 @@ class Rivals(Belonging):
             return True
         said = quantities_in(text)
         told = frozenset().union(*map(self.shown.quantities_of, facts)) if facts else frozenset()
-        # What a fact is that no call showed, nobody knows: only another amount than all of its kind stands apart.
+        # If no call showed the facts, their quantity is unknown, and the quantity of another value sets nothing apart.
         unknown = bool(facts) and not told
         return not unknown and bool(said & frozenset().union(*map(self.shown.quantities_of, values)) - told)
 
     def _swapped(self, kind: str) -> str | None:
-        """Find a value of one label said of another, or one of no label said of a label in place of its own."""
+        """Find a value of one label that is said of another label, or a value without a label that is said of a label
+        in place of that label's own value."""
         by_label: dict[str, set[Any]] = {}
         free: set[Any] = set()
         for position, fact in enumerate(self.facts):
@@ -179,7 +181,8 @@ class Rivals(Belonging):
         return None
 
     def _is_both(self, mention: Mention, labels: frozenset[str]) -> bool:
-        """Whether a value that belongs to another label was shown of this one too, or is told apart from its value."""
+        """Whether a value that belongs to another label was shown of this label too, or its words tell it from this
+        label's value."""
         told = [fact for fact in self.facts if fact.kind == mention.kind and fact.value in mention.readings]
         return any(
             (labels & self.shown.names_of((f.kind, f.value)) and self._says_quantity((f.kind, f.value), mention.start))
@@ -188,7 +191,8 @@ class Rivals(Belonging):
         )
 
     def _is_text_apart(self, start: int, end: int) -> bool:
-        """Whether another text than the facts' is told as such: denied, set aside, or with a value of its own."""
+        """Whether a text that is no fact is clearly told as something else: denied, set aside, or with a value of its
+        own."""
         index = self.answer.clause_at(start)
         clause = self.answer.clauses[index]
         if ASIDE.search(self.answer.lower, clause.start, clause.end) or ASIDE.search(self.answer.lower, *clause.whole):

@@ -13,7 +13,8 @@ Value = tuple[str, Any]
 """(kind of fact, value)."""
 
 _MOST_SUMMED = 60
-"""Amounts of which every two are added and subtracted: beyond so many, chance would explain anything."""
+"""The most amounts of which every two are added and subtracted. With more, some result would match any amount by
+chance."""
 
 QUANTITIES = {
     "left": re.compile(
@@ -96,11 +97,12 @@ class Shown:
         return _united((value, frozenset((column,))) for row in self.rows for column, value in row.values.items())
 
     def rivals_of(self, value: Value, names: frozenset[str]) -> frozenset[str]:
-        """Return which of some names are those of other things than the value's, but of the same sort."""
+        """Return those of `names` that name other things than the value's own, of the same sort."""
         return self.rivals_among(self.names_of(value), names)
 
     def rivals_among(self, its: frozenset[str], names: frozenset[str]) -> frozenset[str]:
-        """Return which names are not among `its`, but of a sort of which none of `its` is named."""
+        """Return those of `names` that are not in `its` but of the same sort; a sort does not count if `names` has one
+        of `its` of that sort too."""
         sorts = frozenset().union(*(self.sorts.get(name, frozenset()) for name in its))
         named = frozenset().union(*(self.sorts.get(name, frozenset()) for name in its & names))
         return frozenset(
@@ -177,15 +179,16 @@ class Shown:
         return frozenset(name for row in self.rows for name in row.names)
 
     def names_of(self, value: Value) -> frozenset[str]:
-        """The names of all rows in which a value stands, or which all rows have that add up to it; none for any other
-        value."""
+        """The names of all rows in which a value stands. For a total of several rows: the names that all of them have.
+        Else none."""
         return self._names_of.get(value) or (
             self._totals.get(value[1], frozenset()) if value[0] == "money" else frozenset()
         )
 
     @cached_property
     def _totals(self) -> dict[int, frozenset[str]]:
-        """What a column comes to over several rows of a name -> that name, and others that all of them have."""
+        """The total of a column over several rows with one name -> that name, and the others that all these rows
+        have."""
         added: dict[tuple[str, str], tuple[int, int, frozenset[str]]] = {}
         for row in self.rows:
             for column, (kind, value) in row.values.items():
@@ -203,7 +206,7 @@ class Shown:
         return self._quantities_of.get(value, frozenset())
 
     def derived(self, told: frozenset[int]) -> frozenset[int]:
-        """What follows from those shown and `told`: computed once for what is told."""
+        """The amounts that follow by one step from those shown and `told`; computed once for each `told`."""
         if told not in self._derived:
             self._derived[told] = self._derive(told)
         return self._derived[told]

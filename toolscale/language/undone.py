@@ -1,7 +1,7 @@
-"""What a final message leaves undone: deeds said to be still ahead, waiting for a word of the client, or not gone
-through.
+"""Deeds that a final message says are not done: still ahead, waiting for a word of the client, or not gone through.
 
-Where all that a request wants was done, nothing of it can be pending: whoever says so denies it, in whatever words.
+Where all that a request asks for was done, nothing of it can be pending: a message that says so denies the deed, in
+whatever words.
 """
 
 from __future__ import annotations

@@ -33,9 +33,9 @@ class GarbledError(Exception):
 def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: Sequence[Message]) -> ExpertReply:
     """Return the first choice of a chat completion, without its latency. GarbledError says why there is none.
 
-    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated; of a reply
-    that cannot be used only those it counted hold, since the provider charges them whatever came. Calls are left out
-    where no tools were handed over.
+    `key` is hidden wherever it stands in the reply. Tokens that the server did not count are approximated. GarbledError
+    holds only those that the server counted: the provider charges them even if the reply cannot be used. Calls are left
+    out if no tools were offered.
     """
     data = _parsed(body, key if len(key) >= SHORTEST_SECRET else "")
     usage = data.get("usage") if isinstance(data, dict) else None

@@ -28,7 +28,7 @@ def with_descriptions(text: str, descriptions: Mapping[str, str]) -> str:
         if "description" in keys:
             old = keys["description"][1]
             start = old.start_mark.index
-            # That of a folded text takes the line ends after it too.
+            # The end mark of a folded text lies after the line ends that follow it.
             end = start + len(text[start : old.end_mark.index].rstrip())
             edits.append((start, end, _space(text, start) + _scalar(said, margin)))
         else:

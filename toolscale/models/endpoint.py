@@ -55,8 +55,8 @@ class _Client(httpx2.AsyncClient):
         self._key = key
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send a request, and read the whole reply. GarbledError if it is too long or packed; of a refusal only what
-        can be read is kept."""
+        """Send a request, and read the whole reply. GarbledError if it is too long or compressed, unless it is a
+        refusal: then it is returned with an empty body."""
         headers = {name: value for name, value in request.headers.items() if name in _SENT} | {
             "accept-encoding": "identity"
         }
@@ -142,8 +142,8 @@ async def _ask(
     tools: Sequence[Message],
     failures: list[str],
 ) -> ExpertReply:
-    """Ask once. NoAnswerError if it may pass; `failures` remembers what happened, should the deadline cut the next try
-    off."""
+    """Ask once. NoAnswerError if another try may succeed. What happened is added to `failures`, because the deadline
+    may end the next try."""
     options: dict[str, Any] = {"tools": list(tools)} if tools else {}
     # A policy may write half a surrogate pair, which no request can hold.
     said = clean([dict(message) for message in messages], "")

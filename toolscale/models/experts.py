@@ -24,8 +24,8 @@ def make_expert(spec: ExpertSpec, pace: float = 0.0) -> Expert:
 
 
 def unmeasured(name: str, endpoint: Endpoint, title: str = "", price: Price = FREE) -> ExpertSpec:
-    """Return a model that is asked by ourselves and offered to nobody: nothing is known of its skills, and nothing asks
-    for them."""
+    """Return the spec of a model that only our own code asks. It is offered to no orchestrator, so its skills are not
+    known and not needed: all are 0."""
     nothing = Effort(output_tokens=1, latency_s=0)
     return ExpertSpec(
         name=name,

@@ -20,9 +20,10 @@ BEYOND = 0.5
 def invented_experts(catalogue: Catalogue, price_lists: Sequence[PriceList], count: int, seed: int = 0) -> Catalogue:
     """Return `count` simulated experts with prices of their own; the same for the same arguments.
 
-    Each figure is drawn between those of two experts of the catalogue, or somewhat beyond: every skill for itself; the
-    tokens of all categories together; the seconds for a token; and the price, each of the two at one of the price lists
-    or by the catalogue. Tokens, seconds and prices are drawn on a logarithmic scale.
+    Each figure is drawn between those of two experts of the catalogue, or somewhat beyond. The two are
+    chosen anew for each skill, for the tokens of all categories together, for the seconds per token, and for the price;
+    the price of each of them is that of the catalogue or of a price list. Tokens, seconds and prices are drawn on a
+    logarithmic scale.
     """
     rng = random.Random(f"invented experts:{seed}")
     return Catalogue(

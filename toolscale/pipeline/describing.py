@@ -144,7 +144,8 @@ def _ids(message: dict[str, object]) -> set[object]:
 
 
 def _edited(path: Path, catalogue: Catalogue, descriptions: dict[str, str]) -> str:
-    """Return the text with descriptions. UsageError unless it says what the old one did, and the descriptions."""
+    """Return the text of the catalogue with these descriptions. UsageError if the new text would differ in anything but
+    the descriptions."""
     text = with_descriptions(path.read_text(encoding="utf-8"), descriptions)
     meant = [
         spec.model_copy(update={"description": descriptions.get(spec.name, spec.description)})

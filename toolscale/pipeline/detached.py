@@ -41,13 +41,13 @@ log = logging.getLogger(__name__)
 
 DONE = "done.json"
 HEARTBEAT_SECONDS = 60.0
-"""A watcher says at least so often that the process lives, and for how long no step has come."""
+"""At least once in so many seconds a watcher logs that the process lives, and for how long there was no new step."""
 LOG_LINES = 15
 SECRET_NAMES = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY|WEBHOOK", re.IGNORECASE)
 SECRET_WORDS = re.compile(r"\b(hf_|sk-)[A-Za-z0-9_-]{6,}")
 FOREIGN_NAMES = ("AIRFLOW", "_AIRFLOW")
-"""Beginnings of environment variables that a training is not given: how Airflow reaches its database is nothing to
-it."""
+"""Beginnings of environment variables that a training does not get: it does not need to know how Airflow reaches its
+database."""
 
 _ours: dict[Path, subprocess.Popen[bytes]] = {}
 """Folder -> the process that this one started there, and has to collect when it has ended."""
@@ -279,8 +279,8 @@ def _launch(out: Path, lock: int) -> None:
 
 
 def _collect(place: Path) -> None:
-    """Let the process go that this one started in a folder whose lock is free: it gives the lock back only by ending,
-    so there is no waiting."""
+    """Collect the ended process that this one started in a folder, if there is one. The lock must be free: the process
+    frees it only by ending, so this does not have to wait."""
     if (process := _ours.pop(place, None)) is not None:
         # Unless somebody removed the folder, and the lock in it, while it ran.
         with suppress(subprocess.TimeoutExpired):

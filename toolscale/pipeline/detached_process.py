@@ -22,7 +22,7 @@ from pathlib import Path
 
 
 def machine() -> tuple[str, str | None]:
-    """Return the name of this machine and what its kernel names this start of it, or None where it does not tell."""
+    """Return the name of this machine and its boot id, which is new after each start; None if the kernel has none."""
     try:
         return socket.gethostname(), Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

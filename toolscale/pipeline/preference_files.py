@@ -22,7 +22,8 @@ from toolscale.records import WordedPreference
 from toolscale.rollout.offering import ALIASES
 
 UNUSABLE = "its reply cannot be used"
-"""How the client says that the server answered, and not with a message: the draft is lost, and others may succeed."""
+"""An error of the client that begins so means that the server did answer, but not with a message that can be used: this
+draft is lost, others may succeed."""
 
 Report = Callable[[str, int, int], None]
 

@@ -35,7 +35,7 @@ KEEP = "TOOLSCALE_KEEP"
 REMOVED = ".removed"
 NEWEST = "it is one of the newest"
 TAKEN = re.compile(r"[A-Za-z0-9-]{0,81}[0-9a-f]{8}(?:\.[0-9a-f]{32})?")
-"""The name of a run in `.removed/`, on a disk with a number that nothing else has: nothing else there is ours."""
+"""A name in `.removed/`: that of a run, and on a disk also a unique number. Files with other names are not ours."""
 
 HASH = re.compile(rb"[0-9a-f]{64}")
 """What a note holds: the hash of the `run.json` of the run that is being removed."""

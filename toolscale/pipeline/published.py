@@ -19,8 +19,8 @@ RECORDED = ("repo", "url", "tag", "commit", "sha256")
 
 
 def note_published(dataset: Path, told: Mapping[str, Any]) -> None:
-    """Write down what was told of a push. A dataset that no run made lies in somebody's folder, in which nothing is
-    left."""
+    """Write down what was told of a push. Nothing is written if the dataset is not from a run: then it lies in
+    somebody's own folder."""
     if run := run_of(dataset):
         record = {name: told[name] for name in RECORDED} | {
             "dataset": dataset.resolve().relative_to(run.products).as_posix()

@@ -89,8 +89,8 @@ def admit_domain(domain: str | Path) -> Admission:
     """Admit a domain for publication: its tools, rules, intents, phrasings, and its verifier cases. Raises SpecError
     with every issue.
 
-    What an issue is about is left out of the checks that follow, so that a fault in one file hides none in another, and
-    none is told twice.
+    The parts of the domain that have an issue are left out of the later checks. So a fault in one file does not hide
+    one in another file, and no fault is told twice.
     """
     environment, issues = inspect_environment(find_folder(domain))
     if environment is None:

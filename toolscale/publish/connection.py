@@ -71,8 +71,8 @@ class NoAnswerError(Exception):
 
 
 class _Client(httpx2.Client):
-    """A client that leaves repeating to `Connection.ask`: what could be repeated is raised as NoAnswerError, which the
-    library does not know."""
+    """A client that does not try again itself: `Connection.ask` does. A failure after which another try may help is
+    raised as NoAnswerError; the library does not know that class, so it does not try again either."""
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         if request.url.path == AGENTS:

@@ -142,8 +142,8 @@ def download_previous(
 
 
 def _candidates(hub: Hub, head: Head, before: Version | None) -> Iterator[str]:
-    """Yield commits to look for the version before in. That of main is taken from its tag first, since people may have
-    edited main."""
+    """Yield commits in which the version before may be found, in the order to try them. For the version on main the
+    commit of its tag comes before main itself, since people may have edited main."""
     tag = None if before is None else tag_of(before.manifest)
     if before is not None and tag in head.tags:
         try:

@@ -141,8 +141,8 @@ def _after(
     push: bool,
     progress: Progress,
 ) -> Publication:
-    """Publish after what main holds: nothing if it is this version, its tagged files if this version was published
-    before, else a new release."""
+    """Publish to a repo that exists. If main holds this version, no files are sent; if this version was published
+    earlier, its tagged files are put on main again; else a new release is made."""
     before, unread = on_main(hub, head)
     tagged = tagged_as(hub, head.tags, manifest)
     if before is not None:

@@ -1,5 +1,5 @@
-"""A small library about people, towns, firms and devices that never were: what local search finds, and nobody knows by
-heart."""
+"""A small library about invented people, towns, firms and devices: local search finds its facts, and nobody can know
+them by heart."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ _PAIRS = tuple((one, other) for one in itertools.permutations(range(4)) for othe
 def enough(
     rng: random.Random, clues: Sequence[Clue], worlds: Sequence[Sequence[int]], asked: Callable[[Sequence[int]], int]
 ) -> list[str] | None:
-    """Return sentences of clues that together leave one answer to what is asked, none of them idle when it was added;
-    None if they leave several."""
+    """Return sentences of clues that together leave one answer to what is asked; each of them ruled something out when
+    it was added. None if all clues leave several answers."""
     left, told = list(worlds), []
     for sentence, holds in rng.sample(clues, len(clues)):
         fewer = [world for world in left if holds(world)]

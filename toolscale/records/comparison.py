@@ -48,5 +48,5 @@ class Comparison(Record):
     after: Tag
     grading_before: Grading
     grading_after: Grading
-    """If it is another one, figures are not comparable."""
+    """If it differs from `grading_before`, figures are not comparable."""
     domains: dict[str, ComparedDomain]

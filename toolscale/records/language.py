@@ -52,7 +52,8 @@ class Quantity(Record):
     tools: tuple[str, ...] = ()
     """The deeds on which it bears: a plan must call one of these tools. None given: any."""
     without: tuple[str, ...] = ()
-    """Roles beside which the condition makes no sense: what is to be topped up anyway cannot be asked to be full."""
+    """Roles with which the condition makes no sense: a plan must have none of them. An account that is to be topped up
+    cannot be required to be full."""
     backup: str | None = None
     """A role of `roles` for which another row may be named, to be used where the condition does not hold."""
     about: str | None = None
@@ -93,8 +94,8 @@ class Persona(Record):
     forms: dict[FactKind, tuple[str, ...]] = Field(default_factory=dict)
     """Kind -> forms, one of which is drawn where a text leaves the form open."""
     typos: int = Field(default=0, ge=0, le=100)
-    """So many of a hundred requests have a slip or two in free words; where there are `habits`, of those that are typed
-    with one."""
+    """How many of a hundred requests have a slip or two in free words; where there are `habits`, of a hundred requests
+    that are typed with one."""
     habits: dict[Habit, Annotated[int, Field(ge=0, le=100)]] = Field(default_factory=dict)
     """How they type, each in so many of a hundred requests: `lower` without capitals, `bare` without apostrophes and a
     last full stop, `loose` with sentences that run on, `short` with the abbreviations of `short`."""
@@ -141,8 +142,8 @@ class LanguageSpec(Record):
     referents: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Table -> words that mean a row of it named before: *that account*. Where two were named, nobody knows which."""
     corrections: tuple[str, ...] = ()
-    """Sentences that say `{new}` for what was said first, `{old}`; one that does not name it is used where nothing else
-    could be meant."""
+    """Sentences that say `{new}` for what was said first, `{old}`; a sentence without `{old}` is used only where
+    nothing else could be meant."""
     conditions: tuple[str, ...] = ()
     """Sentences that put a condition, over `{condition}`, `{why}` and `{noun}`: nothing is done where it does not
     hold."""

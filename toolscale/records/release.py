@@ -56,7 +56,7 @@ class Release(Record):
     """The tag of that version; None: this is the first one."""
     grading: Grading
     previous_grading: Grading | None
-    """If it is another one, scores are not comparable across the two versions."""
+    """If it differs from `grading`, scores are not comparable across the two versions."""
     domains: dict[str, DomainChanges]
     """Empty for a first version."""
 

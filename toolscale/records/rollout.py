@@ -74,7 +74,7 @@ class Limits(Record):
     tokens: int | None = Field(default=None, ge=1)
     """Tokens of the orchestrator, read and written, over all turns."""
     dollars: float | None = Field(default=None, ge=0)
-    """Spent so far; no call begins once it is reached."""
+    """The most that may be spent: once it is reached, no call begins."""
     denied: tuple[str, ...] = ()
     """Aliases and tools that may not be called; a call of one is answered with an error and costs nothing."""
 

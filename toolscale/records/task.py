@@ -112,8 +112,8 @@ Interaction = Literal["single", "form"]
 what was asked for."""
 
 QUIET = "quiet"
-"""The line of a chain that leaves the question of an intent away. It makes nothing harder, and by itself no task
-evolved."""
+"""The line of a chain that leaves out the question of an intent. It makes nothing harder: a chain of this line alone
+does not count as evolved."""
 
 
 def is_evolved(evolutions: Iterable[str]) -> bool:

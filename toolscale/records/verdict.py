@@ -73,7 +73,7 @@ class Judged(Record):
 
 
 UNDECIDED = "undecided: "
-"""How the finding of an undecided grade begins: a rollout keeps the finding alone."""
+"""The finding of an undecided grade begins so: a rollout keeps only the finding of its grade."""
 
 
 class Grade(Record):
@@ -81,8 +81,8 @@ class Grade(Record):
 
     score: int
     undecided: bool = False
-    """Only its words speak against it, and the value of every fact stands in them: rules cannot tell whether it is
-    right. `score` is 0."""
+    """Rules cannot tell whether the final message is right: only its wording is against it, and it holds the value of
+    every fact. `score` is 0."""
     execution_correct: bool
     """Its net row changes are in the accepted set."""
     faithful: bool

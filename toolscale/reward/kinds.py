@@ -14,7 +14,7 @@ from toolscale.reward.group import Scale
 from toolscale.reward.measures import Figures
 
 CAP = 4.0
-"""Beyond so many references, more cost or latency is no worse: rewards stay bounded."""
+"""Cost and latency count for at most so many references: more is no worse, so that rewards stay bounded."""
 
 
 class RewardConfig(Record):

@@ -86,8 +86,8 @@ def references(task: RolloutTask, catalogue: Catalogue) -> tuple[float, float]:
     """Return (cost_ref in dollars, latency_ref in seconds): what the dearest and the slowest offered expert are
     expected to take for the whole task.
 
-    A question takes one answer, an environment task one for each golden call and one more. In the category of the task,
-    at its prices, each for `input_tokens` of the task.
+    A question takes one answer, an environment task one for each golden call and one more. Each answer counts with the
+    category and the prices of the task, and with its `input_tokens`.
     """
     pool = offered_specs(task, catalogue).values()
     found = pool_references(

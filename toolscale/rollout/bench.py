@@ -34,7 +34,7 @@ class Setting:
     key: AnswerKey | None
     """What simulated experts play; None where no expert is offered."""
     shown: list[Message]
-    """What an expert sees first where a conversation is handed over: the policy and the request, without the wishes
+    """The first messages that an expert sees when it takes over a turn: the policy and the request, without the wishes
     about experts and costs."""
     findings: dict[str, tuple[bool, str]] = field(default_factory=dict)
     """Answer -> how it was graded, for questions: samples often say the same."""

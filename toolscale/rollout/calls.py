@@ -109,8 +109,8 @@ def _refuse(constant: str) -> Any:
 
 
 def _finite(number: str) -> float:
-    """1e999 is JSON, and no number that a record can hold: stored, it would come back as null, and the rollout could
-    not be graded again."""
+    """Return the number. Raises ValueError if it is too large for a float, such as 1e999, which is valid JSON: stored
+    in a record, it would come back as null, and the rollout could not be graded again."""
     value = float(number)
     if not math.isfinite(value):
         raise ValueError(f"{number[:_SHOWN]} is too large a number")
@@ -118,7 +118,7 @@ def _finite(number: str) -> float:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Two values for one argument: which was meant nobody knows."""
+    """Return the pairs as a dict. Raises ValueError if a key stands twice: nobody knows which value was meant."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key stands twice")

@@ -30,7 +30,8 @@ _LOOKS_RIGHT = frozenset((
     "sibling", "stranger", "amount", "date", "enum", "swap", "tool", "drop", "branch", "forbidden", "repeat", "fact",
     "exchanged", "unsaid", "extra",
 ))  # fmt: skip
-"""Operators whose mutants work like somebody who errs; the others recite or say nothing."""
+"""Operators whose mutants look like the work of somebody who makes a mistake. Mutants of the others only recite, or say
+nothing."""
 
 _KEPT = 1_024
 """Recorded tasks that are kept; the one that was not asked for longest goes first."""
@@ -42,8 +43,8 @@ Tool = dict[str, Any]
 
 
 class Episode:
-    """What one rollout has done in a domain. Its world may be lent to others meanwhile: then what it wrote is written
-    again."""
+    """What one rollout has done in a domain. Its world may be lent to another rollout meanwhile. Then the calls in
+    `written` are made again in the next world."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
@@ -123,8 +124,8 @@ class Domain:
         return self._lent.popitem(last=False)[1]
 
     def shown(self, task: Task) -> list[dict[str, Any]]:
-        """Return what an expert sees first that takes over a turn: the policy and the request, without the wishes about
-        experts and costs."""
+        """Return the first messages that an expert sees when it takes over a turn: the policy and the request, without
+        the wishes about experts and costs."""
         return [{"role": "system", "content": self.system}, {"role": "user", "content": task.request}]
 
     def input_tokens(self, task: Task) -> int:

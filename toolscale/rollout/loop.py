@@ -329,8 +329,8 @@ class _Run:
         return "answered"
 
     def _make_for_expert(self, calls: Sequence[Call]) -> Stop | None:
-        """Make the domain's calls of an expert. What is wrong with them is not the orchestrator's fault, and told all
-        the same."""
+        """Make the calls of an expert to the domain's tools. If one is wrong, the error goes into the conversation, but
+        is not counted against the orchestrator."""
         assert self.setting.domain is not None
         for place, call in enumerate(calls):
             if self._is_broke():

@@ -50,9 +50,9 @@ def body_of(message: str) -> str:
     """Return the question or request of a first user message, blank lines and all, without the wishes that
     `first_messages` puts after it.
 
-    They are the last paragraph, and the one before it where the last says what is denied. The only paragraph is none of
-    them, nor is the end of a program. Without an instruction a question of several paragraphs loses its last one, since
-    nothing tells it from an instruction.
+    The wishes are the last paragraph; if that says what is denied, the one before it is a wish too. A paragraph is kept
+    if it is the only one, or holds ``` (the end of a program). If there is no instruction, a question of several
+    paragraphs loses its last one, since it looks the same as an instruction.
     """
     head, _, last = message.rpartition(_GAP)
     if head and _DENIAL.fullmatch(last):

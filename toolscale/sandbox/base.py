@@ -61,7 +61,7 @@ class Sandbox(Protocol):
     """
 
     episode: int
-    """Another number after each begin and rollback: whether marks are of the present episode."""
+    """It changes with each begin and rollback: marks belong to the episode in which they were made."""
 
     @property
     def written(self) -> int:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Start processes inside: they never hear an interrupt, not even before their first line. One that comes meanwhile
-    is ours, after the block."""
+    """Start processes inside this block: Ctrl-C never reaches them, not even before their first line. If it comes
+    during the block, this process gets it after the block."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -52,7 +52,7 @@ class SqliteEngine:
             ":memory:", isolation_level=None, cached_statements=1000, check_same_thread=False, factory=connection
         )
         self._authorizer = Authorizer(schema.tables)
-        # A tool that spells COMMIT would find a cached one past the authorizer; it cannot spell this.
+        # A cached statement skips the authorizer: a tool that wrote COMMIT would run ours. It cannot guess this text.
         self._secret = f"/*{secrets.token_hex(8)}*/"
         self._call, self._release = f"{self._secret}SAVEPOINT call", f"{self._secret}RELEASE call"
         self._undo = f"{self._secret}ROLLBACK TO call"

@@ -25,9 +25,9 @@ ROW: Final = 7
 ROWS: Final = 8
 
 DONE: Final = ToolResult()
-"""What a call gives that succeeds and of which nothing is asked."""
+"""The result of a call that succeeds and is not asked for its returns."""
 REMEMBERED: Final = 10_000
-"""Ids kept: what follows a changed call draws the ids of the golden list again."""
+"""How many ids are kept: the calls after a changed one draw the same ids as in the golden list."""
 
 CODES = {
     "check": CHECK,
@@ -56,7 +56,7 @@ class Engine(Protocol):
         """Run one INSERT, UPDATE or DELETE. Raises ConstraintError if the schema forbids it."""
 
     def protect(self) -> None:
-        """Stand before the first write of a call; a second time it does nothing."""
+        """Protect the state before the first write of a call; a second time it does nothing."""
 
     def keep(self) -> None:
         """Stand after a call that succeeded."""

@@ -1,9 +1,8 @@
 """A model that reads the messages which rules cannot decide: the value of every fact stands in them, and the rules
 refused them for their words.
 
-It decides those, or all that rules do not refuse for certain, with one fixed prompt, and is told what is true. How
-often it agrees with people:
-`python -m bench.answers --endpoint …`.
+It decides those messages, or all messages that rules do not refuse for certain, with one fixed prompt that says what is
+true. `python -m bench.answers --endpoint …` measures how often it agrees with people.
 """
 
 from __future__ import annotations
@@ -99,8 +98,8 @@ class SecondReader:
         return verdict == "right", " ".join(why.split())[:200] or "no reason given"
 
     def decide(self, task: Task, grade: Grade, message: str, scope: Scope = "undecided") -> Grade:
-        """Return a grade as it is, unless it is undecided, or `scope` is all and rules accept it: then with the model's
-        verdict."""
+        """Return the grade with the model's verdict if it is undecided; with the scope `all`, also if the rules accept
+        the message and the task has no form. Else return the grade as it is."""
         if not grade.undecided and not (scope == "all" and grade.score and task.form is None):
             return grade
         right, why = self.read(Truth.of(task), message)

@@ -33,10 +33,10 @@ class BadLine:
 def grade_solutions(
     playable: Playable, lines: Iterable[str], reader: SecondReader | None = None, scope: Scope = "undecided"
 ) -> Iterator[Graded | BadLine]:
-    """Grade every line, in order; what rules cannot decide, by the `reader`, if there is one; with the scope `all`,
-    also what they accept.
+    """Grade every line, in order. A `reader` decides the messages that rules cannot decide, and with the scope `all`
+    also those that they accept.
 
-    Empty lines are passed over; a line that cannot be graded keeps none of the others from it.
+    Empty lines are passed over. If a line cannot be graded, the others are graded all the same.
     """
     for number, line in enumerate(lines, 1):
         if line.strip():

@@ -152,7 +152,7 @@ class Renderer:
         descending = bool(node.args.get("desc"))
         text = self.text(node.this) + (" DESC" if descending else "")
         first = bool(node.args.get("nulls_first"))
-        # SQLite puts NULL below everything, DuckDB last whatever the direction: there it is always said.
+        # SQLite puts NULL below everything; DuckDB puts it last in both directions, so there we always say where.
         if self._is_duckdb or first == descending:
             text += " NULLS FIRST" if first else " NULLS LAST"
         return text

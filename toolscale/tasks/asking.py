@@ -1,7 +1,8 @@
-"""Deeds and questions apart: the requests of an intent only say what is to be done, its `asks` what somebody would like
-to know of it.
+"""Deeds and questions are kept apart: the requests of an intent only say what is to be done, its `asks` what somebody
+would like to know of it.
 
-One that asks gets all of its facts told; one that is `quiet` gets none, and what was done is its grade.
+With a question, all facts must be told. Without one (`quiet`), only those that are owed: the grade is about what was
+done.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from toolscale.records import EachStep, IfStep, Intent, PlanStep, Request, Tell
 
 
 def asking(intent: Intent) -> Intent:
-    """Return the intent with a question behind each of its requests, of the same kind of person; as it is if it has
-    none."""
+    """Return the intent with a question after each of its requests, by the same kind of person; unchanged if it has no
+    `asks`."""
     if not intent.asks:
         return intent
     made = []
@@ -32,15 +33,15 @@ def asking(intent: Intent) -> Intent:
 
 
 def quiet(intent: Intent) -> Intent:
-    """Return the intent with no question: nothing of it is told but what is owed, and what is private may still not
-    be."""
+    """Return the intent without a question: only facts that are owed are told. What is private must still not be
+    told."""
     return intent.model_copy(
         update={"asks": (), "tell": tuple(tell for tell in intent.tell if tell.withheld or is_owed(intent, tell))}
     )
 
 
 def is_owed(intent: Intent, tell: Tell) -> bool:
-    """Whether the policy has a fact told without a question: whether a condition held, and the figure that decided
+    """Whether the policy wants a fact told even if nobody asks: whether a condition held, and the figure that decided
     it."""
     tests = [step.if_ for step in _branches(intent.do)]
     return bool(tests) and (tell.kind == "bool" or any(tell.is_ in test for test in tests))

@@ -47,8 +47,8 @@ class Stream:
     intent: Intent
     kind: Literal["plain", "evolved", "turned"]
     weight: float = 1.0
-    """How much of its kind it gives: what every intent can be turned into by the same rule is not drawn for each of
-    them."""
+    """Its share among the streams of its kind. The intents that one rule can turn into refusals share the weight of
+    that rule."""
 
     @property
     def name(self) -> str:
@@ -62,8 +62,8 @@ class Stream:
 
 
 def streams_of(environment: Environment) -> tuple[Stream, ...]:
-    """Return the streams of an environment: the plain ones first, in the order of the intents. What no evolution
-    applies to has none of its kind."""
+    """Return the streams of an environment: the plain ones first, in the order of the intents. An intent has an evolved
+    or a turned stream only if some evolution can begin a chain of that kind."""
     intents = environment.spec.intents.intents
     named, partners = {intent.id: intent for intent in intents}, partners_of(intents)
 

@@ -174,8 +174,8 @@ _INTO = re.compile(r"\b(?:to|into|onto)\]? \{(\w+)\}")
 
 
 def _ways(plan: Plan) -> Found:
-    """What stands in the words after `to` or `into` is not what a call takes something from (its parameter `from_…`
-    beside a `to_…`)."""
+    """The row that the words name after `to` or `into` must not be the one that a call takes something from (parameter
+    `from_…` beside `to_…`)."""
     for call in plan.calls():
         sides = {
             name.partition("_")[0]: e.direct[0]
@@ -295,7 +295,8 @@ def _matters(plan: Plan) -> Found:
 
 
 def _owners(plan: Plan, expression: Expression) -> set[str]:
-    """The slots, steps and roles that an expression uses, but who asks, who is the same in all matters."""
+    """The slots, steps and roles that an expression uses, without the person who asks, who is the same in all
+    matters."""
     roots = {name for name, role in plan.roles.items() if not role.ancestors and not role.role.only_said}
     return {*columns_of(expression.source, "say", FILE, ""), *(expression.names - roots - {"say", "policy"})}
 

@@ -18,8 +18,8 @@ MATTERS = ("first", "second", "third")
 """The places of a join, one for each matter."""
 
 MIDDLE_SHARE = 0.5
-"""Of the messages of one matter that do not begin with who is speaking, so many say it between two sentences, where
-they can."""
+"""The share of messages that say who is speaking between two sentences, among those of one matter that do not begin
+with it and have a place for it."""
 
 _MORE = re.compile(r"\s*\{more(?:_\d+)?\}")
 _CAPITAL = re.compile(r"[A-Z](?=[a-z]+\b)|A(?= )")

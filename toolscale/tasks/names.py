@@ -218,8 +218,8 @@ def _expression(text: str, schema: int, rows: tuple[_Named, ...], relations: tup
 
 
 def _over_signature(compiled: Callable[..., _Made], text: str, scope: ExpressionScope) -> _Made:
-    """Compile a text over what of a scope it can depend on; if that fails, over all columns of its names, so that the
-    remedy says which there are."""
+    """Compile a text over the part of a scope that it can depend on. If that fails, compile it over all columns of its
+    names, so that the remedy says which columns there are."""
     try:
         return compiled(text, *_signature(text, scope))
     except SpecError:
@@ -229,8 +229,8 @@ def _over_signature(compiled: Callable[..., _Made], text: str, scope: Expression
 def _signature(
     text: str, scope: ExpressionScope, *, whole: bool = False
 ) -> tuple[int, tuple[_Named, ...], tuple[_Named, ...]]:
-    """What of a scope a text can depend on: the names in it, of rows the columns in it (`whole`: all), and the
-    schema."""
+    """The part of a scope that a text can depend on: the names that stand in the text, of rows the columns that stand
+    in it (`whole`: all columns), and the schema."""
     words = set(_WORD.findall(text))
     rows = tuple(
         (name, tuple((column, kind) for column, kind in columns.items() if whole or column in words))

@@ -34,8 +34,8 @@ _BEST = 40
 
 
 def check_rule_cases(environment: Environment, known: Sequence[SpecIssue] = ()) -> Iterator[SpecIssue]:
-    """Yield every case of a rule that does not compile, and every lift that no role could lose. Nothing is said twice
-    of what is known."""
+    """Yield every case of a rule that does not compile, and every lift that no role could lose. Issues that are `known`
+    are not repeated."""
     wrong = {issue.place for issue in known if issue.file == FILE}
     for name, rule in environment.spec.policy.rules.items():
         place = f"rules.{name}"
@@ -180,7 +180,8 @@ class _Search:
         return CallMaker(self.environment.tools[tool], self.graph, self.today.isoformat(), rng)
 
     def _telling(self, rule: RulePlan, maker: CallMaker, arguments: Arguments) -> Arguments:
-        """Put values that the rule draws, or that lie about the policy's constants, in the place of some."""
+        """Replace some arguments by values that the rule draws, or that are at most 1 away from the policy's
+        constants."""
         constants = [
             value
             for name, value in self._policy.items()

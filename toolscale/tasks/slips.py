@@ -25,7 +25,7 @@ _APOSTROPHE = re.compile(r"(?<![\w'’])([A-Za-z]+)['’](m|s|t|d|ll|ve|re)\b")
 _FREE = re.compile(r"(?<![\w'’\ue001])[A-Za-z]+(?![\w'’\ue000])")
 _STOP = re.compile(r"(?<=[a-z\ue001])\. ([A-Za-z])(?![’'\s])")
 _RUN_ON = 0.6
-"""Of the sentences of who does not end them, so many run on."""
+"""The share of sentences that run on into the next one, for people with the habit `loose`."""
 
 
 def misspell(text: str, rng: random.Random, protected: frozenset[str]) -> str:

@@ -12,8 +12,8 @@ from toolscale.tasks.record import Recording
 from toolscale.verify.subject import Subject
 
 HARD_CALLS = 7
-"""A task of the hard tier has so many golden calls or more, two of which write; `medium` is what is neither easy nor
-hard."""
+"""A hard task has at least so many golden calls, and at least two of them write. A task that is neither easy nor hard
+is `medium`."""
 
 
 def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str) -> Task:

@@ -102,8 +102,8 @@ class Ambiguity:
         rows = self._rows(subject, role, self._stated(subject, role))
         chosen = {tuple(row[column] for column in role.key) for row in subject.recording.chosen[role.name]}
         if role.first and self._has_cues(subject, role):
-            # Those that a tool refuses are passed over, so all that come no later than the chosen one are other
-            # readings.
+            # The plan passes over rows that a tool refuses, so every row before the chosen one, or of the same rank, is
+            # another reading.
             last = next((number for number, row in enumerate(rows) if tuple(row[:-1]) in chosen), 0)
             rows = [row for number, row in enumerate(rows) if number <= last or row[-1] == rows[last][-1]]
         chosen |= {
@@ -112,11 +112,11 @@ class Ambiguity:
         return [key for row in rows if (key := tuple(row[:-1])) not in chosen]
 
     def _sets(self, subject: Subject, role: RolePlan) -> Iterator[list[tuple[Any, ...]]]:
-        """Keys of the sets that a role may mean: of all rows that fit what is stated, then by all conditions but one of
-        those that are not.
+        """Keys of the sets that a role may mean: first, all rows that fit the stated conditions; then, for each
+        unstated condition (if there are several), all rows that fit every other condition.
 
-        The first alone is not enough: one row in it that a tool refuses, and that nobody means, would hide that others
-        are missing.
+        The first set alone is not enough: one row in it that a tool refuses, and that nobody means, would hide that
+        other rows are missing.
         """
         stated = self._stated(subject, role)
         every = self._conjuncts[(_plan_name(subject), role.name)]

@@ -38,9 +38,9 @@ class Brief:
     """Tools that the request wants called and that are not called for all that it wants: because a rule forbids it, or
     a condition does not hold."""
     asked: frozenset[tuple[str, Any]] = frozenset()
-    """(kind, value) of the rows that a request is about whose condition does not hold: they may be told."""
+    """Where the condition of a request does not hold: (kind, value) of the rows that it is about. They may be told."""
     form: Form | None = None
-    """The form that takes the answer, where it is none in prose."""
+    """The form that takes the answer; None if the answer is prose."""
     _findings: dict[str, str | None] = field(default_factory=dict)
 
     def finding(self, answer: str) -> str | None:
@@ -51,7 +51,7 @@ class Brief:
         return self._findings[answer]
 
     def facts_finding(self, answer: str) -> str | None:
-        """The same as `finding`, but for what the message says of deeds."""
+        """The same as `finding`, but what the message says of deeds is not looked at."""
         return self._grade(answer, self.shown, NO_DEEDS)
 
     def finding_after(self, answer: str, calls: Sequence[GoldenCall]) -> str | None:
@@ -126,8 +126,8 @@ class Brief:
 
     @cached_property
     def observed(self) -> dict[str, frozenset[Any]]:
-        """Every amount, date, number and text that the golden results showed, by kind of fact; texts of the columns of
-        told ones."""
+        """Every amount, date, number and text that the golden results showed, by kind of fact; of the texts, only those
+        in columns that hold a told text."""
         found: dict[str, set[Any]] = {"money": set(), "date": set(), "number": set(), "text": set()}
         told = {fact.value for fact in self.facts if fact.kind == "text"}
         texts: dict[str, set[str]] = {}
@@ -146,8 +146,8 @@ class Brief:
 
     @cached_property
     def allowed(self) -> frozenset[Any]:
-        """What may be said without giving a rival value: the facts, what the request, the policy and the calls that
-        write say."""
+        """(kind, value) pairs that a message may say without offering a rival value: the facts, and what the request,
+        the policy and the writing calls say."""
         today = self.environment.spec.world.today
         found: set[Any] = {(fact.kind, fact.value) for fact in self.facts if not fact.withheld} | set(self.asked)
         for tense in ("past", "future"):

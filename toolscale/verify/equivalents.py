@@ -13,7 +13,7 @@ from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
 
 MOST_PAIRS_FROM = 6
-"""Beyond so many writes, pairs are left out one with the next only."""
+"""Up to so many writes, every pair of them is left out once; with more, only pairs of neighbours."""
 
 
 def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> Iterator[Trajectory]:

@@ -45,8 +45,8 @@ class Laws:
         return None, None
 
     def allowed(self, subject: Subject, recorder: Recorder) -> str | None:
-        """Make what a refusal forbids, call by call; return that it breaks no rule when its turn comes, None if it does
-        or a tool refuses it.
+        """Make the calls that a refusal forbids, one by one. Return a finding if none of them breaks a rule when its
+        turn comes; None if one does, or a tool refuses one.
 
         The rule was found broken as things stand; but an earlier call of the same request may have made it lawful.
         """

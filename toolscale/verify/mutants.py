@@ -92,8 +92,7 @@ class MutantMaker:
 
     def make(self, subject: Subject, recorder: Recorder, rng: random.Random) -> list[Trajectory]:
         """Return the mutants but the extra writes, at most PER_OPERATOR of each operator, without repetition."""
-        # Drawn to the end before anything else: how far the generator of numbers has come must not depend on what was
-        # found.
+        # Drawn before anything else: the state of the random generator must not depend on what was found.
         strangers = list(islice(self._strangers(subject, rng), PER_OPERATOR * 4))
         operators = (
             self._siblings(subject),
@@ -272,8 +271,8 @@ class MutantMaker:
             yield Trajectory("repeat", "open", (*subject.writes[: position + 1], call, *subject.writes[position + 1 :]))
 
     def extras(self, subject: Subject, rng: random.Random) -> Iterator[Trajectory]:
-        """Yield any write besides the golden ones, over ids that the agent saw or, of tables that it did not see, any;
-        many have no effect."""
+        """Yield the golden writes with one more write each, over ids that the agent saw (any ids of a table that it did
+        not see). Many of these writes have no effect."""
         pool: dict[str, list[Any]] = {}
         for name, rows in subject.recording.observed.items():
             role = subject.plan.roles[name]
@@ -331,8 +330,8 @@ class MutantMaker:
                 yield value
 
     def _exchanged(self, subject: Subject) -> Iterator[Trajectory]:
-        """Tell two facts of one kind under each other's label. Two facts without labels are told in another order by
-        that, which is right."""
+        """Tell two facts of one kind under each other's label. Pairs without labels are left out: exchanged, they are
+        only told in another order, which is right."""
         facts = subject.told
         for first, second in combinations(range(len(facts)), 2):
             one, other = facts[first], facts[second]
@@ -384,7 +383,7 @@ class MutantMaker:
 
 
 def _others(subject: Subject, mutants: Iterator[Trajectory]) -> Iterator[Trajectory]:
-    """Leave out what is the golden trajectory after all: a form has no place for a difference that prose can make."""
+    """Leave out mutants that are equal to the golden trajectory: a form cannot show every difference that prose can."""
     if subject.brief.form is None:
         return mutants
     return (mutant for mutant in mutants if mutant.calls != subject.writes or mutant.answer != subject.answer)

@@ -8,8 +8,8 @@ from toolscale.verify.subject import Subject
 
 
 def outdated(subject: Subject) -> str | None:
-    """Return the fact that was true after its own call and is not at the end, or None. Facts told as before the calls
-    are meant as they were."""
+    """Return the fact that was true after its own call and is not at the end, or None. A fact that is to be told as it
+    was before the calls does not count."""
     changed = {(table, key): after for (table, key), (_, after) in subject.net.items()}
     for tell in subject.plan.tells:
         found = _row_told(subject, tell)

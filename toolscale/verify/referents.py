@@ -52,8 +52,8 @@ def named_twice(scene: Scene, table: str) -> bool:
 
 
 def _antecedents(scene: Scene, table: str, before: list[Named]) -> list[str]:
-    """What rows of a table are called that were named in the matter of the last row named. One that is used wins over
-    one that was not taken."""
+    """What the rows are called that *that* row of a table could mean: those named in the same matter as the last named
+    row. If the calls use some of them, only these count."""
     if not before:
         return []
     matter = matter_of(before[-1].role.name)

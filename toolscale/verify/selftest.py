@@ -33,8 +33,8 @@ COLLIDED = RIGHTLY | {"replay", "not_leaked", "necessary", "mutants_killed", "eq
 another must tell."""
 
 MOST_COLLIDED = 0.15
-"""The share of evolved candidates that may be rejected because their matters collide: each costs a draw, and a judge
-that is too strict shows."""
+"""The share of evolved candidates that may be rejected because their matters collide. Each costs a draw; a larger share
+shows a judge that is too strict."""
 
 TURNS = 40
 """Candidates of each stream among which those of a kind are drawn, if so many are needed."""
@@ -63,7 +63,7 @@ class KindRow:
     level: str
     words: str
     open: str
-    """Why no threshold is about it, if none is."""
+    """Why no threshold is about the kind; empty if one is."""
     not_applicable: int
     """Candidates that were passed over: the kind has no place in them, or would be no defect."""
     outcomes: tuple[Outcome, ...]
@@ -141,8 +141,8 @@ class SelfTest:
         return sum(row.rejected for row in self.kinds if not row.open)
 
     def without(self, gate: str) -> SelfTest:
-        """The same self-test by a judge whose `gate` lets everything pass. A gate that ends recording early had the
-        last word: nothing else spoke."""
+        """The same self-test by a judge whose `gate` lets everything pass. Where the gate ended the recording early, no
+        other gate was asked, so the candidate passes."""
 
         def spared(outcome: Outcome) -> Outcome:
             return replace(

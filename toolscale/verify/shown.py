@@ -161,8 +161,8 @@ class _Names:
                     self.sorts.setdefault(text, set()).add(own)
 
     def of(self, row: Mapping[str, Any]) -> frozenset[str]:
-        """Return the names of a row and of the rows that it refers to. Those to whom everything belongs are no name of
-        it."""
+        """Return the names of a row and of the rows that it refers to. People, to whom everything belongs, are left
+        out."""
         return frozenset(self._texts(row)) | self.hung_on(row)
 
     def by_key(self) -> dict[str, frozenset[str]]:

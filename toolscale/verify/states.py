@@ -34,7 +34,8 @@ class EndState:
     touched: frozenset[Any]
     """(table, key) of every row written, no-op writes included."""
     standing: Changes = NOTHING
-    """The changes of rows that were there before: what a ledger of moves there and back adds up to."""
+    """The changes of rows that were there before. Two moves there and back leave none of these, only new rows in a
+    ledger."""
 
 
 Runnable = tuple[CompiledTool, dict[str, Any]]
@@ -153,7 +154,7 @@ class EndStates:
         return calls if isinstance(calls, tuple) and len(calls) == len(writes) else writes
 
     def run_ahead(self, lists: Iterable[Sequence[ToolCall]]) -> None:
-        """Run lists that `of` will be asked for together. It changes no answer, only what the answers take."""
+        """Run together the lists that `of` will be asked for. This saves time and changes no result."""
         self._run(list(dict.fromkeys([self._numbered(calls).numbers for calls in lists])))
 
     def of(self, calls: Sequence[ToolCall]) -> EndState:
@@ -230,8 +231,8 @@ class EndStates:
                     self._look(state)
             if not waiting:
                 return
-            # Calls met first are the golden ones and come last: what failed before them goes on with them, and extra
-            # writes follow them.
+            # The golden calls were met first, so they have the lowest numbers and come last: a list whose call fails
+            # here goes on with them. Extra writes follow them.
             number = max(waiting)
             group = waiting.pop(number)
             if number not in state.edges:

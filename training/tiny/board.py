@@ -2,7 +2,7 @@
 
 Where experts are simulated the best trade-off is computable, so a policy is scored by the expected absolute utility of
 what it chooses, without a single draw: U = E[P_o right - P_c min(cost / cost_ref, cap) - P_l min(latency / latency_ref,
-cap)], the reward `absolute` of DESIGN 6.
+cap)], the reward `absolute` of toolscale/reward/kinds.py.
 """
 
 from __future__ import annotations

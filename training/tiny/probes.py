@@ -37,7 +37,7 @@ DIMENSION_WORDS = {"outcome": "accuracy", "cost": "cost", "latency": "speed"}
 WEIGHTS = ("none!", "little!", "some!", "quite!", "much!", "most!")
 THIRDS = ("low", "middle", "high")
 NEEDS = {"python": CODE, "local_search": QUOTED}
-"""Without it a tool has nothing to work on."""
+"""Basic tool -> the word that a question must have for it. Without that word the tool has nothing to work on."""
 KINDS = ("strongest", "cheapest", "fastest", "name", "read", "kind", "weight", "act")
 """`act` is the form of a rollout, with an action drawn blindly: it teaches the form and no preference."""
 

@@ -21,7 +21,8 @@ PAD, UNKNOWN, NUMBER, CODE, QUOTED = "<pad>", "<unk>", "<number>", "<code>", "<q
 that it is there, not what it says."""
 BEGIN, USER, TOOL, ASSISTANT, END = "<begin>", "<user>", "<tool>", "<assistant>", "<end>"
 LAST = "<last>"
-"""As a message: what the last tool said is the final answer; where none did, there is none."""
+"""A word of the model. As a message it gives what the last tool said as the final answer; if no tool said anything,
+it says that the answer is not known."""
 RESULT, ERROR = "result", "error"
 """All that it sees of what a tool said."""
 BASIC = ("python", "local_search", "web_search")

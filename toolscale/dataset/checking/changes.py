@@ -114,8 +114,8 @@ def check_changes(folder: Path, manifest: Manifest, ids: Mapping[str, Collection
 
 
 def _false_frame(changes: Changes, manifest: Manifest) -> Iterator[str]:
-    """Yield what is false whatever the tasks are: the grading, a first version that tells of one before, names that
-    nothing here has."""
+    """Yield what is false whatever the tasks are: a wrong version of the grading, a first version that names one before
+    it, names of columns, gates or files that do not exist."""
     for domain, part in manifest.domains.items():
         if (graded := part.versions.get("grading")) != changes.grading:
             yield f"the grading is {changes.grading}; {MANIFEST} says that {domain} was graded under {graded or 'none'}"

@@ -29,8 +29,8 @@ MOST_PICTURE_BYTES = 2_000_000
 
 
 def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    """Yield what is listed and no part of a dataset, what a dataset has and is not listed, and false sizes, row counts
-    and pictures."""
+    """Yield listed files that are no part of a dataset, files that a dataset must have but that are not listed, and
+    false sizes, row counts and pictures."""
     listed = [entry.path for entry in manifest.files]
     for path, count in Counter(listed).items():
         if count > 1:

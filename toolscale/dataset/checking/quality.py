@@ -95,7 +95,7 @@ def check_quality(folder: Path, thresholds: Thresholds | None = None) -> Quality
 
 
 def count_quality(rows: DatasetRows, asked: int) -> dict[str, float]:
-    """Return the figures of one domain, of whose tasks so many were asked for."""
+    """Return the figures of one domain. `asked`: how many of its tasks were asked for."""
     tasks, rejects = rows.tasks, rows.rejects
     wrong = sum(any(failed["gate"] != "novel" for failed in row["failed"]) for row in rejects)
     killed, survivors = sum(row["mutants_killed"] for row in tasks), sum(map(_has_survivor, rejects))

@@ -151,8 +151,8 @@ def _check_grading(manifest: Manifest) -> Iterator[Finding]:
 def _check_domain(
     folder: Path, domain: _Domain, findings: list[Finding], workers: int | None, done: Callable[[int], None]
 ) -> Iterator[Contents]:
-    """Add what does not hold in one domain to `findings`; yield the domain if all of it holds: nothing is counted or
-    drawn of what does not."""
+    """Add what does not hold in one domain to `findings`. Yield its contents only if all of it holds: no figures are
+    counted and no pictures drawn from anything else."""
     world, place = world_folder(folder, domain.name), f"environments/{domain.name}"
     try:
         environment = load_environment(world)

@@ -44,7 +44,7 @@ OF_ENVIRONMENT = {"id", "environment_hash", "initial_state_hash"}
 """Columns that change in every row if the environment does."""
 
 CONTENT = ("golden_calls", "row_changes", "touched", "communicate", "request", "scenario")
-"""Columns that a task has whoever judges it; what a judge writes beside them may differ from version to version."""
+"""Columns that are the same whichever judge is used. Those that a judge writes may differ from version to version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
                 findings.setdefault((place, gate), Finding(place, gate, finding))
         except DatasetError as error:
             findings.setdefault((place, "schema"), Finding(place, "schema", str(error)))
-        except (SandboxError, *UNREADABLE) as error:  # a row that no record refuses, and that is none
+        except (SandboxError, *UNREADABLE) as error:  # a row that every record accepts, but that makes no sense
             findings.setdefault(
                 (place, "schema"),
                 Finding(place, "schema", f"it cannot be judged: {type(error).__name__}: {_short(str(error))}"),
@@ -101,9 +101,10 @@ def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
 
 
 def regrade_chunk(chunk: Chunk) -> list[dict[str, str] | str]:
-    """Return of each task, in order, the gates that it fails today with their findings, or why it cannot be judged.
+    """Return for each task, in order, the gates that it fails today with their findings, or why it cannot be judged.
 
-    Only what the task is counts: another wording of a finding, or another number of mutants, is no failure.
+    Only the content of the task counts: if a finding is worded differently, or the number of mutants is another, that
+    is no failure.
     """
     kept = kept_judge_at(chunk.at)
     return [_regrade(kept, row) for _, row in chunk.rows]
@@ -159,8 +160,8 @@ def _recheck_reject(
 
 
 def _draw_again(kept: KeptJudge, candidate: Candidate, seed: int) -> Iterator[tuple[str, str]]:
-    """Draw the candidate again from its number: the judge cannot see a word that somebody added, and the pipeline did
-    not say it."""
+    """Draw the candidate again from its number, and compare. The judge alone would not notice a word that is not from
+    the pipeline, but was added by somebody."""
     drawn = kept.draw(seed, candidate.number) if candidate.number >= 0 else None
     if drawn is None:
         yield "schema", f"candidate {candidate.number} has no case under the seed {seed}: nothing drew this task"
@@ -188,8 +189,8 @@ def _judge_again(kept: KeptJudge, row: Row) -> Judged:
 
 
 def _with_novelty(judged: Judged, row: Row) -> Judged:
-    """Return the candidate with what the row says of its novelty, which compares candidates: it is judged over the
-    whole folder, not here."""
+    """Return the candidate with the result of the gate `novel` taken from the row. That gate compares candidates, so it
+    is judged over the whole folder, not here."""
     stored = next((gate for gate in row["verdict"] if gate["gate"] == "novel"), None)
     return with_gate(judged, GateResult.model_validate(stored)) if stored else judged
 

@@ -38,8 +38,8 @@ MAKE_ONE = (
 
 
 def signing_key() -> Ed25519PrivateKey | None:
-    """Return the private key that the environment names, or None. UsageError, which tells nothing of its content, if it
-    is none."""
+    """Return the private key that the environment variable holds or names, or None if it is not set. UsageError if that
+    is no private key; the message shows nothing of the content."""
     told = os.environ.get(SIGNING_KEY, "").strip()
     if not told:
         return None

@@ -147,8 +147,8 @@ def _quality(rows: DatasetRows, part: Part, place: str) -> dict[str, float]:
 
 
 def _pairs(before: _Figures | None, after: _Figures | None, kind: str) -> dict[str, ComparedFigure]:
-    """Pair the figures of a kind by their names. What only one of two datasets counted is 0 in the other; a domain that
-    is not there has None."""
+    """Pair the figures of a kind by their names. A figure that only one of the two datasets has is 0 in the other. If a
+    dataset does not have the domain at all, its figures are None."""
     sides = [None if side is None else side[kind] for side in (before, after)]
     found = {}
     for name in dict.fromkeys(name for side in sides for name in side or ()):

@@ -1,7 +1,6 @@
 """The dataset folder: its layout, how it is written (manifest last) and how it is read back.
 
-    finance/train-*.parquet  finance/test-*.parquet     the tasks of a domain; of another domain in its own folder
-    beside it
+    finance/train-*.parquet  finance/test-*.parquet     the tasks of a domain; each domain has its own folder
     rejects/finance/rejected-*.parquet                  its rejected candidates
     environments/finance/                               its spec files, tools.json, database.sqlite
     plots/finance/*.png                                 the pictures of the card

@@ -33,8 +33,8 @@ class Place:
         return cls(environment.folder, content_hash([environment.files, table_hashes(rows)]), audit, interaction)
 
     def alike(self, other: Place) -> bool:
-        """Whether judging there is judging here: a copy of the folder elsewhere, of the same name, which is the
-        domain."""
+        """Whether judging gives the same in both places: one folder is a copy of the other, under the same name (which
+        is the domain), and both are judged in the same way."""
         return self._judged() == other._judged()
 
     def _judged(self) -> tuple[str, str, Audit, Interaction]:

@@ -17,8 +17,8 @@ Name = TypeVar("Name", int, str)
 Outcome = Literal["accepted", "rejected", "over_quota", "not_counted", "no_case"]
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-"""A task; a candidate that failed; one that passed, but whose stream had its share; one that failed, after the last
-task; a number without a case."""
+"""`accepted`: a task. `rejected`: a candidate that failed. `over_quota`: one that passed, but whose stream had its
+share. `not_counted`: one that failed, after the last task. `no_case`: a number without a case."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ def weights_of(streams: Sequence[Stream], evolved: float) -> Weights:
 
 
 def share_out(tasks: int, weights: Weights, available: Mapping[str, int | None]) -> dict[str, int]:
-    """Share tasks out over groups, then in each group over its streams; who has fewer (`available`; None: no end)
-    passes the rest on to the others.
+    """Share tasks out over groups, then in each group over its streams. A group or stream that has fewer candidates
+    (`available`; None: no limit) passes the rest on to the others.
 
-    Groups come first: many small streams, of which none would get a seat by itself, have seats together.
+    Groups come first: many small streams together get some tasks, even where no single one of them would get any.
     """
     rooms = {place: _room(group, available) for place, group in enumerate(weights)}
     seats = _seat(tasks, {place: sum(group.values()) for place, group in enumerate(weights)}, rooms)

@@ -72,8 +72,8 @@ def read_judged(paths: Iterable[Path]) -> tuple[list[int], list[Judged]]:
 
 
 def _content(path: Path) -> tuple[dict[str, Any], str] | None:
-    """Return the first line of a file and the rest, or None if it is not what was written: a disk may lose what a
-    rename has kept."""
+    """Return the first line of a file and the rest, or None if its content is not what was written: after a crash a
+    renamed file may be there and its content lost."""
     try:
         first, _, body = read_file(path).decode().partition("\n")
         head = json.loads(first)

@@ -49,7 +49,7 @@ PARTNERS = {"fulfil": 86, "refuse": 10, "transfer": 4}
 """Weights of the outcomes of what is composed."""
 
 QUIET_SHARE = 0.5
-"""Of the matters that ask apart from the deed, so many ask nothing."""
+"""The share of the matters with separate questions (`asks`) that ask nothing."""
 
 TRIES = 8
 """Shapes that are tried before a number is given up."""
@@ -101,7 +101,7 @@ def first_lines(
 
 
 def _repeats(line: str, chain: Sequence[str]) -> bool:
-    """Whether a line names a role in yet another way, which the chain has named otherwise already."""
+    """Whether a line gives a role another description, and the chain has done so already."""
     role = line.partition(":")[0]
     return role.startswith("obscure ") and any(other.partition(":")[0] == role for other in chain)
 

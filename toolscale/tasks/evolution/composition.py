@@ -74,7 +74,8 @@ def _parts(intent: Intent) -> int:
 
 
 def _apart(environment: Environment, intent: Intent, second: Intent) -> Iterator[str]:
-    """Two matters are about different rows, but of tables whose rows people use again and again."""
+    """Yield conditions that the two matters are about different rows, except in tables whose rows people use again and
+    again."""
     for (name, role), (other, second_role) in product(intent.roles.items(), second.roles.items()):
         alike = name != other and role.is_ == second_role.is_ and role.take == second_role.take == "one"
         if alike and role.is_ not in environment.spec.language.shared:

@@ -54,8 +54,8 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
 
 
 def _first_of_all(environment: Environment, intent: Intent, name: str, description: Description) -> Iterator[str]:
-    """Conditions that a superlative means the same row whether or not it is narrowed by what the words do not say: *my
-    oldest account* is active."""
+    """Yield the condition that the row is first among all rows of its parent, not only among those that fit `where`,
+    since the words of a superlative do not say `where`: *my oldest account* must be an active one."""
     role, schema = intent.roles[name], environment.schema
     if not description.first or role.where is None or "{adj}" in description.text or role.of is None:
         return

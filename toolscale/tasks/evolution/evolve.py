@@ -23,7 +23,7 @@ from toolscale.tasks.evolution.sets import batch, batch_options
 
 
 def _quiet(environment: Environment, intent: Intent) -> Intent:
-    """Leave the question away. Only what asks apart from the deed can do without it."""
+    """Leave out the question. Raises Inapplicable if the intent has none apart from its requests."""
     if not intent.asks:
         raise Inapplicable(f"{intent.id} has no question apart from what it asks for")
     return quiet(intent)

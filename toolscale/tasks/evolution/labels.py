@@ -17,8 +17,9 @@ _MATTERS = re.compile(r"[a-z](_\d+)\b")
 def label_of(environment: Environment, intent: Intent, suffix: str = "") -> str | None:
     """An expression that names what a part of a request is about; the names of the part end in `suffix`.
 
-    A text with which the request describes the object, or the last role of a table that other matters do not share, and
-    which is not told itself; that of the one role of a shared table; else the noun of a row.
+    It is a text with which the request describes a row, and that is not told itself: of the object, else of the last
+    role of a table that other matters do not share, or of the only role if its table is shared. Else it is the noun of
+    a row; None if there is no role.
     """
     language = environment.spec.language
     roles = {

@@ -36,7 +36,8 @@ COPIED = (
 TRIES = 60
 
 SPARE = 2
-"""More tasks before it than it takes: one that is rejected for a reason of its own is not remembered."""
+"""How many more tasks are put before it than the gate needs: a task that is rejected for another reason is not
+remembered."""
 
 
 def _others(ground: Ground, candidate: Candidate) -> Iterator[Candidate]:

@@ -48,8 +48,8 @@ class Planted:
     before: tuple[Candidate, ...] = ()
     """Candidates that are judged, and remembered as tasks, before this one."""
     audited: Literal["", "process", "engine"] = ""
-    """Besides, replay it in a second process, or on the second engine. Where rows or tools differ from the folder's,
-    the second process differs whatever the defect is, so it is asked only where the defect is just that."""
+    """Also replay it in a second process, or on the second engine. The second process reads the folder, so it always
+    differs where rows or tools were changed: it is used only where just that is the defect."""
 
 
 Plant = Callable[["Ground", Candidate, random.Random], Planted | None]
@@ -83,7 +83,7 @@ class Court(Judge):
     bent: Plan | None = None
 
     def plan_of(self, candidate: Candidate) -> Plan:
-        """Return the plan of a candidate: the bent one for that which was made from it."""
+        """Return the plan of a candidate: the bent plan for the candidate that was made from it."""
         if self.bent is not None and candidate.intent_id == self.bent.intent.id:
             return self.bent
         return super().plan_of(candidate)
@@ -156,8 +156,8 @@ class Ground:
         return with_only(environment or self.environment, self.plan_of(candidate).intent)
 
     def faults(self, candidate: Candidate) -> frozenset[tuple[str, str]]:
-        """(place, problem) of what lint says of the good intent itself, as if it had been written like that; none of an
-        evolved one is a reject."""
+        """(place, problem) of what lint says of a good evolved intent, read as if an author had written it so: no
+        defect planted in it is to blame for these. Empty for a plain intent."""
         if not candidate.evolutions:
             return frozenset()
         name = (candidate.intent_id, candidate.evolutions)
@@ -255,7 +255,7 @@ def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
             for written in stand
             if not any(written != other and standing(written).search(other) for other in stand)
         ]
-        if len(whole) == 1:  # said in two forms, what becomes of one of them leaves the other
+        if len(whole) == 1:  # said in two forms, one would stay when the other is changed
             found.append(Spoken(name, kind, value, forms[whole[0]], whole[0]))
     return found
 

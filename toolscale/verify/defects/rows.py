@@ -55,7 +55,7 @@ def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Rand
 
 
 def _is_unique(ground: Ground, table: str, row: Row) -> bool:
-    """Whether no row has what the schema wants to be unique in this one."""
+    """Whether no row has the same values as this one where the schema wants them to be unique."""
     spec = ground.environment.schema.tables[table]
     keys = [spec.key, *((name,) for name, column in spec.columns.items() if column.unique), *spec.unique]
     others = ground.table(table).values()
