@@ -16,13 +16,31 @@ from toolscale.pipeline import synthesize as make_dataset
 SYNTHESIZE = "synthesize_dataset"
 
 
-def synthesize(admin: AirflowClient, publish: str) -> str:
-    """Make a dataset of the mock domain; the run that publishes it."""
+def synthesize(admin: AirflowClient) -> str:
+    """Make a dataset of the mock domain; the run that publishes it, once a person approves."""
     admin.wait_for_dag(SYNTHESIZE)
     admin.wait_for_dag(PUBLISH)
     before = runs(admin)
-    admin.wait(SYNTHESIZE, admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 10, "publish": publish}))
+    admin.wait(SYNTHESIZE, admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 10, "publish": "ask"}))
     return next_run(admin, before)
+
+
+def announce(
+    admin: AirflowClient, dataset: Path, repo: str, *, publish: str = "auto", night: str | None = None
+) -> None:
+    """Say that a run has made a dataset, as `collect` does."""
+    admin.wait_for_dag(PUBLISH)
+    (asset,) = [found for found in admin.get("assets")["assets"] if found["name"] == "verified_dataset"]
+    extra = {
+        "dataset": str(dataset),
+        "publish": publish,
+        "repo": repo,
+        "night": night,
+        "by_hand": night is None,
+        "run_id": f"scheduled__{night}" if night else f"manual__{repo}",
+    }
+    event = {"asset_id": asset["id"], "extra": extra, "partition_key": extra["run_id"]}
+    admin.http.post("/api/v2/assets/events", json=event).raise_for_status()
 
 
 def texts(alerts: tuple[str, list[dict[str, Any]]], run_id: str) -> list[str]:
@@ -35,7 +53,7 @@ def test_what_a_person_approves_is_one_commit_with_a_tag(
     live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path, alerts: tuple[str, list[dict[str, Any]]]
 ) -> None:
     admin, (_, hub) = live_airflow.admin, local_hub
-    run_id = synthesize(admin, "ask")
+    run_id = synthesize(admin)
     asked = question(admin, run_id)
     where = f"{live_airflow.url}/dags/{PUBLISH}/runs/{run_id}/tasks/approve/required_actions?map_index=-1"
     assert texts(alerts, run_id) == [f"{PUBLISH}.approve waits for an answer in {run_id}: {where}"]
@@ -80,9 +98,13 @@ def test_who_could_have_answered_is_told_that_nobody_did(
     ]
 
 
-def test_what_a_person_rejects_is_not_pushed(live_airflow: LiveAirflow, local_hub: tuple[str, Hub]) -> None:
+def test_what_a_person_rejects_is_not_pushed(
+    live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path
+) -> None:
     admin, (_, hub) = live_airflow.admin, local_hub
-    run_id = synthesize(admin, "ask")
+    known = runs(admin)
+    announce(admin, mock_dataset, "me/rejected", publish="ask")
+    run_id = next_run(admin, known)
     question(admin, run_id)
     before = hub.writes()
     answer(admin, run_id, "Reject", repo="me/rejected")
@@ -91,10 +113,13 @@ def test_what_a_person_rejects_is_not_pushed(live_airflow: LiveAirflow, local_hu
     assert hub.writes() == before
 
 
-def test_never_publishes_nothing(live_airflow: LiveAirflow) -> None:
-    run_id = synthesize(live_airflow.admin, "never")
-    live_airflow.admin.wait(PUBLISH, run_id)
-    assert {task: state for task, (state, _) in states(live_airflow.admin, run_id).items()} == dict.fromkeys(
+def test_never_publishes_nothing(live_airflow: LiveAirflow, mock_dataset: Path) -> None:
+    admin = live_airflow.admin
+    known = runs(admin)
+    announce(admin, mock_dataset, "me/never", publish="never")
+    run_id = next_run(admin, known)
+    admin.wait(PUBLISH, run_id)
+    assert {task: state for task, (state, _) in states(admin, run_id).items()} == dict.fromkeys(
         ("inspect", "choose", "approve", "push"), "skipped"
     )
 
@@ -131,33 +156,17 @@ def older_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def announce(admin: AirflowClient, dataset: Path, night: str | None, repo: str = "me/nights") -> None:
-    """Say that a run has made a dataset, as `collect` does."""
-    (asset,) = [found for found in admin.get("assets")["assets"] if found["name"] == "verified_dataset"]
-    extra = {
-        "dataset": str(dataset),
-        "publish": "auto",
-        "repo": repo,
-        "night": night,
-        "by_hand": night is None,
-        "run_id": f"scheduled__{night}" if night else f"manual__{repo}",
-    }
-    event = {"asset_id": asset["id"], "extra": extra, "partition_key": extra["run_id"]}
-    admin.http.post("/api/v2/assets/events", json=event).raise_for_status()
-
-
 def test_an_older_night_leaves_the_repository_as_the_newer_one_left_it(
     live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path, older_dataset: Path
 ) -> None:
     admin, (_, hub) = live_airflow.admin, local_hub
-    admin.wait_for_dag(PUBLISH)
     known = runs(admin)
-    announce(admin, mock_dataset, "2026-11-21T02:00:00+00:00")
+    announce(admin, mock_dataset, "me/nights", night="2026-11-21T02:00:00+00:00")
     newer = next_run(admin, known)
     admin.wait(PUBLISH, newer)
     assert admin.xcom(PUBLISH, newer, "push")["night"] == "2026-11-21T02:00:00+00:00"
     before, files = hub.writes(), hub.files("me/nights")
-    announce(admin, older_dataset, "2026-11-20T02:00:00+00:00")
+    announce(admin, older_dataset, "me/nights", night="2026-11-20T02:00:00+00:00")
     older = next_run(admin, known | {newer})
     admin.wait(PUBLISH, older)
     assert {task: state for task, (state, _) in states(admin, older).items()} == dict.fromkeys(
@@ -172,10 +181,9 @@ def test_datasets_that_are_made_at_once_are_each_published(
     live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path, older_dataset: Path
 ) -> None:
     admin, (_, hub) = live_airflow.admin, local_hub
-    admin.wait_for_dag(PUBLISH)
     known = runs(admin)
-    announce(admin, mock_dataset, None, "me/first")
-    announce(admin, older_dataset, None, "me/second")
+    announce(admin, mock_dataset, "me/first")
+    announce(admin, older_dataset, "me/second")
     made = next_runs(admin, known, 2)
     for run_id in made:
         admin.wait(PUBLISH, run_id)
