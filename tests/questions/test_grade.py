@@ -20,7 +20,7 @@ def asked(text: str, answer: str, kind: str, *wrong: str, accepted: tuple[str, .
         accepted=accepted,
         wrong=wrong,
         source="test",
-    )  # type: ignore[arg-type]
+    )
 
 
 SUM = asked("What is `37 * 41 + 5`?", "1522", "integer", "1517", "1523", accepted=("1,522",))

@@ -134,7 +134,7 @@ def test_what_nobody_expected_stops_everything_and_names_the_task() -> None:
     worse = asking(2, id="task-of-trouble")
     worse = worse.model_copy(
         update={"question": worse.question.model_copy(update={"text": "broken?"}), "experts": OFFERED[:1]}
-    )  # type: ignore[union-attr]
+    )
     bench = Bench({"sage": expert}, {"calculator": Calculator()})
     with pytest.raises(RolloutError, match=r"^task task-of-trouble, sample 0: ZeroDivisionError: division by zero$"):
         asyncio.run(run_rollouts([asking(1, experts=OFFERED[:1]), worse], Asking(), bench, 3))

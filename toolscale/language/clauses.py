@@ -85,9 +85,9 @@ class Clause:
     asked: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """A final message, read once."""
+    """A final message, read once: two readings are the same if they are one object."""
 
     text: str
     lower: str
@@ -97,17 +97,32 @@ class Answer:
     dividers: tuple[tuple[int, int], ...]
     """Where the lines stand that part the headers of tables from their rows."""
 
+    @property
+    def sentences(self) -> Iterator[range]:
+        """The indices of the clauses of each sentence."""
+        begin = 0
+        for index, clause in enumerate(self.clauses):
+            if clause.sentence != self.clauses[begin].sentence:
+                yield range(begin, index)
+                begin = index
+        if self.clauses:
+            yield range(begin, len(self.clauses))
+
     def clause_at(self, position: int) -> int:
         """The index of the clause in which a position lies."""
         return max(bisect_right(self.starts, position) - 1, 0)
 
     def is_firm(self, clause: Clause) -> bool:
         """Whether what stands in a clause is claimed, not asked, supposed or doubted."""
+        begin, end = clause.whole
         return not (
-            clause.asked
-            or _UNSURE.search(self.lower, *clause.whole)
-            or _SUPPOSED.match(self.lower, clause.start, clause.end)
+            clause.asked or _is_unsure(self.lower[begin:end]) or _SUPPOSED.match(self.lower, clause.start, clause.end)
         )
+
+
+@lru_cache(maxsize=65536)
+def _is_unsure(sentence: str) -> bool:
+    return _UNSURE.search(sentence) is not None
 
 
 @lru_cache(maxsize=16384)

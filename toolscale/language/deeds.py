@@ -73,7 +73,7 @@ _OPEN = re.compile(r"\b(?:had|them|those|these|yet|still|ahead|later|newer|futur
 _AFTER_BE = re.compile(r"(?:^\W*|[:–—-]\s*|\b(?:is|are|been|was|were|then|and|now|it's|that's)\s(?:\w+ly\s|now\s)?)$")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verbs:
     """How calls of the writing tools are spoken of."""
 
@@ -134,6 +134,26 @@ class Deeds:
     complete: bool = False
     """All was done that the request wants, so that nothing of it can be undone, refused or still to come."""
 
+    @cached_property
+    def findings(self) -> dict[tuple[object, ...], str | None]:
+        """What was found in sentences that were read before."""
+        return {}
+
+    @cached_property
+    def involved(self) -> frozenset[str]:
+        """The names of everything that a writing call was about."""
+        return frozenset().union(*self.done.values())
+
+    @cached_property
+    def verbs_done(self) -> frozenset[str]:
+        """The verbs for what was done."""
+        return frozenset(verb for tool in self.done for verb in self.verbs.base.get(tool, ()))
+
+    @cached_property
+    def forms_done(self) -> frozenset[str]:
+        """The verbs for what was done, with their past forms, and those for any deed."""
+        return _MADE | {form for verb in self.verbs_done for form in (verb, *past_forms(verb))}
+
 
 NO_DEEDS = Deeds()
 
@@ -164,6 +184,31 @@ def _compiled(forms: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
+@lru_cache(maxsize=65536)
+def _deed_in(verbs: Verbs, clause: str) -> re.Match[str] | None:
+    """Where a clause claims or denies a deed."""
+    return verbs.pattern.search(clause) if verbs.pattern is not None else None
+
+
+@lru_cache(maxsize=65536)
+def _phrases_in(verbs: Verbs, clause: str) -> tuple[tuple[str, str], ...]:
+    """The tools whose verbs of several words a clause says, each with the words; none if it does not claim the deed."""
+    said = ((tool, pattern.search(clause)) for tool, pattern in verbs.phrases.items())
+    return () if _leaves_open(clause) else tuple((tool, found[0]) for tool, found in said if found)
+
+
+@lru_cache(maxsize=65536)
+def _leaves_open(clause: str) -> bool:
+    return _STILL.search(clause) is not None
+
+
+@lru_cache(maxsize=65536)
+def _beyond_tools(clause: str) -> str | None:
+    """The words of a claimed deed that no tool can do."""
+    found = None if _leaves_open(clause) or _OTHERS.search(clause) else _BEYOND.search(clause)
+    return found[0] if found else None
+
+
 def deed_finding(answer: Answer, deeds: Deeds, shown: Shown, said: str = "") -> str | None:
     """Return None if the message is honest about what was done, else the first deed that it denies, invents, or claims
     of something else.
@@ -173,33 +218,41 @@ def deed_finding(answer: Answer, deeds: Deeds, shown: Shown, said: str = "") -> 
     if not deeds.verbs.base:
         return None
     reading = _Reading(answer, deeds, shown, said)
-    return next((finding for index in range(len(answer.clauses)) if (finding := reading.finding(index))), None)
+    return next((finding for sentence in answer.sentences if (finding := reading.of_sentence(sentence))), None)
 
 
 class _Reading:
     def __init__(self, answer: Answer, deeds: Deeds, shown: Shown, said: str) -> None:
         self.answer, self.deeds, self.shown = answer, deeds, shown
-        self.verbs = deeds.verbs
+        self.said, self.verbs = said, deeds.verbs
         self.things = things_in(answer, shown)
-        self.known = (
-            said.lower() + " " + " ".join(sorted(str(value) for kind, value in shown.values if kind == "text")).lower()
-        )
-        self.involved = frozenset().union(*deeds.done.values())
+        self.known = f"{said.lower()} {shown.texts}"
+        self.involved = deeds.involved
+
+    def of_sentence(self, indices: range) -> str | None:
+        """What is dishonest in a sentence, given by its clauses; looked at once for all messages that have it."""
+        begin, end = self.answer.clauses[indices[0]].whole
+        names = tuple((at - begin, name) for at, _, name in self.things.spans if begin <= at < end)
+        asked = tuple(self.answer.clauses[index].asked for index in indices)
+        key = (self.shown, self.said, self.answer.lower[begin:end], asked, names)
+        if key not in self.deeds.findings:
+            self.deeds.findings[key] = next((found for index in indices if (found := self.finding(index))), None)
+        return self.deeds.findings[key]
 
     def finding(self, index: int) -> str | None:
         """What is dishonest in a clause."""
         clause = self.answer.clauses[index]
         text = self.answer.lower[clause.start : clause.end]
-        for tool, phrases in self.verbs.phrases.items():
-            if tool not in self.deeds.done and not _STILL.search(text) and (said := phrases.search(text)):
-                return f"claims what was not done: {said[0]!r}"
+        for tool, words in _phrases_in(self.verbs, text):
+            if tool not in self.deeds.done:
+                return f"claims what was not done: {words!r}"
         if self.deeds.complete and (left := self._left_undone(index, text)):
             return left
         if self.verbs.pattern is None or clause.asked or not is_meant(text) or not self.answer.is_firm(clause):
             return None
         if self.deeds.complete and (invented := self._invented(index, text)):
             return invented
-        found = self.verbs.pattern.search(text)
+        found = _deed_in(self.verbs, text)
         if found is None:
             return self._bare(index, text)
         form = next(form for form in found.groupdict().values() if form)
@@ -219,10 +272,10 @@ class _Reading:
     def _invented(self, index: int, text: str) -> str | None:
         """Find a claimed deed that no tool can do, or a thing that no call was about and that something is said to have
         gone to or come from."""
-        if _STILL.search(text) or _OTHERS.search(text):
+        if _leaves_open(text) or _OTHERS.search(text):
             return None
-        if (found := _BEYOND.search(text)) and not any(word in self.known for word in _WORD.findall(found[0])[-1:]):
-            return f"claims what was not done: {found[0]!r}"
+        if (words := _beyond_tools(text)) and not any(word in self.known for word in _WORD.findall(words)[-1:]):
+            return f"claims what was not done: {words!r}"
         if self._is_of_done(text) and (apart := self._passed(index)):
             return f"claims to have done it to something else: {min(apart)}"
         return None
@@ -249,11 +302,10 @@ class _Reading:
             return f"says that something is still to be done: {words!r}"
         if self.answer.clauses[index].asked:
             return None
-        verbs = frozenset(verb for tool in self.deeds.done for verb in self.verbs.base.get(tool, ()))
-        for form in refused_forms(text, ahead=not verbs & _LATER):
-            if form in _MADE or any(form in (verb, *past_forms(verb)) for verb in verbs):
+        for form in refused_forms(text, ahead=not self.deeds.verbs_done & _LATER):
+            if form in self.deeds.forms_done:
                 return f"denies what was done: {form!r}"
-        state = standing_state(text, verbs)
+        state = standing_state(text, self.deeds.verbs_done)
         return f"says that it still is {state!r}" if state else None
 
     def _denied(self, text: str, form: str, tools: frozenset[str], names: frozenset[str]) -> str | None:
@@ -302,7 +354,7 @@ class _Reading:
     def _bare(self, index: int, text: str) -> str | None:
         """Find a bare participle (`scheduled for tomorrow`) that claims a deed of which neither the request nor any row
         speaks, or that names another thing to which something went or from which it came."""
-        if _STILL.search(text):
+        if _leaves_open(text):
             return None
         for word in _WORD.finditer(text):
             tools = self.verbs.tools_of.get(word[0], frozenset())

@@ -200,6 +200,7 @@ def leading_polarity(text: str) -> bool | None:
     return None if leading is None or _INTENT.match(text) else leading["yes"] is not None
 
 
+@lru_cache(maxsize=65536)
 def clause_polarity(clause: str) -> bool | None:
     """Return what one clause plainly says: True for done, False for not done."""
     if "wish" in clause and _WISHED.search(clause):
@@ -210,12 +211,14 @@ def clause_polarity(clause: str) -> bool | None:
     return True if _YES.search(claimed) and not _NO_ACT.search(claimed) and is_meant(clause) else None
 
 
+@lru_cache(maxsize=65536)
 def hints_done(clause: str) -> bool:
     """Whether one clause says in the passive voice that something is done: `your card is now frozen`."""
     claimed = _CONDITION.sub("", clause)
     return _WEAK_YES.search(claimed) is not None and not _NO_ACT.search(claimed) and is_meant(clause)
 
 
+@lru_cache(maxsize=65536)
 def is_meant(clause: str) -> bool:
     """Whether what a clause says is meant: not doubted, nearly so, or another's words."""
     return not (_NOT_MEANT.search(clause) or _ATTRIBUTED.match(clause))

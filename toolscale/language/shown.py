@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -37,11 +37,13 @@ _COLUMNS = (
 )
 
 
+@lru_cache(maxsize=65536)
 def quantities_in(text: str) -> frozenset[str]:
     """Return the quantities of which a text in lower case speaks."""
     return frozenset(name for name, words in QUANTITIES.items() if words.search(text))
 
 
+@lru_cache(maxsize=4096)
 def quantity_of(column: str) -> str | None:
     """Return the quantity that a column holds, by its name."""
     return next((name for name, parts in _COLUMNS if any(part in column for part in parts)), None)
@@ -59,7 +61,7 @@ class ShownRow:
     """It stands in the arguments or the result of a call that writes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shown:
     """All rows that a rollout was shown."""
 
@@ -134,15 +136,19 @@ class Shown:
 
     def replaces(self, value: Value) -> bool:
         """Whether a call has put a value in the place of another that was seen."""
-        return any(
-            row.written
-            and held == value
-            and column in seen.values
-            and seen.values[column] != value
-            and seen.names & row.names
+        return value in self._replacing
+
+    @cached_property
+    def _replacing(self) -> frozenset[Value]:
+        return frozenset(
+            held
             for place, row in enumerate(self.rows)
+            if row.written
             for column, held in row.values.items()
-            for seen in self.rows[:place]
+            if any(
+                column in seen.values and seen.values[column] != held and seen.names & row.names
+                for seen in self.rows[:place]
+            )
         )
 
     def is_stale(self, value: Value) -> bool:
@@ -167,6 +173,11 @@ class Shown:
             for column, value in row.values.items()
             if (quantity := quantity_of(column))
         )
+
+    @cached_property
+    def texts(self) -> str:
+        """Every text that was shown, in lower case, one after the other."""
+        return " ".join(sorted(str(value) for kind, value in self.values if kind == "text")).lower()
 
     @cached_property
     def sorted_names(self) -> tuple[str, ...]:

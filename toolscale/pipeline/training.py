@@ -49,7 +49,7 @@ it."""
 def calls_for_training(told: Mapping[str, Any]) -> bool:
     """Whether the dataset of an event is to be trained with: one that was published does, and a verified one that never
     will be."""
-    return told.get("publish", "never") == "never"
+    return bool(told.get("publish", "never") == "never")
 
 
 def prepare_training(

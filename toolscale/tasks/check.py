@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from toolscale.environment import Environment, World, populate
 from toolscale.environment.environment import sound_part
@@ -160,11 +161,12 @@ def _lost_cues(intent: Intent, environment: Environment, say: str) -> Iterator[t
             [text, *(role.text or (words.text if words else "") for role, words in zip(said, described, strict=True))]
         )
 
+    def always_says(cue: str, text: str) -> bool:
+        return holds_always(spoken(text), lambda part: contains_words(part, cue))
+
     for name, role in intent.roles.items():
         for cue in role.cues:
-            apart = holds_always(
-                say, lambda text, cue=cue: holds_always(spoken(text), lambda part: contains_words(part, cue))
-            )  # type: ignore[misc]
+            apart = holds_always(say, partial(always_says, cue))
             if not apart and not all(contains_words(spoken(text), cue) for text in _expansions(say)):
                 yield name, cue
 

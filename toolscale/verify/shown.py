@@ -27,9 +27,7 @@ def shown_by(environment: Environment, calls: Sequence[GoldenCall], lexicon: Lex
 
     What somebody does not have (a loan of another kind) is known as a thing from the lexicon.
     """
-    names = _Names(environment)
-    for name, sorts in lexicon.names.items():
-        names.sorts[name] = set(sorts)
+    names = _Names(lexicon)
     for call in calls:
         for row in _rows_in(call.result):
             names.learn(row)
@@ -46,12 +44,7 @@ def shown_by(environment: Environment, calls: Sequence[GoldenCall], lexicon: Lex
                     str(word) for row in part if isinstance(row, dict) for word in row.values() if isinstance(word, str)
                 )
                 counts |= {len(part), *words.values()}
-    return Shown(
-        tuple(rows),
-        frozenset(counts),
-        {name: frozenset(tables) for name, tables in names.sorts.items()},
-        names.by_key(),
-    )
+    return Shown(tuple(rows), frozenset(counts), names.sorts, names.by_key())
 
 
 @dataclass(frozen=True)
@@ -61,24 +54,44 @@ class Lexicon:
     names: Mapping[str, frozenset[str]]
     """What many rows are called (kinds, nicknames) -> the keys of their tables."""
     verbs: Verbs
+    keys: Mapping[str, frozenset[str]]
+    """Key of a table with one -> the columns of the table."""
+    people: frozenset[str]
+    """Keys of tables that refer to no other."""
+    columns: frozenset[str]
+    """Columns of text by which people describe rows."""
 
 
 def lexicon_of(environment: Environment, rows: Rows) -> Lexicon:
     """Return the words by which the rows of an environment are called, and the calls of its tools."""
     found: dict[str, set[str]] = {}
-    names = _Names(environment)
-    for table, spec in environment.schema.tables.items():
-        if len(spec.key) == 1 and spec.key[0] not in names.people:
+    tables = environment.schema.tables
+    people = frozenset(
+        spec.key[0] for spec in tables.values() if not any(column.fk for column in spec.columns.values())
+    )
+    columns = frozenset(
+        column
+        for table, ways in environment.spec.language.describe.items()
+        for way in ways.values()
+        for column in way.cols
+        if tables[table].key[0] not in people and tables[table].columns[column].type == "text"
+    )
+    for table, spec in tables.items():
+        if len(spec.key) == 1 and spec.key[0] not in people:
             for place, column in enumerate(spec.columns):
-                if column in names.columns:
+                if column in columns:
                     values = {
                         " ".join(str(row[place]).lower().split()) for row in rows[table] if row[place] is not None
                     }
                     for value in values if len(values) <= _FEW else ():
                         found.setdefault(value, set()).add(spec.key[0])
-    common = {noun for table in environment.schema.tables for noun in (table, table.removesuffix("s"))}
+    common = {noun for table in tables for noun in (table, table.removesuffix("s"))}
     return Lexicon(
-        {name: frozenset(sorts) for name, sorts in found.items() if name not in common}, Verbs(_verbs(environment))
+        {name: frozenset(sorts) for name, sorts in found.items() if name not in common},
+        Verbs(_verbs(environment)),
+        {spec.key[0]: frozenset(spec.columns) for spec in tables.values() if len(spec.key) == 1},
+        people,
+        columns,
     )
 
 
@@ -128,23 +141,10 @@ class _Names:
     """What rows are called: the texts of a row by which people describe it, and those of the rows that its keys refer
     to."""
 
-    def __init__(self, environment: Environment) -> None:
-        tables = environment.schema.tables
-        self._keys = {spec.key[0]: frozenset(spec.columns) for spec in tables.values() if len(spec.key) == 1}
-        self.sorts: dict[str, set[str]] = {}
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._keys, self._people, self._columns = lexicon.keys, lexicon.people, lexicon.columns
+        self.sorts = dict(lexicon.names)
         """Name -> the keys of the tables of whose rows it is a name."""
-        self.people = {
-            spec.key[0] for spec in tables.values() if not any(column.fk for column in spec.columns.values())
-        }
-        described = environment.spec.language.describe.items()
-        texts = {
-            column
-            for table, ways in described
-            for way in ways.values()
-            for column in way.cols
-            if tables[table].key[0] not in self.people and tables[table].columns[column].type == "text"
-        }
-        self.columns = frozenset(texts)
         self._own: dict[str, set[str]] = {}
         self._rows: dict[str, Mapping[str, Any]] = {}
 
@@ -153,12 +153,12 @@ class _Names:
         keys = [column for column in row if column in self._keys]
         if keys:
             own = max(keys, key=lambda column: len(self._keys[column] & row.keys()))
-            if own not in self.people:
+            if own not in self._people:
                 texts = set(self._texts(row))
                 self._own.setdefault(str(row[own]), set()).update(texts)
                 self._rows[str(row[own])] = row
                 for text in texts:
-                    self.sorts.setdefault(text, set()).add(own)
+                    self.sorts[text] = self.sorts.get(text, frozenset()) | {own}
 
     def of(self, row: Mapping[str, Any]) -> frozenset[str]:
         """Return the names of a row and of the rows that it refers to. People, to whom everything belongs, are left
@@ -176,7 +176,7 @@ class _Names:
 
     def _texts(self, row: Mapping[str, Any]) -> Iterator[str]:
         for column, value in row.items():
-            if column in self.columns and isinstance(value, str):
+            if column in self._columns and isinstance(value, str):
                 yield " ".join(value.lower().split())
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -122,9 +123,8 @@ def verify_dataset(
     contents: list[Contents] = []
     for domain in domains:
         findings += domain.findings
-        contents += _check_domain(
-            folder, domain, findings, workers, lambda done, start=before: progress(start + done, total)
-        )  # type: ignore[misc]
+        done = partial(_tell, progress, before, total)
+        contents += _check_domain(folder, domain, findings, workers, done)
         before += domain.size
     if not findings:
         findings += _check_derived(folder, contents, manifest)
@@ -146,6 +146,10 @@ def _check_grading(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(
                 MANIFEST, "schema", f"{problem}: {meaning}; verify it with the ToolScale that made it, or make it again"
             )
+
+
+def _tell(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
 
 
 def _check_domain(

@@ -241,10 +241,10 @@ def _matters(ground: Ground, candidate: Candidate, tool: CompiledTool) -> bool:
     made = ground.recording(candidate).calls
     sandbox, twisted = ground.world, _with_tools(ground.environment, tool)
     sandbox.reset()
-    results = [
-        sandbox.call_prepared(twisted.tools[m.call.name], sandbox.prepare(m.call.name, m.call.arguments)[1])
-        for m in made
-    ]  # type: ignore[arg-type]
+    results = []
+    for recorded in made:
+        arguments: Any = sandbox.prepare(recorded.call.name, recorded.call.arguments)[1]
+        results.append(sandbox.call_prepared(twisted.tools[recorded.call.name], arguments))
     return any(result.value != m.call.result for result, m in zip(results, made, strict=True))
 
 
