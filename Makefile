@@ -8,9 +8,10 @@ SEED ?= 0
 OUT ?= var/datasets/$(DOMAIN)
 PORT ?= 8080
 CONFIG ?= training/configs/tiny_cpu.yaml
+FASTEST := $(addprefix tests/,language preferences reward test_architecture.py test_docs.py test_public_api.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset publish airflow train experiments test bench lint schemas system clean
+.PHONY: help install dataset publish airflow train experiments test check bench lint schemas system clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +38,10 @@ experiments: $(VENV)/train.stamp ## Run the experiments of docs/results anew.
 test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, tests.
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest
+
+check: $(VENV)/dev.stamp ## Run lint, types, schemas and the fastest half of the tests: about a minute.
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest $(FASTEST)
 
 bench: install ## Measure throughput: ratios and medians in one run.
 	PYTHONPATH=tests/airflow $(BIN)/python -m bench

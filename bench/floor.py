@@ -16,6 +16,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from bench.reference import alongside
 from toolscale.environment import Environment, Rows, World, populate
 from toolscale.records import Candidate, ToolCall
 from toolscale.sandbox import create_indexes, create_tables
@@ -35,6 +36,8 @@ class Floor:
 
     statements: float
     seconds: float
+    slowness: float
+    """Of the machine while they were measured: see bench/reference.py."""
 
 
 class UnsharedStates(EndStates):
@@ -112,14 +115,16 @@ def measure_floor(
         raise RuntimeError(
             f"the bare connections wrote {found} rows, the judge's {written}: these are not its statements"
         )
-    times = []
-    for _ in range(ROUNDS):
-        start = time.process_time()
-        _execute(run)
-        times.append(time.process_time() - start)
+    seconds, slow = alongside(lambda: statistics.median(_timed(run) for _ in range(ROUNDS)))
     for connection in bare:
         connection.close()
-    return Floor(len(run) / len(candidates), statistics.median(times) / len(candidates))
+    return Floor(len(run) / len(candidates), seconds / len(candidates), slow)
+
+
+def _timed(run: list[tuple[sqlite3.Cursor, str, Any]]) -> float:
+    start = time.process_time()
+    _execute(run)
+    return time.process_time() - start
 
 
 def _watch(

@@ -31,7 +31,7 @@ OLDER = "the night {night} is not published: {repo} holds that of {newer}, and n
 @dag(
     schedule=PartitionedAssetTimetable(assets=VERIFIED),
     catchup=False,
-    max_active_runs=16,  # one that waits for an answer takes no worker
+    max_active_runs=12,  # one that waits for an answer takes no worker
     dagrun_timeout=timedelta(days=3),
     params=PARAMS,
     default_args=DEFAULTS,

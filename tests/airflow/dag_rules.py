@@ -12,8 +12,8 @@ from typing import Any
 
 from homes import ROOT, AirflowHome
 
-LONGEST = 80
-MOST_RUNS = 4
+LONGEST = 100
+MOST_RUNS = 12
 IMPORTABLE = ("airflow.sdk.", "airflow.providers.standard.")
 
 
