@@ -77,11 +77,21 @@ class AirflowClient:
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None, **fields: Any) -> str:
         """Start a run with `conf`; its run id."""
-        answer = self.http.post(
-            f"/api/v2/dags/{quote(dag_id)}/dagRuns", json={"logical_date": None, "conf": dict(conf or {}), **fields}
-        )
-        assert answer.is_success, f"trigger {dag_id}: {answer.status_code} {answer.text}"
-        return str(answer.json()["dag_run_id"])
+        told = self.post(f"dags/{quote(dag_id)}/dagRuns", {"logical_date": None, "conf": dict(conf or {}), **fields})
+        return str(told["dag_run_id"])
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """Send JSON to /api/v2/`path`; the JSON of the answer.
+
+        Tried again after a 500: with SQLite the API server of Airflow 3.3.2 can lock itself out (see airflow.cfg), and
+        then it has done nothing.
+        """
+        for left in (2, 1, 0):
+            answer = self.http.post(f"/api/v2/{path}", json=dict(body))
+            if answer.status_code != 500 or not left:
+                break
+        assert answer.is_success, f"POST {path}: {answer.status_code} {answer.text}"
+        return answer.json()
 
     def wait(self, dag_id: str, run_id: str, state: str = "success", seconds: float = GENEROUS) -> dict[str, Any]:
         """Wait until a run is done; the run. Raises with the states and logs of what failed if it ends in another state

@@ -40,7 +40,7 @@ def announce(
         "run_id": f"scheduled__{night}" if night else f"manual__{repo}",
     }
     event = {"asset_id": asset["id"], "extra": extra, "partition_key": extra["run_id"]}
-    admin.http.post("/api/v2/assets/events", json=event).raise_for_status()
+    admin.post("assets/events", event)
 
 
 def texts(alerts: tuple[str, list[dict[str, Any]]], run_id: str) -> list[str]:
