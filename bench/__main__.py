@@ -111,12 +111,12 @@ def time_judge(environment: Environment, scale: int, count: int, kind: str = "pl
 
 def seconds_line(what: str, measured: float, slow: float, most: float) -> Line:
     """A promise of at most so many seconds or milliseconds on the machine of the promises."""
-    return f"{what}: {measured:.1f} here, at {slow:.1f} times the time", measured / slow, "<=", most
+    return f"{what} ({measured:.1f} here, {slow:.1f} times as slow)", measured / slow, "<=", most
 
 
 def rate_line(what: str, measured: float, slow: float, least: float) -> Line:
     """A promise of at least so many a second on the machine of the promises."""
-    return f"{what}: {measured:.0f} here, at {slow:.1f} times the time", measured * slow, ">=", least
+    return f"{what} ({measured:.0f} here, {slow:.1f} times as slow)", measured * slow, ">=", least
 
 
 def floor_lines(name: str, environment: Environment, timed: Timed) -> list[Line]:

@@ -1,12 +1,22 @@
 """Seeded defects: ways to make a good task wrong, each with the place where it sits, to see whether the judge finds
 them."""
 
-from toolscale.verify.defects import broken_tools, cases, company, evolved, outcomes, plans, recordings, requests, rows
+from toolscale.verify.defects import (
+    broken_tools,
+    cases,
+    company,
+    evolved,
+    plans,
+    recordings,
+    requests,
+    rows,
+    wrong_outcomes,
+)
 from toolscale.verify.defects.planting import Court, Defect, Ground, Planted
 
 DEFECTS: dict[str, Defect] = {
     defect.kind: defect
-    for module in (requests, cases, plans, outcomes, evolved, broken_tools, rows, recordings, company)
+    for module in (requests, cases, plans, wrong_outcomes, evolved, broken_tools, rows, recordings, company)
     for defect in module.DEFECTS
 }
 """Kind -> defect."""
