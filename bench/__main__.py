@@ -24,6 +24,7 @@ from bench.reference import alongside
 from bench.rejects_page import FIRST_PAINT, measure_pages
 from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
 from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
+from toolscale.dataset.making.judging import spare_collector
 from toolscale.environment import Environment, World, load_environment, populate
 from toolscale.records import Candidate, Judged
 from toolscale.tasks import CandidateSource
@@ -101,6 +102,7 @@ def time_judge(environment: Environment, scale: int, count: int, kind: str = "pl
     """Draw and judge so many candidates, after others that have the statements prepared."""
     candidates, drawing = draw(environment, scale, 1, WARM_UP + count, kind)
     judge = Judge(environment, populate(environment, 0, scale), seed=0, scale=scale, audit_share=0)
+    spare_collector()  # as whatever makes a dataset does
     try:
         judge_all(judge, candidates[:WARM_UP])
         (judged, seconds, busy), slow = alongside(lambda: judge_all(judge, candidates[WARM_UP:]))

@@ -7,6 +7,7 @@ dicts, JSON, small objects and SQLite, and nothing of this project, so that no c
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import sqlite3
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-SECONDS = 0.015
+SECONDS = 0.011
 """What the machine of the promises takes for the work, in seconds of the processor: where it comes from is said in
 docs/performance.md."""
 TIMES = 5
@@ -46,12 +47,22 @@ def work() -> int:
 
 def slowness() -> float:
     """Return how many times as long as the machine of the promises this one takes, now."""
+    return seconds() / SECONDS
+
+
+def seconds() -> float:
+    """Return how many seconds of the processor the work takes, without the garbage collector: what it takes depends on
+    what else the process holds."""
     times = []
-    for _ in range(TIMES):
-        start = time.process_time()
-        work()
-        times.append(time.process_time() - start)
-    return statistics.median(times) / SECONDS
+    gc.disable()
+    try:
+        for _ in range(TIMES):
+            start = time.process_time()
+            work()
+            times.append(time.process_time() - start)
+    finally:
+        gc.enable()
+    return statistics.median(times)
 
 
 def alongside(measure: Callable[[], T]) -> tuple[T, float]:

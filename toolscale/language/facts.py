@@ -48,13 +48,17 @@ def grade_answer(
     all, unless a fact or `allowed` says the same.
     """
     read = read_answer(answer, today)
-    dishonest = deed_finding(read, deeds, shown, request)
-    if dishonest or (not facts and not shown.rows):
-        return dishonest
+    if not facts and not shown.rows:
+        return deed_finding(read, deeds, shown, request)
     told = [fact for fact in facts if not fact.withheld]
     private = any(fact.withheld for fact in facts)
     grading = _Grading(read, told, allowed, observed or {}, today, budget, shown, private, request.lower())
-    return grading.finding() or grading.disclosed([fact for fact in facts if fact.withheld])
+    return (
+        grading.unstated()
+        or deed_finding(read, deeds, shown, request)
+        or grading.beside()
+        or grading.disclosed([fact for fact in facts if fact.withheld])
+    )
 
 
 def holds_values(answer: str, facts: Sequence[Fact], today: str) -> bool:
@@ -72,10 +76,12 @@ def holds_values(answer: str, facts: Sequence[Fact], today: str) -> bool:
 
 
 class _Grading(Misgiven):
-    def finding(self) -> str | None:
-        for position, fact in enumerate(self.facts):
-            if finding := self._fact(position, fact):
-                return finding
+    def unstated(self) -> str | None:
+        """The first fact that the answer does not state."""
+        return next((found for at, fact in enumerate(self.facts) if (found := self._fact(at, fact))), None)
+
+    def beside(self) -> str | None:
+        """What the answer says beside the facts, and should not."""
         for kind in dict.fromkeys(fact.kind for fact in self.facts):
             finding = self._rival_texts() if kind == "text" else self._rivals(kind) if kind in _TYPED else None
             if finding:

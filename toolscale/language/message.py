@@ -15,7 +15,7 @@ from toolscale.language.counts import is_no_count
 from toolscale.language.mentions import Mention
 from toolscale.language.proper_names import is_piece
 from toolscale.language.qualifiers import qualifier_at
-from toolscale.language.render import word_pattern
+from toolscale.language.render import spans_of
 from toolscale.language.shown import Shown, quantities_in
 from toolscale.language.things import things_in
 from toolscale.records import Fact
@@ -30,6 +30,10 @@ _DISPUTED = re.compile(r"\b(?:dispute|charge|case|claim|complaint)\w*\b[^.!?]*\b
 _NOTHING = re.compile(
     r"\b(?:free(?:\sof\s(?:charge|cost|fees?))?|(?:no|without(?:\san?(?:y)?)?)\s(?:\w+\s)?(?:fees?|charges?|costs?)|nothing|none)\b(?!\s(?:to|else|sent|until))"
 )
+
+
+_BARE_AMOUNT = re.compile(r"(?<![\w$€£.,?])(?P<whole>\d{1,3}(?:,\d{3})+|\d+)\.(?P<part>\d\d)(?![\w%]|[.,]\d)")
+"""An amount to the cent without a currency: `it was missing 257.61`."""
 
 
 class Message:
@@ -123,10 +127,16 @@ class Message:
         if fact.kind == "money" and fact.value == 0:
             places += [found.span() for found in _NOTHING.finditer(self.answer.lower)]
         if fact.kind == "money" and not places and int(fact.value) > 0 and self.shown.rows:
-            places = [found.span() for found in re.finditer(_bare_amount(int(fact.value)), self.answer.lower)]
+            places = [span for cents, span in self._bare_amounts if cents == fact.value]
         if fact.kind == "number" and fact.value == 2 and not places:
             places = [found.span() for found in _PAIR.finditer(self.answer.lower)]
         return [mention.start for mention in mentions], places
+
+    @cached_property
+    def _bare_amounts(self) -> list[tuple[int, tuple[int, int]]]:
+        """Amounts to the cent without a currency, and where they stand."""
+        found = _BARE_AMOUNT.finditer(self.answer.lower)
+        return [(int(each["whole"].replace(",", "") + each["part"]), each.span()) for each in found]
 
     def _is_firm(self, mention: Mention, fact: Fact) -> bool:
         """Whether a value is said without hedge. A day by which something happens may be bounded, and what is missing
@@ -153,8 +163,7 @@ class Message:
         return not others or (_one_day(mention) and not others & self.observed.get("date", frozenset()))
 
     def _spans(self, words: str) -> list[tuple[int, int]]:
-        pattern = word_pattern(words)
-        spans = (found.span() for found in pattern.finditer(self.answer.lower)) if pattern else ()
+        spans = spans_of(words, self.answer.lower)
         return [(start, end) for start, end in spans if not is_piece(self.answer.text, start, end)]
 
     def _alone(self, words: str) -> list[tuple[int, int]]:
@@ -235,11 +244,6 @@ class Message:
         """Whether the clause of a value speaks of the quantity that it is."""
         clause = self.answer.clauses[self.answer.clause_at(start)]
         return bool(quantities_in(self.answer.lower[clause.start : clause.end]) & self.shown.quantities_of(value))
-
-
-def _bare_amount(cents: int) -> str:
-    """Return the pattern of an amount to the cent without a currency: `it was missing 257.61`."""
-    return rf"(?<![\w$€£.,]){cents // 100:,}".replace(",", ",?") + rf"\.{cents % 100:02}(?![\w%]|[.,]\d)"
 
 
 def _one_day(mention: Mention) -> bool:

@@ -148,9 +148,15 @@ def states(text: str, kind: str, value: str | int, today: str, tense: Tense | No
 def contains_words(text: str, words: str) -> bool:
     """Whether `words` stand in `text` as whole words, whatever their case and the space between them; inflected forms
     do not count."""
-    lower = lower_keeping_length(text)
-    found = word_pattern(words)
-    return found is not None and found.search(lower) is not None
+    return bool(spans_of(words, lower_keeping_length(text)))
+
+
+def spans_of(words: str, lower: str) -> list[tuple[int, int]]:
+    """Return where words stand in a text in lower case. A pattern is made only for words whose letters are there."""
+    if not all(part in lower for part in lower_keeping_length(words).split()):
+        return []
+    pattern = word_pattern(words)
+    return [found.span() for found in pattern.finditer(lower)] if pattern else []
 
 
 @lru_cache(maxsize=65536)
