@@ -42,12 +42,12 @@ Line = tuple[str, float, str, float]
 
 
 def draw(
-    environment: Environment, scale: int, seed: int, count: int, kind: str = "plain"
+    environment: Environment, scale: int, seed: int, count: int, kind: str = "plain", warm_up: int = 1
 ) -> tuple[list[Candidate], float]:
-    """Return so many candidates of the streams of a kind, and the seconds that drawing one took."""
+    """Return so many candidates of the streams of a kind, and the seconds that drawing one took, without the first ones
+    that `warm_up` says."""
     source = CandidateSource(environment, World(environment, populate(environment, 0, scale)))
     streams = [stream.name for stream in source.streams if stream.kind == kind]
-    source.draw(seed, source.number(streams[0]))
     found: list[Candidate] = []
     start = time.perf_counter()
     for place in range(4 * count):
@@ -56,7 +56,9 @@ def draw(
             found.append(candidate)
         if len(found) == count:
             break
-    return found, (time.perf_counter() - start) / max(len(found), 1)
+        if len(found) == warm_up:
+            start = time.perf_counter()
+    return found, (time.perf_counter() - start) / max(len(found) - warm_up, 1)
 
 
 def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float, float]:
@@ -99,8 +101,8 @@ class Timed:
 
 
 def time_judge(environment: Environment, scale: int, count: int, kind: str = "plain") -> Timed:
-    """Draw and judge so many candidates, after others that have the statements prepared."""
-    candidates, drawing = draw(environment, scale, 1, WARM_UP + count, kind)
+    """Draw and judge so many candidates, after others that have the statements compiled and prepared."""
+    candidates, drawing = draw(environment, scale, 1, WARM_UP + count, kind, WARM_UP)
     judge = Judge(environment, populate(environment, 0, scale), seed=0, scale=scale, audit_share=0)
     spare_collector()  # as whatever makes a dataset does
     try:

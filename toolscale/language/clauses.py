@@ -390,17 +390,11 @@ def _by_first_word(names: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
     }
     found: dict[str, list[tuple[str, str]]] = {}
     for form, name in forms.items():
-        if word := _first_word(form):
-            found.setdefault(word, []).append((form, name))
+        if word := _WORD.match(form):
+            found.setdefault(word[0], []).append((form, name))
     for alike in found.values():
         alike.sort(key=lambda each: (-len(each[0]), each[0]))
     return found
-
-
-@lru_cache(maxsize=65536)
-def _first_word(form: str) -> str:
-    word = _WORD.match(form)
-    return word[0] if word else ""
 
 
 def _is_other_figure(answer: Answer, spot: re.Match[str]) -> bool:

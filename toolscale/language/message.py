@@ -75,7 +75,6 @@ class Message:
             if shown.names and name not in shown.names and not is_card_ending(name) and name.islower()
         )
         self.labels = Labels(answer, tuple(dict.fromkeys(names)), nouns)
-        self.things = things_in(answer, shown)
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
         self.values = list(answer.mentions)
         if self.labels.spans:  # the ending of a card is both its name and a value that may be told
@@ -85,6 +84,11 @@ class Message:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
         if any(fact.kind == "number" for fact in facts):
             self.values = [m for m in self.values if m.kind != "number" or not is_no_count(answer.lower, m)]
+
+    @cached_property
+    def things(self) -> Labels:
+        """Where the things stand that the rollout was shown."""
+        return things_in(self.answer, self.shown)
 
     @cached_property
     def derived(self) -> frozenset[int]:
