@@ -133,7 +133,9 @@ def test_a_long_run_of_words_is_used_once_unless_facts_break_it() -> None:
     long, broken = " ".join(words), " ".join([*words[:8], "▢", *words[8:]])
     first, second = apply_novelty([judged(0, skeleton=f"One {long}"), judged(1, skeleton=f"Two, {long.upper()}!")])
     assert first.verdict.accepted
-    assert [gate.finding for gate in second.verdict.failed] == ["shares a run of 12 words with candidate 0"]
+    assert [gate.finding for gate in second.verdict.failed] == [
+        f"shares 12 words, {' '.join(words[:12])!r}, with candidate 0, where they stand in {f'One {long}'!r}"
+    ]
     assert all(
         item.verdict.accepted
         for item in apply_novelty([judged(0, skeleton=f"One {broken}"), judged(1, skeleton=f"Two {broken}")])

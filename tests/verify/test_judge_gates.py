@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from courts import Court, OpenCourt, failures, first
@@ -9,6 +10,8 @@ from courts import Court, OpenCourt, failures, first
 from toolscale.environment import Environment, Rows, populate
 from toolscale.records import ToolCall
 from toolscale.verify.states import EndState, EndStates
+
+EXACTLY = "in a way that reads back as exactly that"
 
 
 def test_good_candidates_pass_every_gate(court: Court) -> None:
@@ -21,12 +24,10 @@ def test_good_candidates_pass_every_gate(court: Court) -> None:
 def test_a_hedged_amount_is_not_said(court: Court) -> None:
     candidate = first(court, "pay_some_fees")
     hedged = candidate.model_copy(update={"request": candidate.request.replace("$", "about $")})
-    assert failures(court, hedged) == {
-        "grounded": (
-            f"the request does not say amount_cents = {candidate.say['amount_cents']} "
-            "in a way that reads back as exactly that"
-        )
-    }
+    (finding,) = failures(court, hedged).values()
+    said, (amount,) = candidate.say["amount_cents"], re.findall(r"\$[\d.]+\d", candidate.request)
+    assert finding.startswith(f"the request does not say amount_cents = {said} {EXACTLY}: ")
+    assert finding.endswith(f"about {amount}' reads as {said} (hedged); said as {amount!r} it does")
 
 
 def test_cents_written_as_dollars_are_another_amount(court: Court) -> None:

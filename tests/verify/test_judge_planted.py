@@ -45,8 +45,13 @@ HIDES = (
     "WHERE member_id = :member_id AND renewals < 3 ORDER BY due_on",
 )
 EXACTLY = "in a way that reads back as exactly that"
-NO_DAY = f"does not say first_on = '2026-04-01' {EXACTLY}"
-NOT_SAID = {"grounded": "the request does not say amount_cents = 2999 in a way that reads back as exactly that"}
+NO_DAY = (
+    f"does not say first_on = '2026-04-01' {EXACTLY}: {{}}, 'of birth May 1, 2004' reads as 2004-05-01; "
+    "said as 'April 1, 2026' it does"
+)
+FRIDAYS = "'out on next Friday' reads as 2026-03-20 or 2026-03-27"
+AROUND = "'on around April 1, 2026' reads as 2026-04-01 (hedged)"
+NO_WORDS = "these words do not stand in it; said as"
 UNASKED = {"grounded": "the request asks nothing, and the text The Ninth Gate Keeper must be told"}
 NOT_OPEN = {
     "grounded": "the request lacks the cue 'open' of loan",
@@ -56,14 +61,22 @@ TOOL_NAMED = {
     "grounded": "the request says 'pay_fees', which the plan knows nothing of",
     "not_leaked": "the request names the tool pay_fees",
 }
-NOT_NAMED = {
-    "grounded": (
-        "the request does not say member.full_name = 'Patricia Andrews' in a way that reads back as exactly that"
-    )
-}
-NOT_BORN = {
-    "grounded": "the request does not say member.date_of_birth = '2004-07-18' in a way that reads back as exactly that"
-}
+
+
+def unread(name: str, value: int | str, heard: str, works: str) -> dict[str, str]:
+    """What the gate `grounded` finds of a value that is not said."""
+    return {"grounded": f"the request does not say {name} = {value!r} {EXACTLY}: {heard}; said as {works!r} it does"}
+
+
+JUNE = unread(
+    "member.date_of_birth", "2004-07-18", "'Andrews, born June 18, 2004' reads as 2004-06-18", "July 18, 2004"
+)
+LATER = unread(
+    "member.date_of_birth", "2004-07-18", "'Andrews, born July 19, 2004' reads as 2004-07-19", "July 18, 2004"
+)
+NOT_NAMED = unread("member.full_name", "Patricia Andrews", "these words do not stand in it", "Patricia Andrews")
+MORE = unread("amount_cents", 2999, "'Please pay $30.99' reads as 3099", "$29.99")
+NOT_SAID = unread("amount_cents", 2999, "no money stands in it", "$29.99")
 CONDITIONAL = (
     "      - if: member.fees_cents {test} say.amount_cents\n"
     "        then: [{{paid: " + PAID.replace("{", "{{").replace("}", "}}") + "}}]\n"
@@ -340,10 +353,10 @@ def test_a_faulty_intent_yields_no_task(
         pytest.param(
             "return_all", "all my", "my", {"grounded": "the request lacks the cue 'all' of loan"}, id="lost all"
         ),
-        pytest.param("pay_some_fees", "born July", "born June", NOT_BORN, id="another month of birth"),
-        pytest.param("pay_some_fees", "July 18, 2004", "July 19, 2004", NOT_BORN, id="off by one day"),
+        pytest.param("pay_some_fees", "born July", "born June", JUNE, id="another month of birth"),
+        pytest.param("pay_some_fees", "July 18, 2004", "July 19, 2004", LATER, id="off by one day"),
         pytest.param("pay_some_fees", "Andrews", "Andrew", NOT_NAMED, id="misspelt name"),
-        pytest.param("pay_some_fees", r"\$29\.99", "$30.99", NOT_SAID, id="a dollar more"),
+        pytest.param("pay_some_fees", r"\$29\.99", "$30.99", MORE, id="a dollar more"),
         pytest.param("pay_some_fees", r"\$29\.99", "some money", NOT_SAID, id="lost amount"),
         pytest.param("pay_some_fees", r"\Z", " Use pay_fees.", TOOL_NAMED, id="named tool"),
         pytest.param("renew_due_first", r" Which book.*", "", UNASKED, id="nothing asked"),
@@ -530,13 +543,17 @@ def test_a_faulty_intent_of_the_bank_yields_no_task(bank: Court, intent: str, fo
 @pytest.mark.parametrize(
     ("intent", "old", "new", "finding"),
     [
-        pytest.param("create_standing_order", "April 1, 2026", "next Friday", NO_DAY, id="two-reading date"),
-        pytest.param("create_standing_order", "April 1, 2026", "around April 1, 2026", NO_DAY, id="hedged date"),
+        pytest.param(
+            "create_standing_order", "April 1, 2026", "next Friday", NO_DAY.format(FRIDAYS), id="two-reading date"
+        ),
+        pytest.param(
+            "create_standing_order", "April 1, 2026", "around April 1, 2026", NO_DAY.format(AROUND), id="hedged date"
+        ),
         pytest.param(
             "create_standing_order",
             "monthly",
             "regular",
-            "does not say frequency = 'monthly' " + EXACTLY,
+            f"does not say frequency = 'monthly' {EXACTLY}: {NO_WORDS} 'monthly' it does",
             id="lost enum value",
         ),
         pytest.param(
@@ -547,7 +564,7 @@ def test_a_faulty_intent_of_the_bank_yields_no_task(bank: Court, intent: str, fo
             "pay_bill",
             "school account",
             "scool account",
-            "does not say source.nickname = 'school account' " + EXACTLY,
+            f"does not say source.nickname = 'school account' {EXACTLY}: {NO_WORDS} 'school account' it does",
             id="misspelt name",
         ),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -9,7 +10,7 @@ import click
 
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
 from toolscale.config import EVOLVED_SHARE
-from toolscale.errors import UsageError
+from toolscale.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,24 +49,44 @@ def domains(json_: bool) -> None:
 @click.command()
 @click.argument("domain")
 @click.option("--write", is_flag=True, help="Write admission.json into the folder of the domain.")
+@click.option(
+    "--candidates",
+    default=12,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Of each intent, as it is written, evolved and turned into a refusal, so many are judged; 0: none.",
+)
 @as_json
-def admit(domain: str, write: bool, json_: bool) -> None:
-    """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike. All issues are
-    listed, one a line."""
-    from toolscale.environment import write_admission
+def admit(domain: str, write: bool, candidates: int, json_: bool) -> None:
+    """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike, and every intent
+    yields tasks. All issues are listed, one a line."""
+    from toolscale.cli.screen import print_yields
+    from toolscale.environment import load_environment, write_admission
     from toolscale.environment.registry import find_folder
     from toolscale.pipeline import admit_domain
+    from toolscale.verify.yields import barren, measure_yields
 
     folder = find_folder(domain)
     admission = admit_domain(folder)
-    if write:
+    with progress_bar() as progress:
+        yields = measure_yields(load_environment(folder), candidates, progress) if candidates else []
+    dead = barren(yields)
+    if write and not dead:
         write_admission(folder, admission)
     if json_:
-        return echo_json(admission.model_dump(mode="json"))
-    for name, tool in admission.tools.items():
-        kind = "writes" if tool.mutates_state else "reads"
-        say(f"{name:<32}{kind:<8}{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines")
-    say(f"{folder.name} is admitted: {len(admission.tools)} tools, environment {admission.environment_hash[:16]}")
+        streams = [{**asdict(item), "share": item.share} for item in yields]
+        echo_json({**admission.model_dump(mode="json"), "streams": streams})
+    else:
+        for name, tool in admission.tools.items():
+            kind = "writes" if tool.mutates_state else "reads"
+            calls = f"{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines"
+            say(f"{name:<32}{kind:<8}{calls}")
+        if yields:
+            print_yields(yields, folder.name)
+    if dead:
+        raise SpecError(dead)
+    if not json_:
+        say(f"{folder.name} is admitted: {len(admission.tools)} tools, environment {admission.environment_hash[:16]}")
 
 
 @click.command()

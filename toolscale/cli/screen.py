@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from toolscale.session import View
     from toolscale.verify.selftest import SelfTest
     from toolscale.verify.weakened import WeakenedResult
+    from toolscale.verify.yields import Yield
 
 SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "bold red"), "not_run": ("·", "dim"), "attested": ("~", "dim")}
 
@@ -224,6 +226,29 @@ def print_selftest(found: SelfTest) -> None:
             console.print(Text.assemble((f"  {outcome.number} {outcome.what} ", style), findings))
     repeated = sum(outcome.findings.keys() == {"novel"} for outcome in found.good_rejected)
     console.print(f"  {repeated} only because another of the draw was like them (--json lists them)", style="dim")
+
+
+def print_yields(yields: Sequence[Yield], domain: str) -> None:
+    """Print what each stream of a domain yields, then those that yield little."""
+    console = _console()
+    names = ("stream", "judged", "accepted", "share", "commonest finding")
+    rows = [
+        (item.stream, item.judged, item.accepted, _percent(item.share), shorten(item.commonest, 90, placeholder=" …"))
+        for item in yields
+    ]
+    console.print(_table(names, rows))
+    judged, accepted = sum(item.judged for item in yields), sum(item.accepted for item in yields)
+    console.print(
+        f"[bold]{accepted}[/] of {judged} candidates of {len(yields)} streams accepted "
+        f"({_percent(accepted / judged if judged else None)}); look at one: toolscale judge {escape(domain)} NUMBER"
+    )
+    for item in (item for item in yields if item.is_poor):
+        console.print(
+            Text.assemble(
+                ("! yields little ", "bold yellow"),
+                f"{item.stream}: {item.accepted} of {item.judged} accepted; {item.commonest}",
+            )
+        )
 
 
 def print_weakened(results: Sequence[WeakenedResult]) -> None:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from toolscale.language import contains_words, mentions, states
+from toolscale.language import contains_words, mentions, render, states
+from toolscale.language.mentions import Mention
 from toolscale.records import FactKind, Tense
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
@@ -27,7 +28,7 @@ def ungrounded(subject: Subject) -> str | None:
     for name, slot in subject.plan.intent.slots.items():
         value = subject.candidate.say[name]
         if not states(request, slot.kind, value, today, slot.tense):
-            return f"the request does not say {name} = {value!r} in a way that reads back as exactly that"
+            return _unread(request, name, slot.kind, value, today, slot.tense)
         if (
             slot.kind in VALUES
             and name in _argument_slots(subject.plan)
@@ -39,15 +40,40 @@ def ungrounded(subject: Subject) -> str | None:
             continue
         columns = subject.environment.schema.tables[role.table].columns
         for column, value in subject.inputs.said.get(name, {}).items():
-            kind = kind_of(columns[column].type)
-            if not states(request, kind, value, today, role.description.tense if role.description else None):
-                return f"the request does not say {name}.{column} = {value!r} in a way that reads back as exactly that"
+            kind, tense = kind_of(columns[column].type), role.description.tense if role.description else None
+            if not states(request, kind, value, today, tense):
+                return _unread(request, f"{name}.{column}", kind, value, today, tense)
         cues = (*role.role.cues, *(role.description.cues if role.description else ()))
         for cue in cues:
             if not contains_words(request, cue):
                 return f"the request lacks the cue {cue!r} of {name}"
     return _enum_without_cue(subject) or _unaccounted(subject) or _unasked(subject)
 
+
+def _unread(request: str, name: str, kind: str, value: Any, today: str, tense: Tense | None) -> str:
+    """Say that a value is not said, how the values of its kind that stand in the request were read instead, and what
+    would be read as it."""
+    heard = [_heard(request, mention) for mention in mentions(request, today, tense) if mention.kind == kind]
+    words = "these words do not stand in it" if kind in ("text", "name") else f"no {kind} stands in it"
+    works = render(value, _WORKS.get(kind, "plain"), today, tense)
+    return (
+        f"the request does not say {name} = {value!r} in a way that reads back as exactly that: "
+        f"{', '.join(heard) or words}; said as {works!r} it does"
+    )
+
+
+def _heard(request: str, mention: Mention) -> str:
+    start = mention.start - len(_BEFORE.search(request[: mention.start])[0])  # type: ignore[index]
+    readings = " or ".join(sorted(map(str, mention.readings)))
+    how = {"hedge": " (hedged)", "bound": " (a bound)", "denied": " (denied)"}.get(mention.qualifier or "", "")
+    return f"{request[start : mention.end]!r} reads as {readings}{how}"
+
+
+_BEFORE = re.compile(r"(?:\S+\s+){0,2}$")
+"""Words before a value that may hedge, bound or deny it."""
+
+_WORKS = {"money": "money", "date": "date", "number": "number"}
+"""Kind -> a form in which a value always reads back; of the other kinds it is the value itself."""
 
 _ASKING = re.compile(
     r"\?|\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"

@@ -37,6 +37,7 @@ class Novelty:
     _tasks: dict[str, int] = field(default_factory=dict)
     _forms: Counter[tuple[str, tuple[str, ...]]] = field(default_factory=Counter)
     _runs: dict[int, int] = field(default_factory=dict)
+    _skeletons: dict[int, str] = field(default_factory=dict)
 
     def check(self, judged: Judged) -> GateResult:
         """Judge the candidate against all that were remembered before it."""
@@ -46,7 +47,7 @@ class Novelty:
         number = judged.candidate.number
         key, skeleton = _deed(task), judged.candidate.skeleton
         form = (skeleton, tuple(call.name for call in task.golden_calls))
-        runs = {hash_run(run) for run in _runs(skeleton, SHARED_RUN_WORDS)}
+        runs = {hash_run(run): run for run in _runs(skeleton, SHARED_RUN_WORDS)}
         found = self._objection(task.request, key, form, runs)
         if found:
             return GateResult(gate="novel", status="fail", finding=found)
@@ -54,15 +55,20 @@ class Novelty:
             self._tasks[key] = number
             self._forms[form] += 1
             self._runs.update(dict.fromkeys(runs, number))
+            self._skeletons[number] = skeleton
         return GateResult(gate="novel", status="pass", finding="unlike every task before it")
 
-    def _objection(self, request: str, key: str, form: tuple[str, tuple[str, ...]], runs: set[int]) -> str | None:
+    def _objection(self, request: str, key: str, form: tuple[str, tuple[str, ...]], runs: dict[int, str]) -> str | None:
         if key in self._tasks:
             return f"same calls, row changes and facts as candidate {self._tasks[key]}"
         if self._forms[form] >= SKELETON_LIMIT:
             return f"{SKELETON_LIMIT} tasks before it have the same words around other facts, and the same calls"
-        if shared := runs & self._runs.keys():
-            return f"shares a run of {SHARED_RUN_WORDS} words with candidate {min(self._runs[run] for run in shared)}"
+        if (shared := next((run for run in runs if run in self._runs), None)) is not None:
+            other = self._runs[shared]
+            return (
+                f"shares {SHARED_RUN_WORDS} words, {runs[shared]!r}, with candidate {other}, "
+                f"where they stand in {self._skeletons[other]!r}"
+            )
         if overlap := benchmark_overlap(request):
             return f"shares the words {overlap!r} with a text of a benchmark"
         return None

@@ -1,0 +1,93 @@
+"""Admission tries every stream: how much of it is accepted, and what is found."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolscale.cli import main
+from toolscale.environment import load_environment
+from toolscale.verify.yields import Yield, measure_yields
+
+Spoil = Callable[..., Path]
+INTENTS, CASES = "intents.yaml", "cases.yaml"
+HEDGED = (
+    (
+        INTENTS,
+        "Please pay {amount_cents|money} of my fees[ now|].",
+        "Please pay about {amount_cents|money} of my fees.",
+    ),
+    (INTENTS, "pay {amount_cents|words} of them.", "pay roughly {amount_cents|words} of them."),
+)
+"""The refusal asks for no exact amount: nothing that is said can be read back."""
+UNTRIED = (
+    CASES,
+    '  - {title: a refusal without the limit, kind: zero_reward, intent: pay_over_desk_limit, answer: "No, I am sorry, '
+    'I cannot do that."}\n',
+    "",
+)
+"""The only verifier case of that intent, which would show the fault before."""
+
+
+def test_every_stream_of_a_sound_domain_yields() -> None:
+    yields = measure_yields(load_environment("mock"), 5)
+    intents = ["pay_some_fees", "renew_due_first", "return_all", "pay_over_desk_limit"]
+    assert [(item.stream, item.judged, item.accepted, item.commonest) for item in yields] == [
+        (name, 5, 5, "") for name in (*intents, *(f"{intent}+evolved" for intent in intents))
+    ]
+
+
+def test_an_intent_that_yields_nothing_is_an_error_that_shows_a_candidate(
+    spoil: Spoil, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = spoil(*HEDGED, UNTRIED)
+    assert main(["admit", str(folder), "--write", "--candidates", "3"]) == 2
+    captured = capsys.readouterr()
+    assert "pay_some_fees                     3         3  100.0 %" in captured.out
+    assert "toolscale: intents.yaml: intents[pay_over_desk_limit]: the stream pay_over_desk_limit yields nothing" in (
+        captured.err
+    )
+    assert "grounded (3), as in candidate 3: " in captured.err
+    assert not (folder / "admission.json").exists()
+    assert main(["judge", str(folder), "3"]) == 1
+
+
+def test_the_streams_stand_in_the_json_and_none_are_tried_if_none_are_asked_for(
+    spoil: Spoil, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = spoil()
+    assert main(["admit", str(folder), "--candidates", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["streams"][0] == {
+        "stream": "pay_some_fees",
+        "intent": "pay_some_fees",
+        "judged": 2,
+        "accepted": 2,
+        "findings": {},
+        "examples": {},
+        "share": 1.0,
+    }
+    assert main(["admit", str(folder), "--candidates", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["streams"] == []
+
+
+@pytest.mark.parametrize(("accepted", "poor"), [(0, False), (1, True), (3, True), (4, False), (12, False)])
+def test_a_stream_is_poor_if_it_yields_less_than_a_third(accepted: int, poor: bool) -> None:
+    assert Yield("stream", "intent", judged=12, accepted=accepted).is_poor is poor
+
+
+def test_what_is_found_most_often_is_told_with_the_first_candidate_that_has_it() -> None:
+    item = Yield("stream", "intent")
+    item.take(4, [("grounded", "'about $5' reads as nothing firm")])
+    item.take(8, [])
+    item.take(12, [("unambiguous", "two loans fit"), ("grounded", "another")])
+    assert (item.judged, item.accepted, item.findings) == (3, 1, Counter(grounded=2, unambiguous=1))
+    assert item.commonest == "grounded (2), as in candidate 4: 'about $5' reads as nothing firm"
+
+
+def test_a_stream_that_no_rows_fit_says_so() -> None:
+    assert Yield("stream", "intent").commonest == "no rows fit it in 40 draws"

@@ -1,0 +1,114 @@
+"""What the streams of an environment yield: of so many candidates of each, how many are accepted, and what is found
+wrong with the others. An intent that is sound on paper may still give no task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from toolscale.environment import Environment, World, populate
+from toolscale.errors import SpecIssue
+from toolscale.records import Candidate
+from toolscale.tasks import CandidateSource
+from toolscale.verify.judge import Judge
+
+CANDIDATES = 12
+"""Candidates of each stream that are judged."""
+
+FEW = 1 / 3
+"""A stream that yields a smaller share is poor."""
+
+DRAWS = 40
+"""Numbers of a stream that are drawn in search of candidates: not every number has rows that fit it."""
+
+
+@dataclass
+class Yield:
+    """What became of the first candidates of one stream."""
+
+    stream: str
+    """`pay_bill`, `pay_bill+evolved`."""
+    intent: str
+    judged: int = 0
+    accepted: int = 0
+    findings: Counter[str] = field(default_factory=Counter)
+    """Gate -> how many candidates failed it."""
+    examples: dict[str, tuple[int, str]] = field(default_factory=dict)
+    """Gate -> the first candidate that failed it: its number, and what the gate found."""
+
+    @property
+    def share(self) -> float:
+        """The share that was accepted, 0 where nothing could be drawn."""
+        return self.accepted / self.judged if self.judged else 0.0
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether it yields something, but little."""
+        return 0 < self.share < FEW
+
+    @property
+    def commonest(self) -> str:
+        """What is found most often, with an example; empty where nothing is."""
+        if not self.findings:
+            return "" if self.judged else f"no rows fit it in {DRAWS} draws"
+        gate, count = self.findings.most_common(1)[0]
+        number, finding = self.examples[gate]
+        return f"{gate} ({count}), as in candidate {number}: {finding}"
+
+    def take(self, number: int, failed: Sequence[tuple[str, str]]) -> None:
+        """Count a candidate, given the gates that it failed, each with its finding."""
+        self.judged += 1
+        self.accepted += not failed
+        for gate, finding in failed:
+            self.findings[gate] += 1
+            self.examples.setdefault(gate, (number, finding))
+
+
+def measure_yields(
+    environment: Environment,
+    candidates: int = CANDIDATES,
+    progress: Callable[[str, int, int], None] = lambda act, done, total: None,
+) -> list[Yield]:
+    """Draw and judge the first candidates of every stream under seed 0, on the rows of seed 0. The gate `novel`, which
+    compares candidates, is not run: a stream that says the same again and again yields less than this tells."""
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    try:
+        with World(environment, rows) as world:
+            source = CandidateSource(environment, world, catalogue=judge.catalogue)
+            found = []
+            for done, stream in enumerate(source.streams):
+                progress("judging candidates of each stream", done, len(source.streams))
+                item = Yield(stream.name, stream.intent.id)
+                for number, candidate in _first(source, stream.name, candidates):
+                    verdict = judge.judge(candidate).verdict
+                    item.take(number, [(gate.gate, gate.finding) for gate in verdict.failed])
+                found.append(item)
+    finally:
+        judge.close()
+    return found
+
+
+def barren(yields: Sequence[Yield]) -> list[SpecIssue]:
+    """Return the streams that yield nothing, as issues."""
+    return [
+        SpecIssue(
+            "intents.yaml",
+            f"intents[{item.intent}]",
+            f"the stream {item.stream} yields nothing, {item.judged} candidates judged: {item.commonest}",
+            "correct what is found, or plant the rows that it needs",
+        )
+        for item in yields
+        if not item.accepted
+    ]
+
+
+def _first(source: CandidateSource, stream: str, candidates: int) -> Iterator[tuple[int, Candidate]]:
+    """Yield the first candidates of a stream, each with its number."""
+    found = 0
+    for turn in range(max(DRAWS, candidates)):
+        number = source.number(stream, turn)
+        if found < candidates and (candidate := source.draw(0, number)) is not None:
+            found += 1
+            yield number, candidate
