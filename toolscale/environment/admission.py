@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from toolscale.canonical import CANONICAL_VERSION, stable_int
+from toolscale.environment.derived_tools import with_lookups
 from toolscale.environment.environment import Environment, populate, tool_place
 from toolscale.environment.guards import CallMaker
 from toolscale.environment.holding import Invariants
@@ -18,7 +19,7 @@ from toolscale.environment.scans import small_tables
 from toolscale.environment.search import SUCCESS, Found, Made, Probe, guards_of, reached, search, search_after
 from toolscale.environment.world import Toolbox, World
 from toolscale.errors import SandboxError, SandboxLimitError, SpecError, SpecIssue
-from toolscale.records import Admission, AdmissionCall, ToolAdmission, ToolResult
+from toolscale.records import Admission, AdmissionCall, ToolAdmission, ToolResult, ToolsetSpec
 from toolscale.sandbox import NetChanges, state_hash
 from toolscale.sql import audit_tools
 from toolscale.sql.compiled import CompiledTool
@@ -271,14 +272,26 @@ class _Admitting:
             )
             for tool in self.environment.tools.values()
         }
-        environment = self.environment
+        environment, derived = self.environment, self._derived()
         return Admission(
             environment_hash=environment.hash,
             files=dict(environment.files),
             initial_state_hash=state_hash(environment.schema, self.rows),
             tools=tools,
             versions=versions(),
+            details={"lookups": derived} if derived else {},
         )
+
+    def _derived(self) -> dict[str, Any]:
+        """The tools that no file declares, as they were derived."""
+        spec = self.environment.spec
+        bare = ToolsetSpec(lookups=spec.toolset.lookups, tools=())
+        derived = with_lookups(bare, spec.schema_, spec.language)[0].tools
+        return {
+            tool.name: tool.model_dump(mode="json", exclude_defaults=True)
+            for tool in derived
+            if tool in spec.toolset.tools
+        }
 
 
 def _named(columns: Any) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
 from toolscale.environment.complaints import issues_of
+from toolscale.environment.derived_tools import with_lookups
 from toolscale.errors import SpecIssue, UsageError
 from toolscale.records import (
     CasesSpec,
@@ -114,7 +115,22 @@ def read_folder(path: Path) -> Folder:
     if policy_text is not None:
         files[POLICY_TEXT] = content_hash(policy_text)
     issues += found
+    issues += _derive(parts, files)
     return Folder(path, parts, policy_text, files, tuple(issues))
+
+
+def _derive(parts: dict[str, Record], files: dict[str, str]) -> list[SpecIssue]:
+    """Give the toolset its look-ups; they count as content of its file. Where they cannot be derived for a fault of
+    another file, there is no toolset: what is missing would be told as a fault of whoever uses it."""
+    toolset, schema, language = (parts.get(name) for name in ("toolset.yaml", "schema.yaml", "language.yaml"))
+    if not isinstance(toolset, ToolsetSpec) or not toolset.lookups:
+        return []
+    if not isinstance(schema, SchemaSpec) or not isinstance(language, LanguageSpec):
+        del parts["toolset.yaml"]
+        return []
+    parts["toolset.yaml"], issues = with_lookups(toolset, schema, language)
+    files["toolset.yaml"] = content_hash([files["toolset.yaml"], parts["toolset.yaml"].model_dump(mode="json")])
+    return issues
 
 
 def _parse(data: Any, model: type[Record], file: str) -> tuple[Record | None, list[SpecIssue]]:

@@ -80,3 +80,4 @@ class Admission(Record):
     tools: dict[str, ToolAdmission]
     versions: dict[str, str]
     details: dict[str, Any] = Field(default_factory=dict)
+    """`lookups`: the tools that were derived from the schema, as they would stand in toolset.yaml."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -118,7 +118,14 @@ class ToolSpec(Record):
         }
 
 
+Lookup = Literal["find", "list", "get"]
+"""`find`: by what people say of themselves; `list`: by the row that they belong to; `get`: by the key."""
+
+
 class ToolsetSpec(Record):
     """All tools of a domain. `transfer_to_human` and `calculate` are built in and not listed."""
 
+    lookups: Literal["auto"] | dict[str, tuple[Lookup, ...]] = Field(default_factory=dict)
+    """Look-ups that are derived and need not be written: `auto`, all that the schema gives, or table -> which of
+    them. A tool of the same name in `tools` takes the place of a derived one."""
     tools: tuple[ToolSpec, ...]

@@ -1,0 +1,156 @@
+"""Look-ups that are derived from the schema instead of written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from toolscale.cli import main
+from toolscale.environment import World, load_environment, populate, read_admission
+from toolscale.errors import SpecError
+
+Spoil = Callable[..., Path]
+TOOLS = "toolset.yaml"
+
+
+def derived(folder: Path, lookups: str, *, without: tuple[str, ...] = ("find_member", "list_loans")) -> Path:
+    """Give a copy of the mock domain `lookups`, and take out the tools that they make superfluous."""
+    path = folder / TOOLS
+    text = path.read_text(encoding="utf-8")
+    for name in without:
+        text = re.sub(rf"  - name: {name}\n(?:(?!  - name: ).*\n)*", "", text)
+    path.write_text(f"lookups: {lookups}\n{text}", encoding="utf-8")
+    return folder
+
+
+def test_a_domain_needs_no_lookups_of_its_own(spoil: Spoil) -> None:
+    environment = load_environment(derived(spoil(), "auto"))
+    assert list(environment.tools) == [
+        "find_member", "get_member", "list_loans", "get_loan", "list_payments", "get_payment",
+        "renew_loan", "return_loan", "pay_fees", "transfer_to_human", "calculate",
+    ]  # fmt: skip
+    assert environment.tools["list_loans"].spec.model_dump(mode="json", by_alias=True, exclude_none=True) == {
+        "name": "list_loans",
+        "description": "List all loans of a member, by due on.",
+        "parameters": {"member_id": {"type": "string"}},
+        "steps": [
+            {
+                "let": "member",
+                "sql": "SELECT member_id FROM members WHERE member_id = :member_id",
+                "error": "No member {member_id}",
+            }
+        ],
+        "returns": {
+            "loans": {
+                "rows": (
+                    "SELECT loan_id, member_id, title, due_on, renewals, status, returned_on FROM loans "
+                    "WHERE member_id = :member_id ORDER BY due_on, loan_id"
+                )
+            }
+        },
+    }
+
+
+def test_derived_tools_answer_as_the_written_ones_do(spoil: Spoil) -> None:
+    written, environment = (
+        load_environment("mock"),
+        load_environment(derived(spoil(), "{members: [find], loans: [list]}")),
+    )
+    rows = populate(written)
+    assert populate(environment) == rows
+    person = dict(zip(written.schema.tables["members"].columns, rows["members"][0], strict=True))
+    calls = [
+        ("find_member", {"full_name": person["full_name"], "date_of_birth": person["date_of_birth"]}),
+        ("list_loans", {"member_id": person["member_id"]}),
+    ]
+    with World(written, rows) as one, World(environment, rows) as other:
+        assert [one.call(*call).value for call in calls] == [other.call(*call).value for call in calls]
+        assert other.call("list_loans", {"member_id": "mb_0"}).error == "No member mb_0"
+
+
+def test_such_a_domain_is_admitted_and_its_admission_holds_the_tools(
+    spoil: Spoil, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = derived(spoil(), "{members: [find], loans: [list, get]}")
+    assert main(["admit", str(folder), "--write", "--candidates", "4"]) == 0
+    assert "32 of 32 candidates of 8 streams accepted" in capsys.readouterr().out
+    admission = read_admission(folder)
+    assert admission and list(admission.details["lookups"]) == ["find_member", "list_loans", "get_loan"]
+    assert admission.details["lookups"]["get_loan"]["returns"] == {
+        "loan": {
+            "row": (
+                "SELECT loan_id, member_id, title, due_on, renewals, status, returned_on FROM loans "
+                "WHERE loan_id = :loan_id"
+            )
+        }
+    }
+
+
+def test_a_written_tool_takes_the_place_of_a_derived_one(spoil: Spoil) -> None:
+    environment = load_environment(derived(spoil(), "auto", without=()))
+    assert environment.tools["list_loans"].spec == load_environment("mock").tools["list_loans"].spec
+    assert "get_loan" in environment.tools
+
+
+def test_two_ways_to_belong_give_two_lists(spoil: Spoil) -> None:
+    folder = derived(spoil(), "auto")
+    schema = yaml.safe_load((folder / "schema.yaml").read_text(encoding="utf-8"))
+    schema["tables"]["payments"]["columns"]["loan_id"] = {"type": "text", "fk": "loans.loan_id", "nullable": True}
+    (folder / "schema.yaml").write_text(yaml.safe_dump(schema, sort_keys=False), encoding="utf-8")
+    tools = load_environment(folder).tools
+    assert {"list_payments_by_member", "list_payments_by_loan"} <= set(tools) and "list_payments" not in tools
+
+
+@pytest.mark.parametrize(
+    ("lookups", "line"),
+    [
+        ("{lones: [get]}", "toolset.yaml: lookups.lones: unknown table 'lones'; did you mean 'loans'?"),
+        (
+            "{payments: [find]}",
+            "toolset.yaml: lookups.payments: payments cannot be found: nothing says how people name one; "
+            "describe it in language.yaml: describe.payments.identity with cols of texts, dates or numbers",
+        ),
+        (
+            "{members: [list]}",
+            "toolset.yaml: lookups.members: members belongs to no other table; "
+            "give it a foreign key (fk), or leave list out",
+        ),
+    ],
+)
+def test_a_lookup_that_cannot_be_derived_is_one_line(spoil: Spoil, lookups: str, line: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        load_environment(derived(spoil(), lookups, without=()))
+    assert str(caught.value) == line
+
+
+def test_a_kind_that_there_is_not_is_named(spoil: Spoil) -> None:
+    with pytest.raises(SpecError, match=r"toolset\.yaml: lookups"):
+        load_environment(derived(spoil(), "{loans: [fetch]}", without=()))
+
+
+def test_a_fault_of_the_schema_is_not_told_again_as_tools_that_lack(spoil: Spoil) -> None:
+    folder = derived(
+        spoil(("schema.yaml", "description: Fees that were paid.", "descripton: Fees that were paid.")), "auto"
+    )
+    with pytest.raises(SpecError) as caught:
+        load_environment(folder)
+    assert [issue.file for issue in caught.value.issues] == ["schema.yaml"]
+
+
+def test_what_is_derived_counts_as_content_of_the_domain(spoil: Spoil) -> None:
+    folder = derived(spoil(), "auto")
+    before = load_environment(folder)
+    schema = folder / "schema.yaml"
+    schema.write_text(
+        schema.read_text(encoding="utf-8").replace(
+            "full_name: {type: text}", "full_name: {type: text, description: First and last.}"
+        ),
+        encoding="utf-8",
+    )
+    after = load_environment(folder)
+    changed = {name for name in before.files if before.files[name] != after.files[name]}
+    assert changed == {"schema.yaml", "toolset.yaml"}
