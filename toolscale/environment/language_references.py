@@ -44,7 +44,19 @@ def check_language(names: Names) -> Iterator[SpecIssue]:
     yield from _acts(names, language)
     yield from _enum_cues(names, language)
     yield from _sentences(language)
-    yield from _frames(names, language)
+    speaker = list(_speaker(names, language))
+    yield from speaker or _frames(names, language)
+
+
+def _speaker(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
+    """Yield that nobody, or somebody unknown, speaks the words of the base: told once, not for each of them."""
+    roles = {role for intent in names.intents.intents for role in intent.roles} if names.intents else set()
+    if language.base is None or (names.intents is None and language.speaker) or language.speaker in roles:
+        return
+    if language.speaker is None:
+        yield SpecIssue(FILE, "speaker", "there is a base, and nobody speaks", "name the role that does")
+    else:
+        yield unknown("role", language.speaker, roles, FILE, "speaker")
 
 
 def _description(names: Names, table: str, description: Description, place: str) -> Iterator[SpecIssue]:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
 from toolscale.environment.complaints import issues_of
+from toolscale.environment.base_words import with_base
 from toolscale.environment.derived_tools import with_lookups
 from toolscale.errors import SpecIssue, UsageError
 from toolscale.records import (
@@ -106,6 +107,7 @@ def read_folder(path: Path) -> Folder:
     for name, model in FILES.items():
         data, found = read_yaml(path / name)
         if not found:
+            data = with_base(data) if model is LanguageSpec else data
             files[name] = content_hash(data)
             record, found = _parse(data, model, name)
             if record is not None:

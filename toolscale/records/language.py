@@ -104,6 +104,11 @@ class Persona(Record):
 class LanguageSpec(Record):
     """`language.yaml`."""
 
+    base: Literal["english"] | None = None
+    """Words that the package has for any trade: openings, signatures, joins, corrections, conditions, personas and
+    what else stands in `environment/words`. A section that the file has takes the place of the package's."""
+    speaker: str | None = None
+    """With `base`: the role that speaks, which stands for `{person}` in its words."""
     describe: dict[str, dict[str, Description]]
     """Table -> name -> description, from exact to vague."""
     adjectives: dict[str, dict[str, str]] = Field(default_factory=dict)
