@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -65,6 +66,7 @@ def test_the_streams_stand_in_the_json_and_none_are_tried_if_none_are_asked_for(
     assert found["streams"][0] == {
         "stream": "pay_some_fees",
         "intent": "pay_some_fees",
+        "kind": "plain",
         "judged": 2,
         "accepted": 2,
         "findings": {},
@@ -75,9 +77,23 @@ def test_the_streams_stand_in_the_json_and_none_are_tried_if_none_are_asked_for(
     assert json.loads(capsys.readouterr().out)["streams"] == []
 
 
-@pytest.mark.parametrize(("accepted", "poor"), [(0, False), (1, True), (3, True), (4, False), (12, False)])
-def test_a_stream_is_poor_if_it_yields_less_than_a_third(accepted: int, poor: bool) -> None:
-    assert Yield("stream", "intent", judged=12, accepted=accepted).is_poor is poor
+@pytest.mark.parametrize(
+    ("kind", "judged", "accepted", "barren", "poor"),
+    [
+        ("plain", 12, 12, False, False),
+        ("plain", 12, 4, False, False),
+        ("plain", 12, 3, False, True),
+        ("plain", 12, 0, True, False),
+        ("plain", 0, 0, True, False),
+        ("evolved", 12, 0, True, False),
+        ("evolved", 0, 0, False, True),
+    ],
+)
+def test_a_stream_yields_enough_or_little_or_nothing(
+    kind: Literal["plain", "evolved"], judged: int, accepted: int, barren: bool, poor: bool
+) -> None:
+    item = Yield("stream", "intent", kind, judged=judged, accepted=accepted)
+    assert (item.is_barren, item.is_poor) == (barren, poor)
 
 
 def test_what_is_found_most_often_is_told_with_the_first_candidate_that_has_it() -> None:

@@ -17,7 +17,7 @@ import click
 from toolscale.cli.output import say
 from toolscale.cli.comparing import diff
 from toolscale.cli.keeping import prune
-from toolscale.cli.making import admit, domains, judge, schemas, synthesize
+from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.sharing import publish, pull
@@ -34,8 +34,8 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull, prune,
-    describe, preferences, schemas,
+    domains, new, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull,
+    prune, describe, preferences, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

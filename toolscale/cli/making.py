@@ -48,6 +48,34 @@ def domains(json_: bool) -> None:
 
 @click.command()
 @click.argument("domain")
+@click.option(
+    "--tables",
+    required=True,
+    metavar="LINE",
+    help="Its tables, the person who asks first: 'patron, title, copy of title, loan of copy by patron'.",
+)
+@click.option(
+    "--in",
+    "root",
+    type=click.Path(path_type=Path),
+    help="The folder in which that of the domain is made.  [default: environments/]",
+)
+@as_json
+def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
+    """Write a new DOMAIN that is admitted as it is: five intents about each thing that belongs to a person, to be
+    rewritten file by file (docs/authoring.md)."""
+    from toolscale.environment.scaffold import read_tables, write_scaffold
+
+    found = read_tables(tables)
+    folder = write_scaffold(domain, found, root)
+    if json_:
+        return echo_json({"folder": str(folder), "tables": [table.table for table in found]})
+    say(f"{folder}: {len(list(folder.iterdir()))} files, {len(found)} tables")
+    say(f"next: read docs/authoring.md, rewrite the files, and run: toolscale admit {folder}")
+
+
+@click.command()
+@click.argument("domain")
 @click.option("--write", is_flag=True, help="Write admission.json into the folder of the domain.")
 @click.option(
     "--candidates",

@@ -22,6 +22,9 @@ from toolscale.records import (
     WorldSpec,
 )
 
+NAMESPACES = frozenset({"say", "policy", "call", "more"})
+"""What no role may be called: slots, constants of the policy, arguments of a call, and a place in requests."""
+
 SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)")
 """The name at a place of a phrasing."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER
 from toolscale.environment.complaints import suggest
-from toolscale.environment.known_names import SLOT, Names, unknown
+from toolscale.environment.known_names import NAMESPACES, SLOT, Names, unknown
 from toolscale.environment.language_references import check_language
 from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
 from toolscale.environment.registry import Folder
@@ -234,6 +234,13 @@ def _intents(names: Names) -> Iterator[SpecIssue]:
 
 def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> Iterator[SpecIssue]:
     file = "intents.yaml"
+    if name in NAMESPACES:
+        yield SpecIssue(
+            file,
+            place,
+            f"{name!r} means something else in expressions and requests",
+            f"call the role {name}_meant, say",
+        )
     yield from names.table(role.is_, file, f"{place}.is")
     yield from names.columns(role.is_, role.same, file, f"{place}.same")
     if role.is_ == HANDOVERS:

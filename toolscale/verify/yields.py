@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from toolscale.environment import Environment, World, populate
 from toolscale.errors import SpecIssue
@@ -30,6 +31,7 @@ class Yield:
     stream: str
     """`pay_bill`, `pay_bill+evolved`."""
     intent: str
+    kind: Literal["plain", "evolved", "turned"] = "plain"
     judged: int = 0
     accepted: int = 0
     findings: Counter[str] = field(default_factory=Counter)
@@ -43,9 +45,15 @@ class Yield:
         return self.accepted / self.judged if self.judged else 0.0
 
     @property
+    def is_barren(self) -> bool:
+        """Whether it yields nothing, and should: an intent that cannot be evolved only gives fewer evolved tasks, but
+        one whose evolutions are all rejected is at fault."""
+        return not self.accepted and (self.kind == "plain" or self.judged > 0)
+
+    @property
     def is_poor(self) -> bool:
-        """Whether it yields something, but little."""
-        return 0 < self.share < FEW
+        """Whether it yields little, and may."""
+        return self.share < FEW and not self.is_barren
 
     @property
     def commonest(self) -> str:
@@ -80,7 +88,7 @@ def measure_yields(
             found = []
             for done, stream in enumerate(source.streams):
                 progress("judging candidates of each stream", done, len(source.streams))
-                item = Yield(stream.name, stream.intent.id)
+                item = Yield(stream.name, stream.intent.id, stream.kind)
                 for number, candidate in _first(source, stream.name, candidates):
                     verdict = judge.judge(candidate).verdict
                     item.take(number, [(gate.gate, gate.finding) for gate in verdict.failed])
@@ -91,7 +99,7 @@ def measure_yields(
 
 
 def barren(yields: Sequence[Yield]) -> list[SpecIssue]:
-    """Return the streams that yield nothing, as issues."""
+    """Return the streams that yield nothing and should, as issues."""
     return [
         SpecIssue(
             "intents.yaml",
@@ -100,7 +108,7 @@ def barren(yields: Sequence[Yield]) -> list[SpecIssue]:
             "correct what is found, or plant the rows that it needs",
         )
         for item in yields
-        if not item.accepted
+        if item.is_barren
     ]
 
 
