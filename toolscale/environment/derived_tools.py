@@ -68,8 +68,8 @@ def _find(table: str, schema: SchemaSpec, language: LanguageSpec) -> Iterator[di
 
 def _list(table: str, schema: SchemaSpec, language: LanguageSpec) -> Iterator[dict[str, Any]]:
     spec = schema.tables[table]
-    links = [(name, *column.fk.split(".", 1)) for name, column in spec.columns.items() if "." in (column.fk or "")]
-    links = [link for link in links if link[1] in schema.tables]
+    linked = [(name, (column.fk or "").partition(".")) for name, column in spec.columns.items()]
+    links = [(name, parent, key) for name, (parent, _, key) in linked if parent in schema.tables and key]
     parents = [parent for _, parent, _ in links]
     days = [name for name, column in spec.columns.items() if column.type in _DAYS and not column.nullable][:1]
     order = ", ".join([*days, *spec.key])

@@ -88,6 +88,8 @@ def spare_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECTED_AT)
+    atexit.unregister(gc.unfreeze)
+    atexit.register(gc.unfreeze)  # what stays frozen at the end is never freed, and libraries complain of leaks
 
 
 @atexit.register
