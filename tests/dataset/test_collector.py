@@ -7,6 +7,8 @@ import sys
 
 CODE = """
 import gc
+
+import duckdb  # it complains at the end of objects that nobody freed
 from toolscale.dataset.making.judging import COLLECTED_AT, spare_collector
 from toolscale.environment import World, load_environment, populate
 
