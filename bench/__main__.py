@@ -20,7 +20,7 @@ from bench.floor import Floor, UnsharedStates, measure_floor
 from bench.memory import run_measured
 from bench.naive import NaiveStates
 from bench.nightly import HEALTHY, RUN, time_nightly
-from bench.reference import alongside
+from bench.reference import alongside, slowness
 from bench.rejects_page import FIRST_PAINT, measure_pages
 from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
 from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
@@ -49,7 +49,7 @@ def draw(
     source = CandidateSource(environment, World(environment, populate(environment, 0, scale)))
     streams = [stream.name for stream in source.streams if stream.kind == kind]
     found: list[Candidate] = []
-    start = time.perf_counter()
+    start = time.process_time()
     for place in range(4 * count):
         candidate = source.draw(seed, source.number(streams[place % len(streams)], place // len(streams)))
         if candidate is not None:
@@ -57,22 +57,31 @@ def draw(
         if len(found) == count:
             break
         if len(found) == warm_up:
-            start = time.perf_counter()
-    return found, (time.perf_counter() - start) / max(len(found) - warm_up, 1)
+            start = time.process_time()
+    return found, (time.process_time() - start) / max(len(found) - warm_up, 1)
 
 
-def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float, float]:
-    """Judge candidates in blocks; return the verdicts, and the median seconds and seconds of the processor for one
-    candidate."""
-    judged, times, busy = [], [], []
+def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float, float, float]:
+    """Judge candidates in blocks; return the verdicts, the median seconds and seconds of the processor for one
+    candidate, and how slow the machine was meanwhile."""
+    judged, times, busy, scaled = [], [], [], []
     size = max(len(candidates) // BLOCKS, 1)
+    before = slowness()
     for begin in range(0, len(candidates), size):
         block = candidates[begin : begin + size]
         start, start_busy = time.perf_counter(), time.process_time()
         judged += [judge.judge(candidate) for candidate in block]
-        times.append((time.perf_counter() - start) / len(block))
         busy.append((time.process_time() - start_busy) / len(block))
-    return judged, statistics.median(times), statistics.median(busy)
+        times.append((time.perf_counter() - start) / len(block))
+        after = slowness()  # a machine may change within a second
+        scaled.append(busy[-1] / ((before + after) / 2))
+        before = after
+    return (
+        judged,
+        statistics.median(times),
+        statistics.median(busy),
+        statistics.median(busy) / statistics.median(scaled),
+    )
 
 
 @dataclass(frozen=True)
@@ -88,12 +97,12 @@ class Timed:
     busy: float
     """The same in CPU time, which other programs on the machine do not lengthen."""
     slowness: float
-    """Of the machine meanwhile: see bench/reference.py."""
+    """Of the machine meanwhile, measured around each block: see bench/reference.py."""
 
     @property
     def rate(self) -> float:
-        """Candidates drawn and judged a second."""
-        return 1 / (self.drawing + self.judging)
+        """Candidates drawn and judged in a second of one core, which other programs on the machine do not shorten."""
+        return 1 / (self.drawing + self.busy)
 
     def ratio(self, floor: Floor) -> float:
         """Return the CPU time of judging divided by the CPU time of the floor, each by how slow the machine was."""
@@ -107,7 +116,7 @@ def time_judge(environment: Environment, scale: int, count: int, kind: str = "pl
     spare_collector()  # as whatever makes a dataset does
     try:
         judge_all(judge, candidates[:WARM_UP])
-        (judged, seconds, busy), slow = alongside(lambda: judge_all(judge, candidates[WARM_UP:]))
+        judged, seconds, busy, slow = judge_all(judge, candidates[WARM_UP:])
     finally:
         judge.close()
     return Timed(candidates[WARM_UP:], judged, drawing, seconds, busy, slow)
@@ -209,7 +218,7 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     yield "live mutants an accepted task, median", float(statistics.median(killed)), ">=", 12.0
     evolved = time_judge(environment, 1, candidates, "evolved")
     slow = evolved.slowness
-    yield rate_line("evolved candidates through all gates a second on one core", 1 / evolved.judging, slow, 80.0)
+    yield rate_line("evolved candidates through all gates a second on one core", 1 / evolved.busy, slow, 80.0)
     yield rate_line("the same, drawn and put into words too", evolved.rate, slow, 45.0)
     yield (
         "share of evolved candidates accepted",
