@@ -154,3 +154,13 @@ def test_what_is_derived_counts_as_content_of_the_domain(spoil: Spoil) -> None:
     after = load_environment(folder)
     changed = {name for name in before.files if before.files[name] != after.files[name]}
     assert changed == {"schema.yaml", "toolset.yaml"}
+
+
+def test_names_that_are_all_ending_keep_it(spoil: Spoil) -> None:
+    folder = derived(spoil(), "auto")
+    schema = yaml.safe_load((folder / "schema.yaml").read_text(encoding="utf-8"))
+    schema["tables"]["s"] = {
+        "columns": {"_id": {"type": "text", "pk": True}, "of": {"type": "text", "fk": "loans.loan_id"}}
+    }
+    (folder / "schema.yaml").write_text(yaml.safe_dump(schema, sort_keys=False), encoding="utf-8")
+    assert {"list_s", "get_s"} <= set(load_environment(folder).tools)

@@ -75,7 +75,7 @@ def _list(table: str, schema: SchemaSpec, language: LanguageSpec) -> Iterator[di
     order = ", ".join([*days, *spec.key])
     for column, parent, key in links:
         owner = _singular(parent, schema.tables[parent])
-        by = owner if parents.count(parent) == 1 else column.removesuffix("_id")
+        by = owner if parents.count(parent) == 1 else column.removesuffix("_id") or column
         sorted_by = f", by {_words(days[0])}" if days else ""
         yield {
             "name": f"list_{table}" if len(links) == 1 else f"list_{table}_by_{by}",
@@ -132,9 +132,9 @@ def _parameter(spec: TableSpec, column: str) -> dict[str, str]:
 
 def _singular(table: str, spec: TableSpec) -> str:
     """Return what one row is called in the names of tools: the key without `_id`, else the table without its s."""
-    if len(spec.key) == 1 and spec.key[0].endswith("_id"):
+    if len(spec.key) == 1 and spec.key[0].endswith("_id") and spec.key[0] != "_id":
         return spec.key[0].removesuffix("_id")
-    return table.removesuffix("s")
+    return table.removesuffix("s") or table
 
 
 def _words(name: str) -> str:
