@@ -52,8 +52,9 @@ def draw(
     start = time.process_time()
     for place in range(4 * count):
         candidate = source.draw(seed, source.number(streams[place % len(streams)], place // len(streams)))
-        if candidate is not None:
-            found.append(candidate)
+        if candidate is None:
+            continue
+        found.append(candidate)
         if len(found) == count:
             break
         if len(found) == warm_up:
@@ -61,32 +62,27 @@ def draw(
     return found, (time.process_time() - start) / max(len(found) - warm_up, 1)
 
 
-def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float, float, float]:
-    """Judge candidates in blocks; return the verdicts, the median seconds and seconds of the processor for one
-    candidate, and how slow the machine was meanwhile."""
-    judged, times, busy, scaled = [], [], [], []
+def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float, float]:
+    """Judge candidates in blocks; return the verdicts, the median seconds of the processor for one candidate, and how
+    slow the machine was meanwhile."""
+    judged, busy, scaled = [], [], []
     size = max(len(candidates) // BLOCKS, 1)
     before = slowness()
     for begin in range(0, len(candidates), size):
         block = candidates[begin : begin + size]
-        start, start_busy = time.perf_counter(), time.process_time()
+        start = time.process_time()
         judged += [judge.judge(candidate) for candidate in block]
-        busy.append((time.process_time() - start_busy) / len(block))
-        times.append((time.perf_counter() - start) / len(block))
+        busy.append((time.process_time() - start) / len(block))
         after = slowness()  # a machine may change within a second
         scaled.append(busy[-1] / ((before + after) / 2))
         before = after
-    return (
-        judged,
-        statistics.median(times),
-        statistics.median(busy),
-        statistics.median(busy) / statistics.median(scaled),
-    )
+    return judged, statistics.median(busy), statistics.median(busy) / statistics.median(scaled)
 
 
 @dataclass(frozen=True)
 class Timed:
-    """Candidates that were judged on one core, without the sampled auditor; seconds are of one candidate."""
+    """Candidates that were judged on one core, without the sampled auditor; seconds are of the processor, for one
+    candidate. Other programs on the machine do not lengthen them."""
 
     candidates: list[Candidate]
     judged: list[Judged]
@@ -94,19 +90,17 @@ class Timed:
     judging: float
     """The median of the blocks. Each candidate is judged for the first time, so that the caches of the language hold
     none of its texts."""
-    busy: float
-    """The same in CPU time, which other programs on the machine do not lengthen."""
     slowness: float
     """Of the machine meanwhile, measured around each block: see bench/reference.py."""
 
     @property
     def rate(self) -> float:
-        """Candidates drawn and judged in a second of one core, which other programs on the machine do not shorten."""
-        return 1 / (self.drawing + self.busy)
+        """Candidates drawn and judged in a second of one core."""
+        return 1 / (self.drawing + self.judging)
 
     def ratio(self, floor: Floor) -> float:
         """Return the CPU time of judging divided by the CPU time of the floor, each by how slow the machine was."""
-        return self.busy / self.slowness / (floor.seconds / floor.slowness)
+        return self.judging / self.slowness / (floor.seconds / floor.slowness)
 
 
 def time_judge(environment: Environment, scale: int, count: int, kind: str = "plain") -> Timed:
@@ -116,10 +110,10 @@ def time_judge(environment: Environment, scale: int, count: int, kind: str = "pl
     spare_collector()  # as whatever makes a dataset does
     try:
         judge_all(judge, candidates[:WARM_UP])
-        judged, seconds, busy, slow = judge_all(judge, candidates[WARM_UP:])
+        judged, seconds, slow = judge_all(judge, candidates[WARM_UP:])
     finally:
         judge.close()
-    return Timed(candidates[WARM_UP:], judged, drawing, seconds, busy, slow)
+    return Timed(candidates[WARM_UP:], judged, drawing, seconds, slow)
 
 
 def seconds_line(what: str, measured: float, slow: float, most: float) -> Line:
@@ -184,7 +178,8 @@ def rollout_lines(environment: Environment, judged: list[Judged]) -> list[Line]:
 
 
 def time_naive(environment: Environment, count: int) -> float:
-    """Return median seconds for one candidate when every replay copies the file and hashes all tables."""
+    """Return median seconds of the processor for one candidate, where every replay copies the file and hashes all
+    tables."""
     candidates, _ = draw(environment, 1, seed=1, count=count)
     judge = Judge(environment, populate(environment, 0), audit_share=0, states=NaiveStates)
     try:
@@ -218,7 +213,7 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     yield "live mutants an accepted task, median", float(statistics.median(killed)), ">=", 12.0
     evolved = time_judge(environment, 1, candidates, "evolved")
     slow = evolved.slowness
-    yield rate_line("evolved candidates through all gates a second on one core", 1 / evolved.busy, slow, 80.0)
+    yield rate_line("evolved candidates through all gates a second on one core", 1 / evolved.judging, slow, 80.0)
     yield rate_line("the same, drawn and put into words too", evolved.rate, slow, 45.0)
     yield (
         "share of evolved candidates accepted",

@@ -13,7 +13,7 @@ from toolscale.environment import discover
 from toolscale.environment.builtins import BUILT_IN
 from toolscale.language import FORMS, render
 from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, SCALARS
-from toolscale.verify.yields import CANDIDATES
+from toolscale.config import STREAM_CANDIDATES
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
     page = " ".join(PAGE.split())
     assert f"share {SHARED_RUN_WORDS} words in a row" in page
     assert SKELETON_LIMIT == 3 and "more than three share" in page and "carries three tasks" in page
-    assert f"judges {CANDIDATES} candidates of every intent" in page
+    assert f"judges {STREAM_CANDIDATES} candidates of every intent" in page
 
 
 def test_its_intents_are_those_of_the_smallest_domain_shortened() -> None:

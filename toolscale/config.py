@@ -21,6 +21,12 @@ SHARED_RUN_WORDS = 12
 BENCHMARK_GRAM_WORDS = 8
 """A request that has this many words in a row in common with a text of a benchmark is not trained on."""
 
+STREAM_CANDIDATES = 12
+"""Candidates of each stream that `toolscale admit` judges."""
+
+STREAM_DRAWS = 40
+"""Numbers of a stream that are drawn in search of candidates: not every number has rows that fit it."""
+
 Audit = Literal["sample", "all"]
 """Which candidates the second engine replays."""
 

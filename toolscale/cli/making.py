@@ -1,4 +1,4 @@
-"""The verbs that make something: domains, admit, synthesize, judge, schemas."""
+"""The verbs that make something: domains, new, admit, synthesize, judge, schemas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
-from toolscale.config import EVOLVED_SHARE
+from toolscale.config import EVOLVED_SHARE, STREAM_CANDIDATES
 from toolscale.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
 @click.option("--write", is_flag=True, help="Write admission.json into the folder of the domain.")
 @click.option(
     "--candidates",
-    default=12,
+    default=STREAM_CANDIDATES,
     show_default=True,
     type=click.IntRange(0),
     help="Of each intent, as it is written, evolved and turned into a refusal, so many are judged; 0: none.",

@@ -41,23 +41,19 @@ def check_references(folder: Folder) -> list[SpecIssue]:
     return [*_domain(folder), *(issue for check in checks for issue in check(names))]
 
 
-def _domain(folder: Folder) -> Iterator[SpecIssue]:
-    """The name of a domain is a config of the Hub, and a folder of a dataset beside others."""
-    name = folder.path.resolve().name
+def domain_problem(name: str) -> tuple[str, str] | None:
+    """Return what is wrong with the name of a domain, and what to do. It is a config of the Hub, and a folder of a
+    dataset beside others."""
     if not _DOMAIN.fullmatch(name):
-        yield SpecIssue(
-            "environment.yaml",
-            "",
-            f"the domain is called {name!r}",
-            "rename its folder: small letters first, then also digits, _ and -",
-        )
-    elif name in RESERVED:
-        yield SpecIssue(
-            "environment.yaml",
-            "",
-            f"the domain is called {name!r}, as a folder of every dataset is",
-            "rename its folder",
-        )
+        return f"the domain is called {name!r}", "rename its folder: small letters first, then also digits, _ and -"
+    if name in RESERVED:
+        return f"the domain is called {name!r}, as a folder of every dataset is", "rename its folder"
+    return None
+
+
+def _domain(folder: Folder) -> Iterator[SpecIssue]:
+    if problem := domain_problem(folder.path.resolve().name):
+        yield SpecIssue("environment.yaml", "", *problem)
 
 
 def _world(names: Names) -> Iterator[SpecIssue]:

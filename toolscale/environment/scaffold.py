@@ -9,6 +9,7 @@ closed. Look-ups are derived, and words that no trade owns come from the package
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ import jinja2
 
 from toolscale.environment.complaints import suggest
 from toolscale.environment.known_names import NAMESPACES
+from toolscale.environment.references import RESERVED, domain_problem
 from toolscale.environment.registry import FILES, POLICY_TEXT, ROOT
 from toolscale.errors import StorageError, UsageError
 from toolscale.sql.schemas import RESERVED_WORDS
@@ -25,7 +27,6 @@ _TABLE = re.compile(
     r"\s*([a-z][a-z0-9]*(?:_[a-z0-9]+)*)((?:\s+(?:of|by|for|in|at|on|to|from|with)\s+[a-z][a-z0-9_]*)*)\s*"
 )
 _PARENT = re.compile(r"(?:of|by|for|in|at|on|to|from|with)\s+([a-z][a-z0-9_]*)")
-_DOMAIN = re.compile(r"[a-z][a-z0-9_-]*")
 _EXAMPLE = "write it as: --tables 'patron, title, copy of title, loan of copy by patron'"
 
 
@@ -100,8 +101,11 @@ def read_tables(text: str) -> list[Entity]:
 def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) -> Path:
     """Write the folder of a new domain under `root` (the project's environments) and return it. UsageError if the name
     cannot be one, or the folder is there already."""
-    if not _DOMAIN.fullmatch(domain):
-        raise UsageError(f"{domain!r} cannot name a domain; use small letters first, then also digits, _ and -")
+    if domain_problem(domain):
+        names = ", ".join(sorted(RESERVED))
+        raise UsageError(
+            f"{domain!r} cannot name a domain; use small letters first, then also digits, _ and -, and not {names}"
+        )
     folder = (root or ROOT) / domain
     if folder.exists():
         raise UsageError(f"{folder} is there already; choose another name, or remove it")
@@ -121,9 +125,13 @@ def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) 
     }
     texts = {name: templates.get_template(f"{name}.jinja").render(said) for name in (*FILES, POLICY_TEXT)}
     try:
-        folder.mkdir(parents=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{domain}-", dir=folder.parent) as beside:
+            made = Path(beside) / domain
+            made.mkdir()
+            for name, text in texts.items():
+                (made / name).write_text(text, encoding="utf-8")
+            made.rename(folder)
     except OSError as error:
         raise StorageError(f"cannot write {folder}: {error}") from error
     return folder

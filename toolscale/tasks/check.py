@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from toolscale.config import STREAM_DRAWS
 from toolscale.environment import Environment, World, populate
 from toolscale.environment.environment import sound_part
 from toolscale.errors import SpecError, SpecIssue
@@ -18,9 +19,6 @@ from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import compile_case
 from toolscale.tasks.rule_check import check_breakable, check_rule_cases
 from toolscale.tasks.word_check import check_words
-
-DRAWS = 40
-"""Candidates of an intent that are drawn before it counts as one that no rows fit."""
 
 LONGEST_CHOICE = 64
 """Alternatives of one bracket that are looked at."""
@@ -51,8 +49,8 @@ def check_rows(environment: Environment) -> list[SpecIssue]:
         sound = sound_part(environment, issues)
         source = CandidateSource(sound, world)
         for intent in sound.spec.intents.intents:
-            if all(source.draw(0, source.number(intent.id, turn)) is None for turn in range(DRAWS)):
-                problem = f"no rows fit it in {DRAWS} draws" + (
+            if all(source.draw(0, source.number(intent.id, turn)) is None for turn in range(STREAM_DRAWS)):
+                problem = f"no rows fit it in {STREAM_DRAWS} draws" + (
                     f", when {' AND '.join(intent.when)!r}" if intent.when else ""
                 )
                 remedy = "plant such rows in population.yaml, or ask less of its roles and of when"

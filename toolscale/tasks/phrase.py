@@ -32,7 +32,7 @@ KIND_OF_TYPE: dict[ColumnType, FactKind] = {
     "date": "date",
     "datetime": "date",
 }
-_FORMS: dict[str, str] = {
+FORM_OF_KIND: dict[FactKind, str] = {
     "money": "money",
     "date": "date",
     "number": "number",
@@ -41,6 +41,7 @@ _FORMS: dict[str, str] = {
     "id": "text",
     "bool": "bool",
 }
+"""The form in which a value of a kind is said where the phrasing names none; it always reads back."""
 _PRONOUNS = {"it": "them", "its": "their", "this": "these", "that": "those", "is": "are", "was": "were"}
 
 
@@ -140,7 +141,7 @@ class _Writer:
         )
 
     def _value(self, value: Any, kind: FactKind, form: str | None, tense: Tense | None) -> str:
-        usual = _FORMS[kind]
+        usual = FORM_OF_KIND[kind]
         chosen = self.forms.get(kind, usual) if form is None or form == usual else form
         self.values.append(render(value, chosen, self.environment.spec.world.today, tense))
         return f"\ue000{len(self.values) - 1}\ue001"

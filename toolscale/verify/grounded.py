@@ -12,7 +12,7 @@ from toolscale.language.mentions import Mention
 from toolscale.records import FactKind, Tense
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
-from toolscale.tasks.phrase import KIND_OF_TYPE
+from toolscale.tasks.phrase import FORM_OF_KIND, KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
 from toolscale.verify.subject import Subject
 
@@ -50,12 +50,12 @@ def ungrounded(subject: Subject) -> str | None:
     return _enum_without_cue(subject) or _unaccounted(subject) or _unasked(subject)
 
 
-def _unread(request: str, name: str, kind: str, value: Any, today: str, tense: Tense | None) -> str:
+def _unread(request: str, name: str, kind: FactKind, value: Any, today: str, tense: Tense | None) -> str:
     """Say that a value is not said, how the values of its kind that stand in the request were read instead, and what
     would be read as it."""
     heard = [_heard(request, mention) for mention in mentions(request, today, tense) if mention.kind == kind]
     words = "these words do not stand in it" if kind in ("text", "name") else f"no {kind} stands in it"
-    works = render(value, _WORKS.get(kind, "plain"), today, tense)
+    works = render(value, FORM_OF_KIND[kind], today, tense)
     return (
         f"the request does not say {name} = {value!r} in a way that reads back as exactly that: "
         f"{', '.join(heard) or words}; said as {works!r} it does"
@@ -63,7 +63,8 @@ def _unread(request: str, name: str, kind: str, value: Any, today: str, tense: T
 
 
 def _heard(request: str, mention: Mention) -> str:
-    start = mention.start - len(_BEFORE.search(request[: mention.start])[0])  # type: ignore[index]
+    before = _BEFORE.search(request, max(0, mention.start - _NEAR), mention.start)
+    start = before.start() if before else mention.start
     readings = " or ".join(sorted(map(str, mention.readings)))
     how = {"hedge": " (hedged)", "bound": " (a bound)", "denied": " (denied)"}.get(mention.qualifier or "", "")
     return f"{request[start : mention.end]!r} reads as {readings}{how}"
@@ -72,8 +73,8 @@ def _heard(request: str, mention: Mention) -> str:
 _BEFORE = re.compile(r"(?:\S+\s+){0,2}$")
 """Words before a value that may hedge, bound or deny it."""
 
-_WORKS = {"money": "money", "date": "date", "number": "number"}
-"""Kind -> a form in which a value always reads back; of the other kinds it is the value itself."""
+_NEAR = 40
+"""Characters before a value in which they stand."""
 
 _ASKING = re.compile(
     r"\?|\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"

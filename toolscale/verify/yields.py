@@ -8,20 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from toolscale.config import STREAM_CANDIDATES, STREAM_DRAWS
 from toolscale.environment import Environment, World, populate
 from toolscale.errors import SpecIssue
 from toolscale.records import Candidate
 from toolscale.tasks import CandidateSource
 from toolscale.verify.judge import Judge
 
-CANDIDATES = 12
-"""Candidates of each stream that are judged."""
-
 FEW = 1 / 3
 """A stream that yields a smaller share is poor."""
-
-DRAWS = 40
-"""Numbers of a stream that are drawn in search of candidates: not every number has rows that fit it."""
 
 
 @dataclass
@@ -59,7 +54,7 @@ class Yield:
     def commonest(self) -> str:
         """What is found most often, with an example; empty where nothing is."""
         if not self.findings:
-            return "" if self.judged else f"no rows fit it in {DRAWS} draws"
+            return "" if self.judged else f"no rows fit it in {STREAM_DRAWS} draws"
         gate, count = self.findings.most_common(1)[0]
         number, finding = self.examples[gate]
         return f"{gate} ({count}), as in candidate {number}: {finding}"
@@ -75,7 +70,7 @@ class Yield:
 
 def measure_yields(
     environment: Environment,
-    candidates: int = CANDIDATES,
+    candidates: int = STREAM_CANDIDATES,
     progress: Callable[[str, int, int], None] = lambda act, done, total: None,
 ) -> list[Yield]:
     """Draw and judge the first candidates of every stream under seed 0, on the rows of seed 0. The gate `novel`, which
@@ -115,7 +110,7 @@ def barren(yields: Sequence[Yield]) -> list[SpecIssue]:
 def _first(source: CandidateSource, stream: str, candidates: int) -> Iterator[tuple[int, Candidate]]:
     """Yield the first candidates of a stream, each with its number."""
     found = 0
-    for turn in range(max(DRAWS, candidates)):
+    for turn in range(max(STREAM_DRAWS, candidates)):
         number = source.number(stream, turn)
         if found < candidates and (candidate := source.draw(0, number)) is not None:
             found += 1
