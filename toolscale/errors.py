@@ -10,7 +10,9 @@ ToolScaleError
 ├── QualityError             a dataset is what it says, and not good enough
 ├── PublishError             a dataset cannot be published or pulled as asked; the message says what is needed
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
-├── ModelUnavailableError    the model of a policy did not answer, after all retries
+├── ModelUnavailableError    a model did not answer, after all retries
+├── UnusableReplyError       a model answered, and its reply cannot be used, not even after it was told why
+├── BudgetError              the next request to a model might pass the cap on dollars
 ├── RolloutError             a rollout broke in a way that nobody expected; the message names the task
 ├── ContextFullError         a conversation has no room left in the context of the model that writes it
 ├── TrainingError            a training stopped itself (an alarm, a loss that is not a number), ended without a result,
@@ -112,8 +114,21 @@ class HubUnavailableError(TransientError, ToolScaleError):
 
 
 class ModelUnavailableError(TransientError, ToolScaleError):
-    """The model of a policy did not answer until its deadline, or refused. The rollout ends as failed; the others go
-    on."""
+    """A model did not answer until its deadline, or refused. A rollout ends as failed, and the others go on; a stage
+    stops, and what was paid for is kept."""
+
+
+class UnusableReplyError(PermanentError, ToolScaleError):
+    """A model answered, and its reply cannot be used, not even after it was told why. `reply` is what it wrote."""
+
+    def __init__(self, message: str, reply: str = ""):
+        super().__init__(message)
+        self.reply = reply
+
+
+class BudgetError(PermanentError, ToolScaleError):
+    """The next request to a model might pass the cap on dollars. What was paid for is kept: with a higher cap the same
+    command goes on."""
 
 
 class RolloutError(ToolScaleError):

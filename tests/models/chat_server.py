@@ -96,7 +96,10 @@ def chat_server(
         def log_message(self, *args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # many connect at once
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     state = ChatServer(f"http://127.0.0.1:{server.server_port}/v1", list(answers), echo=echo, reply=reply)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

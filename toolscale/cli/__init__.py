@@ -22,7 +22,7 @@ from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
-from toolscale.cli.model_words import describe, preferences
+from toolscale.cli.model_words import describe, preferences, replay
 from toolscale.config import VERSION
 from toolscale.errors import ToolScaleError
 
@@ -35,7 +35,7 @@ def commands() -> None:
 
 VERBS = (
     domains, new, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull,
-    prune, describe, preferences, schemas,
+    prune, describe, preferences, replay, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

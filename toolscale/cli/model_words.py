@@ -1,7 +1,11 @@
-"""The verbs in which a model writes words that are kept in a file: describe, preferences."""
+"""The verbs in which a model writes words that are kept in a file: describe, preferences; and replay, which serves
+words that a model wrote once."""
 
 from __future__ import annotations
 
+import shlex
+import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -117,3 +121,22 @@ def preferences(
         )
     if worded.repeated:
         say(f"  {worded.repeated} left out that repeat the words of another")
+
+
+@click.command()
+@click.argument("recording", type=click.Path(path_type=Path))
+@click.option("--port", default=8811, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+def replay(recording: Path, port: int, host: str) -> None:
+    """Serve the replies in RECORDING as an OpenAI-compatible endpoint, until Ctrl-C: what a model was asked for can be
+    run again without it."""
+    from toolscale.models.chat.recording import read_recording, recording_server
+
+    replies = read_recording(recording)
+    server = recording_server(replies, host, port)
+    name = next(iter(replies.values()))["model"] if replies else "recorded"
+    address = f"http://{host}:{server.server_port}/v1"
+    say(f"{len(replies)} replies; use them with: OPENAI_BASE_URL={address} TOOLSCALE_MODEL={shlex.quote(name)}")
+    sys.stdout.flush()
+    with server, suppress(KeyboardInterrupt):
+        server.serve_forever()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from toolscale.models.expert import Message
@@ -30,6 +31,45 @@ class GarbledError(Exception):
         self.input_tokens, self.output_tokens = input_tokens, output_tokens
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The first choice of a chat completion."""
+
+    content: str | None
+    calls: tuple[dict[str, Any], ...]
+    finish: str
+    """Why it ends: `stop`, `length`, `tool_calls`, `content_filter`; empty if the server does not say."""
+    refusal: str
+    """Why the model will not answer, in its words; empty if it answers."""
+    input_tokens: int | None
+    output_tokens: int | None
+    """As the server counted them; None if it did not."""
+
+
+def read_choice(body: bytes, key: str, with_calls: bool = False) -> Completion:
+    """Return the first choice of a chat completion, which may have no content. GarbledError says why there is none.
+    `key` is hidden wherever it stands in the reply. Calls are left out unless they are wanted."""
+    data = _parsed(body, key if len(key) >= SHORTEST_SECRET else "")
+    usage = data.get("usage") if isinstance(data, dict) else None
+    counted = _counted(usage, "prompt_tokens"), _counted(usage, "completion_tokens")
+    try:
+        choice, message = _choice(data)
+        content = message.get("content")
+        if content is not None and not isinstance(content, str):
+            raise GarbledError("its content is not text")
+        calls = tuple(_call(call) for call in _list(message.get("tool_calls"))) if with_calls else ()
+    except GarbledError as error:
+        raise GarbledError(str(error), counted[0] or 0, counted[1] or 0) from None
+    finish, refusal = choice.get("finish_reason"), message.get("refusal")
+    return Completion(
+        content or None,
+        calls,
+        finish if isinstance(finish, str) else "",
+        refusal if isinstance(refusal, str) else "",
+        *counted,
+    )
+
+
 def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: Sequence[Message]) -> ExpertReply:
     """Return the first choice of a chat completion, without its latency. GarbledError says why there is none.
 
@@ -37,21 +77,18 @@ def read_completion(body: bytes, key: str, messages: Sequence[Message], tools: S
     holds only those that the server counted: the provider charges them even if the reply cannot be used. Calls are left
     out if no tools were offered.
     """
-    data = _parsed(body, key if len(key) >= SHORTEST_SECRET else "")
-    usage = data.get("usage") if isinstance(data, dict) else None
-    try:
-        content, calls = _content_and_calls(_message(data), tools)
-    except GarbledError as error:
-        raise GarbledError(
-            str(error), _counted(usage, "prompt_tokens", 0), _counted(usage, "completion_tokens", 0)
-        ) from None
-    written = (content or "") + "".join(call["function"]["name"] + call["function"]["arguments"] for call in calls)
+    found = read_choice(body, key, bool(tools))
+    if not found.content and not found.calls:
+        raise GarbledError("it has neither content nor calls", found.input_tokens or 0, found.output_tokens or 0)
+    written = (found.content or "") + "".join(
+        call["function"]["name"] + call["function"]["arguments"] for call in found.calls
+    )
     return ExpertReply(
-        content=content,
-        tool_calls=calls,
+        content=found.content,
+        tool_calls=found.calls,
         kind="endpoint",
-        input_tokens=_counted(usage, "prompt_tokens", approximate_input_tokens(messages, tools)),
-        output_tokens=_counted(usage, "completion_tokens", approximate_tokens(written)),
+        input_tokens=_known(found.input_tokens, approximate_input_tokens(messages, tools)),
+        output_tokens=_known(found.output_tokens, approximate_tokens(written)),
     )
 
 
@@ -83,26 +120,14 @@ def _parsed(body: bytes, key: str) -> Any:
         raise GarbledError("it is not JSON that can be read") from None
 
 
-def _message(data: Any) -> Mapping[str, Any]:
+def _choice(data: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     choices = data.get("choices") if isinstance(data, dict) else None
     if not isinstance(choices, list) or not choices:
         raise GarbledError("it has no choices")
     message = choices[0].get("message") if isinstance(choices[0], dict) else None
     if not isinstance(message, dict):
         raise GarbledError("its first choice has no message")
-    return message
-
-
-def _content_and_calls(
-    message: Mapping[str, Any], tools: Sequence[Message]
-) -> tuple[str | None, tuple[dict[str, Any], ...]]:
-    content = message.get("content")
-    if content is not None and not isinstance(content, str):
-        raise GarbledError("its content is not text")
-    calls = tuple(_call(call) for call in _list(message.get("tool_calls"))) if tools else ()
-    if not content and not calls:
-        raise GarbledError("it has neither content nor calls")
-    return content or None, calls
+    return choices[0], message
 
 
 def _list(value: Any) -> list[Any]:
@@ -126,6 +151,10 @@ def _call(call: Any) -> dict[str, Any]:
     }
 
 
-def _counted(usage: Any, name: str, otherwise: int) -> int:
+def _counted(usage: Any, name: str) -> int | None:
     count = usage.get(name) if isinstance(usage, dict) else None
-    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS else otherwise
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS else None
+
+
+def _known(count: int | None, otherwise: int) -> int:
+    return otherwise if count is None else count

@@ -1,0 +1,465 @@
+"""A chat model that our own stages ask: each reply is paid for once, a cap is not passed, and faults are outlived."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from chat_server import Answer, ChatServer, chat_server, said
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolscale.errors import (
+    BudgetError,
+    ModelUnavailableError,
+    StorageError,
+    ToolScaleError,
+    UnusableReplyError,
+    UsageError,
+)
+from toolscale.models.chat import (
+    Budget,
+    ChatClient,
+    ChatModel,
+    ChatReply,
+    ChatRequest,
+    ReplyStore,
+    StageCost,
+    model_from,
+)
+from toolscale.models.chat.places import Places
+from toolscale.models.chat.structured import findings, read_json
+from toolscale.records import Endpoint, Price
+
+KEY = "sk-test-1234567890"
+PET = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+    "required": ["name", "age"],
+    "additionalProperties": False,
+}
+T = TypeVar("T")
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_KEY", KEY)
+
+
+def request(text: str = "Name a pet.", **rest: Any) -> ChatRequest:
+    return ChatRequest(**{"stage": "pets", "messages": ({"role": "user", "content": text},), "max_tokens": 100, **rest})
+
+
+def model(server: ChatServer, **rest: Any) -> ChatModel:
+    endpoint = Endpoint(base_url=server.base_url, model="m", api_key_env="TEST_KEY", timeout_s=5, deadline_s=20)
+    return ChatModel(endpoint, **{"price": Price(input=1, output=10), **rest})
+
+
+def run(
+    server: ChatServer,
+    path: Path,
+    work: Callable[[ChatClient], Coroutine[Any, Any, T]],
+    most: float | None = None,
+    **rest: Any,
+) -> tuple[T, ChatClient]:
+    """Do some work with a client whose replies are kept in a file; return what it returns, and the client."""
+
+    async def done() -> tuple[T, ChatClient]:
+        with ReplyStore(path) as store:
+            async with ChatClient(model(server, **rest), store, Budget(most)) as client:
+                return await work(client), client
+
+    return asyncio.run(done())
+
+
+def text_of(body: dict[str, Any]) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+def counted(content: str, read: int = 10, wrote: int = 5, **rest: Any) -> Answer:
+    return said(content, usage={"prompt_tokens": read, "completion_tokens": wrote}, **rest)
+
+
+def test_a_reply_is_paid_for_once_and_a_second_run_asks_nothing(tmp_path: Path) -> None:
+    with chat_server(counted("Rex")) as server:
+        first, client = run(server, tmp_path / "replies", lambda client: client.ask(request()))
+        assert (first.content, first.input_tokens, first.output_tokens, first.dollars) == ("Rex", 10, 5, 60e-6)
+        assert client.ledger.rows()[0].paid_usd == client.budget.spent == 60e-6
+        again, client = run(server, tmp_path / "replies", lambda client: client.ask(request()))
+        assert again == first and len(server.asked) == 1
+        assert client.ledger.rows() == [
+            StageCost("pets", "m", replies=1, kept=1, input_tokens=10, output_tokens=5, worth_usd=60e-6)
+        ]
+        assert server.asked[0] == {
+            "path": "/v1/chat/completions", "model": "m", "max_tokens": 100,
+            "messages": [{"role": "user", "content": "Name a pet."}],
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"text": "Name two."}, {"sample": 1}, {"temperature": 0.5}, {"max_tokens": 99}, {"schema": {}}],
+    ids=lambda other: next(iter(other)),
+)
+def test_whatever_the_reply_depends_on_is_asked_for_itself(tmp_path: Path, other: dict[str, Any]) -> None:
+    with chat_server(counted("{}")) as server:
+        run(server, tmp_path / "replies", lambda client: client.ask(request()))
+        run(server, tmp_path / "replies", lambda client: client.ask(request(**other)))
+        run(server, tmp_path / "replies", lambda client: client.ask(request(stage="another")))
+        assert len(server.asked) == 2
+
+
+def test_the_same_request_twice_at_once_is_sent_once(tmp_path: Path) -> None:
+    with chat_server(counted("Rex")) as server:
+        replies, client = run(
+            server, tmp_path / "replies", lambda client: gathered(client.ask(request()) for _ in range(5))
+        )
+        assert len(server.asked) == 1 and len(set(replies)) == 1
+        assert (client.ledger.total().replies, client.ledger.total().kept) == (5, 4)
+
+
+async def gathered(asked: Any) -> list[Any]:
+    return list(await asyncio.gather(*asked))
+
+
+FAULTS = {
+    "busy": Answer(b"{}", 429, {"Retry-After": "0.01"}),
+    "broken": Answer(b"oh no", 500),
+    "cut": Answer(b'{"choices": [', cut=True),
+    "no JSON": Answer(b'{"choices": [{"mess'),
+    "no choices": Answer(b"{}"),
+    "empty": said(""),
+    "compressed": Answer(b"x", headers={"Content-Encoding": "gzip"}),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_may_pass_is_tried_again(tmp_path: Path, fault: str) -> None:
+    with chat_server(FAULTS[fault], counted("Rex")) as server:
+        reply, client = run(server, tmp_path / "replies", lambda client: client.ask(request()))
+        assert reply.content == "Rex" and len(server.asked) == 2
+        assert (client.ledger.total().replies, client.ledger.total().failures) == (1, 1)
+
+
+def test_with_faults_in_one_of_five_all_come_back_with_few_more_requests(tmp_path: Path) -> None:
+    numbers, faults = itertools.count(), itertools.cycle(FAULTS.values())
+
+    def reply(body: dict[str, Any]) -> Answer:
+        return next(faults) if next(numbers) % 5 == 4 else counted(text_of(body).upper())
+
+    with chat_server(reply=reply) as server:
+        replies, client = run(
+            server, tmp_path / "replies", lambda client: gathered(client.ask(request(f"pet {n}")) for n in range(200))
+        )
+        assert [each.content for each in replies] == [f"PET {n}" for n in range(200)]
+        assert len(server.asked) <= 1.3 * 200
+        assert client.ledger.total().failures == len(server.asked) - 200
+
+
+def test_a_server_that_stays_down_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with chat_server(Answer(b"{}", 503)) as server, pytest.raises(ModelUnavailableError) as caught:
+        run(server, tmp_path / "replies", lambda client: shortened(client).ask(request()))
+    assert str(caught.value).endswith(
+        "no answer in 1 s: it answered 503; run it again later: what was paid for is kept"
+    )
+
+
+def shortened(client: ChatClient) -> ChatClient:
+    endpoint = client.model.endpoint.model_copy(update={"deadline_s": 1.0})
+    client.model = ChatModel(endpoint, client.model.price)
+    return client
+
+
+def test_a_refusal_stops_at_once_and_does_not_show_the_key(tmp_path: Path) -> None:
+    refusal = Answer(json.dumps({"error": {"message": f"wrong key {KEY}"}}).encode(), 401)
+    with chat_server(refusal) as server, pytest.raises(UsageError) as caught:
+        run(server, tmp_path / "replies", lambda client: client.ask(request()))
+    assert str(caught.value) == (
+        f"{server.base_url}: it refused (401: wrong key …); check the address, the key and the name of the model"
+    )
+    assert len(server.asked) == 1 and KEY not in str(vars(caught.value))
+
+
+def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(tmp_path: Path) -> None:
+    garbled = said("", usage={"prompt_tokens": 10, "completion_tokens": 5})
+    seen: list[ChatClient] = []
+
+    async def work(client: ChatClient) -> ChatReply:
+        seen.append(client)
+        return await client.ask(request())
+
+    with (
+        chat_server(garbled) as server,
+        pytest.raises(UnusableReplyError, match=r"3 replies .* cannot be used: it has no content"),
+    ):
+        run(server, tmp_path / "replies", work)
+    assert seen[0].budget.spent == pytest.approx(3 * 60e-6)
+
+
+def test_a_server_teaches_its_dialect(tmp_path: Path) -> None:
+    """It knows neither `max_tokens` nor schemas: both are learned once, and the schema is said in words."""
+
+    def reply(body: dict[str, Any]) -> Answer:
+        for name in ("max_tokens", "response_format"):
+            if name in body:
+                told = "use max_completion_tokens instead" if name == "max_tokens" else "response_format is unknown"
+                return Answer(json.dumps({"error": {"message": told}}).encode(), 400)
+        return counted('{"name": "Rex", "age": 3}')
+
+    with chat_server(reply=reply) as server:
+        values, client = run(
+            server, tmp_path / "replies",
+            lambda client: in_turn(client, [request("one", schema=PET), request("two", schema=PET)]),
+        )  # fmt: skip
+        assert values == [{"name": "Rex", "age": 3}] * 2 and len(server.asked) == 4
+        assert server.asked[-1]["max_completion_tokens"] == 100
+        assert server.asked[-1]["messages"][-1]["content"].endswith(json.dumps(PET))
+        assert client.ledger.total().failures == 0
+
+
+async def in_turn(client: ChatClient, requests: list[ChatRequest]) -> list[Any]:
+    return [await client.ask_json(each) for each in requests]
+
+
+def test_a_schema_is_strict_only_where_a_server_can_hold_to_it(tmp_path: Path) -> None:
+    loose = {"type": "object", "properties": {"name": {"type": "string"}}}
+    with chat_server(counted('{"name": "Rex", "age": 3}')) as server:
+        run(server, tmp_path / "replies", lambda client: in_turn(client, [request(schema=PET), request(schema=loose)]))
+        assert [each["response_format"]["json_schema"]["strict"] for each in server.asked] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ("Rex, 3 years", "it is not JSON: Expecting value in line 1, near 'Rex, 3 years'"),
+        ('{"name": "Rex", "age": -1}', "age: -1 is less than the minimum of 0"),
+        ('{"name": "Rex"}', "the whole: 'age' is a required property"),
+        ('{"name": "Rex", "name": "Tom", "age": 3}', "it has the key 'name' twice in one object"),
+        ('{"name": "Rex", "age": NaN}', "it holds NaN, which JSON does not have"),
+        ("[" * 100_000, "it is not JSON that can be read: too many brackets within brackets"),
+        ('{"name": "Rex", "age": ' + "9" * 5_000 + "}", "Exceeds the limit (4300 digits) for integer string"),
+        ('{"name": "ox", "age": 3}', "an ox is no pet"),
+    ],
+)  # fmt: skip
+def test_a_reply_that_cannot_be_used_is_shown_once_and_written_again(tmp_path: Path, bad: str, told: str) -> None:
+    def problem(value: Any) -> list[str]:
+        return ["an ox is no pet"] if value["name"] == "ox" else []
+
+    good = '```json\n{"name": "Rex", "age": 3}\n```'
+    with chat_server(counted(bad), counted(good)) as server:
+        value, _ = run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET), problem))
+        assert value == {"name": "Rex", "age": 3}
+        shown, correction = server.asked[1]["messages"][-2:]
+        assert len(shown["content"]) < 5_000 and shown["content"][:1_000] == bad[:1_000]
+        assert told in correction["content"] and correction["content"].endswith("Write it again, whole and corrected.")
+    with chat_server(counted(bad)) as server, pytest.raises(UnusableReplyError) as caught:
+        run(server, tmp_path / "other", lambda client: client.ask_json(request(schema=PET), problem))
+    assert len(server.asked) == 2 and caught.value.reply == bad
+    assert str(caught.value).startswith("pets: the model 'm' wrote what cannot be used, twice: ")
+
+
+def test_a_reply_that_was_cut_off_is_told_so(tmp_path: Path) -> None:
+    choice = {"index": 0, "message": {"role": "assistant", "content": '{"name": "Re'}, "finish_reason": "length"}
+    with chat_server(
+        Answer(json.dumps({"choices": [choice]}).encode()), counted('{"name": "Rex", "age": 3}')
+    ) as server:
+        run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET)))
+        assert "it was cut off after 100 tokens, so write less" in text_of(server.asked[1])
+
+
+def test_a_model_that_refuses_says_so(tmp_path: Path) -> None:
+    message = {"role": "assistant", "content": None, "refusal": "I can't help with pets."}
+    refusal = Answer(json.dumps({"choices": [{"message": message}]}).encode())
+    with chat_server(refusal) as server, pytest.raises(UnusableReplyError, match="the model refuses: I can't help"):
+        run(server, tmp_path / "replies", lambda client: client.ask_json(request(schema=PET)))
+
+
+def test_the_cap_is_not_passed_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    """Each reply may cost $0.001 and a little, and costs $0.0005; the cap allows three at once."""
+    wanted = [request(f"pet {n}") for n in range(12)]
+
+    async def all_of(client: ChatClient) -> list[Any]:
+        return list(await asyncio.gather(*map(client.ask, wanted), return_exceptions=True))
+
+    with chat_server(reply=lambda body: counted(text_of(body), read=0, wrote=50)) as server:
+        replies, client = run(server, tmp_path / "replies", all_of, most=0.0035)
+        bought = [each for each in replies if isinstance(each, ChatReply)]
+        stopped = [each for each in replies if isinstance(each, BudgetError)]
+        assert len(bought) + len(stopped) == 12 and 3 <= len(bought) <= 6 and client.budget.spent <= 0.0035
+        assert client.budget.spent == pytest.approx(0.0005 * len(bought)) and len(server.asked) == len(bought)
+        assert str(stopped[0]).startswith("the next request may cost $0.0010, and $0.00")
+        assert str(stopped[0]).endswith("run it again with a higher MAX_COST: what was paid for is kept")
+        replies, client = run(server, tmp_path / "replies", all_of, most=1)
+        assert [each.content for each in replies] == [f"pet {n}" for n in range(12)] and len(server.asked) == 12
+        assert client.ledger.total().kept == len(bought)
+
+
+def test_what_was_sent_is_kept_when_a_run_ends_early(tmp_path: Path) -> None:
+    async def first_fails(client: ChatClient) -> None:
+        asked = [asyncio.create_task(client.ask(request(f"pet {n}"))) for n in range(3)]
+        await asyncio.sleep(0.3)
+        assert not any(task.done() for task in asked)
+        raise UsageError("somebody stopped it")
+
+    def slow(body: dict[str, Any]) -> Answer:
+        return Answer(counted(text_of(body)).body, drip=0.005)
+
+    with chat_server(reply=slow) as server:
+        with pytest.raises(UsageError, match="somebody stopped it"):
+            run(server, tmp_path / "replies", first_fails, at_once=2)
+        assert len(server.asked) == 2
+    with ReplyStore(tmp_path / "replies") as store:
+        kept = [store.get(request(f"pet {n}").key("m")) for n in range(3)]
+        assert [reply and reply.content for reply in kept] == ["pet 0", "pet 1", None]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    costs=st.lists(st.integers(0, 100), min_size=1, max_size=30),
+    cap=st.integers(1, 2_000),
+    order=st.randoms(use_true_random=False),
+)
+def test_however_requests_come_and_go_the_cap_holds(costs: list[int], cap: int, order: Any) -> None:
+    async def spend(budget: Budget, cost: int) -> None:
+        async with budget.reserve(100 / 1_000):
+            for _ in range(order.randrange(5)):
+                await asyncio.sleep(0)
+            budget.spent += cost / 1_000
+            assert budget.spent <= cap / 1_000 + 1e-9
+
+    async def all_of() -> Budget:
+        budget = Budget(cap / 1_000)
+        await asyncio.gather(*(spend(budget, cost) for cost in costs), return_exceptions=True)
+        return budget
+
+    budget = asyncio.run(all_of())
+    assert budget.spent <= cap / 1_000 + 1e-9 and budget.reserved == 0
+
+
+def test_places_are_halved_by_a_complaint_and_come_back() -> None:
+    async def work() -> list[int]:
+        places, seen = Places(16), []
+        places.complained()
+        places.complained()  # sent together with the first: the same complaint
+        for _ in range(200):
+            seen.append(int(places.open))
+            places.answered()
+        return seen
+
+    seen = asyncio.run(work())
+    assert seen[0] == 8 and seen[9] == 9 and seen[-1] == 16 and seen == sorted(seen)
+
+
+def test_no_more_are_under_way_than_places_are_open() -> None:
+    async def work() -> int:
+        places, most = Places(4), 0
+
+        async def one() -> None:
+            nonlocal most
+            async with places:
+                most = max(most, places.taken)
+                await asyncio.sleep(0.001)
+
+        await asyncio.gather(*(one() for _ in range(40)))
+        assert places.taken == 0
+        return most
+
+    assert asyncio.run(work()) == 4
+
+
+def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, but a text that is long enough to be looked at\n" * 20)
+    with pytest.raises(UsageError, match="text is no database; name another file for the replies"):
+        ReplyStore(tmp_path / "text")
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "other") as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    with pytest.raises(UsageError, match="other is a database of something else"):
+        ReplyStore(tmp_path / "other")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot open"):
+        ReplyStore(tmp_path / "file" / "replies")
+
+
+def test_a_cap_without_a_price_is_refused(tmp_path: Path) -> None:
+    with (
+        chat_server(counted("Rex")) as server,
+        pytest.raises(UsageError, match="MAX_COST needs a price: set TOOLSCALE_MODEL_PRICE"),
+    ):
+        run(server, tmp_path / "replies", lambda client: client.ask(request()), most=1.0, price=None)
+
+
+LOCAL = {"TOOLSCALE_MODEL": "qwen", "OPENAI_BASE_URL": "http://127.0.0.1:8000/v1"}
+
+
+def test_a_model_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    found = model_from(
+        {
+            "TOOLSCALE_MODEL": "gpt",
+            "OPENAI_API_KEY": KEY,
+            "TOOLSCALE_MODEL_PRICE": "0.25/2",
+            "TOOLSCALE_MODEL_BATCH": "1",
+        }
+    )
+    assert (found.endpoint.base_url, found.endpoint.api_key_env, found.price, found.by_batch) == (
+        "https://api.openai.com/v1", "OPENAI_API_KEY", Price(input=0.25, output=2), True,
+    )  # fmt: skip
+    assert KEY not in repr(found)
+    local = model_from(LOCAL | {"TOOLSCALE_MODEL_AT_ONCE": "4", "TOOLSCALE_MODEL_TIMEOUT": "30"})
+    assert (local.endpoint.api_key_env, local.price, local.at_once, local.endpoint.timeout_s) == (None, None, 4, 30)
+
+
+PLANS = "without a model, use plans (GENERATOR=plans)"
+HOW = "write dollars for a million tokens read and written, as 0.25/2"
+
+
+@pytest.mark.parametrize(
+    ("environ", "line"),
+    [
+        ({}, f"no model is named: set TOOLSCALE_MODEL, and OPENAI_API_KEY or OPENAI_BASE_URL; {PLANS}"),
+        (
+            {"TOOLSCALE_MODEL": "gpt"},
+            "the model 'gpt' has no key and no address: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your "
+            f"own; {PLANS}",
+        ),
+        (
+            LOCAL | {"OPENAI_BASE_URL": "localhost"},
+            "'localhost', OPENAI_BASE_URL, is not an address; write it as https://host/v1",
+        ),
+        (LOCAL | {"TOOLSCALE_MODEL_PRICE": "2"}, f"TOOLSCALE_MODEL_PRICE is '2'; {HOW}"),
+        (LOCAL | {"TOOLSCALE_MODEL_PRICE": "nan/2"}, f"TOOLSCALE_MODEL_PRICE is 'nan/2'; {HOW}"),
+        (LOCAL | {"TOOLSCALE_MODEL_AT_ONCE": "0"}, "TOOLSCALE_MODEL_AT_ONCE is '0'; write a number from 1 on"),
+        (LOCAL | {"TOOLSCALE_MODEL_BATCH": "yes"}, "TOOLSCALE_MODEL_BATCH is 'yes'; write 1 for yes, 0 for no"),
+    ],
+)
+def test_a_setting_that_cannot_be_one_is_one_line(environ: dict[str, str], line: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        model_from(environ)
+    assert str(caught.value) == line
+
+
+@given(st.text(max_size=200))
+def test_any_reply_is_a_value_or_one_reason(text: str) -> None:
+    try:
+        value = read_json(text)
+    except ValueError as error:
+        assert str(error)
+    else:
+        assert all(isinstance(line, str) for line in findings(value, PET))
+
+
+def test_many_findings_are_cut_short() -> None:
+    lines = findings([{"name": n, "age": "x" * 1_000} for n in range(20)], {"type": "array", "items": PET})
+    assert len(lines) == 9 and lines[-1] == "and 32 more" and max(map(len, lines)) <= 300
+
+
+def test_every_failure_is_one_of_ours() -> None:
+    assert all(issubclass(kind, ToolScaleError) for kind in (BudgetError, UnusableReplyError, ModelUnavailableError))

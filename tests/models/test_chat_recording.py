@@ -1,0 +1,108 @@
+"""The replies of a run as a file, and a server that gives them again."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from chat_server import chat_server, said
+
+from toolscale.errors import UsageError
+from toolscale.models.chat import ChatClient, ChatModel, ChatReply, ChatRequest, ReplyStore
+from toolscale.models.chat.recording import read_recording, recording_server, write_recording
+from toolscale.records import Endpoint
+
+REQUESTS = [
+    ChatRequest("pets", ({"role": "user", "content": "Name a pet."},)),
+    ChatRequest("pets", ({"role": "user", "content": "Name a pet."},), sample=1),
+    ChatRequest("pets", ({"role": "user", "content": "Ein Tier, bitte: ä, 🐕"},)),
+]
+
+
+def ask(address: str, path: Path, requests: list[ChatRequest]) -> tuple[list[ChatReply], ChatClient]:
+    async def work() -> tuple[list[ChatReply], ChatClient]:
+        model = ChatModel(Endpoint(base_url=address, model="m", timeout_s=5, deadline_s=20))
+        with ReplyStore(path) as store:
+            async with ChatClient(model, store) as client:
+                return [await client.ask(each) for each in requests], client
+
+    return asyncio.run(work())
+
+
+def record(tmp_path: Path) -> tuple[Path, list[ChatReply]]:
+    """Record three replies."""
+    numbers = iter(range(100))
+    with chat_server(reply=lambda body: said(f"Rex {next(numbers)}")) as server:
+        replies, client = ask(server.base_url, tmp_path / "replies", REQUESTS)
+    path = tmp_path / "run.jsonl.gz"
+    with ReplyStore(tmp_path / "replies") as store:
+        assert write_recording(path, store, client.used, "m") == 3
+    return path, replies
+
+
+@contextmanager
+def served(path: Path) -> Iterator[str]:
+    server = recording_server(read_recording(path), "127.0.0.1", 0)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def without_time(reply: ChatReply) -> dict[str, Any]:
+    return {name: getattr(reply, name) for name in ("content", "input_tokens", "output_tokens", "refusal")}
+
+
+def test_a_recording_gives_the_same_replies_and_records_to_the_same_bytes(tmp_path: Path) -> None:
+    path, replies = record(tmp_path)
+    with served(path) as address:
+        again, client = ask(address, tmp_path / "other", REQUESTS)
+    assert [without_time(reply) for reply in again] == [without_time(reply) for reply in replies]
+    assert [reply.content for reply in again] == ["Rex 0", "Rex 1", "Rex 2"]
+    with ReplyStore(tmp_path / "other") as store:
+        write_recording(tmp_path / "again.jsonl.gz", store, client.used, "m")
+    # The server says why a reply ends; the model did not.
+    assert gzip.decompress((tmp_path / "again.jsonl.gz").read_bytes()).replace(b'"stop"', b'""') == gzip.decompress(
+        path.read_bytes()
+    )
+
+
+def test_what_is_not_recorded_is_refused_in_one_line(tmp_path: Path) -> None:
+    path, _ = record(tmp_path)
+    with served(path) as address, pytest.raises(UsageError, match=r"404: no reply to this conversation is recorded"):
+        ask(address, tmp_path / "other", [ChatRequest("pets", ({"role": "user", "content": "Name two."},))])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"text",
+        gzip.compress(b"x" * 99)[:-4],
+        gzip.compress(b"text\n"),
+        gzip.compress(b'{"messages": []}\n'),
+        gzip.compress(b"\xff\n"),
+    ],
+)
+def test_a_file_that_is_no_recording_is_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "run.jsonl.gz"
+    path.write_bytes(content)
+    with pytest.raises(
+        UsageError, match=r"run\.jsonl\.gz is no recording of replies .*; name the file that was recorded"
+    ):
+        read_recording(path)
+
+
+def test_a_port_that_is_taken_is_one_line() -> None:
+    with chat_server(said("Rex")) as server, pytest.raises(UsageError, match=r"cannot be had .*; choose another"):
+        recording_server({}, "127.0.0.1", int(server.base_url.split(":")[2].removesuffix("/v1")))

@@ -1,0 +1,166 @@
+"""Many requests in one batch, at half the price (https://platform.openai.com/docs/guides/batch): their replies are kept
+like all others, so that whoever asks afterwards finds them on disk. A run that is stopped meanwhile goes on waiting for
+the same batch."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI
+from openai.types import Batch
+from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from toolscale.errors import ModelUnavailableError
+from toolscale.models.chat.budget import dollars_of, most_of
+from toolscale.models.chat.client import ChatClient
+from toolscale.models.chat.replies import ChatReply
+from toolscale.models.chat.request import ChatRequest
+from toolscale.models.completion import GarbledError, read_choice
+from toolscale.models.pricing import approximate_input_tokens, approximate_tokens
+from toolscale.models.transport import NoAnswerError, RefusedError, key_of, open_client, told_apart
+
+SHARE = 0.5
+"""Of the price of single requests, as OpenAI charges."""
+
+MOST_REQUESTS = 10_000
+"""Of one batch; OpenAI allows 50,000."""
+
+MOST_BYTES = 256_000_000
+"""Of the replies of one batch."""
+
+FIRST_LOOK, LONGEST_LOOK = 2.0, 60.0
+"""Seconds between two looks at a batch: longer each time."""
+
+TRIES = 8
+_OVER = frozenset({"completed", "failed", "expired", "cancelled"})
+
+T = TypeVar("T")
+
+
+async def ask_ahead(client: ChatClient, requests: Sequence[ChatRequest], first_look: float = FIRST_LOOK) -> int:
+    """Have the requests answered whose replies are not on disk; return how many replies were kept.
+
+    A request that fails within a batch is left to be asked alone, and so are all where the endpoint has no batches.
+    ModelUnavailableError if the endpoint is lost meanwhile: the next run waits for the same batch. BudgetError if a
+    batch might pass the cap.
+    """
+    endpoint, kept = client.model.endpoint, 0
+    wanted = {request.key(client.name): request for request in requests}
+    secret = key_of(endpoint, f"the model {client.name!r}")
+    async with open_client(endpoint, secret, most_bytes=MOST_BYTES) as openai:
+        for number, asked in client.store.open_batches(endpoint.base_url):
+            kept += await _collect(client, openai, number, asked, first_look)
+        missing = {key: request for key, request in wanted.items() if client.store.get(key) is None}
+        for part in _parts(missing):
+            async with client.budget.reserve(sum(most_of(each, client.model.price) for each in part.values()) * SHARE):
+                try:
+                    number = await _send(client, openai, part)
+                except RefusedError as error:
+                    if error.status in (404, 405, 501):
+                        return kept
+                    raise ModelUnavailableError(f"{endpoint.base_url}: a batch: {error}") from error
+                kept += await _collect(client, openai, number, part, first_look)
+    return kept
+
+
+async def _send(client: ChatClient, openai: AsyncOpenAI, part: dict[str, ChatRequest]) -> str:
+    """Send a batch; return its id."""
+    lines = [
+        json.dumps(
+            {
+                "custom_id": key,
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": {"model": client.name, **client.dialect.body(request)},
+            }
+        )
+        for key, request in part.items()
+    ]
+    content = "\n".join(lines).encode("utf-8", "replace")
+    file = await _again(client, lambda: openai.files.create(file=("requests.jsonl", content), purpose="batch"))
+    batch = await _again(
+        client,
+        lambda: openai.batches.create(input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h"),
+    )
+    client.store.open_batch(batch.id, client.model.endpoint.base_url, part)
+    return batch.id
+
+
+async def _collect(
+    client: ChatClient, openai: AsyncOpenAI, number: str, part: dict[str, ChatRequest], first_look: float
+) -> int:
+    """Wait until a batch is over, and keep its replies; return how many there are."""
+    look = first_look
+    while True:
+        batch: Batch = await _again(client, lambda: openai.batches.retrieve(number))
+        if batch.status in _OVER:
+            break
+        await asyncio.sleep(look)
+        look = min(LONGEST_LOOK, look * 1.5)
+    kept = 0
+    if batch.output_file_id:
+        name = batch.output_file_id
+        answered = await _again(client, lambda: openai.files.content(name))
+        for key, reply in _replies(client, answered.content, part):
+            client.store.put(key, part[key], reply)
+            client.budget.spent += reply.dollars
+            line = client.ledger.of(part[key].stage, client.name)
+            line.paid_usd += reply.dollars
+            kept += 1
+    client.store.close_batch(number)
+    return kept
+
+
+def _replies(client: ChatClient, body: bytes, part: dict[str, ChatRequest]) -> Iterator[tuple[str, ChatReply]]:
+    """Yield the replies of a batch that can be used; what else stands in it is asked again alone."""
+    secret = key_of(client.model.endpoint, f"the model {client.name!r}")
+    for line in body.decode("utf-8", "replace").splitlines():
+        try:
+            found: Any = json.loads(line)
+            key, response = found["custom_id"], found["response"]
+            request = part[key]
+            if response["status_code"] != 200:
+                continue
+            choice = read_choice(json.dumps(response["body"]).encode(), secret)
+        except (ValueError, KeyError, TypeError, RecursionError, GarbledError):
+            continue
+        if not choice.content and not choice.refusal:
+            continue
+        content = choice.content or ""
+        read = choice.input_tokens if choice.input_tokens is not None else approximate_input_tokens(request.messages)
+        wrote = choice.output_tokens if choice.output_tokens is not None else approximate_tokens(content)
+        dollars = SHARE * dollars_of(read, wrote, client.model.price)
+        yield key, ChatReply(content, read, wrote, dollars, 0.0, choice.finish, choice.refusal)
+
+
+def _parts(requests: dict[str, ChatRequest]) -> Iterator[dict[str, ChatRequest]]:
+    items = list(requests.items())
+    for begin in range(0, len(items), MOST_REQUESTS):
+        yield dict(items[begin : begin + MOST_REQUESTS])
+
+
+async def _again(client: ChatClient, call: Callable[[], Awaitable[T]]) -> T:
+    """Return what a call of the endpoint returns, tried again while that may help."""
+    endpoint = client.model.endpoint
+    secret = key_of(endpoint, f"the model {client.name!r}")
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type(NoAnswerError),
+        wait=wait_random_exponential(multiplier=0.5, max=30),
+        stop=stop_after_attempt(TRIES),
+        reraise=True,
+    )
+    try:
+        async for attempt in retrying:
+            with attempt:
+                try:
+                    return await call()
+                except (TimeoutError, APIConnectionError, APIStatusError) as error:
+                    raise told_apart(error, endpoint, secret) from error
+    except NoAnswerError as error:
+        raise ModelUnavailableError(
+            f"{endpoint.base_url}: a batch: {error}; run it again later: the batch is waited for"
+        ) from error
+    raise AssertionError("tenacity returns or raises")

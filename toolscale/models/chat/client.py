@@ -1,0 +1,278 @@
+"""Ask a chat model: each reply is paid for once, kept on disk, and booked; a cap on dollars is not passed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from openai import AsyncOpenAI
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
+
+from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
+from toolscale.models.chat.budget import Budget, dollars_of, most_of
+from toolscale.models.chat.ledger import Ledger
+from toolscale.models.chat.places import Places
+from toolscale.models.chat.replies import ChatReply, ReplyStore
+from toolscale.models.chat.request import ChatRequest, Dialect
+from toolscale.models.chat.settings import PRICE, ChatModel
+from toolscale.models.chat.structured import findings, read_json
+from toolscale.models.completion import GarbledError, clean, read_choice
+from toolscale.models.pricing import approximate_input_tokens, approximate_tokens
+from toolscale.models.simulated import drawn
+from toolscale.models.transport import NoAnswerError, RefusedError, complete, key_of, open_client, wait_before
+
+LONGEST_TOLD = 60.0
+"""Seconds of a Retry-After that are waited at most before the next try."""
+
+GARBLED = 3
+"""Tries after which replies that cannot be read end the request: they are paid for."""
+
+SHOWN = 2_000
+"""Characters of a reply that a model is shown again when it is told what is wrong with it: each end of a longer one."""
+
+GRACE_S = 60.0
+"""Seconds that replies to what was sent are waited for when a run ends early."""
+
+Problem = Callable[[Any], Sequence[str]]
+"""What is wrong with a value that fits its schema, a line each; none if nothing is."""
+
+
+@dataclass
+class ChatClient:
+    """A model that is asked from one event loop; use it as a context.
+
+    UsageError at once if the key is missing, or if there is a cap on dollars and no price.
+    """
+
+    model: ChatModel
+    store: ReplyStore
+    budget: Budget = field(default_factory=Budget)
+    ledger: Ledger = field(default_factory=Ledger)
+    used: dict[str, None] = field(default_factory=dict)
+    """The keys of all replies that were given out, in the order in which they were first asked for."""
+    dialect: Dialect = field(default_factory=Dialect)
+
+    def __post_init__(self) -> None:
+        if self.budget.most is not None and self.model.price is None:
+            raise UsageError(
+                f"MAX_COST needs a price: set {PRICE} to dollars for a million tokens in and out, as 0.25/2"
+            )
+        self._secret = key_of(self.model.endpoint, f"the model {self.name!r}")
+        self._places = Places(self.model.at_once)
+        self._stack = AsyncExitStack()
+        self._under_way: dict[str, asyncio.Task[ChatReply]] = {}
+        self._sent_by: set[asyncio.Task[ChatReply]] = set()
+        self._is_closing = False
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.model.endpoint.model
+
+    async def __aenter__(self) -> ChatClient:
+        self._openai = await self._stack.enter_async_context(
+            open_client(self.model.endpoint, self._secret, connections=self.model.at_once)
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close. What was sent is paid for: its replies are waited for, and kept; nothing more is sent."""
+        for task in set(self._under_way.values()) - self._sent_by:
+            task.cancel()
+        self._is_closing = True
+        if self._sent_by:
+            await asyncio.wait(self._sent_by, timeout=GRACE_S)
+        left = list(self._under_way.values())
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        await self._stack.aclose()
+
+    @property
+    def openai(self) -> AsyncOpenAI:
+        """The open client of the endpoint, for what is not a chat completion."""
+        return self._openai
+
+    async def ask(self, request: ChatRequest) -> ChatReply:
+        """Return the reply to a request: the one on disk if it was asked before, by whatever program.
+
+        ModelUnavailableError if none came until the deadline, UsageError if the server refuses, UnusableReplyError if
+        it cannot be read, BudgetError if it might pass the cap.
+        """
+        key = request.key(self.name)
+        self.used[key] = None
+        if (kept := self.store.get(key)) is not None:
+            return self._booked(request, kept, paid=False)
+        if (same := self._under_way.get(key)) is not None:
+            return self._booked(request, await asyncio.shield(same), paid=False)
+        task = self._under_way[key] = asyncio.create_task(self._paid(request, key))
+        task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def ask_json(self, request: ChatRequest, problem: Problem = lambda value: ()) -> Any:
+        """Return the JSON value of the reply, which fits the schema of the request and has no `problem`. A reply that
+        does not is shown to the model once, with what is wrong. UnusableReplyError if the next one does not either."""
+        reply = await self.ask(request)
+        value, wrong = _value_of(reply, request, problem)
+        if not wrong:
+            return value
+        again = replace(request, messages=(*request.messages, *_correction(reply, wrong)))
+        reply = await self.ask(again)
+        value, wrong = _value_of(reply, request, problem)
+        if wrong:
+            raise UnusableReplyError(
+                f"{request.stage}: the model {self.name!r} wrote what cannot be used, twice: {'; '.join(wrong[:3])}",
+                reply.content,
+            )
+        return value
+
+    async def _paid(self, request: ChatRequest, key: str) -> ChatReply:
+        async with self.budget.reserve(most_of(request, self.model.price)):
+            reply = await self._answered(request)
+            self.budget.spent += reply.dollars
+        self.store.put(key, request, reply)
+        return self._booked(request, reply, paid=True)
+
+    def _booked(self, request: ChatRequest, reply: ChatReply, *, paid: bool) -> ChatReply:
+        line = self.ledger.of(request.stage, self.name)
+        line.replies += 1
+        line.kept += not paid
+        line.input_tokens += reply.input_tokens
+        line.output_tokens += reply.output_tokens
+        line.worth_usd += reply.dollars
+        if paid:
+            line.paid_usd += reply.dollars
+            line.seconds += reply.seconds
+        return reply
+
+    async def _answered(self, request: ChatRequest) -> ChatReply:
+        """Ask until there is an answer."""
+        endpoint, key, garbled = self.model.endpoint, request.key(self.name), 0
+
+        def must_stop(state: RetryCallState) -> bool:
+            nonlocal garbled
+            error = state.outcome.exception() if state.outcome else None
+            garbled += isinstance(error, GarbledError)
+            late = (state.seconds_since_start or 0.0) + state.upcoming_sleep >= endpoint.deadline_s
+            return garbled >= GARBLED or late or self._is_closing
+
+        retrying = AsyncRetrying(
+            retry=retry_if_exception_type((NoAnswerError, GarbledError)),
+            wait=lambda state: _wait(state, key),
+            stop=must_stop,
+            reraise=True,
+        )
+        try:
+            async for attempt in retrying:
+                with attempt:
+                    return await self._attempt(request)
+        except NoAnswerError as error:
+            raise ModelUnavailableError(
+                f"{endpoint.base_url}: no answer in {endpoint.deadline_s:g} s: {error}; "
+                "run it again later: what was paid for is kept"
+            ) from error
+        except GarbledError as error:
+            raise UnusableReplyError(
+                f"{endpoint.base_url}: {garbled} replies to one request cannot be used: {error}"
+            ) from error
+        raise AssertionError("tenacity returns or raises")
+
+    async def _attempt(self, request: ChatRequest) -> ChatReply:
+        """Ask once, in the widest dialect that the server was not seen to refuse."""
+        line = self.ledger.of(request.stage, self.name)
+        async with self._places, self._noted():
+            began = time.monotonic()
+            try:
+                body = await self._sent(request)
+                choice = read_choice(body, self._secret)
+                if not choice.content and not choice.refusal and choice.finish != "length":
+                    raise GarbledError("it has no content", choice.input_tokens or 0, choice.output_tokens or 0)
+            except NoAnswerError as error:
+                line.failures += 1
+                if error.is_busy:
+                    self._places.complained()
+                raise
+            except GarbledError as error:
+                line.failures += 1
+                self._charge(line.stage, error.input_tokens, error.output_tokens)
+                raise
+            self._places.answered()
+        read = choice.input_tokens if choice.input_tokens is not None else approximate_input_tokens(request.messages)
+        content = choice.content or ""
+        wrote = choice.output_tokens if choice.output_tokens is not None else approximate_tokens(content)
+        return ChatReply(
+            content=content,
+            input_tokens=read,
+            output_tokens=wrote,
+            dollars=dollars_of(read, wrote, self.model.price),
+            seconds=time.monotonic() - began,
+            finish=choice.finish,
+            refusal=choice.refusal,
+        )
+
+    @asynccontextmanager
+    async def _noted(self) -> AsyncIterator[None]:
+        """Note that the task that runs has sent something."""
+        running = asyncio.current_task()
+        mine = {task for task in self._under_way.values() if task is running}
+        self._sent_by |= mine
+        try:
+            yield
+        finally:
+            self._sent_by -= mine
+
+    async def _sent(self, request: ChatRequest) -> bytes:
+        while True:
+            dialect = self.dialect
+            try:
+                body = clean(dialect.body(request), "")
+                return await complete(self._openai, self.model.endpoint, self._secret, body)
+            except RefusedError as error:
+                narrower = dialect.after(error.status, str(error), request)
+                if narrower is None:
+                    where = self.model.endpoint.base_url
+                    raise UsageError(
+                        f"{where}: {error}; check the address, the key and the name of the model"
+                    ) from error
+                self.dialect = narrower
+
+    def _charge(self, stage: str, input_tokens: int, output_tokens: int) -> None:
+        """Book a reply that was paid for and cannot be used."""
+        dollars = dollars_of(input_tokens, output_tokens, self.model.price)
+        line = self.ledger.of(stage, self.name)
+        line.input_tokens += input_tokens
+        line.output_tokens += output_tokens
+        line.paid_usd += dollars
+        line.worth_usd += dollars
+        self.budget.spent += dollars
+
+
+def _value_of(reply: ChatReply, request: ChatRequest, problem: Problem) -> tuple[Any, Sequence[str]]:
+    """Return the JSON value of a reply, and what is wrong with it."""
+    if reply.refusal or not reply.content:
+        return None, [f"the model refuses: {reply.refusal}" if reply.refusal else "it is empty"]
+    try:
+        value = read_json(reply.content)
+    except ValueError as error:
+        cut = f"; it was cut off after {request.max_tokens} tokens, so write less" if reply.finish == "length" else ""
+        return None, [f"{error}{cut}"]
+    return value, findings(value, request.schema or {}) or list(problem(value))
+
+
+def _correction(reply: ChatReply, wrong: Sequence[str]) -> list[dict[str, str]]:
+    """Return the messages that show a model its reply again, and say what is wrong with it."""
+    text = reply.content or reply.refusal
+    shown = text if len(text) <= 2 * SHOWN else f"{text[:SHOWN]}\n…\n{text[-SHOWN:]}"
+    listed = "\n".join(f"- {line}" for line in wrong)
+    told = f"This reply cannot be used:\n{listed}\n\nWrite it again, whole and corrected."
+    return [{"role": "assistant", "content": shown}, {"role": "user", "content": told}]
+
+
+def _wait(state: RetryCallState, key: str) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    told = NoAnswerError(str(error), min(error.wait, LONGEST_TOLD)) if isinstance(error, NoAnswerError) else None
+    return wait_before(state.attempt_number, told, drawn(key, f"try {state.attempt_number}").chance)

@@ -1,0 +1,128 @@
+"""The replies of a run as a file, and a server that gives them again: whatever a model was asked for can be run again
+without the model, and gives the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from toolscale.canonical import canonical_json, content_hash
+from toolscale.errors import StorageError, UsageError
+from toolscale.models.chat.replies import ReplyStore
+
+MOST_BYTES = 64_000_000
+"""Of a recording, unpacked, and of a request."""
+
+
+def write_recording(path: Path, store: ReplyStore, keys: Iterable[str], model: str) -> int:
+    """Write the replies that are kept under these keys to a gzip file of JSON lines; return how many there are."""
+    lines = [
+        canonical_json(
+            {
+                "model": model,
+                "messages": asked["messages"],
+                "sample": asked["sample"],
+                "content": reply.content,
+                "refusal": reply.refusal,
+                "finish": reply.finish,
+                "input_tokens": reply.input_tokens,
+                "output_tokens": reply.output_tokens,
+            }
+        )
+        for asked, reply in store.lines(keys)
+    ]
+    packed = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(packed)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StorageError(f"cannot write {path}: {error}") from error
+    return len(lines)
+
+
+def read_recording(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the recorded replies: a hash of what was asked -> the reply. UsageError if the file is no recording."""
+    try:
+        packed = path.read_bytes()
+        reader = zlib.decompressobj(wbits=31)
+        unpacked = reader.decompress(packed, MOST_BYTES)
+        if not reader.eof:
+            raise ValueError(f"it is cut off, or longer than {MOST_BYTES:,} bytes")
+        lines = [json.loads(line) for line in unpacked.decode().splitlines()]
+        return {_digest(line["messages"], line["sample"]): line for line in lines}
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({(error.strerror or str(error)).lower()}); check the path") from error
+    except (ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
+        raise UsageError(f"{path} is no recording of replies ({error}); name the file that was recorded") from error
+
+
+def recording_server(replies: Mapping[str, Mapping[str, Any]], host: str, port: int) -> ThreadingHTTPServer:
+    """Return a server that answers chat completions with recorded replies, whatever the model is called. A conversation
+    that is not recorded gets 404. UsageError if the port cannot be had."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            length = self.headers.get("Content-Length", "")
+            if not length.isdecimal() or int(length) > MOST_BYTES:
+                self.close_connection = True
+                return self._give(413, _error("the request has no length, or is too long"))
+            try:
+                asked = json.loads(self.rfile.read(int(length)))
+                reply = replies.get(_digest(asked["messages"], asked.get("seed", 0)))
+            except (ValueError, KeyError, TypeError, RecursionError):
+                return self._give(400, _error("the request is no chat completion"))
+            if not self.path.endswith("/chat/completions") or reply is None:
+                return self._give(404, _error("no reply to this conversation is recorded"))
+            self._give(200, _completion(reply))
+
+        def _give(self, status: int, value: Mapping[str, Any]) -> None:
+            body = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing of each request."""
+
+    try:
+        server = ThreadingHTTPServer((host, port), Handler)
+    except OSError as error:
+        raise UsageError(f"port {port} of {host} cannot be had ({error}); choose another") from error
+    server.daemon_threads = True
+    return server
+
+
+def _completion(reply: Mapping[str, Any]) -> dict[str, Any]:
+    message = {"role": "assistant", "content": reply["content"] or None, "refusal": reply["refusal"] or None}
+    return {
+        "id": "recorded",
+        "object": "chat.completion",
+        "created": 0,
+        "model": reply["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": reply["finish"] or "stop"}],
+        "usage": {
+            "prompt_tokens": reply["input_tokens"],
+            "completion_tokens": reply["output_tokens"],
+            "total_tokens": reply["input_tokens"] + reply["output_tokens"],
+        },
+    }
+
+
+def _error(message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "invalid_request_error"}}
+
+
+def _digest(messages: Any, sample: Any) -> str:
+    return content_hash([messages, sample])

@@ -1,0 +1,135 @@
+"""Replies of models, kept on disk under what was asked: a second run asks nothing, and reads the same."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from toolscale.errors import StorageError, UsageError
+from toolscale.models.chat.request import ChatRequest
+
+_APPLICATION = 0x7453_7265
+_TABLES = """
+CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, request TEXT NOT NULL, reply TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batches (id TEXT PRIMARY KEY, address TEXT NOT NULL, asked TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What a model wrote, and what it took."""
+
+    content: str
+    input_tokens: int
+    output_tokens: int
+    dollars: float
+    """0 where the price is not known."""
+    seconds: float
+    """From sending to receiving; 0 for a batch."""
+    finish: str = ""
+    """Why it ends: `stop`, `length`; empty if the server does not say."""
+    refusal: str = ""
+    """Why the model will not answer; empty if it answers."""
+
+
+class ReplyStore:
+    """A SQLite file of replies. Several programs may use it at once. Use it as a context.
+
+    UsageError if the file is something else, StorageError if it cannot be read or written.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise StorageError(f"cannot open {path}: {error}") from error
+        try:
+            with self._errors():
+                self._prepare()
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self) -> None:
+        (found,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._connection.execute("SELECT COUNT(*) FROM sqlite_schema").fetchone()
+        if tables and found != _APPLICATION:
+            raise UsageError(f"{self.path} is a database of something else; name another file for the replies")
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=NORMAL")
+        self._connection.execute(f"PRAGMA application_id={_APPLICATION}")
+        self._connection.executescript(_TABLES)
+
+    def __enter__(self) -> ReplyStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def get(self, key: str) -> ChatReply | None:
+        """Return the reply that is kept under a key, or None."""
+        with self._errors():
+            row = self._connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return ChatReply(**json.loads(row[0])) if row else None
+
+    def put(self, key: str, request: ChatRequest, reply: ChatReply) -> None:
+        """Keep a reply. One that is there already stays: whatever was made from it is made again alike."""
+        with self._errors():
+            self._connection.execute(
+                "INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, _asked(request), _json(asdict(reply)))
+            )
+
+    def lines(self, keys: Iterable[str]) -> Iterator[tuple[dict[str, Any], ChatReply]]:
+        """Yield what was asked (`stage`, `messages`, `sample`) and answered, for the keys that are there."""
+        for key in keys:
+            with self._errors():
+                row = self._connection.execute("SELECT request, reply FROM replies WHERE key = ?", (key,)).fetchone()
+            if row:
+                yield json.loads(row[0]), ChatReply(**json.loads(row[1]))
+
+    def open_batches(self, address: str) -> list[tuple[str, dict[str, ChatRequest]]]:
+        """Return the batches that an endpoint still works on: the id of each, and what it answers, by key."""
+        with self._errors():
+            rows = self._connection.execute(
+                "SELECT id, asked FROM batches WHERE address = ? ORDER BY id", (address,)
+            ).fetchall()
+        return [
+            (number, {key: ChatRequest(**json.loads(text)) for key, text in json.loads(asked).items()})
+            for number, asked in rows
+        ]
+
+    def open_batch(self, number: str, address: str, requests: Mapping[str, ChatRequest]) -> None:
+        """Note a batch that was sent."""
+        asked = _json({key: _asked(request) for key, request in requests.items()})
+        with self._errors():
+            self._connection.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, ?)", (number, address, asked))
+
+    def close_batch(self, number: str) -> None:
+        """Forget a batch: its replies are kept, or it failed."""
+        with self._errors():
+            self._connection.execute("DELETE FROM batches WHERE id = ?", (number,))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error):
+                raise UsageError(f"{self.path} is no database; name another file for the replies") from error
+            raise StorageError(f"the replies in {self.path} cannot be read or written: {error}") from error
+
+
+def _asked(request: ChatRequest) -> str:
+    messages = [dict(message) for message in request.messages]
+    return _json({"stage": request.stage, "messages": messages, "sample": request.sample})
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

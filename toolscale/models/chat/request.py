@@ -1,0 +1,102 @@
+"""What is asked of a model, and the dialect in which a server takes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from toolscale.canonical import content_hash
+from toolscale.models.expert import Message
+
+MOST_TOKENS = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A conversation whose next message is wanted."""
+
+    stage: str
+    """What it is asked for, in the ledger: `draft schema`."""
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema that the reply must fit; none for plain text."""
+    max_tokens: int = MOST_TOKENS
+    """Tokens that the reply may have, reasoning included."""
+    temperature: float | None = None
+    sample: int = 0
+    """Number of the reply, where several to the same conversation are wanted."""
+
+    def key(self, model: str) -> str:
+        """Return what the reply is kept under: whatever the reply depends on, and not where it is asked."""
+        return content_hash(
+            {
+                "model": model,
+                "messages": [dict(message) for message in self.messages],
+                "schema": self.schema,
+                "max_tokens": self.max_tokens,
+                "temperature": self.temperature,
+                "sample": self.sample,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a server understands of a request. All of it at first; a refusal teaches what it does not."""
+
+    schemas: bool = True
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    temperature: bool = True
+    seed: bool = True
+
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Return the request as it is sent, without the name of the model."""
+        messages = [dict(message) for message in request.messages]
+        body: dict[str, Any] = {self.limit: request.max_tokens}
+        if request.schema is not None and self.schemas:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "reply", "schema": request.schema, "strict": _is_closed(request.schema)},
+            }
+        elif request.schema is not None:
+            messages.append({"role": "system", "content": _ASKED.format(json.dumps(request.schema))})
+        if request.temperature is not None and self.temperature:
+            body["temperature"] = request.temperature
+        if request.sample and self.seed:
+            body["seed"] = request.sample
+        return {"messages": messages, **body}
+
+    def after(self, status: int, reason: str, request: ChatRequest) -> Dialect | None:
+        """Return the dialect to try after a refusal, or None if it is not about the dialect."""
+        if status not in (400, 404, 422):
+            return None
+        if "max_completion_tokens" in reason and self.limit == "max_tokens":
+            return replace(self, limit="max_completion_tokens")
+        if "temperature" in reason and request.temperature is not None and self.temperature:
+            return replace(self, temperature=False)
+        if "seed" in reason and request.sample and self.seed:
+            return replace(self, seed=False)
+        named = any(word in reason for word in ("response_format", "json_schema", "schema"))
+        if request.schema is not None and self.schemas and (named or status == 422):
+            return replace(self, schemas=False)
+        return None
+
+
+_ASKED = "Reply with one JSON value that fits this JSON Schema, and with nothing else:\n{}"
+
+
+def _is_closed(schema: Any) -> bool:
+    """Return whether every object of a schema names all its properties as required and allows no others: only then may
+    a server be asked to hold the reply to it strictly."""
+    if isinstance(schema, list):
+        return all(_is_closed(each) for each in schema)
+    if not isinstance(schema, Mapping):
+        return True
+    if schema.get("type") == "object" and (
+        schema.get("additionalProperties") is not False
+        or set(schema.get("required", ())) != set(schema.get("properties", {}))
+    ):
+        return False
+    return all(_is_closed(each) for each in schema.values())
