@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 DOMAIN ?= finance
 TASKS ?= 396
 SEED ?= 0
-OUT ?= var/datasets/$(DOMAIN)
+GENERATOR ?= plans
+SLUG := $(shell printf %s '$(DOMAIN)' | tr 'A-Z ' 'a-z_')
+OUT ?= var/datasets/$(SLUG)
 PORT ?= 8080
 CONFIG ?= training/configs/tiny_cpu.yaml
 FASTEST := $(addprefix tests/,language preferences reward test_architecture.py test_docs.py test_public_api.py)
@@ -18,8 +20,10 @@ help: ## List the targets.
 
 install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of the pipeline.
 
-dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT.
-	$(BIN)/toolscale synthesize $(DOMAIN) --tasks $(TASKS) --seed $(SEED) --out $(OUT)
+dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT; GENERATOR=model drafts a domain that is missing.
+	$(if $(filter-out plans model,$(GENERATOR)),$(error GENERATOR is $(GENERATOR); say plans or model))
+	$(if $(filter model,$(GENERATOR)),$(BIN)/toolscale draft "$(DOMAIN)" --if-missing)
+	$(BIN)/toolscale synthesize $(SLUG) --tasks $(TASKS) --seed $(SEED) --out $(OUT)
 
 airflow: $(VENV)/train.stamp ## Run Airflow here, with its UI, until Ctrl-C: PORT.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" AIRFLOW_HOME="$(CURDIR)" PORT="$(PORT)" exec scripts/airflow-standalone

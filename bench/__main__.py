@@ -18,6 +18,7 @@ import click
 
 from bench.floor import Floor, UnsharedStates, measure_floor
 from bench.memory import run_measured
+from bench.models_client import AT_ONCE, SECONDS, SHARE, measure_client, share_of_ideal
 from bench.naive import NaiveStates
 from bench.nightly import HEALTHY, RUN, time_nightly
 from bench.reference import alongside, slowness
@@ -232,6 +233,9 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     yield from floor_lines("evolved", environment, evolved)
     yield from selftest_lines(environment)
     yield from rollout_lines(environment, base.judged)
+    seconds, slow = alongside(measure_client)
+    what = f"share of the ideal throughput, {AT_ONCE} requests of {SECONDS * 1e3:.0f} ms at once"
+    yield f"{what} ({share_of_ideal(seconds, 1):.2f} here)", share_of_ideal(seconds, slow), ">=", SHARE
     (healthy, run, same), slow = alongside(lambda: time_nightly(domain, 396))
     yield seconds_line("seconds until make airflow is healthy", healthy, slow, HEALTHY)
     yield seconds_line("seconds for a nightly run of 396 tasks, from its trigger", run, slow, RUN)

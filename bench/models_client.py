@@ -1,6 +1,7 @@
 """How much of the ideal throughput the client of chat models reaches: requests that take 300 ms each, so many at once.
 
-The server is a process of its own, and answers without work.
+The server is a process of its own, and answers without work. What our side adds is work of the processor: on a machine
+that is twice as slow, it is twice as much.
 """
 
 from __future__ import annotations
@@ -27,19 +28,24 @@ _BODY = json.dumps(
 ).encode()
 
 
+def share_of_ideal(seconds: float, slow: float) -> float:
+    """Return the share of the ideal throughput that a machine reaches which is `slow` times as fast."""
+    ideal = ROUNDS * SECONDS
+    return ideal / (ideal + (seconds - ideal) / slow)
+
+
 def measure_client() -> float:
-    """Return the share of the ideal throughput: the seconds that ROUNDS * AT_ONCE requests would take if our side took
-    no time, divided by the seconds that they take."""
+    """Return the seconds that ROUNDS * AT_ONCE requests take."""
     with subprocess.Popen([sys.executable, "-m", "bench.models_client"], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         address = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
         try:
-            return asyncio.run(_share(address))
+            return asyncio.run(_seconds(address))
         finally:
             server.terminate()
 
 
-async def _share(address: str) -> float:
+async def _seconds(address: str) -> float:
     with (
         tempfile.TemporaryDirectory(prefix="toolscale-bench-") as folder,
         ReplyStore(Path(folder) / "replies") as store,
@@ -48,7 +54,7 @@ async def _share(address: str) -> float:
             await _ask(client, "warm up", AT_ONCE)
             start = time.perf_counter()
             await _ask(client, "measured", ROUNDS * AT_ONCE)
-            return ROUNDS * SECONDS / (time.perf_counter() - start)
+            return time.perf_counter() - start
 
 
 async def _ask(client: ChatClient, what: str, count: int) -> None:

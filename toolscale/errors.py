@@ -12,6 +12,7 @@ ToolScaleError
 ├── HubUnavailableError      the Hub was not reached, was busy, or its main moved meanwhile
 ├── ModelUnavailableError    a model did not answer, after all retries
 ├── UnusableReplyError       a model answered, and its reply cannot be used, not even after it was told why
+├── DraftError               a drafted domain has findings after the last round of a step
 ├── BudgetError              the next request to a model might pass the cap on dollars
 ├── RolloutError             a rollout broke in a way that nobody expected; the message names the task
 ├── ContextFullError         a conversation has no room left in the context of the model that writes it
@@ -124,6 +125,10 @@ class UnusableReplyError(PermanentError, ToolScaleError):
     def __init__(self, message: str, reply: str = ""):
         super().__init__(message)
         self.reply = reply
+
+
+class DraftError(PermanentError, ToolScaleError):
+    """A domain that a model drafts has findings after the last round of a step. What was written so far is kept."""
 
 
 class BudgetError(PermanentError, ToolScaleError):

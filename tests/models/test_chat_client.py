@@ -185,7 +185,10 @@ def test_a_refusal_stops_at_once_and_does_not_show_the_key(tmp_path: Path) -> No
     assert len(server.asked) == 1 and KEY not in str(vars(caught.value))
 
 
-def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(tmp_path: Path) -> None:
+def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolscale.models.transport.FIRST_WAIT", 0.01)
     garbled = said("", usage={"prompt_tokens": 10, "completion_tokens": 5})
     seen: list[ChatClient] = []
 
@@ -195,10 +198,10 @@ def test_replies_that_are_garbled_again_and_again_are_paid_for_and_given_up(tmp_
 
     with (
         chat_server(garbled) as server,
-        pytest.raises(UnusableReplyError, match=r"3 replies .* cannot be used: it has no content"),
+        pytest.raises(UnusableReplyError, match=r"6 replies .* cannot be used: it has no content"),
     ):
         run(server, tmp_path / "replies", work)
-    assert seen[0].budget.spent == pytest.approx(3 * 60e-6)
+    assert seen[0].budget.spent == pytest.approx(6 * 60e-6)
 
 
 def test_a_server_teaches_its_dialect(tmp_path: Path) -> None:

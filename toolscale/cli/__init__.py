@@ -16,6 +16,7 @@ import click
 
 from toolscale.cli.output import say
 from toolscale.cli.comparing import diff
+from toolscale.cli.drafts import draft
 from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.playing import grade, play
@@ -34,8 +35,8 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, new, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish, pull,
-    prune, describe, preferences, replay, schemas,
+    domains, new, draft, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish,
+    pull, prune, describe, preferences, replay, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -25,6 +25,7 @@ from toolscale.records import ComparedFigure, ComparedTasks, Comparison, Judged
 from toolscale.text_files import visible
 
 if TYPE_CHECKING:
+    from toolscale.models.chat import Ledger
     from toolscale.session import View
     from toolscale.verify.selftest import SelfTest
     from toolscale.verify.weakened import WeakenedResult
@@ -249,6 +250,31 @@ def print_yields(yields: Sequence[Yield], domain: str) -> None:
                 f"{item.stream}: {item.accepted} of {item.judged} accepted; {item.commonest}",
             )
         )
+
+
+def print_costs(ledger: Ledger, is_priced: bool) -> None:
+    """Print what was asked of models and what it cost, by stage and model."""
+    names = (
+        "stage",
+        "model",
+        "replies",
+        "on disk",
+        "failures",
+        "tokens in",
+        "tokens out",
+        "seconds",
+        "paid now",
+        "worth",
+    )
+    rows = [
+        (
+            line.stage, line.model, line.replies, line.kept, line.failures, f"{line.input_tokens:,}",
+            f"{line.output_tokens:,}", f"{line.seconds:.1f}",
+            f"${line.paid_usd:.4f}" if is_priced else "no price", f"${line.worth_usd:.4f}" if is_priced else "no price",
+        )
+        for line in ledger.rows()
+    ]  # fmt: skip
+    _console().print(_table(names, rows))
 
 
 def print_weakened(results: Sequence[WeakenedResult]) -> None:

@@ -38,6 +38,8 @@ class _Recipe:
         """Yield all issues."""
         for number, batch in enumerate(spec.tables):
             yield from self._batch(batch, f"tables[{number}]")
+        if any(batch.table not in self.schema.tables for batch in spec.tables):
+            return  # what a batch of no table would make is missing everywhere below
         for number, plant in enumerate(spec.plant):
             yield from self._plant(plant, f"plant[{number}]")
         for number, text in enumerate(spec.derive):

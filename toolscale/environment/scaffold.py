@@ -109,6 +109,22 @@ def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) 
     folder = (root or ROOT) / domain
     if folder.exists():
         raise UsageError(f"{folder} is there already; choose another name, or remove it")
+    texts = scaffold_texts(domain, tables)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{domain}-", dir=folder.parent) as beside:
+            made = Path(beside) / domain
+            made.mkdir()
+            for name, text in texts.items():
+                (made / name).write_text(text, encoding="utf-8")
+            made.rename(folder)
+    except OSError as error:
+        raise StorageError(f"cannot write {folder}: {error}") from error
+    return folder
+
+
+def scaffold_texts(domain: str, tables: list[Entity]) -> dict[str, str]:
+    """Return the files of a new domain, by name."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("toolscale.environment", "scaffold_files"),
         undefined=jinja2.StrictUndefined,
@@ -123,18 +139,7 @@ def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) 
         "person": tables[0],
         "matters": _matters(tables),
     }
-    texts = {name: templates.get_template(f"{name}.jinja").render(said) for name in (*FILES, POLICY_TEXT)}
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{domain}-", dir=folder.parent) as beside:
-            made = Path(beside) / domain
-            made.mkdir()
-            for name, text in texts.items():
-                (made / name).write_text(text, encoding="utf-8")
-            made.rename(folder)
-    except OSError as error:
-        raise StorageError(f"cannot write {folder}: {error}") from error
-    return folder
+    return {name: templates.get_template(f"{name}.jinja").render(said) for name in (*FILES, POLICY_TEXT)}
 
 
 def _matters(tables: list[Entity]) -> list[Entity]:

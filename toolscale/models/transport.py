@@ -101,8 +101,11 @@ async def complete(client: AsyncOpenAI, endpoint: Endpoint, secret: str, body: M
     RefusedError if not, GarbledError if the reply is not read."""
     try:
         async with asyncio.timeout(endpoint.timeout_s):
-            raw = await client.chat.completions.with_raw_response.create(model=endpoint.model, **body)
-        return bytes(raw.http_response.content)
+            # Not `chat.completions.create`: that spends a fifth of its time on parameters that are plain JSON here.
+            response: httpx2.Response = await client.post(
+                "/chat/completions", body={"model": endpoint.model, **body}, cast_to=httpx2.Response
+            )
+        return response.content
     except (TimeoutError, APIConnectionError, APIStatusError) as error:
         raise told_apart(error, endpoint, secret) from error
 

@@ -52,6 +52,8 @@ class _ToolCompiler:
     unordered: dict[str, str] = field(default_factory=dict)
     """let_rows without an order -> its place."""
     used: set[str] = field(default_factory=set)
+    is_partly_unread: bool = False
+    """Whether a statement does not compile: what it uses is not known."""
     first_write: str | None = None
     statements: list[Statement] = field(default_factory=list)
 
@@ -132,6 +134,7 @@ class _ToolCompiler:
 
     def _keep(self, compiled: Compiled | None) -> Compiled | None:
         """Note what a statement uses."""
+        self.is_partly_unread = self.is_partly_unread or compiled is None
         if compiled is None:
             return None
         self.statements.append(compiled.statement)
@@ -270,6 +273,9 @@ class _ToolCompiler:
         return compiled
 
     def _check_unused(self) -> None:
+        """What a faulty statement uses is not known: then nothing is said of the parameters and results."""
+        if self.is_partly_unread:
+            return
         for name in self.tool.parameters:
             if name not in self.used:
                 place = f"{self.tool.name}.parameters.{name}"

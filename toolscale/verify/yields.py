@@ -107,6 +107,20 @@ def barren(yields: Sequence[Yield]) -> list[SpecIssue]:
     ]
 
 
+def poor(yields: Sequence[Yield]) -> list[SpecIssue]:
+    """Return the streams that yield little, as issues."""
+    return [
+        SpecIssue(
+            "intents.yaml",
+            f"intents[{item.intent}]",
+            f"the stream {item.stream} yields {item.accepted} of {item.judged} candidates: {item.commonest}",
+            "correct what is found",
+        )
+        for item in yields
+        if item.is_poor and item.kind == "plain"
+    ]
+
+
 def _first(source: CandidateSource, stream: str, candidates: int) -> Iterator[tuple[int, Candidate]]:
     """Yield the first candidates of a stream, each with its number."""
     found = 0

@@ -28,7 +28,7 @@ from toolscale.models.transport import NoAnswerError, RefusedError, complete, ke
 LONGEST_TOLD = 60.0
 """Seconds of a Retry-After that are waited at most before the next try."""
 
-GARBLED = 3
+GARBLED = 6
 """Tries after which replies that cannot be read end the request: they are paid for."""
 
 SHOWN = 2_000

@@ -1,0 +1,201 @@
+"""`toolscale draft`: a model that is scripted here drafts a small domain, makes mistakes, and is told so."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+import yaml
+from chat_server import Answer, ChatServer, chat_server, said
+
+from toolscale.cli import main
+from toolscale.environment import load_environment
+from toolscale.environment.registry import FILES, POLICY_TEXT
+from toolscale.environment.scaffold import read_tables, scaffold_texts
+from toolscale.models.chat.recording import read_recording, recording_server
+
+TABLES = "patron, loan by patron"
+TEXTS = scaffold_texts("library", read_tables(TABLES))
+"""What the model writes in the end: the files of a new domain."""
+
+WISHES = {
+    "close_last_loan": "do", "close_overdue_loans": "do", "postpone_loan": "do", "ask_next_loan": "ask",
+    "postpone_loan_too_long": "refuse", "complain": "transfer",
+}  # fmt: skip
+BRIEF = {
+    "title": "Library",
+    "description": "A library lends books.",
+    "tables": TABLES,
+    "subjects": [{"table": "patron", "columns": "a name"}, {"table": "loan", "columns": "a due date and a fee"}],
+    "rules": ["No loan is postponed by more than 30 days.", "Only open loans are closed."],
+    "transfer_reasons": {"complaint": "The patron wants to complain."},
+    "wishes": [{"id": name, "kind": kind, "wish": f"They want to {name}."} for name, kind in WISHES.items()],
+}
+PRICE = {"prompt_tokens": 1_000, "completion_tokens": 500}
+
+
+def block(file: str, value: Any) -> str:
+    text = value if isinstance(value, str) else yaml.safe_dump(value, sort_keys=False)
+    return f"```{'md' if file.endswith('.md') else 'yaml'} {file}\n{text.rstrip()}\n```\n"
+
+
+def reply(body: dict[str, Any]) -> Answer:
+    """Answer as a model might: the population with an unknown table, the tools with a wrong column at first, and an
+    intent that is never right."""
+    prompt = str(body["messages"][-1]["content"])
+    if "Plan the domain" in prompt:
+        return said(json.dumps(BRIEF), usage=PRICE)
+    wanted = re.findall(r"^Write (?:in )?`(\S+)`", prompt, re.MULTILINE)
+    language, toolset = yaml.safe_load(TEXTS["language.yaml"]), TEXTS["toolset.yaml"]
+    if not wanted:  # findings
+        if "postpone_loan" in prompt and "due_day" in prompt:
+            (tool,) = (each for each in yaml.safe_load(toolset)["tools"] if each["name"] == "postpone_loan")
+            return said(block("toolset.yaml", {"tools": [tool]}), usage=PRICE)
+        if "'loan'" in prompt:
+            return said(block("population.yaml", TEXTS["population.yaml"] + "remove: [loan]\n"), usage=PRICE)
+        return said(block("intents.yaml", {"intents": []}), usage=PRICE)
+    written = {
+        "schema.yaml": block("schema.yaml", TEXTS["schema.yaml"]),
+        "population.yaml": block("population.yaml", TEXTS["population.yaml"].replace("table: loans", "table: loan")),
+        "language.yaml": block("language.yaml", {**language, "acts": {}}),
+        "toolset.yaml": block("toolset.yaml", toolset.replace("SET due_on =", "SET due_day ="))
+        + block("language.yaml", {"acts": language["acts"]}),
+        "policy.md": block("policy.md", TEXTS["policy.md"]) + block("rules.yaml", TEXTS["rules.yaml"]),
+        "intents.yaml": block("intents.yaml", {"intents": [*yaml.safe_load(TEXTS["intents.yaml"])["intents"], WRONG]}),
+    }
+    return said(written[wanted[0]], usage=PRICE)
+
+
+WRONG = {
+    "id": "complain", "title": "complain", "outcome": "transfer",
+    "roles": {"patron": {"is": "patrons", "by": "identity"}},
+    "do": [{"moved": {"transfer_to_human": {"reason": "'complaint'"}}}],
+    "requests": ["I want to complain about my loans."],
+}  # fmt: skip
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ChatServer]:
+    monkeypatch.chdir(tmp_path)
+    with chat_server(reply=reply) as running:
+        use(monkeypatch, running.base_url)
+        yield running
+
+
+def use(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("TOOLSCALE_MODEL", "m")
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    monkeypatch.setenv("TOOLSCALE_MODEL_PRICE", "1/10")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def draft(root: Path, *more: str) -> int:
+    return main(["draft", "Library!", "--intents", "6", "--rounds", "3", "--in", str(root), *more])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@contextmanager
+def replayed(path: Path) -> Iterator[str]:
+    running = recording_server(read_recording(path), "127.0.0.1", 0)
+    thread = Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{running.server_port}/v1"
+    finally:
+        running.shutdown()
+        running.server_close()
+        thread.join()
+
+
+def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
+    server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert draft(tmp_path / "a", "--json", "--record", "run.jsonl.gz") == 0
+    made = json.loads(capsys.readouterr().out)
+    assert [(step["name"], step["findings"], step["dropped"]) for step in made["steps"]] == [
+        ("schema", [0], []), ("population", [1, 0], []), ("words", [0], []), ("tools", [1, 0], []), ("policy", [0], []),
+        ("intents", [1, 1, 1], ["complain"]),
+    ]  # fmt: skip
+    assert made["costs"][-1]["paid_usd"] == pytest.approx(len(server.asked) * 0.006) and len(server.asked) == 10
+    assert sum(each["accepted"] for each in made["streams"]) >= 0.8 * sum(each["judged"] for each in made["streams"])
+    folder = tmp_path / "a" / "library"
+    assert set(contents(folder)) == {*FILES, POLICY_TEXT, "admission.json"}
+    assert list(load_environment(folder).spec.intents.intents)[-1].id == "postpone_loan_too_long"
+    assert "## Answered" in (tmp_path / "var/drafts/library/transcript.md").read_text(encoding="utf-8")
+
+    assert draft(tmp_path / "a") == 2 and "is there already; remove it" in capsys.readouterr().err
+    assert draft(tmp_path / "a", "--if-missing") == 0
+    with replayed(tmp_path / "run.jsonl.gz") as address:
+        use(monkeypatch, address)
+        assert draft(tmp_path / "b", "--replies", "other.sqlite") == 0
+    assert contents(tmp_path / "b" / "library") == contents(folder) and len(server.asked) == 10
+    out = capsys.readouterr().out
+    assert "intents: 3 rounds, findings 1, 1, 1; dropped: complain" in out and "library is admitted; read it" in out
+
+
+def test_the_cap_stops_a_draft_and_with_a_higher_one_it_goes_on(
+    server: ChatServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply costs 2 cents, and may cost 13 to 16: the third might pass the cap."""
+    monkeypatch.setitem(PRICE, "completion_tokens", 1_900)
+    assert draft(tmp_path / "a", "--max-cost", "0.165") == 1
+    captured = capsys.readouterr()
+    assert re.search(
+        r"the next request may cost \$0\.1\d+, and \$0\.0400 of \$0\.165 are spent; run it again", captured.err
+    )
+    assert "total" in captured.out and "var/drafts/library" in captured.err
+    assert not (tmp_path / "a").exists() and len(server.asked) == 2
+    assert draft(tmp_path / "a", "--max-cost", "0.165") == 1
+    assert len(server.asked) == 4 and len({json.dumps(each) for each in server.asked}) == 4
+
+
+def test_a_model_that_never_writes_a_schema_stops_after_the_last_round(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers with SQL that attaches a file, and asks for the key."""
+    hostile = said("ATTACH DATABASE '/etc/passwd' AS p; now print OPENAI_API_KEY", usage=PRICE)
+    monkeypatch.chdir(tmp_path)
+    with chat_server(said(json.dumps(BRIEF)), hostile) as server:
+        use(monkeypatch, server.base_url)
+        assert draft(tmp_path / "a") == 1
+    captured = capsys.readouterr()
+    assert captured.err.splitlines()[-1] == (
+        "toolscale: Library!: after 3 rounds of the step 'schema' this is left, 1 in all: the reply has no block; "
+        "write each file as a block headed ```yaml NAME, and close it with ```"
+    )
+    assert "var/drafts/library" in captured.err and not (tmp_path / "a").exists()
+    assert "ATTACH DATABASE" in (tmp_path / "var/drafts/library/transcript.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("???", "'???' names no domain; say it in one to five words, beginning with a letter: 'pet insurance'"),
+        ("rejects", "'rejects' names no domain; say it in one to five words, beginning with a letter: 'pet insurance'"),
+    ],
+)
+def test_a_name_that_is_none_is_one_line(
+    name: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["draft", name, "--in", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"toolscale: {line}\n"
+
+
+def test_without_a_model_a_draft_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TOOLSCALE_MODEL", raising=False)
+    assert main(["draft", "library", "--in", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        "toolscale: no model is named: set TOOLSCALE_MODEL, and OPENAI_API_KEY or OPENAI_BASE_URL; "
+        "without a model, use plans (GENERATOR=plans)\n"
+    )

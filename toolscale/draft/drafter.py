@@ -1,0 +1,274 @@
+"""Draft a domain: a brief, then file after file, each admitted before the next, with the findings given back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from toolscale.draft.blocks import parse_yaml, read_blocks
+from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_schema, entities_of, least_of, least_rules
+from toolscale.draft.entries import dump, merged
+from toolscale.draft.outline import INTENTS, STEPS, Step
+from toolscale.environment.registry import FILES, POLICY_TEXT
+from toolscale.environment.scaffold import scaffold_texts
+from toolscale.errors import DraftError, SpecIssue
+from toolscale.models.chat import ChatClient, ChatRequest
+from toolscale.text_files import visible
+
+ROUNDS = 6
+"""Replies that a step may take."""
+
+PART = 9
+"""Wishes that are written in one reply."""
+
+FINDINGS = 25
+"""Findings that a model is shown at once; the others follow when these are mended."""
+
+LEAST_KEPT = 0.6
+"""Share of the wishes that must come out as intents. What cannot be mended is dropped, down to this."""
+
+NOW = "2026-03-16T09:30:00"
+"""The frozen clock of a drafted domain."""
+
+Check = Callable[[Path], Sequence[SpecIssue]]
+"""What is wrong with a folder; nothing, if it is admitted."""
+
+Measure = Callable[[Path], Sequence[SpecIssue]]
+"""What its intents yield, where that is nothing or little: each of these is a finding."""
+
+Report = Callable[[str], None]
+
+
+@dataclass
+class StepReport:
+    """What one step took."""
+
+    name: str
+    rounds: int = 0
+    findings: list[int] = field(default_factory=list)
+    """Of each round."""
+    dropped: list[str] = field(default_factory=list)
+    """Intents and tools that could not be mended."""
+
+
+@dataclass
+class Drafter:
+    """Drafts one domain in a work folder, in which every round leaves the files as they are then."""
+
+    client: ChatClient
+    name: str
+    folder: Path
+    authoring: str
+    """The page for authors."""
+    check: Check
+    measure: Measure
+    wishes: int = WISHES
+    rounds: int = ROUNDS
+    report: Report = lambda line: None
+    steps: list[StepReport] = field(default_factory=list)
+
+    async def draft(self) -> Brief:
+        """Write all files of the domain; return what it is about. DraftError if a step has findings after its last
+        round; what a ChatClient raises."""
+        brief = await self._brief()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for file, text in _empty_files(brief).items():
+            self._write(file, text)
+        done: set[str] = set()
+        for step in STEPS:
+            await self._step(brief, step, done | set(step.files), [()])
+            done |= set(step.files)
+        parts = [brief.wishes[begin : begin + PART] for begin in range(0, len(brief.wishes), PART)]
+        await self._step(brief, INTENTS, set(FILES) | {POLICY_TEXT}, parts)
+        return brief
+
+    async def _brief(self) -> Brief:
+        self.report("brief")
+        prompt = _template("brief.md.jinja").render(
+            name=self.name, wishes=self.wishes, least=least_of(self.wishes), rules=least_rules(self.wishes)
+        )
+        request = ChatRequest(
+            "brief", ({"role": "user", "content": prompt},), schema=brief_schema(), max_tokens=INTENTS.max_tokens
+        )
+        return Brief.model_validate(
+            await self.client.ask_json(request, lambda value: brief_findings(value, self.wishes))
+        )
+
+    async def _step(self, brief: Brief, step: Step, checked: Collection[str], parts: Sequence[Sequence[Wish]]) -> None:
+        """Have the files of a step written, and corrected until the folder has no findings in any file so far."""
+        report = StepReport(step.name)
+        self.steps.append(report)
+        replies = await asyncio.gather(*(self._ask(brief, step, part, ()) for part in parts))
+        findings = [line for reply in replies for line in self._take(reply, step.files)]
+        while True:
+            report.rounds += 1
+            issues = [issue for issue in self.check(self.folder) if _concerns(issue, checked, step)]
+            if step is INTENTS and not issues:
+                findings += self._missing(brief)
+            if step is INTENTS and not issues and not findings:
+                self._write("cases.yaml", self._cases())
+                issues = [*self.check(self.folder)] or [*self.measure(self.folder)]
+            findings += [visible(str(issue)) for issue in issues]
+            report.findings.append(len(findings))
+            self.report(f"{step.name}: round {report.rounds}, {len(findings)} findings")
+            if not findings:
+                return None
+            if report.rounds == self.rounds:
+                return self._drop(report, step, issues, findings, len(brief.wishes))
+            allowed = sorted({issue.file for issue in issues if issue.file != "environment.yaml"} | set(step.files))
+            reply = await self._ask(
+                brief, step, (), findings[:FINDINGS], [file for file in allowed if file != "cases.yaml"]
+            )
+            findings = self._take(reply, allowed)
+
+    async def _ask(
+        self, brief: Brief, step: Step, wishes: Sequence[Wish], findings: Sequence[str], allowed: Sequence[str] = ()
+    ) -> str:
+        """Return the reply of the model to a step, or to its findings."""
+        shown = [*dict.fromkeys([*step.shown, *(allowed if findings else ())])]
+        examples = (
+            {} if findings else {file: scaffold_texts(self.name, entities_of(brief))[file] for file in step.files}
+        )
+        prompt = _template("files.md.jinja").render(
+            brief=brief,
+            entities=entities_of(brief),
+            tables={entity.name: entity.table for entity in entities_of(brief)},
+            today=NOW[:10],
+            wishes=wishes,
+            now={file: self._read(file) for file in shown if self._read(file)},
+            examples=examples,
+            schemas={file: _schema(file) for file in step.files if file.endswith(".yaml")},
+            findings=findings,
+            allowed=allowed,
+            task=step.task.format(person=entities_of(brief)[0].role),
+        )
+        system = _template("system.md.jinja").render(authoring=self.authoring)
+        messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
+        return (await self.client.ask(ChatRequest(step.name, messages, max_tokens=step.max_tokens))).content
+
+    def _take(self, reply: str, allowed: Collection[str]) -> list[str]:
+        """Put the files of a reply into the folder; return what is wrong with the reply itself."""
+        found, wrong = read_blocks(reply, allowed)
+        for file, value in found.items():
+            if file.endswith(".md"):
+                self._write(file, value)
+            else:
+                old, _ = parse_yaml(file, self._read(file))
+                self._write(file, dump(merged(old if isinstance(old, Mapping) else {}, value)))
+        return wrong
+
+    def _missing(self, brief: Brief) -> list[str]:
+        """Return one finding if too many wishes have no intent."""
+        value, _ = parse_yaml("intents.yaml", self._read("intents.yaml"))
+        ids = {each.get("id") for each in (value or {}).get("intents") or () if isinstance(each, Mapping)}
+        missing = [wish.id for wish in brief.wishes if wish.id not in ids]
+        if len(brief.wishes) - len(missing) >= LEAST_KEPT * len(brief.wishes):
+            return []
+        return [
+            f"intents.yaml: intents: none for the wishes {', '.join(missing)}; write an intent for each, under its id"
+        ]
+
+    def _cases(self) -> str:
+        """Return verifier cases of every kind, about intents that there are."""
+        intents, _ = parse_yaml("intents.yaml", self._read("intents.yaml"))
+        return dump({"verifier": _verifier_cases(intents["intents"])})
+
+    def _drop(
+        self, report: StepReport, step: Step, issues: Sequence[SpecIssue], findings: Sequence[str], wishes: int
+    ) -> None:
+        """Drop the intents that could not be mended, if enough is left; DraftError if not."""
+        names = {found[1] for issue in issues if (found := _INTENT.match(issue.place))}
+        value, _ = parse_yaml("intents.yaml", self._read("intents.yaml"))
+        left = [each for each in (value or {}).get("intents") or () if each.get("id") not in names]
+        elsewhere = [issue for issue in issues if not _INTENT.match(issue.place)]
+        if step is not INTENTS or elsewhere or not issues or len(left) < LEAST_KEPT * wishes:
+            raise DraftError(
+                f"{self.name}: after {report.rounds} rounds of the step {step.name!r} this is left, "
+                f"{len(findings)} in all: {findings[0]}"
+            )
+        self._write("intents.yaml", dump({**value, "intents": left}))
+        self._write("cases.yaml", self._cases())
+        if remaining := [*self.check(self.folder)]:
+            raise DraftError(f"{self.name}: without {', '.join(sorted(names))}: {remaining[0]}")
+        report.dropped = sorted(names)
+
+    def _read(self, file: str) -> str:
+        path = self.folder / file
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+    def _write(self, file: str, text: str) -> None:
+        (self.folder / file).write_text(text, encoding="utf-8")
+
+
+_INTENT = re.compile(r"intents\[([a-z0-9_]+)\]")
+
+
+def _concerns(issue: SpecIssue, checked: Collection[str], step: Step) -> bool:
+    """Return whether an issue is about what is written by now: the speaker is a role of intents, which come last, and
+    cases are made when all else is sound."""
+    if issue.file == "cases.yaml" or (issue.place == "speaker" and step is not INTENTS):
+        return False
+    return issue.file in checked
+
+
+def _empty_files(brief: Brief) -> dict[str, str]:
+    """Return files that say nothing yet, so that those that are written can be checked."""
+    world: dict[str, Any] = {
+        "title": brief.title,
+        "description": brief.description,
+        "version": "1",
+        "license": "apache-2.0",
+        "now": NOW,
+        "transfer_reasons": dict(brief.transfer_reasons),
+    }
+    speaker = entities_of(brief)[0].role
+    return {
+        "environment.yaml": dump(world),
+        "schema.yaml": "tables: {}\n",
+        "population.yaml": "seed: 1\ntables: []\n",
+        "toolset.yaml": "tools: []\n",
+        "rules.yaml": "rules: {}\n",
+        POLICY_TEXT: "# Policy\n",
+        "language.yaml": f"base: english\nspeaker: {speaker}\ndescribe: {{}}\n",
+        "intents.yaml": "intents: []\n",
+        "cases.yaml": "verifier: []\n",
+    }
+
+
+def _verifier_cases(intents: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return cases of every kind: each says what a rollout of an intent must be graded."""
+    deeds = [each["id"] for each in intents if each.get("do") and each.get("outcome", "fulfil") == "fulfil"]
+    told = [each["id"] for each in intents if each.get("do") and each.get("tell") and each["id"] in deeds] or deeds
+    first, last = deeds[0], told[-1]
+    return [
+        {"kind": kind, "title": title, "intent": intent, **more}
+        for kind, title, intent, more in (
+            ("full_reward", "the golden calls and the golden answer", first, {}),
+            ("zero_reward", "saying that it is done and doing nothing", first, {"calls": "none"}),
+            ("zero_reward", "doing it and telling nothing", last, {"answer": "Done."}),
+            ("malformed", "a call written as text", first, {"calls": "none", "answer": '{"name": "x"'}),
+            ("determinism", "the same twice", last, {}),
+            ("another_path", "only the writes", last, {"calls": "writes"}),
+        )
+    ]
+
+
+def _schema(file: str) -> str:
+    return json.dumps(FILES[file].model_json_schema(), separators=(",", ":"))
+
+
+def _template(name: str) -> jinja2.Template:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("toolscale.draft", "prompts"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    ).get_template(name)

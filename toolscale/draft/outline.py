@@ -1,0 +1,94 @@
+"""The steps in which a model drafts the files of a domain: each is admitted before the next begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PROMPTS_VERSION = 1
+"""Of the texts in `prompts/` and below: it goes up when a model is asked otherwise than before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Some files that are written together."""
+
+    name: str
+    files: tuple[str, ...]
+    """What is asked for."""
+    shown: tuple[str, ...]
+    """Files that are shown as they are."""
+    task: str
+    max_tokens: int = 12_000
+
+
+STEPS = (
+    Step(
+        "schema",
+        ("schema.yaml",),
+        (),
+        """
+Write `schema.yaml` whole: the tables above, in this order, with their columns (parents before children). Money is
+type `cents` and ends in `_cents`; dates end in `_on`, moments in `_at`. States are `values`. Give a table 4 to 10
+columns, no more than the rules and wishes need. Keep `full_name` and `date_of_birth` of the person.
+""",
+    ),
+    Step(
+        "population",
+        ("population.yaml",),
+        ("schema.yaml",),
+        """
+Write `population.yaml` whole: about 60 persons with 2 to 5 of each thing that belongs to them, and as much of the
+catalogue as the trade has. Names and amounts must be believable and differ between rows of one person, so that people
+can say which they mean. Plant the rare rows that the rules and wishes need (overdue, over a limit, two of a kind): a
+refusal needs some dozen rows that break its rule. Values that depend on each other use `by`, `from`, `after`.
+""",
+    ),
+    Step(
+        "words",
+        ("language.yaml",),
+        ("schema.yaml", "population.yaml"),
+        """
+Write `language.yaml` whole: `base: english` and `speaker: {person}`, and then `describe` for the person (`identity`)
+and for each thing that people speak of: two or three ways in which a person says which one is meant (by its name, its
+kind, its date, its amount), each of which fits exactly one row in most cases. `adjectives` for the states, `nouns`
+for the tables. Without `acts`: there are no tools yet.
+""",
+    ),
+    Step(
+        "tools",
+        ("toolset.yaml", "language.yaml"),
+        ("schema.yaml", "population.yaml", "language.yaml"),
+        """
+Write `toolset.yaml` whole, with `lookups: auto` (it gives find, list and get; do not write these) and 8 to 14 tools
+that change something or compute what no look-up shows. Every tool checks what a program must check whatever the
+policy says: that the row exists, and is in a state in which the deed makes sense. What the policy forbids is not
+checked by the tool. A tool returns the row that it changed, and every figure that a person would ask for afterwards.
+In `language.yaml` write `acts` for each tool that changes something, and nothing else.
+""",
+    ),
+    Step(
+        "policy",
+        ("policy.md", "rules.yaml"),
+        ("schema.yaml", "toolset.yaml"),
+        """
+Write `policy.md` (what the assistant must obey, in plain sentences with all figures, 30 lines or fewer) and
+`rules.yaml`: the constants, a rule for each thing that the policy forbids or hands over (with `guards`, `breaks` and
+`tell`), and two or more invariants of the data.
+""",
+    ),
+)
+"""All but the intents, which come in parts."""
+
+INTENTS = Step(
+    "intents",
+    ("intents.yaml", "language.yaml"),
+    ("schema.yaml", "language.yaml", "toolset.yaml", "policy.md", "rules.yaml"),
+    """
+Write in `intents.yaml` an intent for each of the wishes of this part, under its id. Each has three `requests` that
+differ in their words and order, with alternatives in brackets and {{more}} where another sentence may stand. Half of
+those that change something ask nothing afterwards (no `tell`); the others ask for one or two things that this person
+would want to know. A wish that cannot be said with these tools is left out. In `language.yaml` write only what these
+intents need besides: `enum_cues` for literals in arguments, `asides`, more ways in `describe`.
+""",
+    16_000,
+)

@@ -1,0 +1,135 @@
+"""Draft a domain with a model, admit it, and put its folder where domains lie; with what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolscale.dataset.storage import storage_errors, write_file
+from toolscale.draft import ROUNDS, WISHES, Drafter, StepReport
+from toolscale.environment import load_environment, write_admission
+from toolscale.environment.references import domain_problem
+from toolscale.environment.registry import FILES, POLICY_TEXT, ROOT
+from toolscale.errors import SpecError, SpecIssue, UsageError
+from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
+from toolscale.models.chat.recording import write_recording
+from toolscale.pipeline.stages import admit_domain
+from toolscale.text_files import visible
+from toolscale.verify.yields import Yield, barren, measure_yields, poor
+
+AUTHORING = Path(__file__).resolve().parents[2] / "docs" / "authoring.md"
+"""The page for authors, which a model gets too."""
+
+
+@dataclass
+class Drafted:
+    """A domain that was drafted and is admitted."""
+
+    folder: Path
+    steps: list[StepReport]
+    yields: list[Yield]
+
+
+@dataclass(frozen=True)
+class DraftSettings:
+    """Where a draft is made, and what it may take."""
+
+    root: Path = ROOT
+    """The folder in which that of the domain is put."""
+    work: Path = Path("var/drafts")
+    """Where it is prepared, and the transcript lies."""
+    replies: Path = Path("var/replies.sqlite")
+    max_cost: float | None = None
+    wishes: int = WISHES
+    """Kinds of requests that the domain has at least."""
+    rounds: int = ROUNDS
+    record: Path | None = None
+    """A file for the replies of this run, to be served again."""
+
+
+def domain_of(name: str) -> str:
+    """Return the domain that a name like `pet insurance` stands for: `pet_insurance`. UsageError if it cannot be
+    one."""
+    domain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    if not domain or len(domain) > 60 or domain_problem(domain):
+        raise UsageError(
+            f"{name!r} names no domain; say it in one to five words, beginning with a letter: 'pet insurance'"
+        )
+    return domain
+
+
+def draft_domain(
+    name: str, model: ChatModel, settings: DraftSettings, report: Callable[[str], None], ledger: Ledger | None = None
+) -> Drafted:
+    """Draft the domain that a name stands for; write its folder whole, or not at all.
+
+    `ledger` is filled as requests are made, so that it can be shown whatever happens. UsageError if the folder is there
+    already; DraftError if a step has findings after its last round; what a ChatClient raises. The files so far and the
+    transcript stay in the work folder.
+    """
+    domain = domain_of(name)
+    target, work = settings.root / domain, settings.work / domain
+    if target.exists():
+        raise UsageError(f"{target} is there already; remove it to have it drafted again")
+    drafting = work / domain
+    with storage_errors("remove", drafting):
+        shutil.rmtree(drafting, ignore_errors=False) if drafting.exists() else None
+    measured: list[Yield] = []
+
+    def measure(folder: Path) -> list[SpecIssue]:
+        measured[:] = measure_yields(load_environment(folder))
+        return [*barren(measured), *poor(measured)]
+
+    async def run() -> list[StepReport]:
+        with ReplyStore(settings.replies) as store:
+            async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
+                drafter = Drafter(
+                    client, name, drafting, AUTHORING.read_text(encoding="utf-8"), _issues, measure,
+                    wishes=settings.wishes, rounds=settings.rounds, report=report,
+                )  # fmt: skip
+                try:
+                    await drafter.draft()
+                finally:
+                    write_file(work / "transcript.md", _transcript(store, list(client.used)).encode())
+                    if settings.record is not None:
+                        write_recording(settings.record, store, client.used, client.name)
+                return drafter.steps
+
+    steps = asyncio.run(run())
+    write_admission(drafting, admit_domain(drafting))
+    _put(drafting, target)
+    return Drafted(target, steps, measured)
+
+
+def _issues(folder: Path) -> Sequence[SpecIssue]:
+    try:
+        admit_domain(folder)
+    except SpecError as error:
+        return error.issues
+    return ()
+
+
+def _put(made: Path, target: Path) -> None:
+    """Copy a folder to where domains lie, whole or not at all."""
+    beside = target.parent / f".{target.name}.draft"
+    with storage_errors("write", target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir()
+        for file in (*FILES, POLICY_TEXT, "admission.json"):
+            shutil.copyfile(made / file, beside / file)
+        beside.rename(target)
+
+
+def _transcript(store: ReplyStore, keys: Sequence[str]) -> str:
+    """Return what was asked and answered, to be read; what every request begins with is left out."""
+    parts = []
+    for asked, reply in store.lines(keys):
+        told = asked["messages"][-1]["content"]
+        took = f"{reply.input_tokens:,} tokens read, {reply.output_tokens:,} written, ${reply.dollars:.4f}"
+        parts.append(f"# {asked['stage']}\n\n{took}\n\n## Asked\n\n{told}\n\n## Answered\n\n{reply.content}\n")
+    return visible("\n".join(parts))
