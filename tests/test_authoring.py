@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
-from toolscale.config import SHARED_RUN_WORDS, SKELETON_LIMIT
-from toolscale.environment import discover
+from toolscale.config import SHARED_RUN_WORDS, SKELETON_LIMIT, STREAM_CANDIDATES
+from toolscale.environment import discover, load_environment
 from toolscale.environment.builtins import BUILT_IN
 from toolscale.language import FORMS, render
 from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, SCALARS
-from toolscale.config import STREAM_CANDIDATES
+from toolscale.pipeline import admit_domain
+from toolscale.verify.yields import measure_yields
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
@@ -47,9 +49,11 @@ def test_the_bounds_are_those_of_the_code() -> None:
     assert f"judges {STREAM_CANDIDATES} candidates of every intent" in page
 
 
+BLOCKS = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)]
+
+
 def test_its_intents_are_those_of_the_smallest_domain_shortened() -> None:
-    (block,) = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)
-    shown = {intent["id"]: intent for intent in yaml.safe_load(block)["intents"]}
+    shown = {intent["id"]: intent for intent in BLOCKS[0]["intents"]}
     real = yaml.safe_load((discover()["mock"] / "intents.yaml").read_text(encoding="utf-8"))["intents"]
     for intent in real:
         if intent["id"] in shown:
@@ -57,3 +61,25 @@ def test_its_intents_are_those_of_the_smallest_domain_shortened() -> None:
                 key: intent[key] for key in ("roles", "do")
             }
     assert {intent["id"] for intent in real} > set(shown)
+
+
+def test_its_rule_and_its_hand_over_work_in_the_smallest_domain(tmp_path: Path) -> None:
+    """Some call breaks the rule, and no case of a renewal does; the hand-over yields."""
+    _, rules, intents = BLOCKS
+    folder = Path(shutil.copytree(discover()["mock"], tmp_path / "mock"))
+    for file, old, new in (
+        ("toolset.yaml", "tools:\n", "lookups: {loans: [get]}\ntools:\n"),
+        ("rules.yaml", "  desk_limit_cents: 4000\n", "  desk_limit_cents: 4000\n  most_renewals: 2\n"),
+        ("language.yaml", "openings:", "enum_cues: {complaint: [complain, complaint]}\nopenings:"),
+    ):
+        text = (folder / file).read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        (folder / file).write_text(text.replace(old, new), encoding="utf-8")
+    for file, block in (("rules.yaml", rules), ("intents.yaml", intents)):
+        ((section, entries),) = block.items()
+        told = yaml.safe_load((folder / file).read_text(encoding="utf-8"))
+        told[section] = [*told[section], *entries] if isinstance(entries, list) else {**told[section], **entries}
+        (folder / file).write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
+    assert admit_domain(folder).environment_hash == load_environment(folder).hash
+    found = {item.stream: item for item in measure_yields(load_environment(folder), 6)}
+    assert found["complain_and_return"].accepted == found["renew_due_first"].accepted == 6

@@ -7,7 +7,7 @@ from typing import Literal
 VERSION = "0.1.0"
 """The version of ToolScale, stored in every dataset."""
 
-GRADING_VERSION = 3
+GRADING_VERSION = 4
 """The number goes up when the same rollout or candidate may be judged differently than before: scores of different
 versions cannot be compared."""
 

@@ -123,7 +123,7 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
     made = json.loads(capsys.readouterr().out)
     assert [(step["name"], step["findings"], step["dropped"]) for step in made["steps"]] == [
         ("schema", [0], []), ("population", [1, 0], []), ("words", [0], []), ("tools", [1, 0], []), ("policy", [0], []),
-        ("intents", [1, 1, 1], ["complain"]),
+        ("intents", [2, 2, 2], ["complain"]),
     ]  # fmt: skip
     assert made["costs"][-1]["paid_usd"] == pytest.approx(len(server.asked) * 0.006) and len(server.asked) == 10
     assert sum(each["accepted"] for each in made["streams"]) >= 0.8 * sum(each["judged"] for each in made["streams"])
@@ -139,7 +139,7 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
         assert draft(tmp_path / "b", "--replies", "other.sqlite") == 0
     assert contents(tmp_path / "b" / "library") == contents(folder) and len(server.asked) == 10
     out = capsys.readouterr().out
-    assert "intents: 3 rounds, findings 1, 1, 1; dropped: complain" in out and "library is admitted; read it" in out
+    assert "intents: 3 rounds, findings 2, 2, 2; dropped: complain" in out and "library is admitted; read it" in out
 
 
 def test_the_cap_stops_a_draft_and_with_a_higher_one_it_goes_on(

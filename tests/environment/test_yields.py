@@ -11,6 +11,7 @@ from typing import Literal
 import pytest
 
 from toolscale.cli import main
+from toolscale.cli.screen import print_yields
 from toolscale.environment import load_environment
 from toolscale.verify.yields import Yield, measure_yields
 
@@ -63,6 +64,7 @@ def test_the_streams_stand_in_the_json_and_none_are_tried_if_none_are_asked_for(
     folder = spoil()
     assert main(["admit", str(folder), "--candidates", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
+    assert len(found["streams"][0].pop("requests")) == 2
     assert found["streams"][0] == {
         "stream": "pay_some_fees",
         "intent": "pay_some_fees",
@@ -98,12 +100,32 @@ def test_a_stream_yields_enough_or_little_or_nothing(
 
 def test_what_is_found_most_often_is_told_with_the_first_candidate_that_has_it() -> None:
     item = Yield("stream", "intent")
-    item.take(4, [("grounded", "'about $5' reads as nothing firm")])
-    item.take(8, [])
-    item.take(12, [("unambiguous", "two loans fit"), ("grounded", "another")])
+    item.take(4, "Pay about $5.", [("grounded", "'about $5' reads as nothing firm")])
+    item.take(8, "Pay $5.", [])
+    item.take(12, "Pay my fee.", [("unambiguous", "two loans fit"), ("grounded", "another")])
     assert (item.judged, item.accepted, item.findings) == (3, 1, Counter(grounded=2, unambiguous=1))
+    assert item.requests == ["Pay $5."]
     assert item.commonest == "grounded (2), as in candidate 4: 'about $5' reads as nothing firm"
 
 
 def test_a_stream_that_no_rows_fit_says_so() -> None:
     assert Yield("stream", "intent").commonest == "no rows fit it in 40 draws"
+
+
+def test_requests_of_a_stream_are_printed_and_one_stream_is_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["admit", "mock", "--candidates", "2", "--requests"]) == 0
+    out = capsys.readouterr().out
+    listed = out[out.rindex("\nrenew_due_first\n") :].splitlines()
+    (first,) = (item for item in measure_yields(load_environment("mock"), 2) if item.stream == "renew_due_first")
+    assert len(first.requests) == 2 and first.requests[0].split()[0] in listed[2]
+    assert main(["judge", "mock", "--intent", "renew_due_first", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["task"]["request"] == first.requests[1]
+    assert main(["judge", "mock", "--intent", "renew"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "toolscale: --intent: no stream is called 'renew'; use one of pay_some_fees, renew_due_first, "
+    )
+
+
+def test_an_intent_that_no_evolution_fits_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    print_yields([Yield("a", "a", judged=1, accepted=1), Yield("b", "b"), Yield("b+evolved", "b", "evolved")], "mock")
+    assert "no evolution applies to: a\n" in capsys.readouterr().out

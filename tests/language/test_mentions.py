@@ -32,6 +32,12 @@ def test_a_mention_knows_where_it_stands() -> None:
     assert mentions("Pay about $40.", TODAY) == (Mention("money", frozenset((4000,)), "hedge", 10, 13),)
 
 
+@pytest.mark.parametrize("wish", ["I'd like", "I would like", "we'd like", "i’d like", "id like"])
+def test_what_somebody_would_like_is_not_about_so_much(wish: str) -> None:
+    assert [mention.qualifier for mention in mentions(f"{wish} 4 seats.", TODAY)] == [None]
+    assert [mention.qualifier for mention in mentions("It costs like 4 dollars.", TODAY)] == ["hedge"]
+
+
 def test_a_threshold_is_stated_and_a_hedge_is_not() -> None:
     assert states("only if it is under $300", "money", 30000, TODAY)
     assert not states("about $300", "money", 30000, TODAY)

@@ -228,7 +228,10 @@ def test_a_write_that_changes_nothing_is_superfluous(plant: OpenCourt) -> None:
 def test_a_bare_refusal_is_no_task(plant: OpenCourt) -> None:
     changed = plant(("rules.yaml", "      - {kind: money, is: policy.desk_limit_cents}\n", ""))
     found = failures(changed, first(changed, "pay_over_desk_limit"))
-    assert found["schema"] == "nothing changes and nothing but a yes or no is told"
+    assert found["schema"] == (
+        "nothing changes and nothing but a yes or no is told: let the rule desk_limit tell a figure, a date or a name "
+        "besides"
+    )
     assert found["idle_fails"].startswith("an agent that does not do the task scores 1: idle")
 
 

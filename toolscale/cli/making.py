@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolscale.records import Interaction, Manifest
+    from toolscale.tasks import CandidateSource
 
 INTERACTION = click.option(
     "--interaction",
@@ -84,8 +85,11 @@ def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
     type=click.IntRange(0),
     help="Of each intent, as it is written, evolved and turned into a refusal, so many are judged; 0: none.",
 )
+@click.option(
+    "--requests", is_flag=True, help="Print accepted requests of each stream, to read what people would write."
+)
 @as_json
-def admit(domain: str, write: bool, candidates: int, json_: bool) -> None:
+def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool) -> None:
     """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike, and every intent
     yields tasks. All issues are listed, one a line."""
     from toolscale.cli.screen import print_yields
@@ -110,7 +114,7 @@ def admit(domain: str, write: bool, candidates: int, json_: bool) -> None:
             calls = f"{tool.guards_reached:>3} guards reached {tool.calls:>6} calls alike on both engines"
             say(f"{name:<32}{kind:<8}{calls}")
         if yields:
-            print_yields(yields, folder.name)
+            print_yields(yields, folder.name, with_requests=requests)
     if dead:
         raise SpecError(dead)
     if not json_:
@@ -212,14 +216,27 @@ def _tell_made(folder: Path, manifest: Manifest, tasks: int, missing: Sequence[s
 
 @click.command()
 @click.argument("domain")
-@click.argument("number", type=click.IntRange(0))
+@click.argument("number", type=click.IntRange(0), default=0)
+@click.option(
+    "--intent",
+    metavar="STREAM",
+    help="Count candidates of this stream alone: pay_bill, pay_bill+evolved, pay_bill+turned.",
+)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the candidates.")
 @INTERACTION
 @as_json
 @click.pass_context
-def judge(context: click.Context, domain: str, number: int, seed: int, interaction: Interaction, json_: bool) -> None:
-    """Draw candidate NUMBER of DOMAIN (a name or a folder) and judge it: what `reproduce` of a reject says. Exits 1 if
-    it is rejected.
+def judge(
+    context: click.Context,
+    domain: str,
+    number: int,
+    intent: str | None,
+    seed: int,
+    interaction: Interaction,
+    json_: bool,
+) -> None:
+    """Draw candidate NUMBER (0 if none is given) of DOMAIN (a name or a folder) and judge it: what `reproduce` of a
+    reject says. Exits 1 if it is rejected.
 
     The gate novel compares candidates and is not run here.
     """
@@ -232,7 +249,10 @@ def judge(context: click.Context, domain: str, number: int, seed: int, interacti
     environment = load_environment(domain)
     rows = populate(environment, seed=POPULATION_SEED)
     with World(environment, rows) as world:
-        candidate = CandidateSource(environment, world).draw(seed, number)
+        source = CandidateSource(environment, world)
+        if intent is not None:
+            number = source.number(known_stream(source, intent), number)
+        candidate = source.draw(seed, number)
     if candidate is None:
         raise UsageError(f"the database has no case for candidate {number} of seed {seed}; try another number")
     court = Judge(environment, rows, audit_share=AUDIT_SHARE["all"])
@@ -242,6 +262,14 @@ def judge(context: click.Context, domain: str, number: int, seed: int, interacti
         court.close()
     echo_json(judged.model_dump(mode="json")) if json_ else print_judged(judged, environment)
     context.exit(0 if judged.verdict.accepted else 1)
+
+
+def known_stream(source: CandidateSource, name: str) -> str:
+    """Return the name of a stream if it is one. UsageError names those that are."""
+    names = [stream.name for stream in source.streams]
+    if name not in names:
+        raise UsageError(f"--intent: no stream is called {name!r}; use one of {', '.join(names)}")
+    return name
 
 
 @click.command()

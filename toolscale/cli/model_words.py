@@ -127,7 +127,8 @@ def preferences(
 @click.argument("recording", type=click.Path(path_type=Path))
 @click.option("--port", default=8811, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-def replay(recording: Path, port: int, host: str) -> None:
+@as_json
+def replay(recording: Path, port: int, host: str, json_: bool) -> None:
     """Serve the replies in RECORDING as an OpenAI-compatible endpoint, until Ctrl-C: what a model was asked for can be
     run again without it."""
     from toolscale.models.chat.recording import read_recording, recording_server
@@ -136,7 +137,10 @@ def replay(recording: Path, port: int, host: str) -> None:
     server = recording_server(replies, host, port)
     name = next(iter(replies.values()))["model"] if replies else "recorded"
     address = f"http://{host}:{server.server_port}/v1"
-    say(f"{len(replies)} replies; use them with: OPENAI_BASE_URL={address} TOOLSCALE_MODEL={shlex.quote(name)}")
+    if json_:
+        echo_json({"replies": len(replies), "address": address, "model": name})
+    else:
+        say(f"{len(replies)} replies; use them with: OPENAI_BASE_URL={address} TOOLSCALE_MODEL={shlex.quote(name)}")
     sys.stdout.flush()
     with server, suppress(KeyboardInterrupt):
         server.serve_forever()

@@ -229,8 +229,9 @@ def print_selftest(found: SelfTest) -> None:
     console.print(f"  {repeated} only because another of the draw was like them (--json lists them)", style="dim")
 
 
-def print_yields(yields: Sequence[Yield], domain: str) -> None:
-    """Print what each stream of a domain yields, then those that yield little."""
+def print_yields(yields: Sequence[Yield], domain: str, *, with_requests: bool = False) -> None:
+    """Print what each stream of a domain yields, then in full what is found in those of which more than one in ten is
+    rejected, and the intents that cannot be evolved."""
     console = _console()
     names = ("stream", "judged", "accepted", "share", "commonest finding")
     rows = [
@@ -241,15 +242,20 @@ def print_yields(yields: Sequence[Yield], domain: str) -> None:
     judged, accepted = sum(item.judged for item in yields), sum(item.accepted for item in yields)
     console.print(
         f"[bold]{accepted}[/] of {judged} candidates of {len(yields)} streams accepted "
-        f"({_percent(accepted / judged if judged else None)}); look at one: toolscale judge {escape(domain)} NUMBER"
+        f"({_percent(accepted / judged if judged else None)}); "
+        f"look at one: toolscale judge {escape(domain)} --intent STREAM NUMBER"
     )
-    for item in (item for item in yields if item.is_poor):
-        console.print(
-            Text.assemble(
-                ("! yields little ", "bold yellow"),
-                f"{item.stream}: {item.accepted} of {item.judged} accepted; {item.commonest}",
-            )
-        )
+    for item in (item for item in yields if not item.is_barren and item.share < 0.9):
+        mark = ("! yields little ", "bold yellow") if item.is_poor else ("", "")
+        told = f"{item.stream}: {item.accepted} of {item.judged} accepted; {item.commonest}"
+        console.print(Text.assemble(mark, told))
+    evolved = {item.intent for item in yields if item.kind == "evolved"}
+    if plain := [item.intent for item in yields if item.kind == "plain" and item.intent not in evolved]:
+        console.print(Text(f"no evolution applies to: {', '.join(plain)}"))
+    for item in yields if with_requests else ():
+        console.print(Text(f"\n{item.stream}", style="bold"))
+        for request in item.requests:
+            console.print(Padding(Text(visible(request)), (0, 0, 0, 2)))
 
 
 def print_costs(ledger: Ledger, is_priced: bool) -> None:

@@ -65,6 +65,9 @@ _WEAK = frozenset(
         "in",
     )
 )
+_WISHES = frozenset(("would", "i'd", "we'd", "you'd", "they'd", "he'd", "she'd", "id", "’d", "i’d", "we’d", "you’d"))
+"""Before *like*, which then says what is wanted and not about how much: *I'd like 4*."""
+
 _AFTER = re.compile(
     r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
     r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b"
@@ -86,6 +89,8 @@ def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
     if not words:
         return None
     before = words[-2].lstrip(_TRIMMED) if len(words) > 1 else ""
+    if last == "like" and before in _WISHES:
+        return None
     if last in _HEDGES or last[-1:] in "~≈±":
         return "hedge" if last else None
     if last == "over" and _CARRIED.match(before):

@@ -77,7 +77,7 @@ _NEAR = 40
 """Characters before a value in which they stand."""
 
 _ASKING = re.compile(
-    r"\?|\b(?:what|how|which|who|whose|when|where|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
+    r"\?|\b(?:(?:what|how|who|when|where)s?|which|whose|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
     r"(?:please|kindly|and) name|(?:need|want|like) (?:the|its|his|her|their|your)|read|remind|require"
     r"|provide|determine|learn|let me have|count|"
     r"add up|total|number|sum|amount|digits|find out|look up|show)\b",

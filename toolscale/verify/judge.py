@@ -275,7 +275,9 @@ class Judge:
             if isinstance(problem, str):
                 return f"{recorded.call.name}: {problem}"
         if not subject.recording.writes and not any(fact.kind != "bool" for fact in subject.told):
-            return "nothing changes and nothing but a yes or no is told"
+            rule = subject.plan.intent.rule
+            remedy = f": let the rule {rule} tell a figure, a date or a name besides" if rule else ""
+            return f"nothing changes and nothing but a yes or no is told{remedy}"
         told = [(fact.kind, fact.value, fact.about) for fact in subject.told]
         if len(set(told)) < len(told):
             return "the same fact is to be told twice"

@@ -19,6 +19,10 @@ FEW = 1 / 3
 """A stream that yields a smaller share is poor."""
 
 
+SHOWN = 3
+"""Accepted requests of each stream that are kept to be read."""
+
+
 @dataclass
 class Yield:
     """What became of the first candidates of one stream."""
@@ -33,6 +37,9 @@ class Yield:
     """Gate -> how many candidates failed it."""
     examples: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Gate -> the first candidate that failed it: its number, and what the gate found."""
+
+    requests: list[str] = field(default_factory=list)
+    """Those of the first accepted candidates, to be read."""
 
     @property
     def share(self) -> float:
@@ -59,10 +66,12 @@ class Yield:
         number, finding = self.examples[gate]
         return f"{gate} ({count}), as in candidate {number}: {finding}"
 
-    def take(self, number: int, failed: Sequence[tuple[str, str]]) -> None:
+    def take(self, number: int, request: str, failed: Sequence[tuple[str, str]]) -> None:
         """Count a candidate, given the gates that it failed, each with its finding."""
         self.judged += 1
         self.accepted += not failed
+        if not failed and len(self.requests) < SHOWN:
+            self.requests.append(request)
         for gate, finding in failed:
             self.findings[gate] += 1
             self.examples.setdefault(gate, (number, finding))
@@ -86,7 +95,7 @@ def measure_yields(
                 item = Yield(stream.name, stream.intent.id, stream.kind)
                 for number, candidate in _first(source, stream.name, candidates):
                     verdict = judge.judge(candidate).verdict
-                    item.take(number, [(gate.gate, gate.finding) for gate in verdict.failed])
+                    item.take(number, candidate.request, [(gate.gate, gate.finding) for gate in verdict.failed])
                 found.append(item)
     finally:
         judge.close()
