@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from toolscale.canonical import content_hash
 from toolscale.environment.complaints import issues_of
 from toolscale.environment.base_words import with_base
+from toolscale.environment.derived_cases import AUTO, with_cases
 from toolscale.environment.derived_tools import with_lookups
 from toolscale.errors import SpecIssue, UsageError
 from toolscale.records import (
@@ -125,13 +127,28 @@ def _derive(parts: dict[str, Record], files: dict[str, str]) -> list[SpecIssue]:
     """Give the toolset its look-ups; they count as content of its file. Where they cannot be derived for a fault of
     another file, there is no toolset: what is missing would be told as a fault of whoever uses it."""
     toolset, schema, language = (parts.get(name) for name in ("toolset.yaml", "schema.yaml", "language.yaml"))
-    if not isinstance(toolset, ToolsetSpec) or not toolset.lookups:
+    if not isinstance(toolset, ToolsetSpec):
         return []
+    if not toolset.lookups:
+        return _derive_cases(parts, files, ())
     if not isinstance(schema, SchemaSpec) or not isinstance(language, LanguageSpec):
         del parts["toolset.yaml"]
         return []
     parts["toolset.yaml"], issues = with_lookups(toolset, schema, language)
     files["toolset.yaml"] = content_hash([files["toolset.yaml"], parts["toolset.yaml"].model_dump(mode="json")])
+    return [*issues, *_derive_cases(parts, files, [tool.name for tool in toolset.tools])]
+
+
+def _derive_cases(parts: dict[str, Record], files: dict[str, str], own: Sequence[str]) -> list[SpecIssue]:
+    """Write out each `case: auto`; what is derived counts as content of the file. `own`: the tools that the file
+    declares itself."""
+    toolset, policy = parts["toolset.yaml"], parts.get("rules.yaml")
+    assert isinstance(toolset, ToolsetSpec)
+    if not isinstance(policy, PolicySpec) or not any(rule.case == AUTO for rule in policy.rules.values()):
+        return []
+    derived = {tool.name: tool for tool in toolset.tools if toolset.lookups and tool.name not in own}
+    parts["rules.yaml"], issues = with_cases(policy, derived)
+    files["rules.yaml"] = content_hash([files["rules.yaml"], parts["rules.yaml"].model_dump(mode="json")])
     return issues
 
 

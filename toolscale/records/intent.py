@@ -54,7 +54,8 @@ class Rule(Record):
     """What a person who is refused must be told besides the no: the limit, the date, the status."""
     case: str | None = None
     """The same predicate on the database, over `call.argument`: it picks cases that break the rule for refusals, and
-    cases that do not for all others. Without it, no request is turned into a refusal by this rule."""
+    cases that do not for all others. `auto` derives it from `breaks` where all reads are derived look-ups. Without it,
+    no request is turned into a refusal by this rule."""
     draws: dict[str, tuple[int | str, ...]] = Field(default_factory=dict)
     """Argument -> values that a slot is drawn from where the rule is to be broken (cents, ISO dates, or whole days from
     today)."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from itertools import islice
 from typing import Any
 
 from toolscale.canonical import stable_int
@@ -29,6 +30,9 @@ TRIES = 1_500
 
 ROWS = 3_000
 """Calls of one rule on which its case is tried: each row of the first key that it is about, as far as that goes."""
+
+COMPARED = 400
+"""Calls of one rule of which `breaks` and `case` are compared."""
 
 _BEST = 40
 
@@ -106,6 +110,31 @@ class _Search:
             yield SpecIssue(
                 FILE, f"rules.{rule.name}.case", problem, "correct it or draws, or plant rows that fulfil it"
             )
+
+        elif rule.rule.case is not None and (call := self._disagreement(rule)) is not None:
+            tool, arguments, broken = call
+            said = "breaks holds and case does not" if broken else "case holds and breaks does not"
+            shown = ", ".join(f"{name}={value!r}" for name, value in sorted(arguments.items()))
+            yield SpecIssue(
+                FILE,
+                f"rules.{rule.name}.case",
+                f"{said} for {tool}({shown})",
+                "make them say the same, or write case: auto",
+            )
+
+    def _disagreement(self, rule: RulePlan) -> tuple[str, Mapping[str, Any], bool] | None:
+        """Return a call of which `breaks` and `case` say different things, and whether `breaks` holds. Only calls count
+        that the tool itself lets through: the arguments of others may not belong together."""
+        case = _case(self.environment, rule.rule, f"rules.{rule.name}.case")
+        for tool, arguments in islice(self._case_calls(rule, case), COMPARED):
+            score = self._score(rule, tool, arguments)
+            if score is None or score[1] <= len(self.environment.tools[tool].steps):
+                continue
+            complete = self.world.prepare(tool, arguments)[1]
+            assert not isinstance(complete, str)
+            if score[0] != self._fulfils(case, complete):
+                return tool, complete, score[0]
+        return None
 
     def _is_broken(self, rule: RulePlan) -> bool:
         if any(self._case_breaks(rule, number) for number in range(len(self.environment.spec.cases.calls))):
@@ -207,7 +236,7 @@ class _Search:
     def _has_case(self, rule: RulePlan) -> bool:
         case = _case(self.environment, rule.rule, f"rules.{rule.name}.case")
         self.world.reset()
-        return any(self._fulfils(case, arguments) for arguments in self._case_calls(rule, case))
+        return any(self._fulfils(case, arguments) for _, arguments in self._case_calls(rule, case))
 
     def _fulfils(self, case: Expression, arguments: Mapping[str, Any]) -> bool:
         env = {"call": arguments, "policy": self._policy}
@@ -215,9 +244,9 @@ class _Search:
             return bool(env[case.direct[0]][case.direct[1]] if case.direct else case.literal)
         return bool(self.world.sandbox.query(case.statement, bound_values(case.binds, env, self._clock))[0][0])
 
-    def _case_calls(self, rule: RulePlan, case: Expression) -> Iterator[dict[str, Any]]:
-        """Yield arguments with each value that is drawn and with each row that one of them names, as far as they go;
-        the rest as calls have them."""
+    def _case_calls(self, rule: RulePlan, case: Expression) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield calls: tools, and arguments with each value that is drawn and with each row that one of them names, as
+        far as they go; the rest as calls have them."""
         used = {bind.column for bind in case.binds if bind.name == "call" and bind.column} | (
             {case.direct[1]} if case.direct else set()
         )
@@ -234,6 +263,6 @@ class _Search:
                 for name in rule.rule.draws:
                     values = self._drawn(rule, name)
                     arguments[name] = values[maker.rng.randrange(len(values))]
-                yield arguments
+                yield tool, arguments
                 for name in rule.rule.draws:
-                    yield from ({**arguments, name: value} for value in self._drawn(rule, name))
+                    yield from ((tool, {**arguments, name: value}) for value in self._drawn(rule, name))
