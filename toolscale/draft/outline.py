@@ -51,7 +51,7 @@ refusal needs some dozen rows that break its rule. Values that depend on each ot
 Write `language.yaml` whole: `base: english` and `speaker: {person}`, and then `describe` for the person (`identity`)
 and for each thing that people speak of: two or three ways in which a person says which one is meant (by its name, its
 kind, its date, its amount), each of which fits exactly one row in most cases. `adjectives` for the states, `nouns`
-for the tables. Without `acts`: there are no tools yet.
+for the tables. Without `acts` and `enum_cues`: there are no tools yet.
 """,
     ),
     Step(

@@ -88,7 +88,7 @@ def draft_domain(
         with ReplyStore(settings.replies) as store:
             async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
                 drafter = Drafter(
-                    client, name, drafting, AUTHORING.read_text(encoding="utf-8"), _issues, measure,
+                    client, name, drafting, _authoring(), _issues, measure,
                     wishes=settings.wishes, rounds=settings.rounds, report=report,
                 )  # fmt: skip
                 try:
@@ -103,6 +103,13 @@ def draft_domain(
     write_admission(drafting, admit_domain(drafting))
     _put(drafting, target)
     return Drafted(target, steps, measured)
+
+
+def _authoring() -> str:
+    try:
+        return AUTHORING.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{AUTHORING} cannot be read, and a model needs it; draft from a checkout") from error
 
 
 def _issues(folder: Path) -> Sequence[SpecIssue]:
