@@ -73,6 +73,8 @@ def test_the_streams_stand_in_the_json_and_none_are_tried_if_none_are_asked_for(
         "accepted": 2,
         "findings": {},
         "examples": {},
+        "alike": 0,
+        "repeated": "",
         "share": 1.0,
     }
     assert main(["admit", str(folder), "--candidates", "0", "--json"]) == 0
@@ -129,3 +131,25 @@ def test_requests_of_a_stream_are_printed_and_one_stream_is_judged(capsys: pytes
 def test_an_intent_that_no_evolution_fits_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     print_yields([Yield("a", "a", judged=1, accepted=1), Yield("b", "b"), Yield("b+evolved", "b", "evolved")], "mock")
     assert "no evolution applies to: a\n" in capsys.readouterr().out
+
+
+def test_a_stream_that_repeats_itself_is_told_with_what_it_repeats(
+    spoil: Spoil, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One phrasing without alternatives: after three tasks with the same words, no other is new."""
+    first = (
+        "[Please pay|I would like to pay] {amount_cents|money} of my fees. How much do I still owe [after that|then]?"
+    )
+    long = "Please take {amount_cents|money} off what I owe and then tell me how much of it I still owe after that."
+    second = '      - "Put {amount_cents|words} towards my fees, please, and tell me what is left."\n'
+    found = {
+        item.stream: item
+        for item in measure_yields(load_environment(spoil((INTENTS, first, long), (INTENTS, second, ""))), 6)
+    }
+    item = found["pay_some_fees"]
+    assert (item.accepted, item.alike, item.is_monotonous) == (6, 5, True)
+    assert item.repeated.startswith("candidate 8 shares 12 words, 'off what i owe and then tell me how much of it'")
+    print_yields([item], "mock")
+    assert "! repeats itself pay_some_fees: 5 of 6 accepted are no new task: candidate 8 shares" in " ".join(
+        capsys.readouterr().out.split()
+    )

@@ -233,9 +233,16 @@ def print_yields(yields: Sequence[Yield], domain: str, *, with_requests: bool = 
     """Print what each stream of a domain yields, then in full what is found in those of which more than one in ten is
     rejected, and the intents that cannot be evolved."""
     console = _console()
-    names = ("stream", "judged", "accepted", "share", "commonest finding")
+    names = ("stream", "judged", "accepted", "share", "alike", "commonest finding")
     rows = [
-        (item.stream, item.judged, item.accepted, _percent(item.share), shorten(item.commonest, 90, placeholder=" …"))
+        (
+            item.stream,
+            item.judged,
+            item.accepted,
+            _percent(item.share),
+            item.alike or "",
+            shorten(item.commonest, 80, placeholder=" …"),
+        )
         for item in yields
     ]
     console.print(_table(names, rows))
@@ -249,6 +256,9 @@ def print_yields(yields: Sequence[Yield], domain: str, *, with_requests: bool = 
         mark = ("! yields little ", "bold yellow") if item.is_poor else ("", "")
         told = f"{item.stream}: {item.accepted} of {item.judged} accepted; {item.commonest}"
         console.print(Text.assemble(mark, told))
+    for item in (item for item in yields if item.is_monotonous):
+        told = f"{item.stream}: {item.alike} of {item.accepted} accepted are no new task: {item.repeated}"
+        console.print(Text.assemble(("! repeats itself ", "bold yellow"), told))
     evolved = {item.intent for item in yields if item.kind == "evolved"}
     if plain := [item.intent for item in yields if item.kind == "plain" and item.intent not in evolved]:
         console.print(Text(f"no evolution applies to: {', '.join(plain)}"))

@@ -14,6 +14,7 @@ from toolscale.errors import SpecIssue
 from toolscale.records import Candidate
 from toolscale.tasks import CandidateSource
 from toolscale.verify.judge import Judge
+from toolscale.verify.novel import Novelty
 
 FEW = 1 / 3
 """A stream that yields a smaller share is poor."""
@@ -38,6 +39,11 @@ class Yield:
     examples: dict[str, tuple[int, str]] = field(default_factory=dict)
     """Gate -> the first candidate that failed it: its number, and what the gate found."""
 
+    alike: int = 0
+    """Accepted ones that repeat another of the same stream, in words or in what is done: a dataset has no room for
+    them."""
+    repeated: str = ""
+    """What the first of these repeats."""
     requests: list[str] = field(default_factory=list)
     """Those of the first accepted candidates, to be read."""
 
@@ -58,6 +64,12 @@ class Yield:
         return self.share < FEW and not self.is_barren
 
     @property
+    def is_monotonous(self) -> bool:
+        """Whether more than half of what is accepted repeats another: its phrasings need alternatives, or it needs more
+        rows."""
+        return self.alike > self.accepted / 2
+
+    @property
     def commonest(self) -> str:
         """What is found most often, with an example; empty where nothing is."""
         if not self.findings:
@@ -76,6 +88,11 @@ class Yield:
             self.findings[gate] += 1
             self.examples.setdefault(gate, (number, finding))
 
+    def repeat(self, number: int, finding: str) -> None:
+        """Count an accepted candidate that repeats another."""
+        self.alike += 1
+        self.repeated = self.repeated or f"candidate {number} {finding}"
+
 
 def measure_yields(
     environment: Environment,
@@ -83,7 +100,8 @@ def measure_yields(
     progress: Callable[[str, int, int], None] = lambda act, done, total: None,
 ) -> list[Yield]:
     """Draw and judge the first candidates of every stream under seed 0, on the rows of seed 0. The gate `novel`, which
-    compares candidates, is not run: a stream that says the same again and again yields less than this tells."""
+    compares candidates, compares those of one stream here, and what it finds is counted apart: in a dataset they are
+    compared with those of all streams."""
     rows = populate(environment)
     judge = Judge(environment, rows, audit_share=0, replica=False)
     try:
@@ -92,10 +110,13 @@ def measure_yields(
             found = []
             for done, stream in enumerate(source.streams):
                 progress("judging candidates of each stream", done, len(source.streams))
-                item = Yield(stream.name, stream.intent.id, stream.kind)
+                item, novelty = Yield(stream.name, stream.intent.id, stream.kind), Novelty()
                 for number, candidate in _first(source, stream.name, candidates):
-                    verdict = judge.judge(candidate).verdict
-                    item.take(number, candidate.request, [(gate.gate, gate.finding) for gate in verdict.failed])
+                    judged = judge.judge(candidate)
+                    failed = [(gate.gate, gate.finding) for gate in judged.verdict.failed]
+                    item.take(number, candidate.request, failed)
+                    if not failed and (result := novelty.check(judged)).status == "fail":
+                        item.repeat(number, result.finding)
                 found.append(item)
     finally:
         judge.close()
