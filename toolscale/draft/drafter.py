@@ -16,10 +16,11 @@ from toolscale.draft.blocks import parse_yaml, read_blocks
 from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_schema, entities_of, least_of, least_rules
 from toolscale.draft.entries import dump, merged
 from toolscale.draft.outline import INTENTS, STEPS, Step
-from toolscale.environment.registry import FILES, POLICY_TEXT
+from toolscale.environment.registry import FILES, POLICY_TEXT, read_folder
 from toolscale.environment.scaffold import scaffold_texts
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
+from toolscale.records import ToolsetSpec
 from toolscale.text_files import visible
 
 ROUNDS = 6
@@ -144,6 +145,7 @@ class Drafter:
             wishes=wishes,
             now={file: self._read(file) for file in shown if self._read(file)},
             examples=examples,
+            lookups=self._lookups() if "toolset.yaml" in step.shown else [],
             schemas={file: _schema(file) for file in step.files if file.endswith(".yaml")},
             findings=findings,
             allowed=allowed,
@@ -152,6 +154,18 @@ class Drafter:
         system = _template("system.md.jinja").render(authoring=self.authoring)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
         return (await self.client.ask(ChatRequest(step.name, messages, max_tokens=step.max_tokens))).content
+
+    def _lookups(self) -> list[str]:
+        """Return the look-ups that are derived, a line each: parameters, and the name of the rows that they give."""
+        toolset = read_folder(self.folder).part(ToolsetSpec)
+        own, _ = parse_yaml("toolset.yaml", self._read("toolset.yaml"))
+        names = {tool.get("name") for tool in own.get("tools") or () if isinstance(tool, Mapping)}
+        return [
+            f"{tool.name}({', '.join(tool.parameters)}) gives {'rows' if part.mode == 'rows' else 'one row'} `{name}`"
+            for tool in (toolset.tools if toolset else ())
+            if tool.name not in names
+            for name, part in tool.returns.items()
+        ]
 
     def _take(self, reply: str, allowed: Collection[str]) -> list[str]:
         """Put the files of a reply into the folder; return what is wrong with the reply itself."""
@@ -211,9 +225,11 @@ _INTENT = re.compile(r"intents\[([a-z0-9_]+)\]")
 
 
 def _concerns(issue: SpecIssue, checked: Collection[str], step: Step) -> bool:
-    """Return whether an issue is about what is written by now: the speaker is a role of intents, which come last, and
-    cases are made when all else is sound."""
-    if issue.file == "cases.yaml" or (issue.place == "speaker" and step is not INTENTS):
+    """Return whether an issue is about what is written by now: the speaker and what a rule lifts are of intents, which
+    come last, and cases are made when all else is sound."""
+    if issue.file == "cases.yaml":
+        return False
+    if step is not INTENTS and (issue.place == "speaker" or ".lifts" in issue.place):
         return False
     return issue.file in checked
 

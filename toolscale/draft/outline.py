@@ -72,8 +72,9 @@ In `language.yaml` write `acts` for each tool that changes something, and nothin
         ("schema.yaml", "toolset.yaml"),
         """
 Write `policy.md` (what the assistant must obey, in plain sentences with all figures, 30 lines or fewer) and
-`rules.yaml`: the constants, a rule for each thing that the policy forbids or hands over (with `guards`, `breaks` and
-`tell`), and two or more invariants of the data.
+`rules.yaml`: the constants, a rule for each thing that the policy forbids or hands over (with `guards`, `reads`,
+`breaks`, `tell`, and `case: auto` where all reads are look-ups), and two or more invariants of the data. `reads`
+calls the look-ups and tools that are listed here, by their names.
 """,
     ),
 )
