@@ -153,3 +153,16 @@ def test_a_stream_that_repeats_itself_is_told_with_what_it_repeats(
     assert "! repeats itself pay_some_fees: 5 of 6 accepted are no new task: candidate 8 shares" in " ".join(
         capsys.readouterr().out.split()
     )
+
+
+def test_issues_stand_in_the_json_too(spoil: Spoil, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["admit", str(spoil((INTENTS, "is: loans", "is: lones"))), "--json"]) == 2
+    captured = capsys.readouterr()
+    issues = json.loads(captured.out)["issues"]
+    assert issues[0] == {
+        "file": INTENTS,
+        "place": "intents[renew_due_first].roles.loan.is",
+        "problem": "unknown table 'lones'",
+        "remedy": "did you mean 'loans'?",
+    }
+    assert captured.err.count("\n") == len(issues)

@@ -93,6 +93,7 @@ def test_what_is_not_recorded_is_refused_in_one_line(tmp_path: Path) -> None:
         gzip.compress(b'{"messages": []}\n'),
         gzip.compress(b"\xff\n"),
     ],
+    ids=["empty", "plain text", "cut short", "no JSON", "no reply", "no UTF-8"],
 )
 def test_a_file_that_is_no_recording_is_one_line(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "run.jsonl.gz"

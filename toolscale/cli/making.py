@@ -99,7 +99,12 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     from toolscale.verify.yields import barren, measure_yields
 
     folder = find_folder(domain)
-    admission = admit_domain(folder)
+    try:
+        admission = admit_domain(folder)
+    except SpecError as error:
+        if json_:
+            echo_json({"issues": [asdict(issue) for issue in error.issues]})
+        raise
     with progress_bar() as progress:
         yields = measure_yields(load_environment(folder), candidates, progress) if candidates else []
     dead = barren(yields)
