@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from chat_server import Answer, ChatServer, chat_server, said
+from scripted_model import block, use
 
 from toolscale.cli import main
 from toolscale.environment import load_environment
@@ -38,11 +39,6 @@ BRIEF = {
     "wishes": [{"id": name, "kind": kind, "wish": f"They want to {name}."} for name, kind in WISHES.items()],
 }
 PRICE = {"prompt_tokens": 1_000, "completion_tokens": 500}
-
-
-def block(file: str, value: Any) -> str:
-    text = value if isinstance(value, str) else yaml.safe_dump(value, sort_keys=False)
-    return f"```{'md' if file.endswith('.md') else 'yaml'} {file}\n{text.rstrip()}\n```\n"
 
 
 def reply(body: dict[str, Any]) -> Answer:
@@ -86,13 +82,6 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ChatServ
     with chat_server(reply=reply) as running:
         use(monkeypatch, running.base_url)
         yield running
-
-
-def use(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    monkeypatch.setenv("TOOLSCALE_MODEL", "m")
-    monkeypatch.setenv("OPENAI_BASE_URL", address)
-    monkeypatch.setenv("TOOLSCALE_MODEL_PRICE", "1/10")
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
 def draft(root: Path, *more: str) -> int:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from toolscale.cli.output import as_json, echo_json, say
 from toolscale.errors import ToolScaleError
+
+if TYPE_CHECKING:
+    from toolscale.draft.sources import Source
+    from toolscale.models.chat import Ledger
+    from toolscale.pipeline.drafting import Drafted
 
 
 @click.command()
@@ -20,6 +26,15 @@ from toolscale.errors import ToolScaleError
     type=click.Path(path_type=Path),
     help="The folder in which that of the domain is made.  [default: environments/]",
 )
+@click.option(
+    "--from",
+    "source",
+    metavar="SOURCE",
+    help="Draft from what exists: a SQLite or DuckDB file, a URL postgresql://…, an OpenAPI document, or an MCP "
+    "server's list of tools. Rows of a database stay where they are.",
+)
+@click.option("--only", metavar="NAMES", help="Tables or operations of the source that are taken, with commas between.")
+@click.option("--policy", type=click.Path(path_type=Path), help="A policy that there is, as text.")
 @click.option(
     "--max-cost",
     type=click.FloatRange(0, min_open=True),
@@ -44,6 +59,9 @@ from toolscale.errors import ToolScaleError
 def draft(
     name: str,
     root: Path | None,
+    source: str | None,
+    only: str | None,
+    policy: Path | None,
     max_cost: float | None,
     intents: int,
     rounds: int,
@@ -58,7 +76,7 @@ def draft(
     The model is any OpenAI-compatible one: TOOLSCALE_MODEL is its name, OPENAI_BASE_URL and OPENAI_API_KEY say where,
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2).
     """
-    from toolscale.cli.screen import print_costs, print_yields
+    from toolscale.cli.screen import print_costs
     from toolscale.environment.registry import ROOT
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.drafting import DraftSettings, domain_of, draft_domain
@@ -68,7 +86,13 @@ def draft(
         return say(f"{target} is there already")
     model, ledger = model_from(os.environ), Ledger()
     settings = DraftSettings(
-        root=root or ROOT, replies=replies, max_cost=max_cost, wishes=intents, rounds=rounds, record=record
+        root=root or ROOT,
+        replies=replies,
+        max_cost=max_cost,
+        source=_told(source, only, policy),
+        wishes=intents,
+        rounds=rounds,
+        record=record,
     )
     try:
         made = draft_domain(name, model, settings, lambda line: say(line, err=True), ledger)
@@ -77,6 +101,12 @@ def draft(
             print_costs(ledger, model.price is not None)
             say(f"the files so far and the transcript are in {settings.work / domain_of(name)}", err=True)
         raise
+    _print_made(made, ledger, priced=model.price is not None, json_=json_)
+
+
+def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> None:
+    from toolscale.cli.screen import print_costs, print_yields
+
     if json_:
         return echo_json(
             {
@@ -87,8 +117,19 @@ def draft(
             }
         )
     print_yields(made.yields, made.folder.name)
-    print_costs(ledger, model.price is not None)
+    print_costs(ledger, priced)
     for step in made.steps:
         dropped = f"; dropped: {', '.join(step.dropped)}" if step.dropped else ""
         say(f"{step.name}: {step.rounds} rounds, findings {', '.join(map(str, step.findings))}{dropped}")
     say(f"{made.folder} is admitted; read it, and run: toolscale synthesize {made.folder}")
+
+
+def _told(source: str | None, only: str | None, policy: Path | None) -> Source | None:
+    """Return what the domain is drafted from, after a line for each thing that is otherwise than there."""
+    from toolscale.draft.sources import read_source
+
+    names = tuple(name.strip() for name in (only or "").split(",") if name.strip())
+    known = read_source(source, names, policy)
+    for line in known.notes if known else ():
+        say(line, err=True)
+    return known

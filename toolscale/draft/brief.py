@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -71,8 +72,9 @@ def brief_schema() -> dict[str, Any]:
     return Brief.model_json_schema()
 
 
-def brief_findings(value: Any, wishes: int = WISHES) -> list[str]:
-    """Return what is wrong with a brief of so many wishes that fits its schema, a line each."""
+def brief_findings(value: Any, wishes: int = WISHES, given: Collection[str] = ()) -> list[str]:
+    """Return what is wrong with a brief of so many wishes that fits its schema, a line each. If tables are `given`, it
+    must name exactly these."""
     try:
         brief = Brief.model_validate(value)
     except ValidationError as error:
@@ -95,6 +97,8 @@ def brief_findings(value: Any, wishes: int = WISHES) -> list[str]:
         entities = read_tables(brief.tables)
     except ToolScaleError as error:
         return [*found, f"tables: {str(error).removeprefix('--tables: ')}"]
+    if given and (other := {entity.table for entity in entities} ^ set(given)):
+        found.append(f"tables: {', '.join(sorted(other))}: name one row of each of these, no more: {', '.join(given)}")
     named, meant = [subject.table for subject in brief.subjects], [entity.name for entity in entities]
     if named != meant:
         found.append(f"subjects: they are {', '.join(named)}; write one for each of {', '.join(meant)}, in this order")

@@ -16,6 +16,7 @@ from toolscale.draft.blocks import parse_yaml, read_blocks
 from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_schema, entities_of, least_of, least_rules
 from toolscale.draft.entries import dump, merged
 from toolscale.draft.outline import INTENTS, STEPS, Step
+from toolscale.draft.sources import Source
 from toolscale.environment.registry import FILES, POLICY_TEXT, read_folder
 from toolscale.environment.scaffold import scaffold_texts
 from toolscale.errors import DraftError, SpecIssue
@@ -70,6 +71,8 @@ class Drafter:
     """The page for authors."""
     check: Check
     measure: Measure
+    source: Source | None = None
+    """Tables, operations and a policy that there are."""
     wishes: int = WISHES
     rounds: int = ROUNDS
     report: Report = lambda line: None
@@ -83,7 +86,12 @@ class Drafter:
         for file, text in _empty_files(brief).items():
             self._write(file, text)
         done: set[str] = set()
+        if schema := self._given_schema():
+            self._write("schema.yaml", schema)
+            done.add("schema.yaml")
         for step in STEPS:
+            if schema and step.name == "schema":
+                continue
             await self._step(brief, step, done | set(step.files), [()])
             done |= set(step.files)
         parts = [brief.wishes[begin : begin + PART] for begin in range(0, len(brief.wishes), PART)]
@@ -93,13 +101,18 @@ class Drafter:
     async def _brief(self) -> Brief:
         self.report("brief")
         prompt = _template("brief.md.jinja").render(
-            name=self.name, wishes=self.wishes, least=least_of(self.wishes), rules=least_rules(self.wishes)
+            name=self.name,
+            wishes=self.wishes,
+            least=least_of(self.wishes),
+            rules=least_rules(self.wishes),
+            source=self.source,
         )
         request = ChatRequest(
             "brief", ({"role": "user", "content": prompt},), schema=brief_schema(), max_tokens=INTENTS.max_tokens
         )
+        given = tuple(self.source.schema.tables) if self.source and self.source.schema else ()
         return Brief.model_validate(
-            await self.client.ask_json(request, lambda value: brief_findings(value, self.wishes))
+            await self.client.ask_json(request, lambda value: brief_findings(value, self.wishes, given))
         )
 
     async def _step(self, brief: Brief, step: Step, checked: Collection[str], parts: Sequence[Sequence[Wish]]) -> None:
@@ -113,6 +126,8 @@ class Drafter:
             issues = [issue for issue in self.check(self.folder) if _concerns(issue, checked, step)]
             if step is INTENTS and not issues:
                 findings += self._missing(brief)
+            if step.name == "tools" and not issues:
+                findings += self._uncovered()
             if step is INTENTS and not issues and not findings:
                 self._write("cases.yaml", self._cases())
                 issues = [*self.check(self.folder)] or [*self.measure(self.folder)]
@@ -123,10 +138,8 @@ class Drafter:
                 return None
             if report.rounds == self.rounds:
                 return self._drop(report, step, issues, findings, len(brief.wishes))
-            allowed = sorted({issue.file for issue in issues if issue.file != "environment.yaml"} | set(step.files))
-            reply = await self._ask(
-                brief, step, (), findings[:FINDINGS], [file for file in allowed if file != "cases.yaml"]
-            )
+            allowed = _allowed(step, issues, findings[:FINDINGS])
+            reply = await self._ask(brief, step, (), findings[:FINDINGS], allowed)
             findings = self._take(reply, allowed)
 
     async def _ask(
@@ -145,8 +158,9 @@ class Drafter:
             wishes=wishes,
             now={file: self._read(file) for file in shown if self._read(file)},
             examples=examples,
-            lookups=self._lookups() if "toolset.yaml" in step.shown else [],
+            lookups=self._lookups() if "toolset.yaml" in (*step.files, *step.shown) else [],
             schemas={file: _schema(file) for file in step.files if file.endswith(".yaml")},
+            **_known(self.source, step, bool(findings)),
             findings=findings,
             allowed=allowed,
             task=step.task.format(person=entities_of(brief)[0].role),
@@ -189,6 +203,21 @@ class Drafter:
             f"intents.yaml: intents: none for the wishes {', '.join(missing)}; write an intent for each, under its id"
         ]
 
+    def _given_schema(self) -> str:
+        """Return the schema file of the source; nothing if it has no tables."""
+        schema = self.source.schema if self.source else None
+        return dump(schema.model_dump(mode="json", exclude_defaults=True)) if schema else ""
+
+    def _uncovered(self) -> list[str]:
+        """Return one finding if too many operations of the source that change something are no tools."""
+        writing = [each.name for each in self.source.operations if each.writes] if self.source else []
+        toolset, _ = parse_yaml("toolset.yaml", self._read("toolset.yaml"))
+        tools = {tool.get("name") for tool in toolset.get("tools") or () if isinstance(tool, Mapping)}
+        missing = [name for name in writing if name not in tools]
+        if len(writing) - len(missing) >= LEAST_KEPT * len(writing):
+            return []
+        return [f"toolset.yaml: tools: none for the operations {', '.join(missing)}; write a tool under each name"]
+
     def _cases(self) -> str:
         """Return verifier cases of every kind, about intents that there are."""
         intents, _ = parse_yaml("intents.yaml", self._read("intents.yaml"))
@@ -224,6 +253,14 @@ class Drafter:
 _INTENT = re.compile(r"intents\[([a-z0-9_]+)\]")
 
 
+def _allowed(step: Step, issues: Sequence[SpecIssue], findings: Sequence[str]) -> list[str]:
+    """Return the files that may change where these findings are: those of the step, those that they name, and the
+    population where rows are to be planted."""
+    mended = [file for file in step.mended if file != "population.yaml" or any("plant" in line for line in findings)]
+    named = {issue.file for issue in issues} - {"environment.yaml", "cases.yaml"}
+    return sorted({*step.files, *mended, *named})
+
+
 def _concerns(issue: SpecIssue, checked: Collection[str], step: Step) -> bool:
     """Return whether an issue is about what is written by now: the speaker and what a rule lifts are of intents, which
     come last, and cases are made when all else is sound."""
@@ -249,7 +286,7 @@ def _empty_files(brief: Brief) -> dict[str, str]:
         "environment.yaml": dump(world),
         "schema.yaml": "tables: {}\n",
         "population.yaml": "seed: 1\ntables: []\n",
-        "toolset.yaml": "tools: []\n",
+        "toolset.yaml": "lookups: auto\ntools: []\n",
         "rules.yaml": "rules: {}\n",
         POLICY_TEXT: "# Policy\n",
         "language.yaml": f"base: english\nspeaker: {speaker}\ndescribe: {{}}\n",
@@ -274,6 +311,17 @@ def _verifier_cases(intents: Sequence[Mapping[str, Any]]) -> list[dict[str, str]
             ("another_path", "only the writes", last, {"calls": "writes"}),
         )
     ]
+
+
+def _known(source: Source | None, step: Step, correcting: bool) -> dict[str, Any]:
+    """Return what a prompt tells of the source: the operations where tools are written, figures of columns where rows
+    are, the policy where it is."""
+    told = source if source and not correcting else None
+    return {
+        "operations": told.operations if told and step.name in ("schema", "tools") else (),
+        "columns": told.columns if told and step.name == "population" else (),
+        "policy": told.policy if told and step.name == "policy" else None,
+    }
 
 
 def _schema(file: str) -> str:

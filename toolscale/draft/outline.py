@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PROMPTS_VERSION = 1
+PROMPTS_VERSION = 2
 """Of the texts in `prompts/` and below: it goes up when a model is asked otherwise than before."""
 
 
@@ -18,6 +18,8 @@ class Step:
     shown: tuple[str, ...]
     """Files that are shown as they are."""
     task: str
+    mended: tuple[str, ...] = ()
+    """Files of earlier steps that may change too where the checks find something."""
     max_tokens: int = 12_000
 
 
@@ -28,8 +30,10 @@ STEPS = (
         (),
         """
 Write `schema.yaml` whole: the tables above, in this order, with their columns (parents before children). Money is
-type `cents` and ends in `_cents`; dates end in `_on`, moments in `_at`. States are `values`. Give a table 4 to 10
-columns, no more than the rules and wishes need. Keep `full_name` and `date_of_birth` of the person.
+type `cents` and ends in `_cents`; dates end in `_on`, moments in `_at`. States are `values`. Give a table 4 to 12
+columns, no more than the rules and wishes need; where people speak of a row by its parent's name, copy that name into
+it. Keep `full_name` and `date_of_birth` of the person. `check` is for what can never be (an amount below zero), not for
+limits of the policy: the tools let through what only the policy forbids.
 """,
     ),
     Step(
@@ -50,8 +54,9 @@ refusal needs some dozen rows that break its rule. Values that depend on each ot
         """
 Write `language.yaml` whole: `base: english` and `speaker: {person}`, and then `describe` for the person (`identity`)
 and for each thing that people speak of: two or three ways in which a person says which one is meant (by its name, its
-kind, its date, its amount), each of which fits exactly one row in most cases. `adjectives` for the states, `nouns`
-for the tables. Without `acts` and `enum_cues`: there are no tools yet.
+kind, its date, its amount), each of which fits exactly one row of that person in most cases: a kind that repeats goes
+with a date or an amount. Describe what stands in the catalogue by its name: a look-up finds it by that. `adjectives` for
+the states, `nouns` for the tables. Without `acts` and `enum_cues`: there are no tools yet.
 """,
     ),
     Step(
@@ -59,8 +64,8 @@ for the tables. Without `acts` and `enum_cues`: there are no tools yet.
         ("toolset.yaml", "language.yaml"),
         ("schema.yaml", "population.yaml", "language.yaml"),
         """
-Write `toolset.yaml` whole, with `lookups: auto` (it gives find, list and get; do not write these) and 8 to 14 tools
-that change something or compute what no look-up shows. Every tool checks what a program must check whatever the
+Write `toolset.yaml` whole, with `lookups: auto` (it gives the look-ups above; do not write these) and 8 to 14 tools
+that change something or compute what no look-up shows, or find by a name what no look-up above finds. Every tool checks what a program must check whatever the
 policy says: that the row exists, and is in a state in which the deed makes sense. What the policy forbids is not
 checked by the tool. A tool returns the row that it changed, and every figure that a person would ask for afterwards.
 In `language.yaml` write `acts` for each tool that changes something, and nothing else.
@@ -74,8 +79,10 @@ In `language.yaml` write `acts` for each tool that changes something, and nothin
 Write `policy.md` (what the assistant must obey, in plain sentences with all figures, 30 lines or fewer) and
 `rules.yaml`: the constants, a rule for each thing that the policy forbids or hands over (with `guards`, `reads`,
 `breaks`, `tell`, and `case: auto` where all reads are look-ups), and two or more invariants of the data. `reads`
-calls the look-ups and tools that are listed here, by their names.
+calls the look-ups and tools that are listed here, by their names. In every rule some row or some argument can break it;
+where the rows lack, plant them when the checks say so.
 """,
+        ("population.yaml",),
     ),
 )
 """All but the intents, which come in parts."""
@@ -91,5 +98,6 @@ those that change something ask nothing afterwards (no `tell`); the others ask f
 would want to know. A wish that cannot be said with these tools is left out. In `language.yaml` write only what these
 intents need besides: `enum_cues` for literals in arguments, `asides`, more ways in `describe`.
 """,
+    ("rules.yaml", "population.yaml"),
     16_000,
 )

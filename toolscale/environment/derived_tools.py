@@ -1,6 +1,8 @@
 """Look-ups that nobody has to write: `lookups` of toolset.yaml, derived from the schema and from how rows are named.
 
     find_member          members by what people say of themselves (describe.members.identity in language.yaml)
+    find_plan            plans by what people call them (describe.plans.name), where no row belongs to a person; where
+                         there are several such descriptions, find_plan_by_name and find_plan_by_price
     list_loans           the loans of a member, by the foreign key; list_cards_by_account where a table has several
     get_loan             one loan by its key
 
@@ -53,17 +55,50 @@ def with_lookups(
 
 
 def _find(table: str, schema: SchemaSpec, language: LanguageSpec) -> Iterator[dict[str, Any]]:
-    spec, identity = schema.tables[table], language.describe.get(table, {}).get(IDENTITY)
-    columns = identity.cols if identity else ()
-    if not columns or any(name not in spec.columns or spec.columns[name].type not in _TYPES for name in columns):
-        return
-    where = " AND ".join(f"{name} = :{name}" for name in columns)
-    yield {
-        "name": f"find_{_singular(table, spec)}",
-        "description": f"Find {_words(table)} by {_listed(columns)}. Returns all that fit; none is no error.",
-        "parameters": {name: _parameter(spec, name) for name in columns},
-        "returns": {table: {"rows": f"{_select(table, spec)} WHERE {where} ORDER BY {', '.join(spec.key)}"}},
+    spec = schema.tables[table]
+    names = {IDENTITY} if table not in _nobodys(schema, language) else set(language.describe.get(table, {}))
+    ways = {
+        each.cols: name
+        for name, each in language.describe.get(table, {}).items()
+        if name in names and each.cols and _comparable(spec, each.cols)
     }
+    for columns, name in ways.items():
+        yield {
+            "name": f"find_{_singular(table, spec)}" + (f"_by_{name}" if len(ways) > 1 and name != IDENTITY else ""),
+            "description": f"Find {_words(table)} by {_listed(columns)}. Returns all that fit; none is no error.",
+            "parameters": {name: _parameter(spec, name) for name in columns},
+            "returns": {
+                table: {
+                    "rows": f"{_select(table, spec)} WHERE "
+                    + " AND ".join(_equal(spec, name, exact=IDENTITY in names) for name in columns)
+                    + f" ORDER BY {', '.join(spec.key)}"
+                }
+            },
+        }
+
+
+def _comparable(spec: TableSpec, columns: Sequence[str]) -> bool:
+    return all(name in spec.columns and spec.columns[name].type in _TYPES for name in columns)
+
+
+def _equal(spec: TableSpec, column: str, *, exact: bool) -> str:
+    """Return the condition that a column is what is asked for: of things, whatever the capitals."""
+    if exact or spec.columns[column].type != "text":
+        return f"{column} = :{column}"
+    return f"LOWER({column}) = LOWER(:{column})"
+
+
+def _nobodys(schema: SchemaSpec, language: LanguageSpec) -> set[str]:
+    """Return the tables of which no row belongs to somebody who is found by an identity: plans, services."""
+    theirs = {table for table, ways in language.describe.items() if IDENTITY in ways}
+    while more := {
+        name
+        for name, spec in schema.tables.items()
+        if name not in theirs
+        and any(column.fk and column.fk.split(".")[0] in theirs for column in spec.columns.values())
+    }:
+        theirs |= more
+    return set(schema.tables) - theirs
 
 
 def _list(table: str, schema: SchemaSpec, language: LanguageSpec) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from toolscale.dataset.storage import storage_errors, write_file
 from toolscale.draft import ROUNDS, WISHES, Drafter, StepReport
+from toolscale.draft.sources import Source
 from toolscale.environment import load_environment, write_admission
 from toolscale.environment.references import domain_problem
 from toolscale.environment.registry import FILES, POLICY_TEXT, ROOT
@@ -47,6 +48,8 @@ class DraftSettings:
     wishes: int = WISHES
     """Kinds of requests that the domain has at least."""
     rounds: int = ROUNDS
+    source: Source | None = None
+    """What it is drafted from, beside its name."""
     record: Path | None = None
     """A file for the replies of this run, to be served again."""
 
@@ -89,7 +92,7 @@ def draft_domain(
             async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
                 drafter = Drafter(
                     client, name, drafting, _authoring(), _issues, measure,
-                    wishes=settings.wishes, rounds=settings.rounds, report=report,
+                    source=settings.source, wishes=settings.wishes, rounds=settings.rounds, report=report,
                 )  # fmt: skip
                 try:
                     await drafter.draft()

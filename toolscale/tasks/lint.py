@@ -202,6 +202,12 @@ def _each_roles(steps: tuple[StepPlan, ...]) -> Iterator[str]:
             yield from _each_roles(step.then + step.otherwise)
 
 
+_WHICH = (
+    "give each an `about`: what it belongs to (bill.company), or a word that every right answer says beside it "
+    """("'fee'"); those of a refusal stand in its rule"""
+)
+
+
 def _labels(plan: Plan) -> Found:
     """Two facts of one kind need different labels, or an answer could exchange them."""
     tells: list[TellPlan] = [
@@ -212,7 +218,7 @@ def _labels(plan: Plan) -> Found:
     counts = Counter((tell.tell.kind, tell.tell.about) for tell in tells)
     for (kind, about), count in sorted(counts.items(), key=str):
         if count > 1 and about is None:
-            yield "tell", f"two facts of kind {kind} without `about`", "say which is which with `about`"
+            yield "tell", f"two facts of kind {kind} without `about`", _WHICH
         elif count > 1:
             yield "tell", f"two facts of kind {kind} about {about}", "give them different labels"
 

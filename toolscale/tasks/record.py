@@ -270,7 +270,7 @@ class _Run:
         if take == "all":
             best = [row for row, _ in fitting]
         elif take == "one" and len(best) > 1:
-            raise Rejection("unambiguous", f"{len(best)} rows fit {role.name} equally well")
+            raise Rejection("unambiguous", self._tie(role, best))
         elif take == "any":
             if any(row[column] != best[0][column] for row in best for column in role.role.same):
                 raise Rejection("unambiguous", f"rows that fit {role.name} differ in {', '.join(role.role.same)}")
@@ -281,6 +281,16 @@ class _Run:
             self.recording.env[relation_key(role.name)] = best
         else:
             self.recording.env[role.name] = best[0]
+
+    def _tie(self, role: RolePlan, best: Sequence[Mapping[str, Any]]) -> str:
+        said = self.inputs.said.get(role.name, {})
+        differing = [
+            column
+            for column, value in best[0].items()
+            if not column.endswith("_id") and any(row[column] != value for row in best)
+        ]
+        told = [f"{', '.join(said)} said" if said else "", f"{', '.join(differing[:6])} differ" if differing else ""]
+        return f"{len(best)} rows fit {role.name} equally well: {'; '.join(filter(None, told)) or 'they are alike'}"
 
     def _forced(self, role: RolePlan, rows: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
         wanted = self.inputs.forced[role.name]

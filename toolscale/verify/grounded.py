@@ -128,7 +128,8 @@ def _unaccounted(subject: Subject) -> str | None:
     }
     for mention in mentions(request, subject.today, None):
         if mention.kind in VALUES and mention.start not in explained:
-            return f"the request says {request[mention.start : mention.end]!r}, which the plan knows nothing of"
+            said = request[mention.start : mention.end]
+            return f"the request says {said!r}, which the plan knows nothing of; say it as a slot, or leave it out"
     return None
 
 
