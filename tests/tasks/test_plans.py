@@ -69,7 +69,7 @@ def pay(amount: str) -> dict[str, object]:
                 "do": [pay("member.fees_cents")],
                 "tell": [{"kind": "money", "is": "paid.fees_cents"}, {"kind": "money", "is": "paid.amount_cents"}],
             },
-            "intents.yaml: intents[x].tell: two facts of kind money without `about`; say which is which with `about`",
+            "intents.yaml: intents[x].tell: two facts of kind money without `about`; give each an `about`: ",
         ),
         (
             {"do": [pay("member.fees_cents - 100")]},

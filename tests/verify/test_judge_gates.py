@@ -67,7 +67,9 @@ def test_a_tie_is_ambiguous(court: Court, plant: OpenCourt) -> None:
         loan = next(row for row in rows["loans"] if row[0] == key[0])
         return {**rows, "loans": [*rows["loans"], ("ln_9999", *loan[1:2], "Another Book", *loan[3:])]}
 
-    assert failures(plant(rows=with_twin), candidate) == {"unambiguous": "2 rows fit loan equally well"}
+    assert failures(plant(rows=with_twin), candidate) == {
+        "unambiguous": "2 rows fit loan equally well; different: title"
+    }
 
 
 def test_a_row_that_fits_all_that_is_said_is_ambiguous(court: Court, plant: OpenCourt) -> None:
@@ -192,7 +194,9 @@ def test_a_set_that_is_narrower_than_its_words_is_ambiguous(plant: OpenCourt) ->
 def test_a_value_that_the_plan_ignores_is_not_grounded(court: Court) -> None:
     candidate = first(court, "pay_some_fees")
     more = candidate.model_copy(update={"request": f"{candidate.request} Actually, make it $7.77."})
-    assert failures(court, more) == {"grounded": "the request says '$7.77', which the plan knows nothing of"}
+    assert failures(court, more) == {
+        "grounded": "the request says '$7.77', which the plan knows nothing of; say it as a slot, or leave it out"
+    }
 
 
 def test_a_bound_is_no_amount(court: Court) -> None:

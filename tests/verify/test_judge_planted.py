@@ -58,7 +58,7 @@ NOT_OPEN = {
     "unambiguous": "loan could be ln_1058, which ends in another state",
 }
 TOOL_NAMED = {
-    "grounded": "the request says 'pay_fees', which the plan knows nothing of",
+    "grounded": "the request says 'pay_fees', which the plan knows nothing of; say it as a slot, or leave it out",
     "not_leaked": "the request names the tool pay_fees",
 }
 
@@ -182,7 +182,8 @@ def spoilt(folder: Path, domain: str, *edits: Edit) -> Path:
         pytest.param(
             (INTENTS, OWED, f"{OWED}\n{OWED}"),
             "intents.yaml: intents[pay_some_fees].tell: two facts of kind money without `about`; "
-            "say which is which with `about`",
+            "give each an `about`: what it belongs to (bill.company), or a word that every right answer says beside it "
+            "('fee'); those of a refusal stand in its rule",
             id="two facts of one kind",
         ),
         pytest.param(
@@ -416,7 +417,7 @@ def returned_copy(rows: Rows) -> Rows:
             [],
             same_name_and_birthday,
             "pay_some_fees",
-            {"unambiguous": "2 rows fit member equally well"},
+            {"unambiguous": "2 rows fit member equally well; said: full_name, date_of_birth"},
             id="name and birthday",
         ),
         pytest.param(
@@ -430,7 +431,7 @@ def returned_copy(rows: Rows) -> Rows:
             [*NAMED],
             second_copy,
             "renew_due_first",
-            {"unambiguous": "2 rows fit loan equally well"},
+            {"unambiguous": "2 rows fit loan equally well; said: title; different: due_on, renewals"},
             id="same description",
         ),
         pytest.param(
@@ -440,7 +441,7 @@ def returned_copy(rows: Rows) -> Rows:
             ],
             second_copy,
             "renew_due_first",
-            {"unambiguous": "2 rows fit loan equally well"},
+            {"unambiguous": "2 rows fit loan equally well; said: title; different: due_on, renewals"},
             id="a row that only fails `when`",
         ),
         pytest.param(
@@ -575,3 +576,54 @@ def test_a_request_to_the_bank_that_lost_its_meaning_is_rejected(
     candidate = next(each for turn in range(60) if old in (each := first(bank, intent, turn)).request)
     changed = candidate.model_copy(update={"request": candidate.request.replace(old, new)})
     assert failures(bank, changed)["grounded"] == f"the request {finding}"
+
+
+PAYMENTS_OF_LOANS: list[Edit] = [
+    (
+        "schema.yaml",
+        "paid_at: {type: datetime}",
+        "paid_at: {type: datetime}\n      loan_id: {type: text, fk: loans.loan_id, nullable: true}",
+    ),
+    ("population.yaml", "where: fees_cents < 9000\n    count: 1", "count: 3"),
+    (
+        "population.yaml",
+        "paid_at: {datetime: [-60, -1]}",
+        "paid_at: {datetime: [-60, -1]}\n      loan_id: {ref: loans, match: {member_id: member_id}}",
+    ),
+    (
+        "toolset.yaml",
+        "  - name: list_loans",
+        """  - name: list_payments
+    description: List all payments of a member.
+    parameters:
+      member_id: {type: string}
+    returns:
+      payments:
+        rows: >-
+          SELECT payment_id, loan_id, amount_cents, paid_at FROM payments WHERE member_id = :member_id
+          ORDER BY payment_id
+  - name: list_loans""",
+    ),
+    (
+        INTENTS,
+        "intents:\n",
+        """intents:
+  - id: ask_payment
+    title: ask about the largest payment for a loan
+    roles:
+      member: {is: members, by: identity}
+      loan: {is: loans, of: member, by: title}
+      payment: {is: payments, of: loan, first: 0 - payment.amount_cents, text: my largest payment, cues: [largest]}
+    when: (SELECT COUNT(*) FROM payments z WHERE z.loan_id = loan.loan_id) = 1
+    tell: [{kind: money, is: payment.amount_cents, what: amount}]
+    requests: ["How much was {payment} for {loan}?"]
+
+""",
+    ),
+]  # fmt: skip
+
+
+def test_a_role_is_of_its_parent_though_the_lookup_shows_those_of_others(plant: OpenCourt) -> None:
+    """The payments of a member are listed, and those of one loan are meant."""
+    court = plant(*PAYMENTS_OF_LOANS)
+    assert [failures(court, first(court, "ask_payment", turn)) for turn in range(4)] == [{}] * 4

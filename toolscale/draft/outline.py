@@ -55,8 +55,8 @@ refusal needs some dozen rows that break its rule. Values that depend on each ot
 Write `language.yaml` whole: `base: english` and `speaker: {person}`, and then `describe` for the person (`identity`)
 and for each thing that people speak of: two or three ways in which a person says which one is meant (by its name, its
 kind, its date, its amount), each of which fits exactly one row of that person in most cases: a kind that repeats goes
-with a date or an amount. Describe what stands in the catalogue by its name: a look-up finds it by that. `adjectives` for
-the states, `nouns` for the tables. Without `acts` and `enum_cues`: there are no tools yet.
+with a date or an amount. Describe what stands in the catalogue by its name: a look-up finds it by that. `adjectives`
+for the states, `nouns` for the tables. Without `acts` and `enum_cues`: there are no tools yet.
 """,
     ),
     Step(
@@ -65,10 +65,11 @@ the states, `nouns` for the tables. Without `acts` and `enum_cues`: there are no
         ("schema.yaml", "population.yaml", "language.yaml"),
         """
 Write `toolset.yaml` whole, with `lookups: auto` (it gives the look-ups above; do not write these) and 8 to 14 tools
-that change something or compute what no look-up shows, or find by a name what no look-up above finds. Every tool checks what a program must check whatever the
-policy says: that the row exists, and is in a state in which the deed makes sense. What the policy forbids is not
-checked by the tool. A tool returns the row that it changed, and every figure that a person would ask for afterwards.
-In `language.yaml` write `acts` for each tool that changes something, and nothing else.
+that change something, compute what no look-up shows, or find by a name what no look-up above finds. Every tool checks
+what a program must check whatever the policy says: that the row exists, and is in a state in which the deed makes
+sense. What the policy forbids is not checked by the tool. A tool returns the row that it changed, and every figure that
+a person would ask for afterwards. In `language.yaml` write `acts` for each tool that changes something, and nothing
+else.
 """,
     ),
     Step(

@@ -197,14 +197,14 @@ class PlanCompiler:
         place: str,
     ) -> RolePlan:
         table = self.environment.schema.tables[role.is_]
-        ancestors: list[str] = []
-        if role.of is not None:
-            ancestors = [role.of, *roles[role.of].ancestors]
+        ancestors = [role.of, *roles[role.of].ancestors] if role.of is not None else []
         description = self.environment.spec.language.describe.get(role.is_, {}).get(role.by) if role.by else None
         said = description.cols if description else ()
         ways = self._ways(role.is_, said, tuple((ancestor, roles[ancestor].table) for ancestor in ancestors))
         needed = self._needed(name, role, description, intent) | set(table.key)
-        finder = next((way for way in ways if needed <= set(way.columns)), None)
+        link = self.environment.schema.foreign_key(role.is_, roles[role.of].table) if role.of is not None else None
+        fitting = [way for way in ways if needed <= set(way.columns)]
+        finder = next((way for way in fitting if _keeps_to(way, role.of, link)), fitting[0] if fitting else None)
         if finder is None:
             raise SpecError([SpecIssue(file, place, *_not_found(role.is_, needed, ways))])
         first = role.first or (description.first.replace("{r}", name) if description and description.first else None)
@@ -214,6 +214,7 @@ class PlanCompiler:
         )
         conditions = [f"({role.where.replace('{all}', name)})"] if role.where else []
         conditions += [f"{name}.{column} = say_{name}.{column}" for column in said]
+        conditions += _of_parent(name, finder, roles.get(role.of or ""), link)
         where = " AND ".join(conditions) or "1 = 1"
         sql = f"SELECT {name}.ord AS ord, ({first or '0'}) AS best FROM {name} WHERE {where}"
         bound, used = bind_select(sql, inner, file, place)
@@ -359,6 +360,23 @@ class PlanCompiler:
             self._expression(tell.about, scope, file=file, place=f"{place}.about") if tell.about else None,
             self._expression(tell.when, scope, file=file, place=f"{place}.when") if tell.when else None,
         )
+
+
+def _keeps_to(way: Finder, parent: str | None, link: tuple[str, str] | None) -> bool:
+    """Return whether rows of the parent alone are found, or can be told apart."""
+    return link is None or link[0] in way.columns or any(each.name == parent for each in way.arguments.values())
+
+
+def _of_parent(name: str, way: Finder, parent: RolePlan | None, link: tuple[str, str] | None) -> list[str]:
+    """Return the condition that a row belongs to its parent, where the look-up may show rows of others: policies of an
+    owner, of which that of one pet is meant."""
+    if parent is None or link is None or link[0] not in way.columns or link[1] not in parent.finder.columns:
+        return []
+    if any(each.name == parent.name for each in way.arguments.values()):
+        return []
+    if parent.role.take == "all":
+        return [f"{name}.{link[0]} IN (SELECT {parent.name}.{link[1]} FROM {parent.name})"]
+    return [f"{name}.{link[0]} = {parent.name}.{link[1]}"]
 
 
 def _not_found(table: str, needed: set[str], ways: Sequence[Finder]) -> tuple[str, str]:

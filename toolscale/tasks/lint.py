@@ -204,7 +204,7 @@ def _each_roles(steps: tuple[StepPlan, ...]) -> Iterator[str]:
 
 _WHICH = (
     "give each an `about`: what it belongs to (bill.company), or a word that every right answer says beside it "
-    """("'fee'"); those of a refusal stand in its rule"""
+    "('fee'); those of a refusal stand in its rule"
 )
 
 

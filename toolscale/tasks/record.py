@@ -289,8 +289,10 @@ class _Run:
             for column, value in best[0].items()
             if not column.endswith("_id") and any(row[column] != value for row in best)
         ]
-        told = [f"{', '.join(said)} said" if said else "", f"{', '.join(differing[:6])} differ" if differing else ""]
-        return f"{len(best)} rows fit {role.name} equally well: {'; '.join(filter(None, told)) or 'they are alike'}"
+        told = [
+            f"; {what}: {', '.join(names)}" for what, names in (("said", said), ("different", differing[:6])) if names
+        ]
+        return f"{len(best)} rows fit {role.name} equally well{''.join(told)}"
 
     def _forced(self, role: RolePlan, rows: list[dict[str, Any]]) -> list[tuple[dict[str, Any], Any]]:
         wanted = self.inputs.forced[role.name]
