@@ -16,6 +16,7 @@ from chat_server import Answer, ChatServer, chat_server, said
 from scripted_model import block, use
 
 from toolscale.cli import main
+from toolscale.draft import PROMPTS_VERSION
 from toolscale.environment import load_environment
 from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.environment.scaffold import read_tables, scaffold_texts
@@ -121,6 +122,13 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
     assert list(load_environment(folder).spec.intents.intents)[-1].id == "postpone_loan_too_long"
     assert "## Answered" in (tmp_path / "var/drafts/library/transcript.md").read_text(encoding="utf-8")
 
+    drafted = load_environment(folder).spec.world.drafted
+    assert drafted is not None and (drafted.model, drafted.prompts) == ("m", PROMPTS_VERSION)
+    assert drafted.total.model_dump() == {
+        "replies": 10, "input_tokens": 10_000, "output_tokens": 5_000, "usd": pytest.approx(0.06)
+    }  # fmt: skip
+    assert list(drafted.stages) == ["brief", "schema", "population", "words", "tools", "policy", "intents"]
+
     assert draft(tmp_path / "a") == 2 and "is there already; remove it" in capsys.readouterr().err
     assert draft(tmp_path / "a", "--if-missing") == 0
     with replayed(tmp_path / "run.jsonl.gz") as address:
@@ -129,6 +137,15 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
     assert contents(tmp_path / "b" / "library") == contents(folder) and len(server.asked) == 10
     out = capsys.readouterr().out
     assert "intents: 3 rounds, findings 2, 2, 2; dropped: complain" in out and "library is admitted; read it" in out
+
+    assert main(["synthesize", str(folder), "--tasks", "4", "--evolved", "0", "--out", "made"]) == 0
+    assert "drafted by m for $0.0600: $0.015000 a task\n" in capsys.readouterr().out
+    card = " ".join((tmp_path / "made" / "README.md").read_text(encoding="utf-8").split())
+    assert "no model was called for its tasks" in card
+    assert (
+        "drafted by the model `m` (this is attested, not checked): 10 replies, 10,000 tokens read, 5,000 written, "
+        "$0.0600, which is $0.015000 for each task (brief $0.0060, schema $0.0060, population $0.0120, "
+    ) in card
 
 
 def test_the_cap_stops_a_draft_and_with_a_higher_one_it_goes_on(

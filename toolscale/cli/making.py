@@ -191,7 +191,11 @@ def synthesize(
     if json_:
         return echo_json({"dataset": str(folder), "counts": manifest.counts, "gates": manifest.gates})
     (name,) = manifest.domains
-    _tell_made(folder, manifest, tasks, without_task(load_environment(world_folder(folder, name)), manifest.counts))
+    environment = load_environment(world_folder(folder, name))
+    _tell_made(folder, manifest, tasks, without_task(environment, manifest.counts))
+    if (drafted := environment.spec.world.drafted) and drafted.total.usd is not None:
+        each = drafted.total.usd / manifest.counts["accepted"]
+        say(f"drafted by {drafted.model} for ${drafted.total.usd:.4f}: ${each:.6f} a task")
 
 
 def _tell_made(folder: Path, manifest: Manifest, tasks: int, missing: Sequence[str]) -> None:

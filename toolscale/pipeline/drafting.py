@@ -5,22 +5,27 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from toolscale.dataset.storage import storage_errors, write_file
-from toolscale.draft import ROUNDS, WISHES, Drafter, StepReport
+from toolscale.draft import PROMPTS_VERSION, ROUNDS, WISHES, Drafter, StepReport
+from toolscale.draft.entries import dump
+from toolscale.draft.outline import INTENTS, STEPS
 from toolscale.draft.sources import Source
 from toolscale.environment import load_environment, write_admission
 from toolscale.environment.references import domain_problem
 from toolscale.environment.registry import FILES, POLICY_TEXT, ROOT
 from toolscale.errors import SpecError, SpecIssue, UsageError
-from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
+from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatReply, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.pipeline.stages import admit_domain
+from toolscale.records import DraftOrigin, DraftStage
 from toolscale.text_files import visible
 from toolscale.verify.yields import Yield, barren, measure_yields, poor
+from toolscale.yaml_files import read_yaml
 
 AUTHORING = Path(__file__).resolve().parents[2] / "docs" / "authoring.md"
 """The page for authors, which a model gets too."""
@@ -87,7 +92,7 @@ def draft_domain(
         measured[:] = measure_yields(load_environment(folder))
         return [*barren(measured), *poor(measured)]
 
-    async def run() -> list[StepReport]:
+    async def run() -> tuple[list[StepReport], DraftOrigin]:
         with ReplyStore(settings.replies) as store:
             async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
                 drafter = Drafter(
@@ -100,12 +105,36 @@ def draft_domain(
                     write_file(work / "transcript.md", _transcript(store, list(client.used)).encode())
                     if settings.record is not None:
                         write_recording(settings.record, store, client.used, client.name)
-                return drafter.steps
+                return drafter.steps, _origin(model, store.lines(list(client.used)))
 
-    steps = asyncio.run(run())
+    steps, origin = asyncio.run(run())
+    _sign(drafting, origin)
     write_admission(drafting, admit_domain(drafting))
     _put(drafting, target)
     return Drafted(target, steps, measured)
+
+
+def _origin(model: ChatModel, lines: Iterable[tuple[Mapping[str, Any], ChatReply]]) -> DraftOrigin:
+    """Return what a draft took, by step: each reply once, as it was worth when it was asked for."""
+    stages: dict[str, DraftStage] = {}
+    for asked, reply in lines:
+        old = stages.get(asked["stage"], DraftStage(replies=0, input_tokens=0, output_tokens=0, usd=0.0))
+        stages[asked["stage"]] = DraftStage(
+            replies=old.replies + 1,
+            input_tokens=old.input_tokens + reply.input_tokens,
+            output_tokens=old.output_tokens + reply.output_tokens,
+            usd=round((old.usd or 0.0) + reply.dollars, 6) if model.price is not None else None,
+        )
+    name = re.sub(r"[^!-~]+", "-", model.endpoint.model)[:200]
+    order = {step: stages[step] for step in ("brief", *(each.name for each in (*STEPS, INTENTS))) if step in stages}
+    return DraftOrigin(model=name, prompts=PROMPTS_VERSION, stages=order)
+
+
+def _sign(folder: Path, origin: DraftOrigin) -> None:
+    """Say in `environment.yaml` by which model the domain was drafted."""
+    path = folder / "environment.yaml"
+    value, _ = read_yaml(path)
+    path.write_text(dump({**value, "drafted": origin.model_dump(mode="json", exclude_none=True)}), encoding="utf-8")
 
 
 def _authoring() -> str:

@@ -3,7 +3,14 @@
 from toolscale.records.base import Record
 from toolscale.records.comparison import ComparedDomain, ComparedFigure, ComparedTasks, Comparison
 from toolscale.records.dataset import FileEntry, Manifest, Part, Signature
-from toolscale.records.environment import Admission, EnvironmentSpec, ToolAdmission, WorldSpec
+from toolscale.records.environment import (
+    Admission,
+    DraftOrigin,
+    DraftStage,
+    EnvironmentSpec,
+    ToolAdmission,
+    WorldSpec,
+)
 from toolscale.records.expert import (
     CATEGORIES,
     TYPICAL_INPUT,
@@ -89,7 +96,8 @@ __all__ = [
     "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "UNDECIDED",
     "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
     "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain",
-    "ComparedFigure", "ComparedTasks", "Comparison", "Description", "Difficulty", "DomainChanges", "EachStep", "Effort",
+    "ComparedFigure", "ComparedTasks", "Comparison", "Description", "Difficulty", "DomainChanges", "DraftOrigin",
+    "DraftStage", "EachStep", "Effort",
     "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
     "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec",
     "Interaction", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId",

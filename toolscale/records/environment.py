@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -12,6 +12,38 @@ from toolscale.records.language import LanguageSpec
 from toolscale.records.population import PopulationSpec
 from toolscale.records.schema import SchemaSpec
 from toolscale.records.tool import ToolsetSpec
+
+
+class DraftStage(Record):
+    """What a model was asked for in one step of a draft."""
+
+    replies: Annotated[int, Field(ge=0, le=10**6)]
+    input_tokens: Annotated[int, Field(ge=0, le=10**12)]
+    output_tokens: Annotated[int, Field(ge=0, le=10**12)]
+    usd: Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)] | None = None
+    """Dollars that the replies cost when they were asked for; None where no price was known."""
+
+
+class DraftOrigin(Record):
+    """By which model a domain was drafted, and what it took."""
+
+    model: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[!-~]+( [!-~]+)*$")]
+    prompts: Annotated[int, Field(ge=1)]
+    """Version of the prompts."""
+    stages: dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,40}$")], DraftStage]
+    """Step -> what it took."""
+
+    @property
+    def total(self) -> DraftStage:
+        """All steps together."""
+        parts = list(self.stages.values())
+        dollars = [part.usd for part in parts]
+        return DraftStage(
+            replies=sum(part.replies for part in parts),
+            input_tokens=sum(part.input_tokens for part in parts),
+            output_tokens=sum(part.output_tokens for part in parts),
+            usd=None if None in dollars else round(sum(filter(None, dollars)), 6),
+        )
 
 
 class WorldSpec(Record):
@@ -30,6 +62,8 @@ class WorldSpec(Record):
     locale: str = "en_US"
     transfer_reasons: dict[str, str] = Field(default_factory=dict)
     """Reason codes of the built-in tool `transfer_to_human`, each with its meaning."""
+    drafted: DraftOrigin | None = None
+    """Where a model drafted the domain; `toolscale draft` writes it, and it is not checked."""
 
     @property
     def today(self) -> str:
