@@ -1,4 +1,4 @@
-"""The run that publishes a new dataset, and the question that it asks a person."""
+"""Runs that ask a person a question: those that publish a new dataset, unless another DAG is named."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def next_runs(admin: AirflowClient, before: set[str], number: int) -> set[str]:
     return new
 
 
-def states(admin: AirflowClient, run_id: str) -> dict[str, tuple[str, int]]:
+def states(admin: AirflowClient, run_id: str, dag: str = PUBLISH) -> dict[str, tuple[str, int]]:
     """The state and the number of tries of every task of a run."""
-    return {task["task_id"]: (task["state"], task["try_number"]) for task in admin.tasks(PUBLISH, run_id)}
+    return {task["task_id"]: (task["state"], task["try_number"]) for task in admin.tasks(dag, run_id)}
 
 
-def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
+def question(admin: AirflowClient, run_id: str, dag: str = PUBLISH) -> dict[str, Any]:
     """Wait until a person is asked; what is asked.
 
     While the process that asked still ends, Airflow 3.3.2 may take that end for a failure, and ask again: so wait for a
@@ -45,24 +45,24 @@ def question(admin: AirflowClient, run_id: str) -> dict[str, Any]:
     end = time.monotonic() + GENEROUS
     asked_since, attempt = time.monotonic(), 0
     while time.monotonic() < asked_since + 5:
-        assert time.monotonic() < end, admin.report(PUBLISH, run_id)
-        state, number = states(admin, run_id)["approve"]
+        assert time.monotonic() < end, admin.report(dag, run_id)
+        state, number = states(admin, run_id, dag)["approve"]
         if state != "awaiting_input" or number != attempt:
             asked_since, attempt = time.monotonic(), number
         time.sleep(2)
-    (asked,) = admin.get(f"dags/{PUBLISH}/dagRuns/{run_id}/hitlDetails")["hitl_details"]
+    (asked,) = admin.get(f"dags/{dag}/dagRuns/{run_id}/hitlDetails")["hitl_details"]
     return dict(asked)
 
 
-def answer(admin: AirflowClient, run_id: str, option: str, **fields: Any) -> None:
+def answer(admin: AirflowClient, run_id: str, option: str, dag: str = PUBLISH, **fields: Any) -> None:
     """Answer the question, and answer again where it was asked again: the answer went to a try that Airflow then took
     for failed."""
     end, attempt = time.monotonic() + GENEROUS, 0
-    while (found := states(admin, run_id)["approve"])[0] not in ("success", "failed"):
-        assert time.monotonic() < end, admin.report(PUBLISH, run_id)
+    while (found := states(admin, run_id, dag)["approve"])[0] not in ("success", "failed"):
+        assert time.monotonic() < end, admin.report(dag, run_id)
         if found[0] == "awaiting_input" and found[1] != attempt:
             attempt = found[1]
-            path = f"/api/v2/dags/{PUBLISH}/dagRuns/{run_id}/taskInstances/approve/-1/hitlDetails"
+            path = f"/api/v2/dags/{dag}/dagRuns/{run_id}/taskInstances/approve/-1/hitlDetails"
             replied = admin.http.patch(path, json={"chosen_options": [option], "params_input": fields})
             assert replied.is_success, replied.text
         time.sleep(2)
