@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -164,3 +165,62 @@ def test_names_that_are_all_ending_keep_it(spoil: Spoil) -> None:
     }
     (folder / "schema.yaml").write_text(yaml.safe_dump(schema, sort_keys=False), encoding="utf-8")
     assert {"list_s", "get_s"} <= set(load_environment(folder).tools)
+
+
+BRANCHES = """  branches:
+    description: Where the library is.
+    columns:
+      branch_id: {type: text, pk: true}
+      name: {type: text, unique: true}
+      seats: {type: int}
+"""
+ASK = """intents:
+  - id: bring_back_at_branch
+    title: bring a book back, and ask about seats
+    roles:
+      member: {is: members, by: identity}
+      loan: {is: loans, of: member, by: title, where: loan.status = 'open'}
+      branch: {is: branches, by: name}
+    do:
+      - returned: {return_loan: {loan_id: loan.loan_id}}
+    tell:
+      - {kind: number, is: branch.seats, what: seats}
+    requests: ["Take back {loan}, please. And how many seats are there in {branch}?"]
+
+"""
+
+
+def test_what_belongs_to_nobody_is_found_by_its_name_whatever_the_capitals(
+    spoil: Spoil, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = derived(
+        spoil(
+            ("schema.yaml", "tables:\n", f"tables:\n{BRANCHES}"),
+            (
+                "population.yaml",
+                "tables:\n",
+                "tables:\n  - table: branches\n    count: 4\n    columns:\n      branch_id: {sequence: br_}\n"
+                "      name: {choice: [Old Mill, Harbour, North End, Castle Hill], distinct: true}\n"
+                "      seats: {int: [10, 90]}\n",
+            ),
+            (
+                "language.yaml",
+                "describe:\n",
+                'describe:\n  branches:\n    name: {cols: [name], text: "{name|lower}"}\n',
+            ),
+            ("intents.yaml", "intents:\n", ASK),
+        ),
+        "auto",
+    )
+    environment = load_environment(folder)
+    assert environment.tools["find_branch"].spec.description == (
+        "Find branches by name. Returns all that fit; none is no error."
+    )
+    with World(environment, populate(environment)) as world:
+        found = world.call("find_branch", {"name": "old mill"}).value["branches"]
+        assert [row["name"] for row in found] == ["Old Mill"]
+    assert main(["admit", str(folder), "--json"]) == 0
+    (stream,) = [
+        each for each in json.loads(capsys.readouterr().out)["streams"] if each["stream"] == "bring_back_at_branch"
+    ]
+    assert stream["accepted"] == stream["judged"] > 0

@@ -112,7 +112,7 @@ def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> 
             {
                 "folder": str(made.folder),
                 "steps": [asdict(step) for step in made.steps],
-                "streams": [{**asdict(item), "share": item.share} for item in made.yields],
+                "streams": [item.facts() for item in made.yields],
                 "costs": [asdict(line) for line in ledger.rows()],
             }
         )

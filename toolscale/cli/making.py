@@ -111,7 +111,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     if write and not dead:
         write_admission(folder, admission)
     if json_:
-        streams = [{**asdict(item), "share": item.share} for item in yields]
+        streams = [item.facts() for item in yields]
         echo_json({**admission.model_dump(mode="json"), "streams": streams})
     else:
         for name, tool in admission.tools.items():

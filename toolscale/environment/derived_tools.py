@@ -23,6 +23,9 @@ FILE = "toolset.yaml"
 IDENTITY = "identity"
 """The description by which people name themselves, or what is theirs."""
 
+MOST_FOUND = 20
+"""Rows that a name finds, where capitals do not count: a statement that cannot use an index must end somewhere."""
+
 _TYPES = {
     "text": {"type": "string"},
     "date": {"type": "string", "format": "date"},
@@ -72,6 +75,7 @@ def _find(table: str, schema: SchemaSpec, language: LanguageSpec) -> Iterator[di
                     "rows": f"{_select(table, spec)} WHERE "
                     + " AND ".join(_equal(spec, name, exact=IDENTITY in names) for name in columns)
                     + f" ORDER BY {', '.join(spec.key)}"
+                    + ("" if IDENTITY in names else f" LIMIT {MOST_FOUND}")
                 }
             },
         }

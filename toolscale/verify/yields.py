@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from toolscale.config import STREAM_CANDIDATES, STREAM_DRAWS
 from toolscale.environment import Environment, World, populate
@@ -51,6 +51,10 @@ class Yield:
     def share(self) -> float:
         """The share that was accepted, 0 where nothing could be drawn."""
         return self.accepted / self.judged if self.judged else 0.0
+
+    def facts(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it."""
+        return {**vars(self), "findings": dict(self.findings), "share": self.share}
 
     @property
     def is_barren(self) -> bool:
