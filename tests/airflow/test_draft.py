@@ -42,6 +42,8 @@ def test_a_person_reads_a_draft_and_takes_it(live_airflow: LiveAirflow, tmp_path
     body = asked["body"]
     assert "**Library** (`village_library`): A library lends books\\." in body
     assert "Drafted by `m`: 10 replies, 10,000 tokens read, 5,000 written, $0.0600 ($0." in body
+    assert "Tables: 2, tools: 6, rules: 1, intents: 5. " in body
+    assert "0 of 0" not in body and "candidates pass every gate." in body
     assert "| intents | 3 | 2, 2, 2 | complain | 0.0120 |" in body and "### 20 of its tasks" in body
     assert "- `find_patron({" in body and "- to be told: " in body
     assert not domains.exists()

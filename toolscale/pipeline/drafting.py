@@ -110,6 +110,8 @@ def draft_domain(
     steps, origin = asyncio.run(run())
     _sign(drafting, origin)
     write_admission(drafting, admit_domain(drafting))
+    if any(step.dropped for step in steps):
+        measure(drafting)
     _put(drafting, target)
     return Drafted(target, steps, measured)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.canonical import content_hash
+from toolscale.dataset.describing.cells import money_text
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.places import local_copy, look_anew, open_place, url_of
 from toolscale.dataset.storage import read_file, storage_errors, write_file
@@ -125,8 +126,8 @@ def _body(domain: str, made: Drafted, tasks: Sequence[Mapping[str, Any]], source
     lines = [
         f"**{_plain(spec.world.title)}** (`{domain}`): {_plain(spec.world.description)}",
         "",
-        f"{len(spec.schema_.tables)} tables, {len(spec.toolset.tools)} tools, {len(spec.policy.rules)} rules, "
-        f"{len(spec.intents.intents)} intents; {accepted} of {judged} candidates pass every gate.",
+        f"Tables: {len(spec.schema_.tables)}, tools: {len(spec.toolset.tools)}, rules: {len(spec.policy.rules)}, "
+        f"intents: {len(spec.intents.intents)}. {accepted} of {judged} candidates pass every gate.",
         f"Drafted by `{drafted.model}`"
         + (f" from {_plain(source.name)}" if source else "")
         + f": {total.replies} replies, {total.input_tokens:,} tokens read, {total.output_tokens:,} written{cost}.",
@@ -139,7 +140,7 @@ def _body(domain: str, made: Drafted, tasks: Sequence[Mapping[str, Any]], source
         dollars = f"{stage.usd:.4f}" if stage and stage.usd is not None else "no price"
         found, dropped = ", ".join(map(str, step.findings)), ", ".join(step.dropped)
         lines.append(f"| {step.name} | {step.rounds} | {found} | {dropped} | {dollars} |")
-    lines += ["", "### The policy", "", *(f"> {_plain(line)}" for line in spec.policy_text.splitlines()), ""]
+    lines += ["", "### The policy", "", *(f"> {_plain(line)}  " for line in spec.policy_text.splitlines()), ""]
     lines += [f"### {len(tasks)} of its tasks", ""]
     for number, task in enumerate(tasks, 1):
         lines += [f"**{number}. {task['intent_id']}**", ""]
@@ -153,8 +154,12 @@ def _call(call: Mapping[str, Any]) -> str:
 
 
 def _told(task: Mapping[str, Any]) -> list[str]:
-    facts = [f"{fact['kind']} {_plain(str(fact['value']))}" for fact in task["communicate"] or ()]
+    facts = [_fact(fact["kind"], str(fact["value"])) for fact in task["communicate"] or ()]
     return [f"- to be told: {', '.join(facts)}"] if facts else []
+
+
+def _fact(kind: str, value: str) -> str:
+    return money_text(int(value)) if kind == "money" else f"{kind} {_plain(value)}"
 
 
 def _plain(text: str) -> str:
