@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
-from chat_server import ChatServer, chat_server, said
+from chat_server import Answer, ChatServer, chat_server, said
 from scripted_model import BRIEF, PRICE, reply, use
 
 from toolscale.cli import main
@@ -89,6 +91,32 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
         "drafted by the model `m` (this is attested, not checked): 10 replies, 10,000 tokens read, 5,000 written, "
         "$0.0600, which is $0.015000 for each task (brief $0.0060, schema $0.0060, population $0.0120, "
     ) in card
+
+
+def test_a_server_with_faults_gives_the_same_domain_with_few_more_requests(
+    server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One answer in five is late, broken, cut short or no JSON. A second run asks nothing."""
+    assert draft(tmp_path / "calm") == 0
+    numbers, faults = itertools.count(), itertools.cycle(FAULTS)
+
+    def faulty(body: dict[str, Any]) -> Answer:
+        return next(faults) if next(numbers) % 5 == 3 else reply(body)
+
+    with chat_server(reply=faulty) as other:
+        use(monkeypatch, other.base_url)
+        for root in ("faulty", "again"):
+            assert draft(tmp_path / root, "--replies", "other.sqlite") == 0
+            assert contents(tmp_path / root / "library") == contents(tmp_path / "calm" / "library")
+        assert len(server.asked) < len(other.asked) <= 1.3 * len(server.asked)
+
+
+FAULTS = (
+    Answer(b"{}", 429, {"Retry-After": "0.01"}),
+    Answer(b"oh no", 500),
+    Answer(b'{"choices": [', cut=True),
+    Answer(b"no json"),
+)
 
 
 def test_the_cap_stops_a_draft_and_with_a_higher_one_it_goes_on(
