@@ -326,6 +326,11 @@ def test_a_server_is_read_like_a_file(tmp_path: Path) -> None:
             (),
             "400 tables; choose 12 or fewer with --only: t0, t1, ",
         ),
+        (
+            f"CREATE TABLE a ({', '.join(f'c{number} INT' for number in range(61))});",
+            (),
+            "a has 61 columns, and 60 can be read; make a table of those that matter, or leave it out with --only",
+        ),
         ("CREATE TABLE a (b INT);", ("c",), "--only: there is no table 'c'; there are a"),
     ],
 )
@@ -390,6 +395,9 @@ def test_a_wide_and_deep_document_is_told_in_a_short_line(tmp_path: Path) -> Non
     ("arguments", "line"),
     [
         (("--from", "absent.sqlite"), "absent.sqlite: cannot be read (No such file or directory); name a file"),
+        (("--from", "https://me.example/openapi.yaml?key=secret"), "openapi.yaml is on the web; download it, and name"),
+        (("--from", "/dev/zero"), "/dev/zero: no regular file; name a database or a document"),
+        (("--from", "."), ".: no regular file; name a database or a document"),
         (("--only", "a"), "--only chooses from a source; name one with --from"),
         (("--policy", "absent.txt"), "absent.txt: the file is missing; write it in"),
         (

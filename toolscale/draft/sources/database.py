@@ -21,6 +21,9 @@ from toolscale.records.schema import ColumnType
 
 _LEFT_OUT = re.compile(r"BLOB|BYTEA|JSON|ARRAY|\[\]|STRUCT|MAP|UNION|INTERVAL|BIT|GEOMETRY|XML|VECTOR")
 
+MOST_COLUMNS = 60
+"""Columns that a table of a domain may have."""
+
 _PLAIN_KEYS = ("id", "key", "no", "nr", "number", "code", "uuid", "pk", "name")
 """Names of keys that do not say of what."""
 
@@ -71,7 +74,14 @@ def _chosen(reflection: Reflection, only: tuple[str, ...]) -> list[FoundTable]:
         )
     if len(only) > MOST_TABLES:
         raise UsageError(f"--only: {len(only)} tables; choose {MOST_TABLES} or fewer")
-    return [table for table in reflection.tables if not only or table.name in only]
+    chosen = [table for table in reflection.tables if not only or table.name in only]
+    for table in chosen:
+        if len(table.columns) > MOST_COLUMNS:
+            raise UsageError(
+                f"{reflection.name}: {table.name} has {len(table.columns)} columns, and {MOST_COLUMNS} can be read; "
+                "make a table of those that matter, or leave it out with --only"
+            )
+    return chosen
 
 
 def _some(names: list[str]) -> str:

@@ -94,11 +94,14 @@ def open_database(source: str) -> Iterator[Reflection]:
 
 def is_database(source: str) -> bool:
     """Return whether a source is a database: a URL of one, or a file that begins as SQLite's and DuckDB's do."""
-    web = source.startswith(("http://", "https://"))
-    return ("://" in source and not web) or ("://" not in source and _file_kind(Path(source)) is not None)
+    if source.startswith(("http://", "https://")):
+        raise UsageError(f"--from: {source.split('?')[0]} is on the web; download it, and name the file")
+    return "://" in source or _file_kind(Path(source)) is not None
 
 
 def _file_kind(path: Path) -> str | None:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise UsageError(f"{path}: no regular file; name a database or a document")
     try:
         with path.open("rb") as stream:
             head = stream.read(16)
