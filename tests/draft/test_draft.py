@@ -12,8 +12,9 @@ from threading import Thread
 from typing import Any
 
 import pytest
+import yaml
 from chat_server import Answer, ChatServer, chat_server, said
-from scripted_model import BRIEF, PRICE, reply, use
+from scripted_model import BRIEF, PRICE, TEXTS, block, reply, use
 
 from toolscale.cli import main
 from toolscale.draft import PROMPTS_VERSION
@@ -91,6 +92,35 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
         "drafted by the model `m` (this is attested, not checked): 10 replies, 10,000 tokens read, 5,000 written, "
         "$0.0600, which is $0.015000 for each task (brief $0.0060, schema $0.0060, population $0.0120, "
     ) in card
+
+
+def test_intents_that_repeat_themselves_are_asked_for_in_more_words_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    intents = yaml.safe_load(TEXTS["intents.yaml"])["intents"]
+    words = "I have brought it back to the desk this morning, so close {loan} and tell me when it was due and what it costs. {more}"
+    repetitive = [{**each, "requests": [words]} if each["id"] == "close_last_loan" else each for each in intents]
+    told: list[str] = []
+
+    def model(body: dict[str, Any]) -> Answer:
+        prompt = str(body["messages"][-1]["content"])
+        if "are no new task" in prompt:
+            told.append(prompt[prompt.index("The checks found") :])
+            return said(block("intents.yaml", {"intents": repetitive[:1]}))
+        return (
+            said(block("intents.yaml", {"intents": repetitive})) if "Write in `intents.yaml`" in prompt else reply(body)
+        )
+
+    with chat_server(reply=model) as server:
+        use(monkeypatch, server.base_url)
+        assert draft(tmp_path / "a") == 0
+    assert "intents: 2 rounds, findings 3, 0" in capsys.readouterr().out and len(told) == 1
+    assert re.search(
+        r"- intents.yaml: intents\[close_last_loan\].requests: \d+ of 12 accepted ones are no new task: candidate \d+ "
+        r"shares 12 words, '.*', with candidate \d+; write five requests or more, in other words",
+        told[0],
+    )
 
 
 def test_a_server_with_faults_gives_the_same_domain_with_few_more_requests(

@@ -71,6 +71,8 @@ class Drafter:
     """The page for authors."""
     check: Check
     measure: Measure
+    advise: Measure
+    """What could be better about intents that are all sound; asked for once."""
     source: Source | None = None
     """Tables, operations and a policy that there are."""
     wishes: int = WISHES
@@ -117,7 +119,7 @@ class Drafter:
 
     async def _step(self, brief: Brief, step: Step, checked: Collection[str], parts: Sequence[Sequence[Wish]]) -> None:
         """Have the files of a step written, and corrected until the folder has no findings in any file so far."""
-        report = StepReport(step.name)
+        report, advised = StepReport(step.name), False
         self.steps.append(report)
         replies = await asyncio.gather(*(self._ask(brief, step, part, ()) for part in parts))
         findings = [line for reply in replies for line in self._take(reply, step.files)]
@@ -131,6 +133,8 @@ class Drafter:
             if step is INTENTS and not issues and not findings:
                 self._write("cases.yaml", self._cases())
                 issues = [*self.check(self.folder)] or [*self.measure(self.folder)]
+                if not issues and not advised and report.rounds < self.rounds:
+                    advised, issues = True, [*self.advise(self.folder)]
             findings += [visible(str(issue)) for issue in issues]
             report.findings.append(len(findings))
             self.report(f"{step.name}: round {report.rounds}, {len(findings)} findings")

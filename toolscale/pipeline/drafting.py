@@ -24,7 +24,7 @@ from toolscale.models.chat.recording import write_recording
 from toolscale.pipeline.stages import admit_domain
 from toolscale.records import DraftOrigin, DraftStage
 from toolscale.text_files import visible
-from toolscale.verify.yields import Yield, barren, measure_yields, poor
+from toolscale.verify.yields import Yield, barren, measure_yields, monotonous, poor
 from toolscale.yaml_files import read_yaml
 
 AUTHORING = Path(__file__).resolve().parents[2] / "docs" / "authoring.md"
@@ -96,7 +96,7 @@ def draft_domain(
         with ReplyStore(settings.replies) as store:
             async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
                 drafter = Drafter(
-                    client, name, drafting, _authoring(), _issues, measure,
+                    client, name, drafting, _authoring(), _issues, measure, lambda folder: monotonous(measured),
                     source=settings.source, wishes=settings.wishes, rounds=settings.rounds, report=report,
                 )  # fmt: skip
                 try:

@@ -155,6 +155,20 @@ def poor(yields: Sequence[Yield]) -> list[SpecIssue]:
     ]
 
 
+def monotonous(yields: Sequence[Yield]) -> list[SpecIssue]:
+    """Return the intents whose accepted candidates mostly repeat one another's words, as issues."""
+    return [
+        SpecIssue(
+            "intents.yaml",
+            f"intents[{item.intent}].requests",
+            f"{item.alike} of {item.accepted} accepted ones are no new task: {item.repeated.split(', where ')[0]}",
+            "write five requests or more, in other words and another order, with alternatives inside what repeats",
+        )
+        for item in yields
+        if item.is_monotonous and item.kind == "plain" and " words" in item.repeated
+    ]
+
+
 def _first(source: CandidateSource, stream: str, candidates: int) -> Iterator[tuple[int, Candidate]]:
     """Yield the first candidates of a stream, each with its number."""
     found = 0
