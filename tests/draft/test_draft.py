@@ -20,7 +20,7 @@ from toolscale.cli import main
 from toolscale.draft import PROMPTS_VERSION
 from toolscale.environment import load_environment
 from toolscale.environment.registry import FILES, POLICY_TEXT
-from toolscale.models.chat.recording import read_recording, recording_server
+from toolscale.models.chat.recording import Recorded, read_recording, recording_server
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @contextmanager
 def replayed(path: Path) -> Iterator[str]:
-    running = recording_server(read_recording(path), "127.0.0.1", 0)
+    running = recording_server(Recorded(read_recording(path)), "127.0.0.1", 0)
     thread = Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -99,7 +99,7 @@ def test_intents_that_repeat_themselves_are_asked_for_in_more_words_once(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     intents = yaml.safe_load(TEXTS["intents.yaml"])["intents"]
-    words = "I have brought it back to the desk this morning, so close {loan} and tell me when it was due and what it costs. {more}"
+    words = "I brought it back to the desk this morning: close {loan}, and tell me when it was due and what it costs."
     repetitive = [{**each, "requests": [words]} if each["id"] == "close_last_loan" else each for each in intents]
     told: list[str] = []
 

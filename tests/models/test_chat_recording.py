@@ -15,7 +15,7 @@ from chat_server import chat_server, said
 
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatClient, ChatModel, ChatReply, ChatRequest, ReplyStore
-from toolscale.models.chat.recording import read_recording, recording_server, write_recording
+from toolscale.models.chat.recording import Recorded, read_recording, recording_server, write_recording
 from toolscale.records import Endpoint
 
 REQUESTS = [
@@ -48,7 +48,7 @@ def record(tmp_path: Path) -> tuple[Path, list[ChatReply]]:
 
 @contextmanager
 def served(path: Path) -> Iterator[str]:
-    server = recording_server(read_recording(path), "127.0.0.1", 0)
+    server = recording_server(Recorded(read_recording(path)), "127.0.0.1", 0)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
@@ -75,6 +75,22 @@ def test_a_recording_gives_the_same_replies_and_records_to_the_same_bytes(tmp_pa
     assert gzip.decompress((tmp_path / "again.jsonl.gz").read_bytes()).replace(b'"stop"', b'""') == gzip.decompress(
         path.read_bytes()
     )
+
+
+def test_what_was_asked_in_other_words_gets_the_nearest_reply_that_is_left() -> None:
+    """So a recording outlives a change of the prompts. The same question has the same answer again."""
+
+    def line(text: str, content: str) -> dict[str, Any]:
+        return {"messages": [{"role": "user", "content": text}], "sample": 0, "content": content}
+
+    def asked(text: str) -> str | None:
+        found = recorded.reply([{"role": "user", "content": text}], 0)
+        return found["content"] if found else None
+
+    lines = {"a": line("Write\nthe schema\nof a bank", "schema"), "b": line("Write\nthe tools\nof a bank", "tools")}
+    recorded = Recorded(lines, nearest=True)
+    assert [asked("Please write\nthe tools\nof a bank"), asked("Write\nall tools\nof a bank")] == ["tools", "schema"]
+    assert asked("Please write\nthe tools\nof a bank") == "tools" and asked("the schema") is None
 
 
 def test_what_is_not_recorded_is_refused_in_one_line(tmp_path: Path) -> None:

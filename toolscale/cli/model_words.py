@@ -127,14 +127,20 @@ def preferences(
 @click.argument("recording", type=click.Path(path_type=Path))
 @click.option("--port", default=8811, show_default=True, type=click.IntRange(0, 65535), help="0: any that is free.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--nearest",
+    is_flag=True,
+    help="What was not recorded word for word gets the reply to what is most like it: a recording outlives a change of "
+    "the prompts.",
+)
 @as_json
-def replay(recording: Path, port: int, host: str, json_: bool) -> None:
+def replay(recording: Path, port: int, host: str, nearest: bool, json_: bool) -> None:
     """Serve the replies in RECORDING as an OpenAI-compatible endpoint, until Ctrl-C: what a model was asked for can be
     run again without it."""
-    from toolscale.models.chat.recording import read_recording, recording_server
+    from toolscale.models.chat.recording import Recorded, read_recording, recording_server
 
     replies = read_recording(recording)
-    server = recording_server(replies, host, port)
+    server = recording_server(Recorded(replies, nearest=nearest), host, port)
     name = next(iter(replies.values()))["model"] if replies else "recorded"
     address = f"http://{host}:{server.server_port}/v1"
     if json_:

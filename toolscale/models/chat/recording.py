@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 import zlib
 from collections.abc import Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -64,9 +65,37 @@ def read_recording(path: Path) -> dict[str, dict[str, Any]]:
         raise UsageError(f"{path} is no recording of replies ({error}); name the file that was recorded") from error
 
 
-def recording_server(replies: Mapping[str, Mapping[str, Any]], host: str, port: int) -> ThreadingHTTPServer:
+class Recorded:
+    """Finds the reply to a conversation. Safe from any thread."""
+
+    def __init__(self, replies: Mapping[str, Mapping[str, Any]], *, nearest: bool = False):
+        self._replies, self._nearest = dict(replies), nearest
+        self._left = {key: _lines(line["messages"]) for key, line in replies.items()} if nearest else {}
+        self._lock = threading.Lock()
+
+    def reply(self, messages: Any, sample: Any) -> Mapping[str, Any] | None:
+        """Return the reply that was recorded for a conversation. With `nearest`, one that was not recorded gets the
+        reply, not yet given, to that whose last message has most lines in common with its own."""
+        key = _digest(messages, sample)
+        with self._lock:
+            if key not in self._replies and self._left:
+                asked = _lines(messages)
+                like = max(
+                    self._left, key=lambda other: len(asked & self._left[other]) / len(asked | self._left[other])
+                )
+                self._replies[key] = self._replies[like]
+                del self._left[like]
+            self._left.pop(key, None)
+            return self._replies.get(key)
+
+
+def _lines(messages: Any) -> set[str]:
+    return set(str(messages[-1]["content"]).splitlines())
+
+
+def recording_server(recorded: Recorded, host: str, port: int) -> ThreadingHTTPServer:
     """Return a server that answers chat completions with recorded replies, whatever the model is called. A conversation
-    that is not recorded gets 404. UsageError if the port cannot be had."""
+    that has none gets 404. UsageError if the port cannot be had."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -78,8 +107,8 @@ def recording_server(replies: Mapping[str, Mapping[str, Any]], host: str, port: 
                 return self._give(413, _error("the request has no length, or is too long"))
             try:
                 asked = json.loads(self.rfile.read(int(length)))
-                reply = replies.get(_digest(asked["messages"], asked.get("seed", 0)))
-            except (ValueError, KeyError, TypeError, RecursionError):
+                reply = recorded.reply(asked["messages"], asked.get("seed", 0))
+            except (ValueError, LookupError, TypeError, RecursionError):
                 return self._give(400, _error("the request is no chat completion"))
             if not self.path.endswith("/chat/completions") or reply is None:
                 return self._give(404, _error("no reply to this conversation is recorded"))
