@@ -44,10 +44,10 @@ def block(file: str, value: Any) -> str:
     return f"```{'md' if file.endswith('.md') else 'yaml'} {file}\n{text.rstrip()}\n```\n"
 
 
-def use(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    monkeypatch.setenv("TOOLSCALE_MODEL", "m")
+def use(monkeypatch: pytest.MonkeyPatch, address: str, model: str = "m", price: str = "1/10") -> None:
+    monkeypatch.setenv("TOOLSCALE_MODEL", model)
     monkeypatch.setenv("OPENAI_BASE_URL", address)
-    monkeypatch.setenv("TOOLSCALE_MODEL_PRICE", "1/10")
+    monkeypatch.setenv("TOOLSCALE_MODEL_PRICE", price)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 

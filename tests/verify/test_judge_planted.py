@@ -55,7 +55,7 @@ NO_WORDS = "these words do not stand in it; said as"
 UNASKED = {"grounded": "the request asks nothing, and the text The Ninth Gate Keeper must be told"}
 NOT_OPEN = {
     "grounded": "the request lacks the cue 'open' of loan",
-    "unambiguous": "loan could be ln_1058, which ends in another state",
+    "unambiguous": "loan could be ln_1058, which ends in another state; no word says loan.status = 'open'",
 }
 TOOL_NAMED = {
     "grounded": "the request says 'pay_fees', which the plan knows nothing of; say it as a slot, or leave it out",
@@ -424,7 +424,10 @@ def returned_copy(rows: Rows) -> Rows:
             [(INTENTS, "{is: members, by: identity}", "{is: members, by: identity, where: member.status = 'active'}")],
             suspended_double,
             "pay_some_fees",
-            {"unambiguous": "member could be mbx1002, which ends in another state"},
+            {
+                "unambiguous": "member could be mbx1002, which ends in another state; no word says "
+                "member.status = 'active'"
+            },
             id="same description, other status",
         ),
         pytest.param(
@@ -452,7 +455,7 @@ def returned_copy(rows: Rows) -> Rows:
             ],
             second_copy,
             "renew_due_first",
-            {"unambiguous": "loan could be ln_10499, which no tool shows"},
+            {"unambiguous": "loan could be ln_10499, which no tool shows; no word says loan.status = 'open'"},
             id="a row hidden by the finder",
         ),
         pytest.param(

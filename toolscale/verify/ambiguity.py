@@ -70,8 +70,14 @@ class Ambiguity:
             for reading in readings:
                 other = self._other_end(subject, recorder, role, reading)
                 if other is not None:
-                    return other
+                    return dataclasses.replace(other, finding=other.finding + self._unsaid(subject, role))
         return None
+
+    def _unsaid(self, subject: Subject, role: RolePlan) -> str:
+        """Return the conditions of a role that no word of the request states, as the end of a finding."""
+        stated = self._stated(subject, role)
+        unsaid = [text for text in self._conjuncts[(_plan_name(subject), role.name)] if text not in stated]
+        return f"; no word says {', '.join(unsaid)}" if unsaid else ""
 
     def _other_end(
         self, subject: Subject, recorder: Recorder, role: RolePlan, keys: list[tuple[Any, ...]]
