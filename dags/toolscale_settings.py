@@ -14,10 +14,6 @@ HUB = "toolscale_hub"
 """The connection to the Hub: its password is the token; its host, if it has one, the URL of a Hub that is not the usual
 one."""
 
-MODEL = "toolscale_model"
-"""The connection to the model that drafts domains: its host is the URL, its password the key, its extra `model` and
-`price`."""
-
 
 def setting(name: str) -> str | None:
     """The Airflow Variable `name`, else the environment variable; None if neither says anything."""
@@ -52,45 +48,6 @@ def hub() -> dict[str, str]:
     except AirflowNotFoundException:
         return {}
     return {name: value for name, value in {"token": found.password, "endpoint": found.host}.items() if value}
-
-
-def model() -> Any:
-    """The model that drafts domains: that of the connection `toolscale_model`, else of the environment variables
-    TOOLSCALE_MODEL, OPENAI_BASE_URL, OPENAI_API_KEY, TOOLSCALE_MODEL_PRICE."""
-    from airflow.sdk import Connection
-    from airflow.sdk.exceptions import AirflowNotFoundException
-
-    from toolscale.models.chat import model_from
-
-    try:
-        found = Connection.get(MODEL)
-    except AirflowNotFoundException:
-        return model_from(os.environ)
-    more = found.extra_dejson
-    told = {
-        "TOOLSCALE_MODEL": more.get("model"),
-        "TOOLSCALE_MODEL_PRICE": more.get("price"),
-        "OPENAI_BASE_URL": found.host,
-        "OPENAI_API_KEY": found.password,
-    }
-    os.environ.update({name: str(value) for name, value in told.items() if value})  # of this task's process alone
-    return model_from(os.environ)
-
-
-def database(connection: str | None) -> str | None:
-    """The URL of the database that a connection names; None where none is named."""
-    from airflow.sdk import Connection
-    from airflow.sdk.exceptions import AirflowNotFoundException
-
-    from toolscale.errors import UsageError
-
-    if not connection:
-        return None
-    try:
-        url = str(Connection.get(connection).get_uri())
-    except AirflowNotFoundException as error:
-        raise UsageError(f"there is no connection {connection!r}; make it, or leave `connection` empty") from error
-    return url.replace("postgres://", "postgresql://", 1)
 
 
 def thresholds() -> Any:
