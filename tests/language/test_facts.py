@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from toolscale.language import STYLES, grade_answer, mentions, state_facts
@@ -184,6 +184,7 @@ def mixed_facts(draw: st.DrawFn) -> list[Fact]:
 
 
 @given(mixed_facts(), st.integers(0, STYLES - 1))
+@example([Fact(kind="number", value=3, about="joint account"), Fact(kind="bool", value=0, about="Savings 2")], 0)
 def test_several_labelled_facts_are_graded_as_stated(facts: list[Fact], style: int) -> None:
     answer = state_facts(facts, TODAY, style)
     nothing: dict[str, frozenset[Any]] = {kind: frozenset() for kind in ("money", "date", "number", "digits")}

@@ -116,12 +116,13 @@ class Answer:
         """Whether what stands in a clause is claimed, not asked, supposed or doubted."""
         begin, end = clause.whole
         return not (
-            clause.asked or _is_unsure(self.lower[begin:end]) or _SUPPOSED.match(self.lower, clause.start, clause.end)
+            clause.asked or is_unsure(self.lower[begin:end]) or _SUPPOSED.match(self.lower, clause.start, clause.end)
         )
 
 
 @lru_cache(maxsize=65536)
-def _is_unsure(sentence: str) -> bool:
+def is_unsure(sentence: str) -> bool:
+    """Whether a sentence, in lower case, says that its writer does not know."""
     return _UNSURE.search(sentence) is not None
 
 

@@ -39,7 +39,7 @@ def grade_answer(
 
     A value is stated by a clause that reads as exactly it, without hedge, bound, denial, doubt or question, and that
     does not give it to something else: to the label of another fact, or to a thing that has another value in what the
-    rollout was `shown`.
+    rollout was `shown`. A refusal may say a figure as the limit that it is: *at most 14 nights*.
 
     Beside the facts a message may say the (kind, value) pairs in `allowed`. It may also say what was shown, or follows
     from that by one step, if the words tell it from the fact: it is of another thing, time or quantity, or a part of
@@ -109,6 +109,8 @@ class _Grading(Misgiven):
             )
             if claimed and not self._is_given_away(position, fact, start, starts):
                 return None
+        if self._says_limit(fact):
+            return None
         label = f" of {fact.about}" if fact.about else ""
         return f"the {fact.kind}{label} is not stated as {fact.value!r}"
 

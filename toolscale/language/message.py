@@ -79,6 +79,10 @@ class Message:
         self.values = list(answer.mentions)
         if self.labels.spans:  # the ending of a card is both its name and a value that may be told
             self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
+        parts = [name for fact in facts if fact.kind == "bool" and fact.about for name in (fact.about, *fact.others)]
+        if parts:  # the 2 of `Savings 2` counts nothing
+            named = Labels(answer, tuple(dict.fromkeys(map(bare_label, parts))))
+            self.values = [m for m in self.values if m.kind != "number" or not named.covers(m.start, m.end)]
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]

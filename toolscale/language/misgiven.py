@@ -74,7 +74,7 @@ class Misgiven(Rivals):
         its = self._kinds_of(value)
         if (_FEE_BEFORE.search(before) or _FEE_AFTER.match(after)) and "fee" not in its:
             return "is a fee"
-        if (_LEFT_BEFORE.search(before) or _LEFT_AFTER.match(after)) and "left" not in its:
+        if (_LEFT_BEFORE.search(before) or _LEFT_AFTER.match(after)) and its and "left" not in its:
             return "is left"
         if (
             _SPENT_BEFORE.search(before)

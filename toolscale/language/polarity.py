@@ -33,6 +33,7 @@ _NO = re.compile(
     | (?:\bunable|(?:\bnot|n't)\s(?:currently\s|yet\s)?able)\s+to\b
     | (?:\bnot|n't)\s(?:possible|allowed|permitted|eligible|authori[sz]ed|approved|accepted|available)\b"""
     rf""" | \bimpossible\b | \bineligible\b
+    | \b(?:i|we)\s(?:can\s?not|can't|could{_NOT}|won't)\schange\s(?:the|your|it|that|this)\b
     | \b(?:i|we)\s(?:do|did|have|had){_NOT}\b{_OTHER_THAN_ACTS} | \b(?:i|we)'ve\snot\b{_OTHER_THAN_ACTS}
     | \b(?:was|were|is|are|has|have|had){_NOT}\s(?:yet\s|been\s|be\s)*{PARTICIPLE}
     | \bnot\s(?:yet\s|be\s|been\s)*(?:proceed|go(?:ne|ing)?\sahead|{PARTICIPLE})

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from toolscale.language.counts import of_the_same, without_parts
+from toolscale.language.limits import is_limit
 from toolscale.language.mentions import Mention
 from toolscale.language.shown import quantities_in
 from toolscale.language.belonging import NOW_AFTER, Belonging
+from toolscale.records import Fact
 
 MOST_EXPLAINED = 8
 """How many other values of the kind of a fact may be told, each of something else. An answer with more only recites
@@ -49,6 +51,9 @@ class Rivals(Belonging):
             rivals = without_parts(self.answer.lower, rivals, [m for m in self.values if m.kind == "number"], counts)
             if self.shown.rows:
                 rivals = of_the_same(self.answer.lower, rivals, [m for m in self.values if m.kind == "number"], counts)
+        if kind == "number" and any(self._says_limit(fact) for fact in self.facts):
+            # Beside a limit, said as one, stands what there is now: `unchanged at 9 nights`.
+            rivals = [mention for mention in rivals if not self._is_shown(mention)]
         if kind == "date":
             rivals = [
                 mention for mention in rivals if not _SPAN_OF_TIME.search(self.answer.lower, mention.start, mention.end)
@@ -69,6 +74,17 @@ class Rivals(Belonging):
         if len(counted) > self.budget:
             return f"{len(counted)} other values of kind {kind} beside the fact, {self.budget} allowed"
         return None
+
+    def _says_limit(self, fact: Fact) -> bool:
+        """Whether a refusal says the figure of the rule as the limit that it is."""
+        if fact.about or not any(other.kind == "bool" and not other.value for other in self.facts):
+            return False
+        return any(
+            mention.kind == fact.kind
+            and mention.readings == {fact.value}
+            and is_limit(self.answer, mention.start, mention.end)
+            for mention in self.answer.mentions
+        )
 
     def _stale(self, kind: str, rivals: Iterable[Mention]) -> str | None:
         """Find an amount that was looked up, changed since, and is said to be what is left."""
