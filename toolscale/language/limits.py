@@ -17,6 +17,7 @@ _BEFORE = re.compile(
     rf"\b(?:at\s(?:the\s)?(?:most|least|latest|earliest)|up\sto|(?:a\s|the\s)?(?:maximum|minimum|limit)(?:\sof)?|as\s(?:many|much|long)\sas)\s*$"
     rf"|\bno(?:t|thing)?\s(?:{_MORE}|{_LESS})\sthan\s*$"
     rf"|(?:\bno|\bnot|n't|\bnever|\bnobody|\bnothing|\bcannot|\bonly\sif)\b{_WORD}{{0,8}}?\s(?:{_MORE}|{_LESS})(?:\sthan)?\s*$"
+    rf"|\bonly{_WORD}{{0,5}}?\s*$"
     rf"|\b(?:the|our)\s(?:most|least|longest|largest|highest|latest|earliest|shortest|smallest){_WORD}{{0,8}}?\sis\s*$"
 )
 _AFTER = re.compile(

@@ -29,6 +29,9 @@ QUANTITIES = {
 }
 """Quantity -> the words with which people speak of it."""
 
+_LAST_DAY = re.compile(r"(?:^|_)(?:by|until|till|through|last|latest|deadline|ends?|expires?|expiry)(?:_|$)")
+"""In the name of a column that holds the last day of something."""
+
 _COLUMNS = (
     ("left", ("available", "balance", "outstanding", "missed")),
     ("fee", ("fee",)),
@@ -159,7 +162,9 @@ class Shown:
     def is_deadline(self, value: Value) -> bool:
         """Whether a day is one by which something happens, so that `by then at the latest` is what there is to say of
         it."""
-        return any(column.endswith("_by") and held == value for row in self.rows for column, held in row.values.items())
+        return any(
+            held == value and _LAST_DAY.search(column) for row in self.rows for column, held in row.values.items()
+        )
 
     @cached_property
     def _names_of(self) -> dict[Value, frozenset[str]]:
