@@ -14,7 +14,9 @@ PARAMS = {
     "connection": Param(
         None, type=["null", "string"], description="Or the id of a connection to a database. No row leaves it."
     ),
-    "only": Param([], type="array", description="Tables or operations of the source that are taken. Empty: all."),
+    "only": Param(
+        None, type=["null", "array"], description="Tables or operations of the source that are taken. Empty: all."
+    ),
     "policy": Param(None, type=["null", "string"], description="Path on the worker of a policy that there is."),
     "budget": Param(5.0, type="number", exclusiveMinimum=0, description="Dollars that the model may cost at most."),
     "intents": Param(25, type="integer", minimum=6, maximum=60, description="Kinds of requests that are wanted."),

@@ -43,7 +43,7 @@ def draft_settings(given: Mapping[str, Any], database: str | None = None) -> Dra
     if database and given["source"]:
         raise UsageError("the run was given a source and a connection; give one of them")
     policy = Path(given["policy"]) if given["policy"] else None
-    source = read_source(database or given["source"] or None, tuple(given["only"]), policy)
+    source = read_source(database or given["source"] or None, tuple(given["only"] or ()), policy)
     return DraftSettings(max_cost=given["budget"], source=source, wishes=given["intents"], rounds=given["rounds"])
 
 
