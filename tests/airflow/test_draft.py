@@ -40,7 +40,7 @@ def test_a_person_reads_a_draft_and_takes_it(live_airflow: LiveAirflow, tmp_path
         assert {headers["authorization"] for headers in server.headers} == {"Bearer sk-draft"}
     assert asked["subject"] == "Take this domain?"
     body = asked["body"]
-    assert "**Library** (`village_library`): A library lends books\\." in body
+    assert "**Library** (`village_library`): A library serves people\\." in body
     assert "Drafted by `m`: 10 replies, 10,000 tokens read, 5,000 written, $0.0600 ($0." in body
     assert "Tables: 2, tools: 6, rules: 1, intents: 5. " in body
     assert "0 of 0" not in body and "candidates pass every gate." in body

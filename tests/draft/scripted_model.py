@@ -16,19 +16,25 @@ TABLES = "patron, loan by patron"
 TEXTS = scaffold_texts("library", read_tables(TABLES))
 """What the model writes in the end: the files of a new domain."""
 
-WISHES = {
-    "close_last_loan": "do", "close_overdue_loans": "do", "postpone_loan": "do", "ask_next_loan": "ask",
-    "postpone_loan_too_long": "refuse", "complain": "transfer",
-}  # fmt: skip
-BRIEF = {
-    "title": "Library",
-    "description": "A library lends books.",
-    "tables": TABLES,
-    "subjects": [{"table": "patron", "columns": "a name"}, {"table": "loan", "columns": "a due date and a fee"}],
-    "rules": ["No loan is postponed by more than 30 days.", "Only open loans are closed."],
-    "transfer_reasons": {"complaint": "The patron wants to complain."},
-    "wishes": [{"id": name, "kind": kind, "wish": f"They want to {name}."} for name, kind in WISHES.items()],
-}
+
+def brief_of(title: str, person: str, thing: str) -> dict[str, Any]:
+    """What a model plans for a domain of persons and things that belong to them."""
+    wishes = {
+        f"close_last_{thing}": "do", f"close_overdue_{thing}s": "do", f"postpone_{thing}": "do",
+        f"ask_next_{thing}": "ask", f"postpone_{thing}_too_long": "refuse", "complain": "transfer",
+    }  # fmt: skip
+    return {
+        "title": title,
+        "description": f"A {title.lower()} serves people.",
+        "tables": f"{person}, {thing} by {person}",
+        "subjects": [{"table": person, "columns": "a name"}, {"table": thing, "columns": "a due date and a fee"}],
+        "rules": [f"No {thing} is postponed by more than 30 days.", f"Only open {thing}s are closed."],
+        "transfer_reasons": {"complaint": f"The {person} wants to complain."},
+        "wishes": [{"id": name, "kind": kind, "wish": f"They want to {name}."} for name, kind in wishes.items()],
+    }
+
+
+BRIEF = brief_of("Library", "patron", "loan")
 PRICE = {"prompt_tokens": 1_000, "completion_tokens": 500}
 
 WRONG = {

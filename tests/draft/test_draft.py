@@ -6,21 +6,19 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 import yaml
 from chat_server import Answer, ChatServer, chat_server, said
 from scripted_model import BRIEF, PRICE, TEXTS, block, reply, use
+from served_recording import served
 
 from toolscale.cli import main
 from toolscale.draft import PROMPTS_VERSION
 from toolscale.environment import load_environment
 from toolscale.environment.registry import FILES, POLICY_TEXT
-from toolscale.models.chat.recording import Recorded, read_recording, recording_server
 
 
 @pytest.fixture
@@ -37,19 +35,6 @@ def draft(root: Path, *more: str) -> int:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-@contextmanager
-def replayed(path: Path) -> Iterator[str]:
-    running = recording_server(Recorded(read_recording(path)), "127.0.0.1", 0)
-    thread = Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{running.server_port}/v1"
-    finally:
-        running.shutdown()
-        running.server_close()
-        thread.join()
 
 
 def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
@@ -77,7 +62,7 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
 
     assert draft(tmp_path / "a") == 2 and "is there already; remove it" in capsys.readouterr().err
     assert draft(tmp_path / "a", "--if-missing") == 0
-    with replayed(tmp_path / "run.jsonl.gz") as address:
+    with served(tmp_path / "run.jsonl.gz") as address:
         use(monkeypatch, address)
         assert draft(tmp_path / "b", "--replies", "other.sqlite") == 0
     assert contents(tmp_path / "b" / "library") == contents(folder) and len(server.asked) == 10

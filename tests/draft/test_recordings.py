@@ -3,17 +3,14 @@ datasets of them hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from scripted_model import use
+from served_recording import served
 
 from toolscale.cli import main
 from toolscale.environment import load_environment
-from toolscale.models.chat.recording import Recorded, read_recording, recording_server
 
 RECORDINGS = Path(__file__).parent / "recordings"
 MADE = {
@@ -25,26 +22,12 @@ MADE = {
 as it is: a request that is no longer the recorded one gets the reply to the nearest."""
 
 
-@contextmanager
-def served(name: str) -> Iterator[str]:
-    recorded = Recorded(read_recording(RECORDINGS / f"{name.replace(' ', '_')}.jsonl.gz"), nearest=True)
-    server = recording_server(recorded, "127.0.0.1", 0)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 @pytest.mark.parametrize("name", MADE)
 def test_a_recorded_draft_gives_its_domain_again_and_a_dataset_that_holds(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with served(name) as address:
+    with served(RECORDINGS / f"{name.replace(' ', '_')}.jsonl.gz", nearest=True) as address:
         use(monkeypatch, address, model="drafter", price="0.25/2")
         assert main(["draft", name, "--in", "made"]) == 0
     folder = tmp_path / "made" / name.replace(" ", "_")

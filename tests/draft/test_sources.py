@@ -15,7 +15,7 @@ import sqlalchemy as sa
 import yaml
 from chat_server import Answer, chat_server, said
 from cluster import postgres, postgres_folder
-from scripted_model import block, use
+from scripted_model import block, brief_of, use
 
 from toolscale.cli import main
 from toolscale.draft.sources import Source, read_source
@@ -25,19 +25,7 @@ from toolscale.errors import UsageError
 
 TABLES = "customer, purchase by customer"
 TEXTS = scaffold_texts("shop", read_tables(TABLES))
-WISHES = {
-    "close_last_purchase": "do", "close_overdue_purchases": "do", "postpone_purchase": "do",
-    "ask_next_purchase": "ask", "postpone_purchase_too_long": "refuse", "complain": "transfer",
-}  # fmt: skip
-BRIEF = {
-    "title": "Shop",
-    "description": "A shop sells things.",
-    "tables": TABLES,
-    "subjects": [{"table": "customer", "columns": "a name"}, {"table": "purchase", "columns": "a due date and a fee"}],
-    "rules": ["No purchase is postponed by more than 30 days.", "Only open purchases are closed."],
-    "transfer_reasons": {"complaint": "The customer wants to complain."},
-    "wishes": [{"id": name, "kind": kind, "wish": f"They want to {name}."} for name, kind in WISHES.items()],
-}
+BRIEF = brief_of("Shop", "customer", "purchase")
 SHOP = """
 CREATE TABLE Customer (id INTEGER PRIMARY KEY, fullName TEXT NOT NULL, dateOfBirth DATE NOT NULL);
 CREATE TABLE "Purchases" (

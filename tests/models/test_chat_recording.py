@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 from chat_server import chat_server, said
+from served_recording import served
 
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatClient, ChatModel, ChatReply, ChatRequest, ReplyStore
@@ -44,19 +42,6 @@ def record(tmp_path: Path) -> tuple[Path, list[ChatReply]]:
     with ReplyStore(tmp_path / "replies") as store:
         assert write_recording(path, store, client.used, "m") == 3
     return path, replies
-
-
-@contextmanager
-def served(path: Path) -> Iterator[str]:
-    server = recording_server(Recorded(read_recording(path)), "127.0.0.1", 0)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def without_time(reply: ChatReply) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> 
 
 
 def _told(source: str | None, only: str | None, policy: Path | None) -> Source | None:
-    """Return what the domain is drafted from, after a line for each thing that is otherwise than there."""
+    """Return what the domain is drafted from, and print what differs from it, a line each."""
     from toolscale.draft.sources import read_source
 
     names = tuple(name.strip() for name in (only or "").split(",") if name.strip())

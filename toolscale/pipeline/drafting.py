@@ -30,6 +30,9 @@ from toolscale.yaml_files import read_yaml
 AUTHORING = Path(__file__).resolve().parents[2] / "docs" / "authoring.md"
 """The page for authors, which a model gets too."""
 
+DRAFTED_FILES = (*FILES, POLICY_TEXT, "admission.json")
+"""What a folder of a drafted domain holds."""
+
 
 @dataclass
 class Drafted:
@@ -112,7 +115,7 @@ def draft_domain(
     write_admission(drafting, admit_domain(drafting))
     if any(step.dropped for step in steps):
         measure(drafting)
-    _put(drafting, target)
+    put_folder(drafting, target)
     return Drafted(target, steps, measured)
 
 
@@ -154,14 +157,14 @@ def _issues(folder: Path) -> Sequence[SpecIssue]:
     return ()
 
 
-def _put(made: Path, target: Path) -> None:
-    """Copy a folder to where domains lie, whole or not at all."""
+def put_folder(made: Path, target: Path) -> None:
+    """Copy the folder of a drafted domain to where domains lie, whole or not at all."""
     beside = target.parent / f".{target.name}.draft"
     with storage_errors("write", target):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir()
-        for file in (*FILES, POLICY_TEXT, "admission.json"):
+        for file in DRAFTED_FILES:
             shutil.copyfile(made / file, beside / file)
         beside.rename(target)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import re
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,13 +17,13 @@ from toolscale.canonical import content_hash
 from toolscale.dataset.describing.cells import money_text
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.places import local_copy, look_anew, open_place, url_of
-from toolscale.dataset.storage import read_file, storage_errors, write_file
+from toolscale.dataset.storage import read_file, write_file
 from toolscale.draft.sources import Source, read_source
 from toolscale.environment import load_environment
-from toolscale.environment.registry import FILES, POLICY_TEXT, ROOT
+from toolscale.environment.registry import ROOT
 from toolscale.errors import DatasetError, UsageError
 from toolscale.models.chat import ChatModel, Ledger
-from toolscale.pipeline.drafting import Drafted, DraftSettings, domain_of, draft_domain
+from toolscale.pipeline.drafting import DRAFTED_FILES, Drafted, DraftSettings, domain_of, draft_domain, put_folder
 from toolscale.pipeline.stages import synthesize
 from toolscale.text_files import printable
 
@@ -33,7 +32,6 @@ log = logging.getLogger(__name__)
 SHOWN = 20
 """Tasks that a person is shown."""
 
-_FILES = (*FILES, POLICY_TEXT, "admission.json")
 _REPLIES, _TRANSCRIPT = "replies.sqlite", "transcript.md"
 
 
@@ -74,7 +72,7 @@ def prepare_draft(
             for file, found in ((_REPLIES, local / _REPLIES), (_TRANSCRIPT, where.work / domain / _TRANSCRIPT)):
                 if found.exists():
                     write_file(place / file, found.read_bytes())
-        for file in _FILES:
+        for file in DRAFTED_FILES:
             write_file(place / "environment" / file, (made.folder / file).read_bytes())
         body = _body(domain, made, _tasks(made.folder, local / "tasks"), settings.source)
         return {"domain": domain, "folder": url_of(place / "environment"), "hash": _hash(made.folder), "body": body}
@@ -95,18 +93,12 @@ def place_draft(folder: str, domain: str, expected: str, *, domains: str | Path 
             if _hash(target) == expected:
                 return str(target)
             raise UsageError(f"{target} is there already, and is another domain; remove it, or choose another name")
-        beside = root / f".{domain}.draft"
-        with storage_errors("write", target):
-            shutil.rmtree(beside, ignore_errors=True)
-            beside.mkdir(parents=True)
-            for file in _FILES:
-                shutil.copyfile(copy / file, beside / file)
-            beside.rename(target)
+        put_folder(copy, target)
     return str(target)
 
 
 def _hash(folder: Path) -> str:
-    return content_hash({file: (folder / file).read_text(encoding="utf-8") for file in _FILES})
+    return content_hash({file: (folder / file).read_text(encoding="utf-8") for file in DRAFTED_FILES})
 
 
 def _tasks(folder: Path, out: Path) -> list[Mapping[str, Any]]:

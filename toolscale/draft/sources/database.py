@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from toolscale.draft.sources.figures import Figures, figures_of
-from toolscale.draft.sources.names import singular, snake, usable
+from toolscale.draft.sources.column_figures import Figures, figures_of
+from toolscale.draft.sources.naming import singular, snake, usable
 from toolscale.draft.sources.reflection import FoundTable, Reflection
 from toolscale.draft.sources.source import MOST_TABLES, Source
 from toolscale.environment.scaffold import Entity

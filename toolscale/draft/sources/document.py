@@ -16,7 +16,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from toolscale.draft.sources.names import snake, usable
+from toolscale.draft.sources.naming import snake, usable
 from toolscale.draft.sources.source import MOST_OPERATIONS, Operation, Source
 from toolscale.errors import UsageError
 from toolscale.text_files import printable

@@ -39,4 +39,4 @@ class Source:
     policy: str | None = None
     """Somebody's policy text."""
     notes: tuple[str, ...] = ()
-    """What is otherwise than in the source: names, types, references."""
+    """What differs from the source (names, types, references), a line each."""
