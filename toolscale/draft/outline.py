@@ -80,8 +80,8 @@ else.
 Write `policy.md` (what the assistant must obey, in plain sentences with all figures, 30 lines or fewer) and
 `rules.yaml`: the constants, a rule for each thing that the policy forbids or hands over (with `guards`, `reads`,
 `breaks`, `tell`, and `case: auto` where all reads are look-ups), and two or more invariants of the data. `reads`
-calls the look-ups and tools that are listed here, by their names. In every rule some row or some argument can break it;
-where the rows lack, plant them when the checks say so.
+calls the look-ups and tools that are listed here, by their names. Each rule can be
+broken, by some row or by some argument; where the checks find no row that does, plant some.
 """,
         ("population.yaml",),
     ),
