@@ -53,9 +53,13 @@ TASK_SCHEMA = pa.schema(
             }.items()
         ),
         "candidate": STRING,
+        "solved": pa.struct({"tries": INT, "right": INT, "undecided": INT, "models": pa.list_(STRING)}.items()),
     }.items()
 )
 """A task."""
+
+ADDED_LATER = frozenset({"solved"})
+"""Columns that datasets made before them lack; their rows are read with null there."""
 
 REJECT_SCHEMA = pa.schema(
     {

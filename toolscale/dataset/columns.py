@@ -48,6 +48,7 @@ def task_row(judged: Judged, system: str, tools: str) -> Row:
         "touched": [{"table": table, "key": key} for table, key in task.touched],
         "verdict": _verdict(judged.verdict),
         "candidate": canonical_json(task.candidate.model_dump(mode="json")),
+        "solved": row["solved"],
     }
 
 

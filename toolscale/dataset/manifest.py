@@ -38,6 +38,8 @@ class Recipe:
     """The share of tasks that are evolved."""
     interaction: Interaction = "single"
     """How the tasks are answered."""
+    given: Path | None = None
+    """The folder of the lines that models gave; they are part of `inputs`."""
 
 
 def world_folder(folder: Path, domain: str) -> Path:

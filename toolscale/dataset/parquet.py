@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolscale.config import ROWS_PER_FILE
+from toolscale.dataset.arrow import ADDED_LATER
 from toolscale.dataset.columns import Row
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.errors import DatasetError
@@ -30,6 +31,7 @@ OPTIONAL = {
     "scenario.instructions",
     "communicate.about",
     "provenance.model",
+    "solved",
     "expected_row_changes",
     "actual_row_changes",
     "survivor",
@@ -77,7 +79,7 @@ def _read_bounded(path: Path, schema: pa.Schema) -> list[Row]:
     if path.stat().st_size > MOST_BYTES:
         raise DatasetError(f"{path}: it has more than {MOST_BYTES:,} bytes; write smaller shards")
     file = pq.ParquetFile(pa.BufferReader(read_file(path)))
-    if file.schema_arrow != schema:
+    if file.schema_arrow not in (schema, before_additions(schema)):
         names = {field.name for field in set(file.schema_arrow) ^ set(schema)}
         raise DatasetError(
             f"{path}: the columns differ from those of a ToolScale dataset: {', '.join(sorted(names)) or 'their order'}"
@@ -99,7 +101,13 @@ def _read_bounded(path: Path, schema: pa.Schema) -> list[Row]:
                 "nothing of ToolScale wrote it"
             )
         rows += batch.to_pylist()
-    return rows
+    missing = dict.fromkeys(set(schema.names) - set(file.schema_arrow.names))
+    return [row | missing for row in rows] if missing else rows
+
+
+def before_additions(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without the columns that were added to it later."""
+    return pa.schema([field for field in schema if field.name not in ADDED_LATER])
 
 
 def encode_rows(rows: Sequence[Row], schema: pa.Schema) -> bytes:

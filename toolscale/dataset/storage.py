@@ -98,6 +98,12 @@ def remove_folder(path: Path) -> None:
             shutil.rmtree(path)
 
 
+def remove_file(path: Path) -> None:
+    """Remove a file; nothing happens if it is not there."""
+    with storage_errors("remove", path):
+        path.unlink(missing_ok=True)
+
+
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files, whose names begin with a dot, that a killed process left anywhere in a folder."""
     with storage_errors("clean", folder):

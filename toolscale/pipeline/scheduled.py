@@ -26,6 +26,7 @@ from toolscale.config import EVOLVED_SHARE, SHARD_NUMBERS
 from toolscale.dataset.checking.quality import Thresholds, check_quality
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.describing.figures import without_task
+from toolscale.dataset.making.given import read_given
 from toolscale.dataset.making.judging import close_kept_judge
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty
@@ -133,6 +134,7 @@ def build_domain(run_url: str, domain: str) -> str:
             not is_local(world)
             or not (world / ADMISSION).exists()
             or read_file(world / ADMISSION) != read_file(built / ADMISSION)
+            or read_given(None, world) != read_given(None, built)
         ):
             deliver(built, world, ADMISSION)
     write_file(recipe, json.dumps({"inputs": inputs}).encode())

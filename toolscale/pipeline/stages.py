@@ -20,6 +20,7 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.config import EVOLVED_SHARE, POPULATION_SEED, Audit
+from toolscale.dataset.making.given import copy_decisions, given_folder, read_given, write_given
 from toolscale.dataset.making.judging import Place, close_kept_judge
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty, select, weights_of
@@ -51,16 +52,19 @@ def synthesize(
     audit: Audit = "sample",
     evolved: float = EVOLVED_SHARE,
     interaction: Interaction = "single",
+    given: Path | None = None,
     cache: Path | None = None,
     progress: Progress = lambda act, done, total: None,
 ) -> Manifest:
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
 
-    A folder that is already what these arguments give is left as it is. A run that was interrupted is completed from
-    the work folder beside `out`.
+    `given`: a folder with words or attempts of models. A folder that is already what these arguments give is left as it
+    is. A run that was interrupted is completed from the work folder beside `out`.
     """
     environment = load_environment(find_folder(domain))
-    recipe = recipe_of(environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, interaction=interaction)
+    recipe = recipe_of(
+        environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, interaction=interaction, given=given
+    )
     complete = _is_complete(out, recipe)
     work = make_work_folder(out.resolve(), "work")
     if complete:
@@ -121,6 +125,7 @@ def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
             raise SpecError(issues)
         admission = ensure_admitted(environment, cache)
         write_world(environment, populate(environment, seed=POPULATION_SEED), admission, out)
+    copy_decisions(environment.folder, out)
     return out
 
 
@@ -135,9 +140,7 @@ def judge_range(
     interaction: Interaction = "single",
 ) -> Path:
     """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
-    return judge_unit(
-        Unit(Place(world, file_hash(world / ADMISSION), audit, interaction), seed, tuple(range(start, stop)), out)
-    )
+    return judge_unit(Unit(_place(world, audit, interaction, None), seed, tuple(range(start, stop)), out))
 
 
 def judge_enough(
@@ -160,7 +163,11 @@ def judge_enough(
 
 def place_of(world: Path, recipe: Recipe) -> Place:
     """Return where the candidates of a recipe are judged."""
-    return Place(world, file_hash(world / ADMISSION), recipe.audit, recipe.interaction)
+    return _place(world, recipe.audit, recipe.interaction, recipe.given)
+
+
+def _place(world: Path, audit: Audit, interaction: Interaction, given: Path | None) -> Place:
+    return Place(world, f"{file_hash(world / ADMISSION)}{read_given(given, world).hash}", audit, interaction, given)
 
 
 def recipe_of(
@@ -171,6 +178,7 @@ def recipe_of(
     audit: Audit = "sample",
     evolved: float = EVOLVED_SHARE,
     interaction: Interaction = "single",
+    given: Path | None = None,
 ) -> Recipe:
     """Return what a dataset is asked to be. UsageError if it cannot be."""
     if tasks < 1:
@@ -185,9 +193,10 @@ def recipe_of(
         tasks,
         seed,
         audit,
-        _inputs(environment, tasks, seed, audit, share, interaction),
+        _inputs(environment, tasks, seed, audit, share, interaction, read_given(given, environment.folder).hash),
         share,
         interaction,
+        given,
     )
 
 
@@ -201,6 +210,9 @@ def assemble(world: Path, judged: Sequence[Path], out: Path, recipe: Recipe) -> 
     selection = select(
         apply_novelty(candidates), weights_of(streams_of(environment), recipe.evolved), recipe.tasks, no_case
     )
+    if recipe.given is not None:
+        given = read_given(recipe.given, world).about_these([each.candidate for each in candidates], environment.hash)
+        write_given(given_folder(out, environment.domain), given)
     return write_dataset(out, environment, selection, recipe)
 
 
@@ -228,13 +240,12 @@ def _is_complete(out: Path, recipe: Recipe) -> bool:
 
 
 def _inputs(
-    environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float, interaction: Interaction
+    environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float, interaction: Interaction, given: str
 ) -> str:
-    """Hash everything on which the bytes of a dataset depend: environment, settings, libraries, and the code of this
-    package."""
-    return content_hash(
-        [environment.hash, tasks, seed, audit, str(evolved), interaction, current_versions(), list(_code_hashes())]
-    )
+    """Hash everything on which the bytes of a dataset depend: environment, settings, what models and people gave,
+    libraries, and the code of this package."""
+    asked = [environment.hash, tasks, seed, audit, str(evolved), interaction]
+    return content_hash([*asked, current_versions(), list(_code_hashes()), *([given] if given else [])])
 
 
 def _code_hashes() -> Iterator[tuple[str, str]]:

@@ -22,6 +22,7 @@ from toolscale.records.expert import (
     Price,
     PriceList,
 )
+from toolscale.records.given import Attempt, Decision, WordsLine
 from toolscale.records.intent import (
     AdmissionCall,
     CallStep,
@@ -84,9 +85,11 @@ from toolscale.records.task import (
     RowChange,
     Scenario,
     Solution,
+    Solved,
     Task,
     ToolCall,
     ToolResult,
+    Words,
     is_evolved,
 )
 from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Return, Step, ToolsetSpec, ToolSpec
@@ -94,17 +97,17 @@ from toolscale.records.verdict import GATES, UNDECIDED, GateResult, Grade, Judge
 
 __all__ = [
     "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "UNDECIDED",
-    "Admission", "AdmissionCall", "AnswerKey", "CallStep", "Candidate", "CasesSpec", "Catalogue",
+    "Admission", "AdmissionCall", "AnswerKey", "Attempt", "CallStep", "Candidate", "CasesSpec", "Catalogue",
     "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain",
-    "ComparedFigure", "ComparedTasks", "Comparison", "Description", "Difficulty", "DomainChanges", "DraftOrigin",
-    "DraftStage", "EachStep", "Effort",
+    "ComparedFigure", "ComparedTasks", "Comparison", "Decision", "Description", "Difficulty", "DomainChanges",
+    "DraftOrigin", "DraftStage", "EachStep", "Effort",
     "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
     "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec",
     "Interaction", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId",
     "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec", "PopulationSpec", "Preference", "Price",
     "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks",
     "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec",
-    "Script", "Signature", "Slot", "Solution", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell",
-    "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total",
-    "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "WorldSpec", "is_evolved",
+    "Script", "Signature", "Slot", "Solution", "Solved", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task",
+    "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total",
+    "UnjudgedTask", "Verdict", "VerifierCase", "WordedPreference", "Words", "WordsLine", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from toolscale.records.base import Record
 from toolscale.records.intent import FactKind
@@ -121,6 +121,16 @@ def is_evolved(evolutions: Iterable[str]) -> bool:
     return any(line != QUIET for line in evolutions)
 
 
+class Words(Record):
+    """That a request was written by a model, and what it stands for."""
+
+    model: str
+    style: str
+    """In which manner it was asked to write: `terse`."""
+    template: str
+    """The request as the template has it."""
+
+
 class Candidate(Record):
     """A task before it is judged: which intent, which case, which words. Everything else is derived from it by
     recording."""
@@ -141,6 +151,16 @@ class Candidate(Record):
     persona: str | None = None
     """Who speaks: a name of the domain's personas."""
     interaction: Interaction = "single"
+    words: Words | None = None
+    """Whose words the request is in; None: those of the template."""
+    added: tuple[tuple[ToolCall, ...], ...] = ()
+    """Calls whose end states count as right too, by decision of a person."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out words and added calls where there are none: a candidate that comes from the seed alone looks as it
+        did before there were such."""
+        return {name: value for name, value in write(self).items() if value or name not in ("words", "added")}
 
     @property
     def stream(self) -> str:
@@ -158,6 +178,16 @@ class GoldenTrajectory(Record):
     answer: str
     """A final message that states the facts."""
     row_changes: tuple[RowChange, ...]
+
+
+class Solved(Record):
+    """How often models solved a task."""
+
+    tries: int
+    right: int
+    undecided: int
+    """Attempts whose message rules could not decide; they are not among the right ones."""
+    models: tuple[str, ...]
 
 
 class Task(Record):
@@ -187,3 +217,5 @@ class Task(Record):
     provenance: Provenance
     candidate: Candidate
     """What recording started from, so that the row can be judged again."""
+    solved: Solved | None = None
+    """None where no model tried."""

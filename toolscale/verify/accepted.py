@@ -6,7 +6,7 @@ from typing import Any
 
 from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash
 from toolscale.config import GRADING_VERSION
-from toolscale.records import Difficulty, Provenance, Scenario, Task, Verdict
+from toolscale.records import Difficulty, Provenance, Scenario, Solved, Task, Verdict
 from toolscale.sandbox import to_row_changes
 from toolscale.tasks.record import Recording
 from toolscale.verify.subject import Subject
@@ -16,7 +16,7 @@ HARD_CALLS = 7
 is `medium`."""
 
 
-def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str) -> Task:
+def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str, solved: Solved | None = None) -> Task:
     """Return the task that a candidate becomes, all of whose gates have passed."""
     candidate, recording, form = subject.candidate, subject.recording, subject.brief.form
     calls = tuple(recorded.call for recorded in recording.calls)
@@ -32,6 +32,7 @@ def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str) -
         "initial_state_hash": initial_state_hash,
         "evolutions": list(candidate.evolutions),
         **({} if candidate.interaction == "single" else {"interaction": candidate.interaction}),
+        **({"added": candidate.model_dump(mode="json", include={"added"})["added"]} if candidate.added else {}),
     }
     return Task(
         id=content_hash(content)[:32],
@@ -52,17 +53,24 @@ def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str) -
         initial_state_hash=initial_state_hash,
         verdict={gate.gate: f"{gate.status}: {gate.finding}" for gate in verdict.gates},
         mutants_killed=verdict.mutants_killed,
-        provenance=Provenance(
-            generator="plans",
-            seed=candidate.seed,
-            candidate=candidate.number,
-            versions={
-                "judge": str(GRADING_VERSION),
-                "canonical": str(CANONICAL_VERSION),
-                "environment": subject.environment.spec.world.version,
-            },
-        ),
+        provenance=_provenance(subject),
         candidate=candidate,
+        solved=solved,
+    )
+
+
+def _provenance(subject: Subject) -> Provenance:
+    candidate = subject.candidate
+    return Provenance(
+        generator="plans" if candidate.words is None else "words",
+        model=candidate.words.model if candidate.words else None,
+        seed=candidate.seed,
+        candidate=candidate.number,
+        versions={
+            "judge": str(GRADING_VERSION),
+            "canonical": str(CANONICAL_VERSION),
+            "environment": subject.environment.spec.world.version,
+        },
     )
 
 

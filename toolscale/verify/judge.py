@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,7 +13,9 @@ from toolscale.canonical import canonical_json, stable_int
 from toolscale.environment import Environment, World
 from toolscale.records import (
     GATES,
+    Attempt,
     Candidate,
+    Decision,
     GateResult,
     Judged,
     RowChange,
@@ -39,6 +41,7 @@ from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.referents import Scene, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.shown import declined_tools, lexicon_of
+from toolscale.verify.solvable import Trial, try_out
 from toolscale.verify.states import EndStates
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
@@ -120,10 +123,13 @@ class Judge:
             }
         return self._index[table].get(key)
 
-    def judge(self, candidate: Candidate) -> Judged:
-        """Record the candidate, run every gate, and return the verdict with all findings."""
+    def judge(self, candidate: Candidate, attempts: Sequence[Attempt] = (), decision: Decision | None = None) -> Judged:
+        """Record the candidate, run every gate, and return the verdict with all findings.
+
+        `attempts`: what models did with it. `decision`: what a person decided about it.
+        """
         try:
-            return self._try(self.subject(candidate))
+            return self._try(self.subject(candidate), attempts, decision)
         except Rejection as rejection:
             return self._unrecorded(candidate, rejection)
 
@@ -180,6 +186,8 @@ class Judge:
         )
         subject.accepted.add(subject.golden.changes)
         self._accept_interchangeable(subject)
+        subject.accepted |= (added := {self.states.of(self.states.writes(calls)).changes for calls in candidate.added})
+        subject.added |= added
         return subject
 
     def _values_asked_about(self, plan: Plan, candidate: Candidate) -> frozenset[Any]:
@@ -212,7 +220,7 @@ class Judge:
                     continue
                 subject.accepted.add(self.states.of(other.write_calls).changes)
 
-    def _try(self, subject: Subject) -> Judged:
+    def _try(self, subject: Subject, attempts: Sequence[Attempt], decision: Decision | None) -> Judged:
         findings: dict[str, tuple[Status, str]] = {}
         details: dict[str, Any] = {}
 
@@ -250,17 +258,26 @@ class Judge:
             details |= self._told_of(Trajectory(operator="other_reading", label="open", calls=reading.calls))
         findings["deterministic"] = self._deterministic(subject, asked)
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
-        findings["solvable"] = ("not_run", "no model is configured")
+        trial = self._try_out(subject, attempts, decision, details)
+        findings["solvable"] = trial.status, trial.finding
         results = tuple(GateResult(gate=name, status=findings[name][0], finding=findings[name][1]) for name in GATES)
         verdict = Verdict(gates=results, mutants_killed=killed, equivalents_accepted=accepted)
         actual = details.pop("row_changes", None)
         return Judged(
             candidate=subject.candidate,
             verdict=verdict,
-            task=accepted_task(subject, verdict, self.initial_state_hash),
+            task=accepted_task(subject, verdict, self.initial_state_hash, trial.solved),
             actual_row_changes=actual,
             details=details,
         )
+
+    def _try_out(
+        self, subject: Subject, attempts: Sequence[Attempt], decision: Decision | None, details: dict[str, Any]
+    ) -> Trial:
+        trial = try_out(subject, attempts, decision)
+        if not details and trial.agreed is not None:
+            details |= self._told_of(trial.agreed)
+        return trial
 
     def _unclear(self, subject: Subject) -> str | None:
         scene = Scene(subject.candidate, subject.plan, subject.inputs.said, subject.writes)
@@ -359,7 +376,7 @@ class Judge:
             for mutant in mutants:
                 if subject.score(mutant) == 0:
                     killed += 1
-                elif mutant.label == "wrong":
+                elif mutant.label == "wrong" and subject.end_state(mutant).changes not in subject.added:
                     survivor = survivor or mutant
                 else:
                     right.append(mutant)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,8 @@ class Subject:
     answer: str
     brief: Brief
     """What is asked of the final message."""
+    added: set[Changes] = field(default_factory=set)
+    """Those of `accepted` that a person added."""
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:

@@ -15,6 +15,7 @@ from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.checking.picture import picture_problem
 from toolscale.dataset.describing.figures import SPLITS
 from toolscale.dataset.making.folder import CARD
+from toolscale.dataset.making.given import given_files
 from toolscale.dataset.making.outcomes import outcomes_file
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.parquet import count_rows
@@ -36,14 +37,15 @@ def check_layout(folder: Path, manifest: Manifest) -> Iterator[Finding]:
         if count > 1:
             yield Finding(path, "integrity", f"{MANIFEST} lists the file {count} times")
     wanted = {path for domain in manifest.domains for path in _files_of(domain, listed)} | {CARD}
-    known = wanted | ({CHANGES} if manifest.release is not None else set())
+    known = wanted | {path for domain in manifest.domains for path in given_files(domain)}
+    known |= {CHANGES} if manifest.release is not None else set()
     for path in sorted(set(listed) - known):
         yield Finding(
             path, "integrity", "the file is no part of a dataset: nothing of ToolScale writes or reads it here"
         )
     for path in sorted(wanted - set(listed)):
         yield Finding(path, "integrity", f"every dataset has this file; {MANIFEST} does not list it")
-    homes = {parent.as_posix() for path in wanted for parent in PurePosixPath(path).parents}
+    homes = {parent.as_posix() for path in wanted | (known & set(listed)) for parent in PurePosixPath(path).parents}
     for place in sorted(folder.rglob("*")):
         name = place.relative_to(folder).as_posix()
         if place.is_symlink():

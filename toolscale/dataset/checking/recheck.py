@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from toolscale.config import GRADING_VERSION, POPULATION_SEED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.checking.changes import check_changes
+from toolscale.dataset.checking.given_lines import check_given
 from toolscale.dataset.checking.integrity import Finding, check_files
 from toolscale.dataset.checking.layout import check_layout
 from toolscale.dataset.checking.recheck_rows import Chunk, Numbers, judge_numbers, recheck_chunk
@@ -31,6 +32,7 @@ from toolscale.dataset.columns import UNREADABLE, Row
 from toolscale.dataset.describing.card import Contents, render_card
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows
 from toolscale.dataset.making.folder import CARD, describe, draw_plots, figures_of
+from toolscale.dataset.making.given import given_folder, read_given
 from toolscale.dataset.making.judging import Place
 from toolscale.dataset.making.outcomes import numbers_of, outcome_rows, outcomes_file, read_outcomes
 from toolscale.dataset.making.selection import Outcome
@@ -158,6 +160,7 @@ def _check_domain(
     """Add what does not hold in one domain to `findings`. Yield its contents only if all of it holds: no figures are
     counted and no pictures drawn from anything else."""
     world, place = world_folder(folder, domain.name), f"environments/{domain.name}"
+    given = given_folder(folder, domain.name)
     try:
         environment = load_environment(world)
         database = read_rows(environment, world)
@@ -176,7 +179,12 @@ def _check_domain(
     findings += _check_database(environment, database, domain.part)
     judged: list[Judged] = []
     try:
-        findings += _check_rows(domain, environment, database, workers, done, judged)
+        read_given(given, world)
+    except (DatasetError, StorageError) as error:
+        findings.append(Finding(place, "schema", str(error)))
+        return
+    try:
+        findings += _check_rows(domain, environment, database, given, workers, done, judged)
     except SandboxError as error:  # rows that break the schema: no task can be executed on them
         findings.append(Finding(f"{place}/{DATABASE}", "integrity", str(error)))
     except UNREADABLE as error:  # no judge can be made of this environment
@@ -188,6 +196,7 @@ def _check_domain(
         files = domain.shards | {outcomes_file(domain.name): outcome_rows(domain.outcomes.items())}
         findings += check_parquet_bytes(folder, domain.part, files)
         findings += check_whole(environment, domain.part, domain.placed, domain.outcomes, judged)
+        findings += check_given(folder, environment, judged)
     if len(findings) == before and not domain.findings:
         yield Contents(domain.part, environment, database, domain.rows, figures_of(domain.rows, [domain.part]))
 
@@ -270,13 +279,15 @@ def _check_rows(
     domain: _Domain,
     environment: Environment,
     database: Rows,
+    given: Path,
     workers: int | None,
     done: Callable[[int], None],
     judged: list[Judged],
 ) -> Iterator[Finding]:
-    """Judge every row again, and every number that left none; add what was judged to `judged`."""
+    """Judge every row again, and every number that left none; add what was judged to `judged`. `given`: the folder of
+    what models gave."""
     part = domain.part
-    at = Place.of(environment, database, part.audit, part.interaction)
+    at = Place.of(environment, database, part.audit, part.interaction, given)
     changed, workers = environment.hash != part.environment_hash, workers or fitting_workers(domain.size)
     cut = [
         rows[start : start + CHUNK_ROWS]

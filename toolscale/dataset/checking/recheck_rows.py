@@ -72,7 +72,7 @@ def judge_numbers(numbers: Numbers) -> list[tuple[int, Judged | None]]:
     """Draw and judge candidates; None for a number that has no case."""
     kept = kept_judge_at(numbers.at)
     drawn = [(number, kept.draw(numbers.seed, number)) for number in numbers.numbers]
-    return [(number, None if candidate is None else kept.judge.judge(candidate)) for number, candidate in drawn]
+    return [(number, None if candidate is None else kept.judged(candidate)) for number, candidate in drawn]
 
 
 def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
@@ -183,7 +183,7 @@ def _judge_again(kept: KeptJudge, row: Row) -> Judged:
             f"candidate: there is no intent {candidate.intent_id!r} in the environment {kept.environment.domain!r}"
         )
     try:
-        return kept.judge.judge(candidate)
+        return kept.judged(candidate)
     except LookupError as error:
         raise DatasetError(f"candidate: it names something that the environment does not have: {error}") from error
 

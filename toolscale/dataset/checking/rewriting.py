@@ -18,7 +18,7 @@ from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.columns import Row
 from toolscale.dataset.manifest import MANIFEST, current_versions, render_manifest
-from toolscale.dataset.parquet import encode_rows
+from toolscale.dataset.parquet import before_additions, encode_rows
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, render_database
 from toolscale.environment import Environment
@@ -75,8 +75,14 @@ def _check_parquet(
     if metadata:
         names = ", ".join(sorted(key.decode(errors="replace") for key in metadata))
         yield Finding(path, "integrity", f"{MORE}: metadata {names}")
-    elif same_arrow and content != encode_rows(rows, schema):
+    elif same_arrow and content != encode_rows(rows, _schema_of(content, schema)):
         yield Finding(path, "integrity", MORE)
+
+
+def _schema_of(content: bytes, schema: pa.Schema) -> pa.Schema:
+    """Return the schema as it was when a file was written."""
+    names = pq.read_schema(pa.BufferReader(content)).names
+    return schema if names == schema.names else before_additions(schema)
 
 
 def _unversioned(database: bytes) -> bytes:

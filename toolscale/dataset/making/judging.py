@@ -9,9 +9,10 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.config import AUDIT_SHARE, Audit
+from toolscale.dataset.making.given import read_given
 from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment import Environment, World, load_environment
-from toolscale.records import Candidate, Interaction
+from toolscale.records import Candidate, Interaction, Judged
 from toolscale.sandbox import Rows
 from toolscale.tasks import CandidateSource
 from toolscale.verify import Judge
@@ -27,11 +28,22 @@ class Place:
     audit: Audit
     interaction: Interaction = "single"
     """How the candidates that are drawn are answered."""
+    given: Path | None = None
+    """Where the lines lie that models gave; they are part of `state`."""
 
     @classmethod
-    def of(cls, environment: Environment, rows: Rows, audit: Audit, interaction: Interaction = "single") -> Place:
+    def of(
+        cls,
+        environment: Environment,
+        rows: Rows,
+        audit: Audit,
+        interaction: Interaction = "single",
+        given: Path | None = None,
+    ) -> Place:
         """Return the place where an environment was loaded, with the rows of its database."""
-        return cls(environment.folder, content_hash([environment.files, table_hashes(rows)]), audit, interaction)
+        lines = read_given(given, environment.folder).hash
+        state = content_hash([environment.files, table_hashes(rows), *([lines] if lines else [])])
+        return cls(environment.folder, state, audit, interaction, given)
 
     def alike(self, other: Place) -> bool:
         """Whether judging gives the same in both places: one folder is a copy of the other, under the same name (which
@@ -48,6 +60,7 @@ class KeptJudge:
     def __init__(self, place: Place):
         self.place = place
         self.environment: Environment = load_environment(place.folder)
+        self.given = read_given(place.given, place.folder)
         self.rows = read_rows(self.environment, place.folder)
         self.world = World(self.environment, self.rows)
         self.source = CandidateSource(self.environment, World(self.environment, self.rows))
@@ -58,7 +71,14 @@ class KeptJudge:
     def draw(self, seed: int, number: int) -> Candidate | None:
         """Draw candidate `number`; None if the database has no case for it."""
         candidate = self.source.draw(seed, number)
-        return candidate and candidate.model_copy(update={"interaction": self.place.interaction})
+        if candidate is None:
+            return None
+        candidate = candidate.model_copy(update={"interaction": self.place.interaction})
+        return self.given.put_on(candidate, self.environment.hash)
+
+    def judged(self, candidate: Candidate) -> Judged:
+        """Judge a candidate, with the attempts at it and what was decided about it."""
+        return self.judge.judge(candidate, *self.given.about(candidate, self.environment.hash))
 
     def close(self) -> None:
         """End the processes and connections of the judge and the world."""

@@ -48,7 +48,7 @@ def judge_unit(unit: Unit) -> Path:
         kept = kept_judge_at(unit.at)
         candidates = {number: kept.draw(unit.seed, number) for number in unit.numbers}
         body = "".join(
-            f"{kept.judge.judge(candidate).model_dump_json()}\n"
+            f"{kept.judged(candidate).model_dump_json()}\n"
             for candidate in candidates.values()
             if candidate is not None
         )

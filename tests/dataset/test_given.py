@@ -1,0 +1,218 @@
+"""What models and people give to a dataset beside its seed is judged as all else is, and verified from the folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from toolscale.canonical import canonical_json
+from toolscale.config import POPULATION_SEED
+from toolscale.dataset.checking.recheck import verify_dataset
+from toolscale.dataset.columns import Row, task_of
+from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.making.given import Given, given_folder, read_given, write_decisions, write_given
+from toolscale.environment import load_environment, populate
+from toolscale.environment.registry import find_folder
+from toolscale.errors import DatasetError
+from toolscale.pipeline import synthesize
+from toolscale.records import Attempt, Decision, Task, ToolCall, WordsLine
+from toolscale.tasks.words import key_of, key_of_template
+from toolscale.verify import Judge, Verifier
+
+TASKS, SEED = 10, 0
+
+
+@pytest.fixture(scope="module")
+def tasks(mock_dataset: Path) -> list[Task]:
+    """The tasks of the dataset without anything given."""
+    return [task_of(row) for row in rows_of(mock_dataset)]
+
+
+@pytest.fixture(scope="module")
+def said(mock_dataset: Path, tasks: list[Task]) -> dict[str, str]:
+    """Task id -> a right final message."""
+    environment = load_environment(mock_dataset / "environments" / "mock")
+    judge = Judge(environment, populate(environment, seed=POPULATION_SEED), replica=False)
+    try:
+        return {task.id: Verifier(judge).golden(task.candidate)[1] for task in tasks}
+    finally:
+        judge.close()
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[Path]:
+    """A copy of the mock environment, for decisions."""
+    yield Path(shutil.copytree(find_folder("mock"), tmp_path / "environments" / "mock"))
+
+
+def rows_of(dataset: Path) -> list[Row]:
+    return read_dataset(dataset).rows.tasks
+
+
+def attempt(task: Task, answer: str | None, calls: tuple[ToolCall, ...] | None = None, sample: int = 0) -> Attempt:
+    made = tuple(ToolCall(name=call.name, arguments=call.arguments) for call in task.golden_calls)
+    key = key_of(task.candidate, task.environment_hash)
+    return Attempt(candidate=key, sample=sample, model="solver", calls=made if calls is None else calls, answer=answer)
+
+
+def made_with(given: Given, folder: Path, environment: Path | str = "mock") -> Path:
+    write_given(folder / "lines", given)
+    synthesize(environment, folder / "mock", tasks=TASKS, seed=SEED, given=folder / "lines")
+    return folder / "mock"
+
+
+def grouped(*attempts: Attempt) -> Given:
+    return Given(attempts={attempts[0].candidate: attempts})
+
+
+def gate_of(row: Row, name: str) -> tuple[str, str]:
+    (gate,) = [gate for gate in row["verdict"] if gate["gate"] == name]
+    return gate["status"], gate["finding"]
+
+
+def one_that_writes(tasks: list[Task]) -> Task:
+    return next(task for task in tasks if task.row_changes)
+
+
+def test_a_request_in_the_words_of_a_model_takes_the_place_of_the_template(tmp_path: Path, tasks: list[Task]) -> None:
+    task = tasks[0]
+    request = f"Hello there! {task.request} Many thanks in advance."
+    line = WordsLine(
+        candidate=key_of_template(task.candidate, task.environment_hash),
+        request=request,
+        style="chatty",
+        model="writer",
+    )
+    dataset = made_with(Given(words={line.candidate: line}), tmp_path)
+    (row,) = [row for row in rows_of(dataset) if row["request"] == request]
+    candidate = json.loads(row["candidate"])
+    assert row["provenance"]["generator"] == "words"
+    assert row["provenance"]["model"] == "writer"
+    assert candidate["words"] == {"model": "writer", "style": "chatty", "template": task.request}
+    assert row["golden_calls"] and row["id"] != task.id
+    assert verify_dataset(dataset).findings == ()
+
+
+def test_words_that_say_another_value_are_rejected_and_the_reject_says_why(tmp_path: Path, tasks: list[Task]) -> None:
+    task = tasks[0]
+    key = key_of_template(task.candidate, task.environment_hash)
+    line = WordsLine(candidate=key, request="Do as you like.", style="terse", model="writer")
+    dataset = made_with(Given(words={key: line}), tmp_path)
+    (reject,) = [row for row in read_dataset(dataset).rows.rejects if row["request"] == "Do as you like."]
+    assert "grounded" in [gate["gate"] for gate in reject["failed"]]
+    assert verify_dataset(dataset).findings == ()
+
+
+def test_a_task_that_a_model_solves_says_how_often(tmp_path: Path, tasks: list[Task], said: dict[str, str]) -> None:
+    task = one_that_writes(tasks)
+    given = grouped(attempt(task, said[task.id], sample=0), attempt(task, None, calls=(), sample=1))
+    dataset = made_with(given, tmp_path)
+    (row,) = [row for row in rows_of(dataset) if row["id"] == task.id]
+    assert row["solved"] == {"tries": 2, "right": 1, "undecided": 0, "models": ["solver"]}
+    assert gate_of(row, "solvable") == ("pass", "1 of 2 attempts are right (solver)")
+    assert verify_dataset(dataset).findings == ()
+
+
+def test_a_task_that_no_model_solves_is_rejected(tmp_path: Path, tasks: list[Task]) -> None:
+    task = one_that_writes(tasks)
+    given = grouped(attempt(task, None, calls=(), sample=0), attempt(task, "Done.", calls=(), sample=1))
+    dataset = made_with(given, tmp_path)
+    assert task.id not in {row["id"] for row in rows_of(dataset)}
+    (reject,) = [row for row in read_dataset(dataset).rows.rejects if row["request"] == task.request]
+    assert [gate["gate"] for gate in reject["failed"]] == ["solvable"]
+    assert verify_dataset(dataset).findings == ()
+
+
+def others(task: Task, tasks: list[Task]) -> tuple[ToolCall, ...]:
+    """Calls that end in another state: those of another task."""
+    other = next(each for each in tasks if each.row_changes and each.row_changes != task.row_changes)
+    return tuple(ToolCall(name=call.name, arguments=call.arguments) for call in other.golden_calls)
+
+
+def quarantined(task: Task, tasks: list[Task], said: dict[str, str]) -> Given:
+    calls, answer = others(task, tasks), said[task.id]
+    return grouped(*(attempt(task, answer, calls, sample) for sample in (0, 1)), attempt(task, answer, sample=2))
+
+
+def test_solvers_who_agree_on_another_end_state_put_a_task_into_quarantine(
+    tmp_path: Path, tasks: list[Task], said: dict[str, str]
+) -> None:
+    task = one_that_writes(tasks)
+    dataset = made_with(quarantined(task, tasks, said), tmp_path)
+    (reject,) = [row for row in read_dataset(dataset).rows.rejects if row["request"] == task.request]
+    assert reject["failed"] == [
+        {
+            "gate": "solvable",
+            "finding": "quarantined: 2 of 3 attempts agree on another end state; 1 of 3 attempts are right (solver)",
+        }
+    ]
+    assert json.loads(reject["survivor"])["operator"] == "agreed"
+    assert json.loads(reject["actual_row_changes"]) != json.loads(reject["expected_row_changes"])
+    assert verify_dataset(dataset).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("take", "kept", "status"), [("accept", True, "pass"), ("reject", False, "fail"), ("add", True, "pass")]
+)
+def test_a_person_decides_and_the_decision_is_kept_with_the_environment(
+    tmp_path: Path, environment: Path, tasks: list[Task], said: dict[str, str], take: str, kept: bool, status: str
+) -> None:
+    task = one_that_writes(tasks)
+    calls = others(task, tasks)
+    key = key_of(task.candidate, task.environment_hash)
+    more = {"calls": calls} if take == "add" else {}
+    decision = Decision.model_validate({"candidate": key, "take": take, "reason": "read twice", "by": "anna", **more})
+    write_decisions(environment, [decision])
+    dataset = made_with(quarantined(task, tasks, said), tmp_path, environment)
+    reading = read_dataset(dataset)
+    rows = reading.rows.tasks if kept else reading.rows.rejects
+    (row,) = [row for row in rows if row["request"] == task.request]
+    found, finding = gate_of(row, "solvable")
+    right = 3 if take == "add" else 1
+    told = {"accept": "kept as it is", "reject": "rejected", "add": "another end state added"}[take]
+    assert (found, finding) == (status, f"{told} by anna: read twice; {right} of 3 attempts are right (solver)")
+    assert read_given(None, dataset / "environments" / "mock").decisions == {key: decision}
+    assert verify_dataset(dataset).findings == ()
+
+
+def test_lines_about_no_candidate_of_the_dataset_do_not_come_into_it(tmp_path: Path, tasks: list[Task]) -> None:
+    strange = attempt(tasks[0], "Done.").model_copy(update={"candidate": "0" * 64})
+    dataset = made_with(grouped(strange), tmp_path)
+    assert not given_folder(dataset, "mock").exists()
+    assert {row["id"] for row in rows_of(dataset)} == {task.id for task in tasks}
+
+
+def test_an_attempt_that_somebody_altered_is_found(tmp_path: Path, tasks: list[Task], said: dict[str, str]) -> None:
+    task = one_that_writes(tasks)
+    dataset = made_with(grouped(attempt(task, said[task.id])), tmp_path)
+    path = given_folder(dataset, "mock") / "attempts.jsonl"
+    line = json.loads(path.read_text())
+    path.write_text(canonical_json({**line, "answer": None}) + "\n")
+    found = {(finding.gate, finding.place) for finding in verify_dataset(dataset).findings}
+    assert ("integrity", "given/mock/attempts.jsonl") in found
+    assert "solvable" in {gate for gate, _ in found}
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "invalid json"),
+        ('{"candidate": "x", "sample": 0, "model": "m", "answer": null}', "candidate: string should match pattern"),
+        (f'{{"candidate": "{"0" * 64}", "sample": -1, "model": "m", "answer": null}}', "sample: input should be"),
+    ],
+)
+def test_a_line_that_is_none_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    (tmp_path / "attempts.jsonl").write_text(f"{line}\n")
+    with pytest.raises(DatasetError, match=f"attempts.jsonl: line 1: {problem}"):
+        read_given(tmp_path, tmp_path)
+
+
+def test_a_line_that_is_there_twice_is_named(tmp_path: Path) -> None:
+    line = canonical_json({"candidate": "0" * 64, "take": "accept", "reason": "fine"})
+    (tmp_path / "decisions.jsonl").write_text(f"{line}\n{line}\n")
+    with pytest.raises(DatasetError, match=r"decisions.jsonl: line 2: 0{64} is there twice"):
+        read_given(None, tmp_path)

@@ -1,0 +1,34 @@
+"""Whether what models gave to a dataset is about its candidates, and written as ToolScale writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from toolscale.dataset.checking.integrity import Finding
+from toolscale.dataset.making.given import ATTEMPTS, DECISIONS, WORDS, given_folder, read_given, write_decisions
+from toolscale.dataset.making.given import write_given
+from toolscale.dataset.manifest import world_folder
+from toolscale.dataset.storage import read_file
+from toolscale.environment import Environment
+from toolscale.records import Judged
+
+
+def check_given(folder: Path, environment: Environment, judged: Sequence[Judged]) -> Iterator[Finding]:
+    """Yield the files whose lines are about no candidate that was `judged` again, or that hold more than their
+    lines. Decisions are kept with the environment, and may be about the candidates of other seeds."""
+    place, world = given_folder(folder, environment.domain), world_folder(folder, environment.domain)
+    given = read_given(place, world)
+    fitting = given.about_these([each.candidate for each in judged], environment.hash)
+    with TemporaryDirectory() as anew:
+        write_given(Path(anew), fitting)
+        write_decisions(Path(anew), given.decisions.values())
+        for path in (place / WORDS, place / ATTEMPTS, world / DECISIONS):
+            written = Path(anew) / path.name
+            if path.is_file() and (not written.is_file() or read_file(written) != read_file(path)):
+                yield Finding(
+                    path.relative_to(folder).as_posix(),
+                    "schema",
+                    "it has lines about no candidate of the dataset, or is not written as ToolScale writes it",
+                )

@@ -1,0 +1,160 @@
+"""What models and people gave to a dataset beside its seed: lines of JSON, in files that lie in the dataset too.
+
+    given/finance/words.jsonl                requests that a model wrote
+    given/finance/attempts.jsonl             what models did with tasks
+    environments/finance/decisions.jsonl     what people decided; kept with the environment
+
+Each line names its candidate by a key, so a line of another environment, or of another request, fits nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from toolscale.canonical import canonical_json, content_hash
+from toolscale.dataset.storage import read_file, remove_file, write_file
+from toolscale.errors import DatasetError
+from toolscale.records import Attempt, Candidate, Decision, Record, WordsLine
+from toolscale.tasks.words import decided, key_of, key_of_template, worded
+from toolscale.text_files import printable
+
+WORDS, ATTEMPTS, DECISIONS = "words.jsonl", "attempts.jsonl", "decisions.jsonl"
+MOST_BYTES = 256 << 20
+
+Line = TypeVar("Line", bound=Record)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The lines by the keys of their candidates."""
+
+    words: Mapping[str, WordsLine] = field(default_factory=dict)
+    attempts: Mapping[str, tuple[Attempt, ...]] = field(default_factory=dict)
+    """Ordered by model and number."""
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+
+    @property
+    def hash(self) -> str:
+        """Hash of all lines; empty if there are none."""
+        lines = [*_lines(self.words.values()), *_attempt_lines(self.attempts), *_lines(self.decisions.values())]
+        return content_hash(lines) if lines else ""
+
+    def put_on(self, candidate: Candidate, environment_hash: str) -> Candidate:
+        """Return a candidate that was drawn from the seed with the words and the decision that are given for it."""
+        if self.words and (line := self.words.get(key_of_template(candidate, environment_hash))):
+            candidate = worded(candidate, line)
+        if self.decisions and (decision := self.decisions.get(key_of(candidate, environment_hash))):
+            candidate = decided(candidate, decision)
+        return candidate
+
+    def about_these(self, candidates: Sequence[Candidate], environment_hash: str) -> Given:
+        """Return the words and attempts of these candidates alone, and all decisions."""
+        spoken = {key_of_template(each, environment_hash) for each in candidates if each.words is not None}
+        tried = {key_of(each, environment_hash) for each in candidates} if self.attempts else set[str]()
+        return Given(
+            {key: line for key, line in self.words.items() if key in spoken},
+            {key: lines for key, lines in self.attempts.items() if key in tried},
+            self.decisions,
+        )
+
+    def about(self, candidate: Candidate, environment_hash: str) -> tuple[tuple[Attempt, ...], Decision | None]:
+        """Return the attempts at a candidate, and what was decided about it."""
+        if not self.attempts and not self.decisions:
+            return (), None
+        key = key_of(candidate, environment_hash)
+        return self.attempts.get(key, ()), self.decisions.get(key)
+
+
+def given_folder(dataset: Path, domain: str) -> Path:
+    """Return where the lines that belong to a domain lie in a dataset."""
+    return dataset / "given" / domain
+
+
+def given_files(domain: str) -> tuple[str, str, str]:
+    """Return the files in a dataset that a domain may have."""
+    return f"given/{domain}/{WORDS}", f"given/{domain}/{ATTEMPTS}", f"environments/{domain}/{DECISIONS}"
+
+
+def read_given(folder: Path | None, environment: Path) -> Given:
+    """Return the lines in a folder, and the decisions in that of the environment; of files that are missing, none.
+
+    DatasetError names the first line that is none, or that is there twice.
+    """
+    words = _read(folder / WORDS, WordsLine, lambda line: line.candidate) if folder else []
+    attempts = _read(folder / ATTEMPTS, Attempt, _place) if folder else []
+    grouped: dict[str, list[Attempt]] = defaultdict(list)
+    for attempt in sorted(attempts, key=_place):
+        grouped[attempt.candidate].append(attempt)
+    decisions = _read(environment / DECISIONS, Decision, lambda line: line.candidate)
+    return Given(
+        {line.candidate: line for line in words},
+        {key: tuple(group) for key, group in grouped.items()},
+        {line.candidate: line for line in decisions},
+    )
+
+
+def write_given(folder: Path, given: Given) -> None:
+    """Write the words and the attempts into a folder, in the order of their candidates; no file where there are
+    none."""
+    for name, lines in ((WORDS, _lines(given.words.values())), (ATTEMPTS, _attempt_lines(given.attempts))):
+        if lines:
+            write_file(folder / name, "".join(f"{line}\n" for line in lines).encode())
+
+
+def copy_decisions(environment: Path, out: Path) -> None:
+    """Have the folder `out` hold the decisions of an environment, and no others."""
+    if (environment / DECISIONS).is_file():
+        write_decisions(out, read_given(None, environment).decisions.values())
+    else:
+        remove_file(out / DECISIONS)
+
+
+def write_decisions(environment: Path, decisions: Iterable[Decision]) -> Path:
+    """Write decisions into the folder of an environment, in the order of their candidates."""
+    return write_file(environment / DECISIONS, "".join(f"{line}\n" for line in _lines(decisions)).encode())
+
+
+def _place(attempt: Attempt) -> tuple[str, str, int]:
+    return attempt.candidate, attempt.model, attempt.sample
+
+
+def _lines(records: Iterable[WordsLine] | Iterable[Decision]) -> list[str]:
+    return [canonical_json(each.model_dump(mode="json")) for each in sorted(records, key=lambda each: each.candidate)]
+
+
+def _attempt_lines(attempts: Mapping[str, tuple[Attempt, ...]]) -> list[str]:
+    return [canonical_json(each.model_dump(mode="json")) for key in sorted(attempts) for each in attempts[key]]
+
+
+def _read(path: Path, kind: type[Line], key: Callable[[Line], object]) -> list[Line]:
+    if not path.is_file():
+        return []
+    if path.stat().st_size > MOST_BYTES:
+        raise DatasetError(f"{path} has more than {MOST_BYTES:,} bytes; split the dataset")
+    found: dict[object, Line] = {}
+    for number, line in enumerate(_text_lines(path), 1):
+        try:
+            record = kind.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            told = printable(f"{f'{place}: ' if place else ''}{first['msg'].lower()}")
+            raise DatasetError(f"{path}: line {number}: {told}; remove the line, or have it written again") from error
+        if key(record) in found:
+            raise DatasetError(f"{path}: line {number}: {key(record)} is there twice; remove one of them")
+        found[key(record)] = record
+    return list(found.values())
+
+
+def _text_lines(path: Path) -> Iterator[str]:
+    try:
+        text = read_file(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path}: byte {error.start} is not UTF-8; have the file written again") from error
+    return (line for line in text.split("\n") if line.strip())

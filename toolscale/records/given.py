@@ -1,0 +1,50 @@
+"""What models and people gave to a dataset, beside the seed that it is drawn from: words, attempts, decisions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from toolscale.records.base import Record
+from toolscale.records.task import ToolCall
+
+CandidateKey = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+"""Names a candidate of one environment: `toolscale.tasks.words`."""
+
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+ModelName = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
+
+
+class WordsLine(Record):
+    """A request that a model wrote for a candidate, in the place of that of its template."""
+
+    candidate: CandidateKey
+    request: Annotated[str, Field(min_length=1, max_length=4_000)]
+    style: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")]
+    model: ModelName
+    usd: Dollars = 0.0
+
+
+class Attempt(Record):
+    """What a model did with a task: one of several tries."""
+
+    candidate: CandidateKey
+    sample: Annotated[int, Field(ge=0)]
+    model: ModelName
+    calls: tuple[ToolCall, ...] = ()
+    """Those of the domain's tools in order, failed ones included."""
+    answer: str | None
+    """None if a limit stopped it before."""
+    usd: Dollars = 0.0
+
+
+class Decision(Record):
+    """What a person decided about a task on whose outcome several solvers agree, against the golden one."""
+
+    candidate: CandidateKey
+    take: Literal["accept", "reject", "add"]
+    """`accept`: the task stays as it is; `reject`: it goes; `add`: the end state of `calls` counts as right too."""
+    reason: Annotated[str, Field(min_length=1, max_length=2_000)]
+    by: Annotated[str, Field(max_length=200)] = ""
+    calls: tuple[ToolCall, ...] = ()
