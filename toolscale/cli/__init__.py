@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import click
 
 from toolscale.cli.output import say
+from toolscale.cli.attempts import decide, quarantine, solve
 from toolscale.cli.comparing import diff
 from toolscale.cli.drafts import draft
 from toolscale.cli.keeping import prune
@@ -35,8 +36,8 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, new, draft, admit, synthesize, verify, show, rejects, stats, diff, play, grade, judge, selftest, publish,
-    pull, prune, describe, preferences, replay, schemas,
+    domains, new, draft, admit, synthesize, verify, show, rejects, stats, diff, play, grade, solve, quarantine, decide,
+    judge, selftest, publish, pull, prune, describe, preferences, replay, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

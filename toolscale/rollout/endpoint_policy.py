@@ -72,7 +72,7 @@ class EndpointSession:
             )
         message: Message = {"role": "assistant", "content": reply.content or ("" if malformed else None)}
         if reply.tool_calls:
-            message, malformed = _with_calls(reply.content, reply.tool_calls)
+            message, malformed = with_calls(reply.content, reply.tool_calls)
         self._history.append(message)
         return Turn(message, malformed, reply.input_tokens, reply.output_tokens, reply.latency_s)
 
@@ -81,7 +81,7 @@ class EndpointSession:
         return None
 
 
-def _with_calls(content: str | None, calls: Sequence[Mapping[str, Any]]) -> tuple[Message, str | None]:
+def with_calls(content: str | None, calls: Sequence[Mapping[str, Any]]) -> tuple[Message, str | None]:
     """Return the message and what cannot be read in it. Torn calls become text: servers refuse a history with arguments
     that are not JSON."""
     functions = [call["function"] for call in calls]

@@ -78,15 +78,19 @@ def _decided(decision: Decision | None) -> str:
 
 
 def _agreeing(subject: Subject, attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Return the attempts that reach one end state that is not accepted, if they are more than half of all."""
+    """Return the attempts that reach one end state that is not accepted, if they are more than half of all.
+
+    Those that change nothing agree on nothing: that is what giving up looks like.
+    """
     ends: dict[Changes, list[Attempt]] = {}
     for attempt in attempts:
-        if attempt.answer is not None:
-            ends.setdefault(subject.states.of(subject.states.writes(attempt.calls)).changes, []).append(attempt)
-    changes = max(ends, key=lambda each: len(ends[each]), default=None)
-    if changes is None or changes in subject.accepted:
+        changes = subject.states.of(subject.states.writes(attempt.calls)).changes
+        if attempt.answer is not None and changes:
+            ends.setdefault(changes, []).append(attempt)
+    agreed = max(ends, key=lambda each: len(ends[each]), default=None)
+    if agreed is None or agreed in subject.accepted:
         return []
-    agreeing = ends[changes]
+    agreeing = ends[agreed]
     return agreeing if len(agreeing) >= LEAST_AGREEING and 2 * len(agreeing) > len(attempts) else []
 
 

@@ -59,7 +59,7 @@ def most_of(request: ChatRequest, price: Price | None) -> float:
     """Return the dollars that a request may cost at most, 0 where the price is not known."""
     if price is None:
         return 0.0
-    read = MARGIN * (approximate_input_tokens(request.messages) + len(str(request.schema or "")) / 4)
+    read = MARGIN * (approximate_input_tokens(request.messages, request.tools) + len(str(request.schema or "")) / 4)
     return (read * price.input + request.max_tokens * price.output) / 1e6
 
 

@@ -188,8 +188,8 @@ class ChatClient:
             began = time.monotonic()
             try:
                 body = await self._sent(request)
-                choice = read_choice(body, self._secret)
-                if not choice.content and not choice.refusal and choice.finish != "length":
+                choice = read_choice(body, self._secret, bool(request.tools))
+                if not (choice.content or choice.calls or choice.refusal) and choice.finish != "length":
                     raise GarbledError("it has no content", choice.input_tokens or 0, choice.output_tokens or 0)
             except NoAnswerError as error:
                 line.failures += 1
@@ -201,9 +201,16 @@ class ChatClient:
                 self._charge(line.stage, error.input_tokens, error.output_tokens)
                 raise
             self._places.answered()
-        read = choice.input_tokens if choice.input_tokens is not None else approximate_input_tokens(request.messages)
+        read = (
+            choice.input_tokens
+            if choice.input_tokens is not None
+            else approximate_input_tokens(request.messages, request.tools)
+        )
         content = choice.content or ""
-        wrote = choice.output_tokens if choice.output_tokens is not None else approximate_tokens(content)
+        written = content + "".join(
+            f"{call['function']['name']}{call['function']['arguments']}" for call in choice.calls
+        )
+        wrote = choice.output_tokens if choice.output_tokens is not None else approximate_tokens(written)
         return ChatReply(
             content=content,
             input_tokens=read,
@@ -212,6 +219,7 @@ class ChatClient:
             seconds=time.monotonic() - began,
             finish=choice.finish,
             refusal=choice.refusal,
+            tool_calls=choice.calls,
         )
 
     @asynccontextmanager

@@ -33,6 +33,7 @@ def write_recording(path: Path, store: ReplyStore, keys: Iterable[str], model: s
                 "finish": reply.finish,
                 "input_tokens": reply.input_tokens,
                 "output_tokens": reply.output_tokens,
+                **({"tool_calls": list(reply.tool_calls)} if reply.tool_calls else {}),
             }
         )
         for asked, reply in store.lines(keys)
@@ -134,7 +135,13 @@ def recording_server(recorded: Recorded, host: str, port: int) -> ThreadingHTTPS
 
 
 def _completion(reply: Mapping[str, Any]) -> dict[str, Any]:
-    message = {"role": "assistant", "content": reply["content"] or None, "refusal": reply["refusal"] or None}
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": reply["content"] or None,
+        "refusal": reply["refusal"] or None,
+    }
+    if calls := reply.get("tool_calls"):
+        message["tool_calls"] = calls
     return {
         "id": "recorded",
         "object": "chat.completion",

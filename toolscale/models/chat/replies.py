@@ -35,6 +35,8 @@ class ChatReply:
     """Why it ends: `stop`, `length`; empty if the server does not say."""
     refusal: str = ""
     """Why the model will not answer; empty if it answers."""
+    tool_calls: tuple[dict[str, Any], ...] = ()
+    """Calls in OpenAI form, arguments as text: only where tools were offered."""
 
 
 class ReplyStore:
@@ -77,7 +79,7 @@ class ReplyStore:
         """Return the reply that is kept under a key, or None."""
         with self._errors():
             row = self._connection.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return ChatReply(**json.loads(row[0])) if row else None
+        return _reply_of(row[0]) if row else None
 
     def put(self, key: str, request: ChatRequest, reply: ChatReply) -> None:
         """Keep a reply. One that is there already stays: whatever was made from it is made again alike."""
@@ -92,7 +94,7 @@ class ReplyStore:
             with self._errors():
                 row = self._connection.execute("SELECT request, reply FROM replies WHERE key = ?", (key,)).fetchone()
             if row:
-                yield json.loads(row[0]), ChatReply(**json.loads(row[1]))
+                yield json.loads(row[0]), _reply_of(row[1])
 
     def open_batches(self, address: str) -> list[tuple[str, dict[str, ChatRequest]]]:
         """Return the batches that an endpoint still works on: the id of each, and what it answers, by key."""
@@ -124,6 +126,11 @@ class ReplyStore:
             if "not a database" in str(error):
                 raise UsageError(f"{self.path} is no database; name another file for the replies") from error
             raise StorageError(f"the replies in {self.path} cannot be read or written: {error}") from error
+
+
+def _reply_of(text: str) -> ChatReply:
+    kept = json.loads(text)
+    return ChatReply(**{**kept, "tool_calls": tuple(kept.get("tool_calls", ()))})
 
 
 def _asked(request: ChatRequest) -> str:

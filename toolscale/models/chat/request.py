@@ -22,6 +22,8 @@ class ChatRequest:
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that the reply must fit; none for plain text."""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """Functions that the model may call, in OpenAI form; a reply may then be calls alone."""
     max_tokens: int = MOST_TOKENS
     """Tokens that the reply may have, reasoning included."""
     temperature: float | None = None
@@ -38,6 +40,7 @@ class ChatRequest:
                 "max_tokens": self.max_tokens,
                 "temperature": self.temperature,
                 "sample": self.sample,
+                **({"tools": [dict(tool) for tool in self.tools]} if self.tools else {}),
             }
         )
 
@@ -62,6 +65,8 @@ class Dialect:
             }
         elif request.schema is not None:
             messages.append({"role": "system", "content": _ASKED.format(json.dumps(request.schema))})
+        if request.tools:
+            body["tools"] = [dict(tool) for tool in request.tools]
         if request.temperature is not None and self.temperature:
             body["temperature"] = request.temperature
         if request.sample and self.seed:

@@ -1,0 +1,207 @@
+"""`toolscale solve`, `quarantine` and `decide`: a solver that is scripted here tries tasks over real HTTP."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import Answer, ChatServer, chat_server, said
+from scripted_model import use
+from served_recording import served
+
+from toolscale.cli import main
+from toolscale.config import POPULATION_SEED
+from toolscale.dataset.checking.recheck import verify_dataset
+from toolscale.dataset.columns import task_of
+from toolscale.dataset.making.folder import read_dataset
+from toolscale.environment import load_environment, populate
+from toolscale.environment.registry import find_folder
+from toolscale.pipeline import synthesize
+from toolscale.pipeline.remaking import open_made
+from toolscale.records import Task
+from toolscale.verify import Judge, Verifier
+
+Known = dict[str, tuple[list[dict[str, Any]], str]]
+"""Request -> calls in OpenAI form, and the final message."""
+
+USAGE = {"prompt_tokens": 1_000, "completion_tokens": 100}
+
+
+@dataclass
+class Solver:
+    """Solves tasks that it knows by their requests. Some it never solves, and of one it thinks as of another."""
+
+    tasks: Known
+    lost: set[str] = field(default_factory=set)
+    moody: set[str] = field(default_factory=set)
+    """Requests that only the first attempt solves."""
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        request, sample = body["messages"][1]["content"], body.get("seed", 0)
+        if request not in self.tasks or request in self.lost or (request in self.moody and sample):
+            return said("I do not know.", usage=USAGE)
+        calls, answer = self.tasks[request]
+        if body["messages"][-1]["role"] == "user" and calls:
+            return said(None, calls, usage=USAGE)
+        return said(answer, usage=USAGE)
+
+
+def in_openai_form(task: Task) -> list[dict[str, Any]]:
+    return [
+        {"id": f"c{n}", "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
+        for n, call in enumerate(task.golden_calls)
+    ]
+
+
+def tasks_of(dataset: Path) -> list[Task]:
+    found = [task_of(row) for row in read_dataset(dataset).rows.tasks]
+    return sorted(found, key=lambda task: task.candidate.number)
+
+
+def known_of(dataset: Path, tasks: list[Task]) -> Known:
+    (folder,) = (dataset / "environments").iterdir()
+    environment = load_environment(folder)
+    judge = Judge(environment, populate(environment, seed=POPULATION_SEED), replica=False)
+    try:
+        return {task.request: (in_openai_form(task), Verifier(judge).golden(task.candidate)[1]) for task in tasks}
+    finally:
+        judge.close()
+
+
+@pytest.fixture(scope="module")
+def tasks(mock_dataset: Path) -> list[Task]:
+    return tasks_of(mock_dataset)
+
+
+@pytest.fixture(scope="module")
+def known(mock_dataset: Path, tasks: list[Task]) -> Known:
+    return known_of(mock_dataset, tasks)
+
+
+@pytest.fixture
+def solver(known: Known) -> Solver:
+    return Solver(dict(known))
+
+
+@pytest.fixture
+def server(solver: Solver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ChatServer]:
+    monkeypatch.chdir(tmp_path)
+    with chat_server(reply=solver) as running:
+        use(monkeypatch, running.base_url)
+        yield running
+
+
+@pytest.fixture
+def dataset(mock_dataset: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(mock_dataset, tmp_path / "mock"))
+
+
+def solved(dataset: Path) -> dict[str, tuple[int, int]]:
+    rows = read_dataset(dataset).rows.tasks
+    return {row["request"]: (row["solved"]["right"], row["solved"]["tries"]) for row in rows if row["solved"]}
+
+
+def test_rates_stand_in_the_rows_and_a_second_run_asks_nothing(
+    server: ChatServer, solver: Solver, dataset: Path, tasks: list[Task], capsys: pytest.CaptureFixture[str]
+) -> None:
+    solver.moody = {tasks[1].request}
+    assert main(["solve", str(dataset), "--samples", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["tried"], told["outcomes"], told["failed"]) == (10, {"always": 9, "sometimes": 1}, 0)
+    assert solved(dataset) == {task.request: (1 if task is tasks[1] else 2, 2) for task in tasks}
+    assert told["costs"][0]["stage"] == "solve"
+    assert told["costs"][0]["paid_usd"] == pytest.approx(len(server.asked) * 0.002)
+    assert verify_dataset(dataset).findings == ()
+
+    asked, manifest = len(server.asked), (dataset / "manifest.json").read_bytes()
+    assert main(["solve", str(dataset), "--samples", "2"]) == 0
+    assert (len(server.asked), (dataset / "manifest.json").read_bytes()) == (asked, manifest)
+
+
+def test_a_recording_solves_again_byte_for_byte(
+    server: ChatServer, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = Path(shutil.copytree(dataset, tmp_path / "again" / "mock"))
+    assert main(["solve", str(dataset), "--samples", "2", "--record", "run.jsonl.gz"]) == 0
+    with served(tmp_path / "run.jsonl.gz") as address:
+        use(monkeypatch, address)
+        assert main(["solve", str(again), "--samples", "2", "--replies", "other.sqlite"]) == 0
+    assert (again / "manifest.json").read_bytes() == (dataset / "manifest.json").read_bytes()
+
+
+def test_a_task_that_nobody_solves_goes(
+    server: ChatServer, solver: Solver, dataset: Path, tasks: list[Task], capsys: pytest.CaptureFixture[str]
+) -> None:
+    solver.lost = {tasks[2].request}
+    assert main(["solve", str(dataset), "--samples", "2"]) == 0
+    assert "never solved, rejected" in capsys.readouterr().out
+    rows = {row["request"]: row["failed"] for row in read_dataset(dataset).rows.rejects}
+    assert [gate["gate"] for gate in rows[tasks[2].request]] == ["solvable"]
+    assert verify_dataset(dataset).findings == ()
+
+
+@pytest.fixture
+def disputed(server: ChatServer, solver: Solver, tmp_path: Path) -> Path:
+    """A dataset of a domain that lies elsewhere, of whose tasks one is in quarantine: there the solver does the deed of
+    another."""
+    desk = Path(shutil.copytree(find_folder("mock"), tmp_path / "desk"))
+    dataset = tmp_path / "dataset"
+    synthesize(desk, dataset, tasks=4, seed=1)
+    tasks = tasks_of(dataset)
+    solver.tasks = known_of(dataset, tasks)
+    first, other = [task for task in tasks if task.row_changes][:2]
+    assert first.row_changes != other.row_changes
+    solver.tasks[first.request] = (in_openai_form(other), solver.tasks[first.request][1])
+    assert main(["solve", str(dataset), "--samples", "2"]) == 0
+    return dataset
+
+
+def test_a_person_reads_what_is_in_quarantine_and_decides(disputed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["quarantine", str(disputed), "--json"]) == 0
+    (case,) = json.loads(capsys.readouterr().out)
+    assert case["finding"].startswith("quarantined: 2 of 2 attempts agree on another end state")
+    assert case["golden"] != case["agreed"]
+    assert main(["decide", str(disputed), str(case["number"]), "--take", "accept", "--reason", "Misread."]) == 0
+    kept = disputed / "environments" / "desk" / "decisions.jsonl"
+    assert capsys.readouterr().out.startswith(f"kept in {kept}; {disputed} is made again: ")
+    assert solved(disputed)[case["request"]] == (0, 2)
+    assert main(["quarantine", str(disputed)]) == 0
+    assert "0 tasks wait for a decision" in capsys.readouterr().out
+    assert verify_dataset(disputed).findings == ()
+
+
+def test_decisions_about_a_domain_that_authors_edit_are_kept_where_they_edit_it(mock_dataset: Path) -> None:
+    assert open_made(mock_dataset).home == find_folder("mock")
+
+
+def test_a_decision_about_another_task_is_refused_in_one_line(
+    dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["decide", str(dataset), "3", "--take", "reject", "--reason", "no"]) == 2
+    assert capsys.readouterr().err == (
+        f"toolscale: candidate 3 of {dataset} does not wait for a decision; these do: none\n"
+    )
+
+
+def test_a_cap_on_dollars_stops_and_keeps_what_was_paid_for(
+    server: ChatServer, dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", str(dataset), "--samples", "2", "--max-cost", "0.06"]) == 1
+    paid = len(server.asked) * 0.002
+    assert "run it again with a higher MAX_COST" in capsys.readouterr().out and paid <= 0.06
+    assert main(["solve", str(dataset), "--samples", "2"]) == 0
+    assert len(solved(dataset)) == 10
+
+
+def test_without_a_model_it_says_so_in_one_line(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TOOLSCALE_MODEL", raising=False)
+    assert main(["solve", str(dataset)]) == 2
+    assert capsys.readouterr().err.startswith("toolscale: no model is named: set TOOLSCALE_MODEL")

@@ -1,0 +1,80 @@
+"""Make a dataset again with what models and people gave to it since."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from toolscale.dataset.columns import task_of
+from toolscale.dataset.making.folder import Reading, complete_manifest, read_dataset
+from toolscale.dataset.making.given import Given, given_folder, read_given, write_given
+from toolscale.dataset.manifest import world_folder
+from toolscale.environment import Environment, load_environment
+from toolscale.environment.registry import discover
+from toolscale.errors import UsageError
+from toolscale.pipeline.stages import Progress, synthesize
+from toolscale.records import Manifest, Part, Task
+
+
+@dataclass(frozen=True)
+class Made:
+    """A dataset of one domain that can be made again."""
+
+    folder: Path
+    domain: str
+    part: Part
+    home: Path
+    """The folder of its environment: the one that authors edit where it is the same, as decisions are kept there."""
+
+    @cached_property
+    def environment(self) -> Environment:
+        """As the dataset holds it."""
+        return load_environment(world_folder(self.folder, self.domain))
+
+    @cached_property
+    def reading(self) -> Reading:
+        """Its rows."""
+        return read_dataset(self.folder)
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """Its tasks, in the order of their candidates."""
+        found = [task_of(row) for row in self.reading.rows.tasks]
+        return sorted(found, key=lambda task: task.candidate.number)
+
+    @cached_property
+    def given(self) -> Given:
+        """What was given to it so far."""
+        return read_given(given_folder(self.folder, self.domain), self.home)
+
+
+def open_made(dataset: Path) -> Made:
+    """Open a dataset that is whole and has one domain. DatasetError or UsageError if it is not."""
+    manifest = complete_manifest(dataset)
+    if len(manifest.domains) != 1:
+        raise UsageError(f"{dataset} has {len(manifest.domains)} domains; name the dataset of one of them")
+    ((domain, part),) = manifest.domains.items()
+    world = world_folder(dataset, domain)
+    home = discover().get(domain)
+    same = home is not None and load_environment(home).hash == part.environment_hash
+    return Made(dataset, domain, part, home if same and home is not None else world)
+
+
+def remake(made: Made, given: Given, out: Path, progress: Progress = lambda act, done, total: None) -> Manifest:
+    """Make a dataset again, in the same place or in another one, with these lines."""
+    part = made.part
+    with TemporaryDirectory() as lines:
+        write_given(Path(lines), given)
+        return synthesize(
+            made.home,
+            out,
+            tasks=part.tasks,
+            seed=part.seed,
+            audit=part.audit,
+            evolved=part.evolved,
+            interaction=part.interaction,
+            given=Path(lines),
+            progress=progress,
+        )

@@ -1,0 +1,195 @@
+"""Let a model try the tasks of a dataset, several times each, and make the dataset again with what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from toolscale.canonical import content_hash
+from toolscale.dataset.making.given import Given
+from toolscale.dataset.world import read_rows
+from toolscale.errors import BudgetError, UsageError
+from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
+from toolscale.models.chat.recording import write_recording
+from toolscale.pipeline.remaking import Made, open_made, remake
+from toolscale.records import Attempt, Preference, Rollout, RolloutTask, Task
+from toolscale.rollout import Bench, Domain, Setting, run_rollout
+from toolscale.rollout.chat_policy import ChatPolicy
+from toolscale.tasks.words import key_of
+from toolscale.verify.solvable import QUARANTINED
+
+STAGE = "solve"
+SAMPLES = 4
+ROUNDS = 3
+"""Times that the dataset is made again: where a task goes, another one takes its seat, and is tried too."""
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class SolveSettings:
+    """How tasks are tried."""
+
+    out: Path | None = None
+    """Where the dataset is put; None: in its own place."""
+    samples: int = SAMPLES
+    tasks: int | None = None
+    """So many tasks, drawn by hash; None: all."""
+    max_cost: float | None = None
+    replies: Path = Path("var/replies.sqlite")
+    record: Path | None = None
+    """A file for the replies of this run, to be served again."""
+
+
+@dataclass
+class Solving:
+    """What came of it."""
+
+    dataset: Path
+    tried: int = 0
+    """Tasks with attempts of this model."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """`always`, `sometimes`, `undecided`, `never` solved, `quarantined`."""
+    failed: int = 0
+    """Rollouts that the endpoint did not let end; they are no attempts."""
+    stopped: str = ""
+    """Why it stopped early: the cap on dollars."""
+
+
+def solve_dataset(
+    dataset: Path, model: ChatModel, settings: SolveSettings, report: Report, ledger: Ledger | None = None
+) -> Solving:
+    """Have a model try the tasks, and make the dataset again: with the gate `solvable`, with rates in the rows, and
+    without tasks that nobody solves.
+
+    `ledger` is filled as requests are made. UsageError if the dataset has several domains, or was made otherwise than
+    it would be made today; what a ChatClient raises. A cap on dollars ends the trying; what was paid for is kept.
+    """
+    if settings.samples < 1:
+        raise UsageError(f"--samples is {settings.samples}; try each task once at least")
+    made, out = open_made(dataset), settings.out or dataset
+    solving, used = Solving(out), dict[str, None]()
+    ledger = ledger or Ledger()
+    for round_ in range(ROUNDS if settings.tasks is None else 1):
+        wanted = _untried(made, model.endpoint.model, settings)
+        if not wanted:
+            break
+        report(f"round {round_ + 1}: {len(wanted)} tasks, {settings.samples} attempts each")
+        attempts = asyncio.run(_try(made, wanted, model, settings, ledger, solving, used))
+        given = _with_attempts(made.given, attempts)
+        remake(made, given, out, lambda act, done, total: None)
+        made = open_made(out)
+        if solving.stopped:
+            break
+    _count(made, model.endpoint.model, solving)
+    return solving
+
+
+def _untried(made: Made, model: str, settings: SolveSettings) -> list[Task]:
+    """Return the tasks that the model is to try."""
+    tasks = made.tasks
+    if settings.tasks is not None:
+        tasks = sorted(tasks, key=lambda task: content_hash(["solve", task.id]))[: settings.tasks]
+    return [task for task in tasks if _count_of(made, task, model) < settings.samples]
+
+
+def _count_of(made: Made, task: Task, model: str) -> int:
+    attempts = made.given.attempts.get(key_of(task.candidate, task.environment_hash), ())
+    return sum(attempt.model == model for attempt in attempts)
+
+
+async def _try(
+    made: Made,
+    tasks: Sequence[Task],
+    model: ChatModel,
+    settings: SolveSettings,
+    ledger: Ledger,
+    solving: Solving,
+    used: dict[str, None],
+) -> list[Attempt]:
+    """Return the attempts that came to an end, in the order of the tasks. `used`: the keys of all replies so far."""
+    world = made.environment
+    domain = Domain(world, read_rows(world, world.folder))
+    with ReplyStore(settings.replies) as store:
+        async with (
+            Bench({}, domains={made.domain: domain}) as bench,
+            ChatClient(model, store, _left(settings.max_cost, ledger), ledger, used) as client,
+        ):
+            policy, gate = ChatPolicy(client, STAGE), asyncio.Semaphore(model.at_once)
+
+            async def run(setting: Setting, sample: int) -> Rollout:
+                async with gate:
+                    return await run_rollout(setting, policy, sample)
+
+            offered = [bench.setting(_alone(task)) for task in tasks]
+            try:
+                ended = await asyncio.gather(
+                    *(run(setting, sample) for setting in offered for sample in range(settings.samples)),
+                    return_exceptions=True,
+                )
+            finally:
+                if settings.record is not None:
+                    write_recording(settings.record, store, client.used, client.name)
+    attempts = []
+    for (task, sample), rollout in zip(_places(tasks, settings.samples), ended, strict=True):
+        if isinstance(rollout, BudgetError):
+            solving.stopped = str(rollout)
+        elif isinstance(rollout, BaseException):
+            raise rollout
+        elif rollout.stop == "failed":
+            solving.failed += 1
+        else:
+            attempts.append(_attempt(task, sample, model.endpoint.model, rollout))
+    return attempts
+
+
+def _places(tasks: Sequence[Task], samples: int) -> list[tuple[Task, int]]:
+    return [(task, sample) for task in tasks for sample in range(samples)]
+
+
+def _alone(task: Task) -> RolloutTask:
+    """Return a task with nothing but the tools of its domain."""
+    return RolloutTask(id=task.id, category="tools", task=task, preference=Preference(instruction=""))
+
+
+def _left(most: float | None, ledger: Ledger) -> Budget:
+    """Return a budget that knows what the rounds before have spent."""
+    return Budget(most, spent=ledger.total().paid_usd)
+
+
+def _attempt(task: Task, sample: int, model: str, rollout: Rollout) -> Attempt:
+    return Attempt(
+        candidate=key_of(task.candidate, task.environment_hash),
+        sample=sample,
+        model=model,
+        calls=rollout.calls,
+        answer=rollout.answer,
+        usd=round(rollout.cost_usd, 9),
+    )
+
+
+def _with_attempts(given: Given, attempts: Sequence[Attempt]) -> Given:
+    """Return what was given with these attempts besides; of one that is there already, the new one."""
+    found = {(old.candidate, old.model, old.sample): old for group in given.attempts.values() for old in group}
+    found |= {(new.candidate, new.model, new.sample): new for new in attempts}
+    grouped: dict[str, list[Attempt]] = {}
+    for place in sorted(found):
+        grouped.setdefault(place[0], []).append(found[place])
+    return Given(given.words, {key: tuple(group) for key, group in grouped.items()}, given.decisions)
+
+
+def _count(made: Made, model: str, solving: Solving) -> None:
+    """Count what came of the tasks that the model tried, and of those that went."""
+    for task in made.tasks:
+        if task.solved is not None and model in task.solved.models:
+            solved = task.solved
+            kind = "undecided" if not solved.right else "always" if solved.right == solved.tries else "sometimes"
+            solving.outcomes[kind] += 1
+    for row in made.reading.rows.rejects:
+        failed = {gate["gate"]: gate["finding"] for gate in row["failed"]}
+        if "solvable" in failed:
+            solving.outcomes["quarantined" if failed["solvable"].startswith(QUARANTINED) else "never"] += 1
+    solving.tried = solving.outcomes.total()
