@@ -14,7 +14,7 @@ from toolscale.config import POPULATION_SEED
 from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row, task_of
 from toolscale.dataset.making.folder import read_dataset
-from toolscale.dataset.making.given import Given, given_folder, read_given, write_decisions, write_given
+from toolscale.dataset.given import Given, given_folder, read_given, write_decisions, write_given
 from toolscale.environment import load_environment, populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError

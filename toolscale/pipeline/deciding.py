@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolscale.dataset.columns import Row, candidate_of, load_cell
-from toolscale.dataset.making.given import read_given, write_decisions
+from toolscale.dataset.given import read_given, write_decisions
 from toolscale.errors import UsageError
 from toolscale.pipeline.remaking import Made, open_made, remake
 from toolscale.records import Candidate, Decision, ToolCall

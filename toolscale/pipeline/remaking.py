@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import Reading, complete_manifest, read_dataset
-from toolscale.dataset.making.given import Given, given_folder, read_given, write_given
+from toolscale.dataset.given import Given, given_folder, read_given, write_given
 from toolscale.dataset.manifest import world_folder
 from toolscale.environment import Environment, load_environment
 from toolscale.environment.registry import discover

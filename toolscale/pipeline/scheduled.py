@@ -26,7 +26,7 @@ from toolscale.config import EVOLVED_SHARE, SHARD_NUMBERS
 from toolscale.dataset.checking.quality import Thresholds, check_quality
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.describing.figures import without_task
-from toolscale.dataset.making.given import read_given
+from toolscale.dataset.given import read_given
 from toolscale.dataset.making.judging import close_kept_judge
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.config import EVOLVED_SHARE, POPULATION_SEED, Audit
-from toolscale.dataset.making.given import copy_decisions, given_folder, read_given, write_given
+from toolscale.dataset.given import copy_decisions, given_folder, read_given, write_given
 from toolscale.dataset.making.judging import Place, close_kept_judge
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty, select, weights_of

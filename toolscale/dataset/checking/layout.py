@@ -15,7 +15,7 @@ from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.checking.picture import picture_problem
 from toolscale.dataset.describing.figures import SPLITS
 from toolscale.dataset.making.folder import CARD
-from toolscale.dataset.making.given import given_files
+from toolscale.dataset.given import given_files
 from toolscale.dataset.making.outcomes import outcomes_file
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.parquet import count_rows

@@ -32,7 +32,7 @@ from toolscale.dataset.columns import UNREADABLE, Row
 from toolscale.dataset.describing.card import Contents, render_card
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows
 from toolscale.dataset.making.folder import CARD, describe, draw_plots, figures_of
-from toolscale.dataset.making.given import given_folder, read_given
+from toolscale.dataset.given import given_folder, read_given
 from toolscale.dataset.making.judging import Place
 from toolscale.dataset.making.outcomes import numbers_of, outcome_rows, outcomes_file, read_outcomes
 from toolscale.dataset.making.selection import Outcome

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.config import AUDIT_SHARE, Audit
-from toolscale.dataset.making.given import read_given
+from toolscale.dataset.given import read_given
 from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment import Environment, World, load_environment
 from toolscale.records import Candidate, Interaction, Judged
