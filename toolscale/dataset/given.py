@@ -45,6 +45,19 @@ class Given:
         lines = [*_lines(self.words.values()), *_attempt_lines(self.attempts), *_lines(self.decisions.values())]
         return content_hash(lines) if lines else ""
 
+    @property
+    def tries(self) -> list[Attempt]:
+        """All attempts."""
+        return [attempt for group in self.attempts.values() for attempt in group]
+
+    @property
+    def dollars(self) -> dict[str, float]:
+        """What each kind of line cost; 0 where no price was known."""
+        return {
+            "words": sum(line.usd for line in self.words.values()),
+            "attempts": sum(attempt.usd for attempt in self.tries),
+        }
+
     def put_on(self, candidate: Candidate, environment_hash: str) -> Candidate:
         """Return a candidate that was drawn from the seed with the words and the decision that are given for it."""
         if self.words and (line := self.words.get(key_of_template(candidate, environment_hash))):

@@ -198,7 +198,8 @@ def _check_domain(
         findings += check_whole(environment, domain.part, domain.placed, domain.outcomes, judged)
         findings += check_given(folder, environment, judged)
     if len(findings) == before and not domain.findings:
-        yield Contents(domain.part, environment, database, domain.rows, figures_of(domain.rows, [domain.part]))
+        figures = figures_of(domain.rows, [domain.part])
+        yield Contents(domain.part, environment, database, domain.rows, figures, read_given(given, world))
 
 
 def _read_domain(folder: Path, name: str, part: Part) -> _Domain:

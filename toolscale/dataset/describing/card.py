@@ -14,6 +14,7 @@ import yaml
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
+from toolscale.dataset.given import Given
 from toolscale.dataset.manifest import tag_of
 from toolscale.environment import Environment
 from toolscale.records import Manifest, Part
@@ -31,6 +32,7 @@ class Contents:
     database: Rows
     rows: DatasetRows
     figures: Figures
+    given: Given
 
     @property
     def domain(self) -> str:
@@ -46,6 +48,22 @@ class Contents:
     def without_task(self) -> list[str]:
         """Its intents that have no task, each with the reason."""
         return without_task(self.environment, self.figures.counts)
+
+    @property
+    def models(self) -> dict[str, list[str]]:
+        """`words` and `attempts` -> the models that gave them."""
+        return {
+            "words": sorted({line.model for line in self.given.words.values()}),
+            "attempts": sorted({attempt.model for attempt in self.given.tries}),
+        }
+
+    @property
+    def solved(self) -> dict[str, int]:
+        """How often the tasks were solved that models tried -> how many there are."""
+        found = [row["solved"] for row in self.rows.tasks if row["solved"]]
+        each = sum(solved["right"] == solved["tries"] for solved in found)
+        some = sum(0 < solved["right"] < solved["tries"] for solved in found)
+        return {"each time": each, "not each time": some, "not for certain": len(found) - each - some}
 
     @property
     def example(self) -> Row | None:

@@ -2,6 +2,7 @@
 
     finance/train-*.parquet  finance/test-*.parquet     the tasks of a domain; each domain has its own folder
     rejects/finance/rejected-*.parquet                  its rejected candidates
+    given/finance/                                      what models gave, if they were asked: see given.py
     environments/finance/                               its spec files, tools.json, database.sqlite
     plots/finance/*.png                                 the pictures of the card
     README.md                                           the card, of all domains
@@ -25,6 +26,7 @@ from toolscale.dataset.columns import UNREADABLE, Row, reject_row, task_row, too
 from toolscale.dataset.describing.card import Contents, render_card
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, count_figures
 from toolscale.dataset.describing.plots import plot_calls, plot_gates
+from toolscale.dataset.given import given_folder, read_given
 from toolscale.dataset.making.outcomes import count_outcomes, write_outcomes
 from toolscale.dataset.making.selection import Selection
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
@@ -90,7 +92,8 @@ def write_dataset(folder: Path, environment: Environment, selection: Selection, 
         counts=figures.counts,
         gates=figures.gates,
     )
-    contents = Contents(made, environment, database, rows, figures)
+    given = read_given(given_folder(folder, recipe.domain), world_folder(folder, recipe.domain))
+    contents = Contents(made, environment, database, rows, figures, given)
     for name, content in draw_plots(contents).items():
         write_file(folder / name, content)
     return seal_dataset(folder, [contents])
@@ -160,7 +163,8 @@ def read_contents(reading: Reading) -> list[Contents]:
     for domain, rows in reading.domains.items():
         world, part = world_folder(reading.folder, domain), reading.manifest.domains[domain]
         environment = load_environment(world)
-        found.append(Contents(part, environment, read_rows(environment, world), rows, figures_of(rows, [part])))
+        given, counted = read_given(given_folder(reading.folder, domain), world), figures_of(rows, [part])
+        found.append(Contents(part, environment, read_rows(environment, world), rows, counted, given))
     return found
 
 
