@@ -2,10 +2,10 @@
 ### A verified dataset, every night
 
 For each chosen domain: **build** the environment (admit, populate), **plan** the candidates, **judge** them in shards,
-**assemble** the dataset, and hold it against the **quality gate**. What was rejected, and why, is under *Rejected
-tasks*: of this run, and of each `judge` task. A reject is no failure; only `quality_gate` turns red. When every domain
-has passed, **collect** makes one dataset of them and says so with the asset `verified_dataset`. With `TOOLSCALE_KEEP`
-set, **prune** then removes old runs.
+**assemble** the dataset, **consult** a model that tries the tasks (where `attempts` is not 0), and hold the dataset
+against the **quality gate**. What was rejected, and why, is under *Rejected tasks*: of this run, and of each `judge`
+task. A reject is no failure; only `quality_gate` turns red. When every domain has passed, **collect** makes one dataset
+of them and says so with the asset `verified_dataset`. With `TOOLSCALE_KEEP` set, **prune** then removes old runs.
 
 Without a seed, a scheduled night has a seed of its own, which a backfill of that night repeats; a run by hand has 0, as
 `make dataset` has.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from airflow.sdk import get_current_context, task, task_group
+from airflow.sdk.exceptions import AirflowSkipException
+from toolscale_connections import model
 from toolscale_metrics import measure_assembling, measure_judging
 from toolscale_settings import thresholds
 
@@ -34,7 +36,15 @@ def synthesize_domain(domain: str, run: str):
 
         return measure_assembling(domain, assemble_domain, run, domain)
 
-    @task
+    @task(pool="llm")
+    def consult(run: str) -> dict:
+        from toolscale.pipeline.consulting import consult_domain, is_consulted
+
+        if not is_consulted(run):
+            raise AirflowSkipException("attempts is 0: no model is asked")
+        return consult_domain(run, domain, model)
+
+    @task(trigger_rule="none_failed_min_one_success")
     def quality_gate(run: str) -> dict:
         from toolscale.pipeline.scheduled import check_domain
 
@@ -46,4 +56,6 @@ def synthesize_domain(domain: str, run: str):
     topped = judge.override(task_id="top_up").expand(plan=more)
     assembled = assemble(built)
     judged >> more
-    [judged, topped] >> assembled >> quality_gate(built)
+    [judged, topped] >> assembled
+    assembled >> (consulted := consult(built))
+    [assembled, consulted] >> quality_gate(built)

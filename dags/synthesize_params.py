@@ -42,6 +42,19 @@ PARAMS = {
         enum=["single", "form"],
         description="How tasks are answered: by a message, or by a form.",
     ),
+    "attempts": Param(
+        0,
+        type="integer",
+        minimum=0,
+        maximum=64,
+        description="Times that the model of the connection toolscale_model tries each task. 0: no model is asked.",
+    ),
+    "budget": Param(
+        None,
+        type=["null", "number"],
+        exclusiveMinimum=0,
+        description="Dollars that the model may cost for each domain. Empty: no cap.",
+    ),
     "publish": Param(
         None,
         type=["null", "string"],

@@ -18,10 +18,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from run_orders import judge_all, order
 
-from toolscale.config import EVOLVED_SHARE, UNIT_NUMBERS
+from toolscale.config import UNIT_NUMBERS
 from toolscale.dataset.places import files_in, local_copy, open_place
-from toolscale.dataset.runs import Order, Run, run_at, run_name
+from toolscale.dataset.runs import Run, run_at, run_name
 from toolscale.dataset.making.shards import cut_shards, read_shard_plan
 from toolscale.dataset.making.units import read_judged
 from toolscale.errors import DatasetError, StorageError, UsageError
@@ -42,33 +43,6 @@ from toolscale.pipeline.scheduled import (
 )
 
 NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
-
-
-def order(**changes: Any) -> Order:
-    return Order(
-        **{
-            "dag_id": "synthesize_dataset",
-            "run_id": "manual__2026-11-21T02:00:00+00:00",
-            "started": "2026-11-21T02:00:00+00:00",
-            "logical_date": None,
-            "domains": ("mock",),
-            "tasks": 10,
-            "seed": 0,
-            "evolved": EVOLVED_SHARE,
-            "publish": "never",
-            "params": {},
-        }
-        | changes
-    )
-
-
-def judge_all(run: str, domain: str = "mock", most: int = 2048) -> list[dict[str, Any]]:
-    build_domain(run, domain)
-    return [
-        judge_shard(plan)
-        for round_, task in enumerate(("judge", "top_up"))
-        for plan in plan_round(run, domain, round_, f"{domain}.{task}", most=most)
-    ]
 
 
 def contents(folder: Path) -> dict[str, str]:

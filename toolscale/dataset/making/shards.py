@@ -14,7 +14,7 @@ from typing import Any
 
 from toolscale.config import MIN_SHARDS, SHARD_NUMBERS, UNIT_NUMBERS
 from toolscale.dataset.arrow import RUN_REJECT_SCHEMA
-from toolscale.dataset.columns import reject_row
+from toolscale.dataset.columns import Row, reject_row
 from toolscale.dataset.parquet import encode_rows
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.records import Judged
@@ -69,8 +69,13 @@ def write_rejects(
 ) -> Path:
     """Write rejected candidates, each with the shard that judged it, as rows of RUN_REJECT_SCHEMA; `run` has `dag_id`
     and `run_id`."""
-    rows = [
-        reject_row(candidate, environment_hash)
+    return write_reject_rows(path, ((reject_row(item, environment_hash), shard) for item, shard in judged), run)
+
+
+def write_reject_rows(path: Path, rows: Iterable[tuple[Row, Shard]], run: Mapping[str, Any]) -> Path:
+    """Write rows of REJECT_SCHEMA, each with the shard that it comes from, as rows of RUN_REJECT_SCHEMA."""
+    stamped = [
+        row
         | {
             "dag_id": run["dag_id"],
             "run_id": run["run_id"],
@@ -78,6 +83,6 @@ def write_rejects(
             "map_index": shard.map_index,
             "shard": shard.name,
         }
-        for candidate, shard in judged
+        for row, shard in rows
     ]
-    return write_file(path, encode_rows(rows, RUN_REJECT_SCHEMA))
+    return write_file(path, encode_rows(stamped, RUN_REJECT_SCHEMA))

@@ -1,4 +1,4 @@
-"""What a draft is made with: Airflow's connections to the model, and to a database that it starts from.
+"""Airflow's connections: to the model that drafts domains and tries tasks, and to a database that a draft starts from.
 
 Only tasks call these functions.
 """
@@ -9,12 +9,12 @@ import os
 from typing import Any
 
 MODEL = "toolscale_model"
-"""The connection to the model that drafts domains: its host is the URL, its password the key, its extra `model` and
+"""The connection to the model: its host is the URL, its password the key, its extra `model` and
 `price`."""
 
 
 def model() -> Any:
-    """The model that drafts domains: that of the connection `toolscale_model`, else of the environment variables
+    """The model that is asked: that of the connection `toolscale_model`, else of the environment variables
     TOOLSCALE_MODEL, OPENAI_BASE_URL, OPENAI_API_KEY, TOOLSCALE_MODEL_PRICE."""
     from airflow.sdk import Connection
     from airflow.sdk.exceptions import AirflowNotFoundException

@@ -1,0 +1,82 @@
+"""Models that are asked about the dataset of a scheduled run: they try its tasks, and the dataset is made again.
+
+Replies that were paid for lie under the data root, in `replies/`, so that a task that is called again goes on from
+them, on whatever machine.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from toolscale.dataset.making.shards import Shard, write_reject_rows
+from toolscale.dataset.manifest import MANIFEST
+from toolscale.dataset.places import deliver, fresh_folder, local_copy, url_of
+from toolscale.dataset.runs import Order, Run, run_at
+from toolscale.dataset.storage import read_file, write_file
+from toolscale.models.chat import ChatModel, Ledger
+from toolscale.pipeline.remaking import Made, open_made
+from toolscale.pipeline.solving import SolveSettings, solve_dataset
+
+log = logging.getLogger(__name__)
+
+
+def is_consulted(run_url: str) -> bool:
+    """Return whether a run wants models to be asked."""
+    order = run_at(run_url).order()
+    return _attempts(order) > 0
+
+
+def consult_domain(run_url: str, domain: str, model_of: Callable[[], ChatModel]) -> dict[str, Any]:
+    """Have a model try the tasks of a domain's dataset, put the dataset that is made with it in its place, and write
+    its rejects; return its URL, counts, and dollars by stage.
+
+    UsageError if no model is configured; what the client raises. BudgetError never: what the budget of the run allows
+    is done.
+    """
+    run, model, ledger = run_at(run_url), model_of(), Ledger()
+    order, target = run.order(), run.dataset(domain)
+    kept = run.root / "replies" / f"{domain}.sqlite"
+    with tempfile.TemporaryDirectory(prefix="toolscale-replies-") as temporary:
+        replies = Path(temporary) / "replies.sqlite"
+        if kept.exists():
+            write_file(replies, read_file(kept))
+        with local_copy(target) as dataset, fresh_folder(run.scratch, f".consulted-{domain}") as staged:
+            shutil.copytree(dataset, staged / domain)
+            settings = SolveSettings(samples=_attempts(order), max_cost=order.params.get("budget"), replies=replies)
+            try:
+                solving = solve_dataset(staged / domain, model, settings, log.info, ledger)
+            finally:
+                if replies.exists():
+                    write_file(kept, replies.read_bytes())
+            made = open_made(staged / domain)
+            _write_rejects(run, order, made)
+            deliver(staged / domain, target, MANIFEST)
+    if solving.stopped:
+        log.warning("%s: %s", domain, solving.stopped)
+    counts = {name: made.part.counts[name] for name in ("asked", "accepted", "rejected", "candidates")}
+    return {
+        "dataset": url_of(target),
+        "counts": counts,
+        "solved": dict(solving.outcomes),
+        "usd": {line.stage: round(line.worth_usd, 6) for line in ledger.stages.values()},
+        "usd_a_task": round(ledger.total().worth_usd / max(counts["accepted"], 1), 6),
+    }
+
+
+def _attempts(order: Order) -> int:
+    """Return how often each task is tried; a run that began before there was a choice has none."""
+    return int(order.params.get("attempts") or 0)
+
+
+def _write_rejects(run: Run, order: Order, made: Made) -> None:
+    """Write the rejects of the gate `solvable`, where the pages look for those of the run."""
+    shard = Shard(f"{made.domain}-solvable", made.domain, -1, f"{made.domain}.consult", -1, ())
+    rejects = made.reading.rows.rejects
+    rows = [(row, shard) for row in rejects if any(gate["gate"] == "solvable" for gate in row["failed"])]
+    path = run.rejects(made.domain, shard.name)
+    write_reject_rows(path, rows, {"dag_id": order.dag_id, "run_id": order.run_id})
