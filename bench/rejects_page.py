@@ -153,7 +153,7 @@ def first_page(data: str) -> tuple[float, float]:
     from fastapi.testclient import TestClient
     from toolscale_ui.app import create_app
 
-    client = TestClient(create_app(data, lambda: None))
+    client = TestClient(create_app(data, lambda: None, lambda: "bench"))
     times = []
     for query in (
         "",

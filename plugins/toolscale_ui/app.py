@@ -9,23 +9,28 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from toolscale.environment.registry import discover
 from toolscale.errors import StorageError
 from toolscale_ui.card import rendered_card
 from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.datasets import PAGE_RUNS, Datasets
 from toolscale_ui.diff import Diffs
+from toolscale_ui.gates import QUARANTINE
 from toolscale_ui.nights import Nights
-from toolscale_ui.pages import render, view_of_case, view_of_diff, view_of_nights, view_of_rejects
+from toolscale_ui.pages import case_link, render, view_of_case, view_of_diff, view_of_nights, view_of_rejects
+from toolscale_ui.quarantine import MOST_BYTES, Quarantine
 from toolscale_ui.query import Query
-from toolscale_ui.rejects import Rejects
+from toolscale_ui.rejects import DAG_ID, Rejects
 
 STATIC = {
     "toolscale.css": "text/css",
     "toolscale.js": "text/javascript",
     "rejected-tasks.svg": "image/svg+xml",
+    "quarantine.svg": "image/svg+xml",
     "datasets.svg": "image/svg+xml",
     "nights.svg": "image/svg+xml",
 }
@@ -48,16 +53,24 @@ class Contents:
     datasets: Datasets
     nights: Nights
     diffs: Diffs
+    quarantine: Quarantine
 
 
 Opener = Callable[[], Contents]
 
 
-def create_app(data: str, authorize: Callable[..., Any]) -> FastAPI:
-    """Return the pages over a data folder; `authorize` is a dependency that refuses who may not look."""
+def create_app(
+    data: str, authorize: Callable[..., Any], decider: Callable[..., str], environments: Path | None = None
+) -> FastAPI:
+    """Return the pages over a data folder.
+
+    `authorize` is a dependency that refuses who may not look; `decider` one that refuses who may not decide, and
+    returns the name of who may. `environments`: where decisions are kept.
+    """
     app = FastAPI(title="ToolScale", docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(authorize)])
-    open_folder = _opener(data)
+    open_folder = _opener(data, environments)
     _add_rejects(app, open_folder)
+    _add_quarantine(app, open_folder, decider)
     _add_datasets(app, open_folder)
     _add_nights(app, open_folder)
 
@@ -74,6 +87,13 @@ def create_app(data: str, authorize: Callable[..., Any]) -> FastAPI:
     @app.exception_handler(StorageError)
     def unreachable(request: Request, error: StorageError) -> Response:
         return _page("unreachable.jinja", status=503, error=str(error))
+
+    @app.exception_handler(403)
+    def forbidden(request: Request, error: HTTPException) -> Response:
+        if request.method != "POST":
+            return Response(status_code=403)
+        why = f"Who may start runs of {DAG_ID} decides about its tasks."
+        return _missing("You may not decide", why, Query(), status=403)
 
     @app.middleware("http")
     async def secure(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -97,14 +117,56 @@ def _add_rejects(app: FastAPI, open_folder: Opener) -> None:
 
     @app.get("/case")
     def case(request: Request, at_run: str = "", at_domain: str = "", at_number: str = "") -> Response:
+        found, query = open_folder(), Query.of(request.query_params)
+        row = found.rejects.case(at_run, at_domain, _number(at_number))
+        view = view_of_case(found.rejects, found.quarantine, query, row)
+        return _page("case.jinja", **view) if view else _no_case(query)
+
+
+def _add_quarantine(app: FastAPI, open_folder: Opener, decider: Callable[..., str]) -> None:
+    @app.get("/quarantine")
+    def quarantine() -> Response:
+        return RedirectResponse(f"rejects?gate={QUARANTINE}")
+
+    @app.post("/decide")
+    async def decide(
+        request: Request, at_run: str = "", at_domain: str = "", at_number: str = "", by: str = Depends(decider)
+    ) -> Response:
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return Response(status_code=403)  # a page of somebody else sent it
         query = Query.of(request.query_params)
-        number = int(at_number) if at_number.isdecimal() and len(at_number) < 18 else -1
-        view = view_of_case(open_folder().rejects, query, at_run, at_domain, number)
-        return (
-            _page("case.jinja", **view)
-            if view
-            else _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
-        )
+        body = await _body(request)
+        return await run_in_threadpool(_decided, open_folder, query, (at_run, at_domain, _number(at_number)), body, by)
+
+
+def _decided(open_folder: Opener, query: Query, place: tuple[str, str, int], body: bytes, by: str) -> Response:
+    found = open_folder()
+    row = found.rejects.case(*place)
+    if row is None:
+        return _no_case(query)
+    refused = found.quarantine.decide(row, body, by)
+    if refused:
+        view = view_of_case(found.rejects, found.quarantine, query, row, refused)
+        return _page("case.jinja", status=409, **(view or {}))
+    return RedirectResponse(case_link(query, *place), status_code=303)
+
+
+async def _body(request: Request) -> bytes:
+    """Return what was sent, up to a limit."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BYTES:
+            return b""
+    return body
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 18 else -1
+
+
+def _no_case(query: Query) -> Response:
+    return _missing("There is no such rejected task", "It may belong to a run that was removed.", query)
 
 
 def _add_datasets(app: FastAPI, open_folder: Opener) -> None:
@@ -153,11 +215,12 @@ def _add_nights(app: FastAPI, open_folder: Opener) -> None:
             return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
 
 
-def _opener(data: str) -> Opener:
+def _opener(data: str, environments: Path | None) -> Opener:
     @cache
     def open_folder() -> Contents:
         folder = DataFolder(data)  # a failure is not kept: the next request tries again
-        return Contents(Rejects(folder), Datasets(folder), Nights(folder), Diffs(folder))
+        quarantine = Quarantine(lambda: discover(environments))
+        return Contents(Rejects(folder), Datasets(folder), Nights(folder), Diffs(folder), quarantine)
 
     return open_folder
 
@@ -168,8 +231,8 @@ def _page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(page.encode(errors="replace"), status_code=status)
 
 
-def _missing(title: str, why: str, query: Query) -> HTMLResponse:
-    return _page("missing.jinja", status=404, title=title, why=why, back=query)
+def _missing(title: str, why: str, query: Query, status: int = 404) -> HTMLResponse:
+    return _page("missing.jinja", status=status, title=title, why=why, back=query)
 
 
 @cache

@@ -170,6 +170,8 @@ def _survivor(value: Any, failed: set[str]) -> Survivor | None:
     title, what = "Deciding trajectory", "the trajectory that decided"
     if value.get("operator") == "other_reading":
         title, what = "Other reading", "what an agent does that takes the request for the other row"
+    elif value.get("operator") == "agreed":
+        title, what = "Solvers' trajectory", "what the first of those wrote that agree"
     elif "mutants_killed" in failed:
         title, what = "Surviving mutant", "a wrong trajectory that scored 1"
     elif "equivalents_accepted" in failed:

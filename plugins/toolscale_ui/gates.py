@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from toolscale.records import GATES
 
+QUARANTINE = "quarantine"
+"""What rejects of the gate `solvable` are listed under that wait for a person."""
+
 MEANINGS = {
     "schema": "Records and arguments validate.",
     "integrity": "Keys, checks and invariants hold before and after.",
@@ -21,6 +24,7 @@ MEANINGS = {
     "not_leaked": "The request does not already say what must be told.",
     "novel": "No earlier task is the same, or says the same words.",
     "solvable": "A model solves it at least once.",
+    QUARANTINE: "Most solvers do not agree on another end state, or a person has decided.",
 }
 """Gate -> what holds when it passes."""
 

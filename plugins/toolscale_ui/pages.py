@@ -21,6 +21,7 @@ from toolscale_ui.diff import MOST_CHOICES, Diffs
 from toolscale_ui.drift import LEAST_NIGHTS
 from toolscale_ui.gates import MEANINGS, STATUSES, place
 from toolscale_ui.nights import Night, Nights
+from toolscale_ui.quarantine import Quarantine
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import DAG_ID, Page, Rejects
 from toolscale_ui.sparkline import HEIGHT, WIDTH
@@ -88,11 +89,13 @@ def view_of_rejects(rejects: Rejects, query: Query) -> dict[str, Any]:
     }
 
 
-def view_of_case(rejects: Rejects, query: Query, run_id: str, domain: str, number: int) -> dict[str, Any] | None:
-    """Return what the page of one reject shows, or None if there is none."""
-    row = rejects.case(run_id, domain, number)
+def view_of_case(
+    rejects: Rejects, quarantine: Quarantine, query: Query, row: dict[str, Any] | None, refused: str = ""
+) -> dict[str, Any] | None:
+    """Return what the page of one reject shows, or None if there is none. `refused`: why a decision was not kept."""
     if row is None:
         return None
+    run_id, domain, number = row["run_id"], row["domain"], row["number"]
     before, after = rejects.neighbours(query, run_id, domain, number)
     steps = [
         case_link(query, step["run_id"], step["domain"], step["number"]) if step else "" for step in (before, after)
@@ -101,6 +104,9 @@ def view_of_case(rejects: Rejects, query: Query, run_id: str, domain: str, numbe
         "query": query,
         "row": row,
         "case": case_of(row),
+        "dispute": quarantine.dispute(row),
+        "refused": refused,
+        "decide": case_link(query, run_id, domain, number).replace("case?", "decide?", 1),
         "steps": steps,
         "meanings": MEANINGS,
         "statuses": STATUSES,

@@ -17,7 +17,8 @@ import duckdb
 
 from toolscale.errors import StorageError
 from toolscale_ui.data_folder import DataFile, DataFolder, Listing
-from toolscale_ui.gates import place
+from toolscale.verify.solvable import QUARANTINED
+from toolscale_ui.gates import QUARANTINE, place
 from toolscale_ui.query import PAGE_ROWS, Query
 from toolscale_ui.run_file import RunFile, run_of
 
@@ -285,7 +286,8 @@ class Rejects:
         ]
         kept = (
             "number, domain, intent_id, list_sort(list_distinct([split_part(line, ' ', 1) FOR line IN evolutions])), "
-            "[one.gate FOR one IN failed], run_id, task_id, map_index, shard"
+            f"[CASE WHEN starts_with(one.finding, '{QUARANTINED}') THEN '{QUARANTINE}' ELSE one.gate END "
+            "FOR one IN failed], run_id, task_id, map_index, shard"
         )
         locations = [name[2] for name in names]
         self._db.execute("BEGIN")

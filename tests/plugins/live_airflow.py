@@ -50,6 +50,8 @@ class LiveAirflow:
     run_id: str
     token: str
     """Of a user who may read everything and change nothing."""
+    admin: str
+    """Of a user who may do everything."""
 
 
 @contextmanager
@@ -84,7 +86,9 @@ def start_airflow(folder: Path) -> Iterator[LiveAirflow]:
             f"{base}/api/v2/dags/{DAG_ID}/dagRuns", headers={"Authorization": f"Bearer {token}"}, timeout=300
         ).json()["dag_runs"]
         write_two_runs(Path(home.data), newer=runs[0]["dag_run_id"])
-        yield LiveAirflow(base, Path(home.data), runs[0]["dag_run_id"], token)
+        yield LiveAirflow(
+            base, Path(home.data), runs[0]["dag_run_id"], token, token_of(base, "admin", PASSWORDS["admin"])
+        )
 
 
 def _answers(base: str) -> bool:

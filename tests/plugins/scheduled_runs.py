@@ -31,6 +31,11 @@ EXPECTED = [
 ]
 ACTUAL = [{"table": "accounts", "key": ["ac_1"], "before": ACCOUNT, "after": ACCOUNT | {"available_cents": 2_500}}]
 
+CANDIDATE = {
+    "domain": "finance", "number": 0, "seed": 0, "intent_id": "pay_bill", "bindings": {}, "say": {},
+    "request": "Please pay my bill.", "skeleton": "Please pay my bill.",
+}  # fmt: skip
+
 
 def reject(number: int, *gates: str, **cells: Any) -> Row:
     """Return a reject that failed some gates; `cells` are columns with other content."""
@@ -72,6 +77,24 @@ def mutant(number: int) -> Row:
     }
     return reject(
         number, "mutants_killed", actual_row_changes=canonical_json(ACTUAL), survivor=canonical_json(survivor)
+    )
+
+
+def disputed(number: int) -> Row:
+    """Return a reject in quarantine, of an environment that is no longer what it was."""
+    finding = "quarantined: 3 of 4 attempts agree on another end state; 1 of 4 attempts are right (m)"
+    agreed = {
+        "operator": "agreed",
+        "calls": [{"name": "pay_bill", "arguments": {"amount_cents": 7500}}],
+        "answer": "I paid $75.00.",
+    }
+    return reject(
+        number,
+        "solvable",
+        failed=[{"gate": "solvable", "finding": finding}],
+        actual_row_changes=canonical_json(ACTUAL),
+        survivor=canonical_json(agreed),
+        candidate=canonical_json(CANDIDATE | {"number": number}),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scheduled_runs import ACCOUNT, ACTUAL, EXPECTED, HOSTILE, mutant, reject
 from toolscale_ui.case import Call, Cell, RowComparison, Survivor, case_of, compare
-from toolscale_ui.gates import MEANINGS
+from toolscale_ui.gates import MEANINGS, QUARANTINE
 
 from toolscale.dataset.describing.cells import Pairs, Parts, Plain, Rows, laid_out
 from toolscale.records import GATES, RowChange
@@ -121,4 +121,4 @@ def test_results_are_laid_out_as_tables_pairs_and_parts() -> None:
 
 
 def test_every_gate_is_explained() -> None:
-    assert tuple(MEANINGS) == GATES
+    assert tuple(MEANINGS) == (*GATES, QUARANTINE)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from browser import browser_page, keep, nav_path, our_frame, run_tab_path, task_tab_path
 from live_airflow import LiveAirflow
-from scheduled_runs import MONDAY
+from scheduled_runs import MONDAY, disputed, write_shard
 from playwright.sync_api import expect
 from test_pages import pages, paths_of_all_routes
 
@@ -98,3 +98,24 @@ def test_the_keyboard_walks_over_rows_and_nothing_from_data_runs(airflow: LiveAi
         page.goto(nav_path("datasets"))
         expect(our_frame(page, "datasets").get_by_role("heading", name="2 runs")).to_be_visible()
         assert said == []
+
+
+@pytest.mark.parametrize(
+    ("who", "told"), [("admin", "The environment has changed since"), ("viewer", "You may not decide")]
+)
+def test_a_task_in_quarantine_is_decided_by_who_may_start_runs(airflow: LiveAirflow, who: str, told: str) -> None:
+    file = write_shard(airflow.data, "monday", MONDAY, 7, [disputed(70)])
+    try:
+        with browser_page(airflow.base, airflow.admin if who == "admin" else airflow.token) as page:
+            page.goto(nav_path("quarantine"))
+            frame = our_frame(page, "rejects")
+            expect(frame.get_by_role("heading", name="1 rejected task of 6")).to_be_visible()
+            frame.get_by_role("link", name="70").first.click()
+            frame = our_frame(page, "case")
+            frame.get_by_label("Drop the task").check()
+            frame.get_by_label("Why, for whoever reads it later").fill("It can be read in two ways.")
+            keep(page, f"quarantine-{who}")
+            frame.get_by_role("button", name="Keep the decision").click()
+            expect(our_frame(page, "decide").get_by_text(told)).to_be_visible()
+    finally:
+        file.unlink()

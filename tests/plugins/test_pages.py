@@ -26,7 +26,8 @@ def only_ada(user: str = Header("")) -> None:
 
 
 def pages(data: Path | str, user: str = "ada") -> TestClient:
-    return TestClient(create_app(str(data), only_ada), headers={"user": user} if user else {}, follow_redirects=False)
+    app = create_app(str(data), only_ada, lambda: user)
+    return TestClient(app, headers={"user": user} if user else {}, follow_redirects=False)
 
 
 def paths_of_all_routes(client: TestClient) -> list[str]:
