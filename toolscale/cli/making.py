@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
-from toolscale.config import EVOLVED_SHARE, STREAM_CANDIDATES
+from toolscale.config import ADMITTED, EVOLVED_SHARE, STREAM_CANDIDATES
 from toolscale.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
 
     folder = find_folder(domain)
     try:
-        admission = admit_domain(folder)
+        admission = admit_domain(folder, ADMITTED)
     except SpecError as error:
         if json_:
             echo_json({"issues": [asdict(issue) for issue in error.issues]})

@@ -14,8 +14,7 @@ byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from toolscale.canonical import content_hash
@@ -32,6 +31,7 @@ from toolscale.environment import Environment, admit, ensure_admitted, load_envi
 from toolscale.environment.environment import inspect_environment, sound_part
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
+from toolscale.package_code import code_hashes
 from toolscale.records import Admission, Interaction, Manifest
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents, check_rows
@@ -85,9 +85,9 @@ def synthesize(
     return manifest
 
 
-def admit_domain(domain: str | Path) -> Admission:
+def admit_domain(domain: str | Path, cache: Path | None = None) -> Admission:
     """Admit a domain for publication: its tools, rules, intents, phrasings, and its verifier cases. Raises SpecError
-    with every issue.
+    with every issue. Tools that are in the cache as they are now are not called again.
 
     The parts of the domain that have an issue are left out of the later checks. So a fault in one file does not hide
     one in another file, and no fault is told twice.
@@ -98,7 +98,7 @@ def admit_domain(domain: str | Path) -> Admission:
     admission: Admission | None = None
     if not any(issue.file == "cases.yaml" for issue in issues):
         try:
-            admission = admit(environment)
+            admission = admit(environment, cache)
         except SpecError as error:
             issues += error.issues
     issues += check_intents(environment, issues)
@@ -233,12 +233,5 @@ def _inputs(
     """Hash everything on which the bytes of a dataset depend: environment, settings, libraries, and the code of this
     package."""
     return content_hash(
-        [environment.hash, tasks, seed, audit, str(evolved), interaction, current_versions(), list(_code_hashes())]
+        [environment.hash, tasks, seed, audit, str(evolved), interaction, current_versions(), list(code_hashes())]
     )
-
-
-def _code_hashes() -> Iterator[tuple[str, str]]:
-    package = Path(__file__).parents[1]
-    for path in sorted(package.rglob("*")):
-        if path.suffix in {".py", ".jinja", ".txt"}:
-            yield path.relative_to(package).as_posix(), sha256(path.read_bytes()).hexdigest()
