@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -103,7 +102,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
         admission = admit_domain(folder, ADMITTED)
     except SpecError as error:
         if json_:
-            echo_json({"issues": [asdict(issue) for issue in error.issues]})
+            echo_json({"issues": [issue.facts() for issue in error.issues]})
         raise
     with progress_bar() as progress:
         yields = measure_yields(load_environment(folder), candidates, progress) if candidates else []
