@@ -13,6 +13,7 @@ from toolscale.language import contains_words, expand_choices, holds_always, men
 from toolscale.records import Intent
 from toolscale.tasks.asking import unasked_personas
 from toolscale.tasks.binding import CandidateSource
+from toolscale.tasks.broken_words import check_broken
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
 from toolscale.tasks.message import MORE, PLACE
 from toolscale.tasks.plan import Plan
@@ -30,7 +31,7 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
     cases = [*check_rule_cases(environment, known)]
     compiler = PlanCompiler(sound_part(environment, [*known, *cases]))
     rules = compiler.compile_rules()
-    issues = [*cases, *check_words(environment)]
+    issues = [*cases, *check_words(environment), *check_broken(environment)]
     issues += [issue for intent in environment.spec.intents.intents for issue in check_phrasings(intent, environment)]
     for intent in sound_part(environment, [*known, *cases, *compiler.issues]).spec.intents.intents:
         plan = compiler.compile_intent(intent, rules)
