@@ -31,7 +31,7 @@ _FRAGMENT = (
         "an article that nothing follows",
     ),
     (
-        re.compile(r"\b(the|an?|my|your|our|of|to|for|from|with|and|or|please|can|could|if|i|me|we)\s\1\b(?!['’])", re.I),
+        re.compile(r"(?i)\b(the|an?|my|your|our|of|to|for|from|with|and|or|please|can|could|if|i|me|we)\s\1\b(?!['’])"),
         "a word twice",
     ),
 )  # fmt: skip
