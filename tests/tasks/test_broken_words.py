@@ -31,6 +31,8 @@ BROKEN = [
     ("Pay [the|my] [the fee|fees].", "a word twice: 'Pay the the fee.'"),
     ("Could you [please |]please pay it?", "a word twice: 'Could you please please pay it?'"),
     ("Pay it [now|today.", "a bracket that is not closed, or a place that is none: 'Pay it [now|today.'"),
+    ("Pay it from[ my savings| the card|].", "a word that goes on to nothing: 'from[ my savings| the card|].'"),
+    ("I'm done with [{member}|]", "a word that goes on to nothing: 'with […|]'"),
     ("Pay { amount_cents } now.", "a bracket that is not closed, or a place that is none: 'Pay { amount_cents } now.'"),
     ("Pay it, {more}. Thanks[ a lot|].", "marks in a row: 'Pay it,. Thanks a lot.'"),
 ]
@@ -48,6 +50,7 @@ RIGHT = [
     "Which account is it paid from[ then|]? And which one do you send it to?",
     "It's due at 8 a.m., isn't it? Call Smith & Co., please... Or don't, etc., whatever.",
     "I had had enough of that that day. [OK|Right], so, so: pay it, and, if you can, tell me.",
+    "Tell me where it came from[ then|]. Pay all of [the fees|my fees]. All [of |]my books. Move it from [the|] here.",
     "Really?! Pay it :) [Thanks ;)|]",
     "My, my. Pay {amount_cents|money}, {amount_cents|words} that is.\n\nThank you!",
 ]

@@ -14,7 +14,9 @@ from toolscale.records import LanguageSpec
 from toolscale.tasks.message import MORE, PLACE
 
 MOST = 1_000
-"""Choices of one phrasing that are read."""
+"""Choices of one phrasing that are read; of one with more than MANY brackets, whose choices take long to make, a
+fiftieth."""
+MANY = 40
 
 _WORD = "\ue000"
 """Stands for a place that words fill."""
@@ -36,6 +38,9 @@ _FRAGMENT = (
     ),
 )  # fmt: skip
 """What is broken in any text. `Co.,`, `a.m.,`, `etc.,` and `...` are not."""
+_OBJECT = re.compile(r"\b(?:into|onto|from|of|with|at) ?\[([^\[\]]*)\] ?(?:[.,;!?]|$)")
+"""A preposition before alternatives that end a clause: `from[ my card|].`"""
+_NOUN = re.compile(r"(?:(?:my|the|an?|your|our|this|that)\b|\ue000)")
 _WHOLE = (
     *_FRAGMENT,
     (re.compile(r"\b(?:and|or|but|because)\s*(?:[.!?;]|$)", re.IGNORECASE), "a word that goes on to nothing"),
@@ -84,7 +89,11 @@ def _texts(language: LanguageSpec) -> Iterator[tuple[str, str, bool]]:
 def _broken(text: str, file: str, place: str, *, is_whole: bool = True) -> Iterator[SpecIssue]:
     """Yield the first thing that is broken in some choice of a text."""
     plain, is_choice = PLACE.sub(_WORD, _MORE.sub("", text)), "[" in text
-    for left in islice(every_choice(plain), MOST):
+    if (lost := _lost_object(plain)) is not None:
+        problem = f"an empty alternative leaves a word that goes on to nothing: {lost.replace(_WORD, '…')!r}"
+        yield SpecIssue(file, place, problem, "put the word before the bracket into it")
+        return
+    for left in islice(every_choice(plain), MOST if plain.count("[") <= MANY else MOST // 50):
         words = _SPACE_BEFORE_MARK.sub("", left).strip()
         for fault, what in _WHOLE if is_whole else _FRAGMENT:
             if found := fault.search(words):
@@ -93,3 +102,12 @@ def _broken(text: str, file: str, place: str, *, is_whole: bool = True) -> Itera
                 remedy = "put what belongs together into one bracket" if is_choice else "correct it"
                 yield SpecIssue(file, place, f"{problem}: {shown!r}", remedy)
                 return
+
+
+def _lost_object(text: str) -> str | None:
+    """Return a preposition with alternatives of which some are its object, and one is empty; None if there is none."""
+    for found in _OBJECT.finditer(text):
+        parts = [part.strip() for part in found[1].split("|")]
+        if "" in parts and any(parts) and all(_NOUN.match(part) for part in parts if part):
+            return found[0]
+    return None
