@@ -55,11 +55,11 @@ class Tried:
     is_sound: bool = True
 
 
-def admit(environment: Environment, cache: Path | None = None) -> Admission:
+def admit(environment: Environment, cache: Path | None = None, rows: Rows | None = None) -> Admission:
     """Return what admission found out about the environment. SpecError with every issue if it cannot be admitted.
 
     With a cache, tools that were tried before and did not change are not called again (`kept_tools`): the admission is
-    the same.
+    the same. `rows` are those of seed 0, where the caller has made them.
     """
     audited = audit_tools(
         environment.tools.values(),
@@ -68,7 +68,7 @@ def admit(environment: Environment, cache: Path | None = None) -> Admission:
     )
     if audited:
         raise SpecError(replace(issue, place=tool_place(issue.place)) for issue in audited)
-    rows = populate(environment, 0)
+    rows = populate(environment, 0) if rows is None else rows
     kept = {} if cache is None else read_tools(cache, environment.domain)
     admitting = _Admitting(environment, rows, kept)
     admitting.run()

@@ -15,6 +15,7 @@ byte.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from toolscale.canonical import content_hash
@@ -27,7 +28,15 @@ from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
 from toolscale.dataset.storage import file_hash, make_work_folder, only_writer, remove_folder, replace_folder
 from toolscale.dataset.world import ADMISSION, write_world
-from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
+from toolscale.environment import (
+    Environment,
+    Rows,
+    admit,
+    ensure_admitted,
+    load_environment,
+    populate,
+    read_admission,
+)
 from toolscale.environment.environment import inspect_environment, sound_part
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
@@ -96,17 +105,20 @@ def admit_domain(domain: str | Path, cache: Path | None = None) -> Admission:
     if environment is None:
         raise SpecError(issues)
     admission: Admission | None = None
+    rows: Rows | None = None
+    with suppress(SpecError):  # rows that do not fit the schema: admission tells of them
+        rows = populate(environment)
     if not any(issue.file == "cases.yaml" for issue in issues):
         try:
-            admission = admit(environment, cache)
+            admission = admit(environment, cache, rows)
         except SpecError as error:
             issues += error.issues
     issues += check_intents(environment, issues)
     try:
-        issues += check_rows(sound_part(environment, issues))
+        issues += check_rows(sound_part(environment, issues), rows)
     except SpecError as error:
         issues += error.issues  # of the rows, which admission has told as well
-    issues += [] if issues else check_cases(environment)
+    issues += [] if issues else check_cases(environment, rows)
     if issues or admission is None:
         raise SpecError(issues)
     return admission

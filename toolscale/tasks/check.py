@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from toolscale.config import STREAM_DRAWS
-from toolscale.environment import Environment, World, populate
+from toolscale.environment import Environment, Rows, World, populate
 from toolscale.environment.environment import sound_part
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.language import contains_words, expand_choices, holds_always, mentions, render
@@ -40,10 +40,10 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
     return [*compiler.issues, *issues, *check_constants(environment)]
 
 
-def check_rows(environment: Environment) -> list[SpecIssue]:
-    """Return the rules that nothing can break and the intents that no rows fit, on the rows of seed 0. Every rule and
-    intent must compile."""
-    rows = populate(environment)
+def check_rows(environment: Environment, rows: Rows | None = None) -> list[SpecIssue]:
+    """Return the rules that nothing can break and the intents that no rows fit, on the rows of seed 0 (made here unless
+    they are given). Every rule and intent must compile."""
+    rows = populate(environment) if rows is None else rows
     _, rules = compile_plans(environment)
     with World(environment, rows) as world:
         issues = check_breakable(environment, rules, rows, world)
