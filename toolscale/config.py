@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 VERSION = "0.1.0"
@@ -26,6 +27,10 @@ STREAM_CANDIDATES = 12
 
 STREAM_DRAWS = 40
 """Numbers of a stream that are drawn in search of candidates: not every number has rows that fit it."""
+
+ADMITTED = Path("var/datasets/.admitted")
+"""Where admissions are kept, and what was found of each tool: also where `toolscale synthesize` keeps them unless told
+otherwise."""
 
 Audit = Literal["sample", "all"]
 """Which candidates the second engine replays."""

@@ -29,7 +29,8 @@ decide whether to try again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 
 class ToolScaleError(Exception):
@@ -47,6 +48,19 @@ class PermanentError:
     """Mix-in: the same call fails again until its input changes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A name that takes the place of another, where a finding is sure enough of what was meant to be tried."""
+
+    old: str
+    """Where it is no key: as a whole word of the text at the path, or an item of the list there."""
+    new: str
+    is_key: bool = False
+    """Whether the last key of the path is renamed."""
+    below: str = ""
+    """What follows the place of the issue on the way there: `.renew_lone`."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class SpecIssue:
     """One thing wrong with a spec: the file, the place in it, what is wrong (with the value), and what to do."""
@@ -55,6 +69,18 @@ class SpecIssue:
     place: str
     problem: str
     remedy: str
+    edit: Edit | None = field(default=None, compare=False)
+    """What the remedy comes to, where that is one name for another."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it; `edit` only where there is one."""
+        told: dict[str, Any] = {
+            "file": self.file, "place": self.place, "problem": self.problem, "remedy": self.remedy,
+        }  # fmt: skip
+        if self.edit is not None:
+            path = f"{self.place}{self.edit.below}"
+            told["edit"] = {"path": path, "old": self.edit.old, "new": self.edit.new, "is_key": self.edit.is_key}
+        return told
 
     def __str__(self) -> str:
         where = f"{self.file}: {self.place}" if self.place else self.file

@@ -156,10 +156,29 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
             ],
             [
                 "rules.yaml: rules.desk_limit.case: no row of the database fulfils "
-                "'call.amount_cents > policy.desk_limit_cents', whatever is drawn; "
+                "'call.amount_cents > policy.desk_limit_cents' with call.amount_cents drawn from 100, 200 (draws); "
                 "correct it or draws, or plant rows that fulfil it",
             ],
             id="a case that no row fulfils, whatever is drawn",
+        ),
+        pytest.param(
+            [
+                (
+                    RULES,
+                    "    tell:\n",
+                    """    case: >-
+      (SELECT z.fees_cents FROM members z WHERE z.member_id = call.member_id) < 0 - call.amount_cents
+    tell:
+""",
+                ),
+            ],
+            [
+                "rules.yaml: rules.desk_limit.case: no row of the database fulfils "
+                "'(SELECT z.fees_cents FROM members z WHERE z.member_id = call.member_id) < 0 - call.amount_cents' "
+                "with call.amount_cents made up (or give draws), call.member_id taken from the rows of "
+                "members.member_id; correct it or draws, or plant rows that fulfil it",
+            ],
+            id="a case that no row fulfils, and where its arguments come from",
         ),
         pytest.param(
             [

@@ -13,7 +13,7 @@ import pytest
 from toolscale.cli import main
 from toolscale.cli.screen import print_yields
 from toolscale.environment import load_environment
-from toolscale.verify.yields import Yield, measure_yields
+from toolscale.verify.yields import Yield, measure_yields, monotonous
 
 Spoil = Callable[..., Path]
 INTENTS, CASES = "intents.yaml", "cases.yaml"
@@ -75,6 +75,7 @@ def test_the_streams_stand_in_the_json_and_none_are_tried_if_none_are_asked_for(
         "examples": {},
         "alike": 0,
         "repeated": "",
+        "repeated_in": "requests",
         "share": 1.0,
     }
     assert main(["admit", str(folder), "--candidates", "0", "--json"]) == 0
@@ -155,6 +156,20 @@ def test_a_stream_that_repeats_itself_is_told_with_what_it_repeats(
     )
 
 
+def test_words_of_a_role_that_repeat_are_told_where_they_stand(spoil: Spoil) -> None:
+    role = "text: whichever of my open loans is due first\n"
+    long = "text: the one of all the open loans that I still have at home which is due first\n"
+    more = ("population.yaml", "count: 8", "count: 40")
+    found = measure_yields(load_environment(spoil((INTENTS, role, long), more)), 6)
+    (item,) = [item for item in found if item.stream == "renew_due_first"]
+    assert (item.is_monotonous, item.repeated_in) == (True, "roles.loan.text")
+    (issue,) = [issue for issue in monotonous(found) if issue.place.startswith("intents[renew_due_first]")]
+    assert (issue.place, issue.remedy) == (
+        "intents[renew_due_first].roles.loan.text",
+        "write the text with alternatives, [in other words|said otherwise], or shorter",
+    )
+
+
 def test_issues_stand_in_the_json_too(spoil: Spoil, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["admit", str(spoil((INTENTS, "is: loans", "is: lones"))), "--json"]) == 2
     captured = capsys.readouterr()
@@ -164,5 +179,8 @@ def test_issues_stand_in_the_json_too(spoil: Spoil, capsys: pytest.CaptureFixtur
         "place": "intents[renew_due_first].roles.loan.is",
         "problem": "unknown table 'lones'",
         "remedy": "did you mean 'loans'?",
-    }
+        "edit": {
+            "path": "intents[renew_due_first].roles.loan.is", "old": "lones", "new": "loans", "is_key": False,
+        },
+    }  # fmt: skip
     assert captured.err.count("\n") == len(issues)

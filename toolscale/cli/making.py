@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
-from toolscale.config import EVOLVED_SHARE, STREAM_CANDIDATES
+from toolscale.config import ADMITTED, EVOLVED_SHARE, STREAM_CANDIDATES
 from toolscale.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -100,10 +99,10 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
 
     folder = find_folder(domain)
     try:
-        admission = admit_domain(folder)
+        admission = admit_domain(folder, ADMITTED)
     except SpecError as error:
         if json_:
-            echo_json({"issues": [asdict(issue) for issue in error.issues]})
+            echo_json({"issues": [issue.facts() for issue in error.issues]})
         raise
     with progress_bar() as progress:
         yields = measure_yields(load_environment(folder), candidates, progress) if candidates else []

@@ -4,15 +4,17 @@ may change."""
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from toolscale.canonical import CANONICAL_VERSION, stable_int
+from toolscale.canonical import stable_int
 from toolscale.environment.derived_tools import with_lookups
 from toolscale.environment.environment import Environment, populate, tool_place
-from toolscale.environment.guards import CallMaker
+from toolscale.environment.guards import Arguments, CallMaker
 from toolscale.environment.holding import Invariants
+from toolscale.environment.kept_tools import KeptTool, ToolKeys, read_tools, versions, write_tools
 from toolscale.environment.population import Rows
 from toolscale.environment.row_graph import RowGraph
 from toolscale.environment.scans import small_tables
@@ -33,15 +35,32 @@ ANY = -2
 
 
 @dataclass
-class Count:
-    """How many calls of a tool were made."""
+class Trial:
+    """What the calls of a tool came to."""
 
     on_both: int = 0
     boundary: int = 0
+    reached: set[int] = field(default_factory=set)
 
 
-def admit(environment: Environment) -> Admission:
-    """Return what admission found out about the environment. SpecError with every issue if it cannot be admitted."""
+@dataclass
+class Tried:
+    """What the search for calls of a tool came to."""
+
+    found: Found
+    successes: tuple[Arguments, ...]
+    """Arguments with which it succeeds on the populated rows."""
+    after: str = ""
+    """The hash of the calls after which more was looked for."""
+    is_sound: bool = True
+
+
+def admit(environment: Environment, cache: Path | None = None, rows: Rows | None = None) -> Admission:
+    """Return what admission found out about the environment. SpecError with every issue if it cannot be admitted.
+
+    With a cache, tools that were tried before and did not change are not called again (`kept_tools`): the admission is
+    the same. `rows` are those of seed 0, where the caller has made them.
+    """
     audited = audit_tools(
         environment.tools.values(),
         environment.schema,
@@ -49,70 +68,101 @@ def admit(environment: Environment) -> Admission:
     )
     if audited:
         raise SpecError(replace(issue, place=tool_place(issue.place)) for issue in audited)
-    rows = populate(environment, 0)
-    return _Admitting(environment, rows).run()
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that an admission depends on."""
-    return {"canonical": str(CANONICAL_VERSION), **{name: version(name) for name in ("duckdb", "faker", "sqlglot")}}
+    rows = populate(environment, 0) if rows is None else rows
+    kept = {} if cache is None else read_tools(cache, environment.domain)
+    admitting = _Admitting(environment, rows, kept)
+    admitting.run()
+    if cache is not None:
+        write_tools(cache, environment.domain, admitting.kept)
+    return admitting.admission()
 
 
 class _Admitting:
-    def __init__(self, environment: Environment, rows: Rows):
+    def __init__(self, environment: Environment, rows: Rows, kept: Mapping[str, KeptTool]):
         self.environment, self.rows = environment, rows
+        self.keys = ToolKeys(environment, rows)
         self.graph = RowGraph(environment.schema, rows)
         self.issues: list[SpecIssue] = []
         self.toolbox = Toolbox(environment.tools)
         self.tools = [tool for tool in environment.tools.values() if tool.returns]
         """All tools that an engine runs: `calculate` has no returns."""
-        self.counts = {name: Count() for name in environment.tools}
-        self.reached: dict[str, set[int]] = {name: set() for name in environment.tools}
+        self.kept = {
+            tool.spec.name: kept[tool.spec.name]
+            for tool in self.tools
+            if tool.spec.name in kept and kept[tool.spec.name].key == self.keys.of(tool)
+        }
+        """Tools that need not be called; once all calls are made, all that have no finding."""
+        self.of_cases = {name: Trial() for name in environment.tools}
+        self.trials = {name: Trial() for name in environment.tools}
 
-    def run(self) -> Admission:
-        """Make all calls and return the admission."""
+    def run(self) -> None:
+        """Make all calls that are needed."""
         with World(self.environment, self.rows, toolbox=self.toolbox) as fast:
             self.invariants = Invariants(self.environment)
             self.issues += self.invariants.check_all(fast, "the populated rows", "population.yaml")
-            found = self._search(fast)
+            tried = self._search(fast)
             with World(self.environment, self.rows, "duckdb", toolbox=self.toolbox) as slow:
                 for number, case in enumerate(self.environment.spec.cases.calls):
                     self._case(fast, slow, case, f"calls[{number}]")
+                self.of_cases, self.trials = self.trials, {name: Trial() for name in self.trials}
                 for tool in self.tools:
-                    self._probes(fast, slow, found[tool.spec.name])
-                    self._boundary(fast, slow, tool)
+                    self._tool(fast, slow, tool, tried)
         self._unreached()
-        if self.issues:
-            raise SpecError(self.issues)
-        return self._admission()
 
-    def _search(self, fast: World) -> dict[str, Found]:
-        found: dict[str, Found] = {}
+    def _search(self, fast: World) -> dict[str, Tried]:
+        """Look for calls of the tools that are not kept."""
+        tried = {tool.spec.name: self._first(fast, tool) for tool in self.tools if tool.spec.name not in self.kept}
+        setups = [setup for tool in self.tools if tool.mutates_state for setup in self._setups(tool, tried)]
         for tool in self.tools:
-            try:
-                found[tool.spec.name] = search(fast, tool, self.graph)
-            except SandboxError as error:
-                self._issue(tool, "", str(error), "look it up by a unique key, or bound the work of the statement")
-                found[tool.spec.name] = Found(tool)
-        setups: list[Made] = [
-            (name, probe.arguments)
-            for name, item in found.items()
-            if item.tool.mutates_state
-            for probe in item.targets.get(SUCCESS, [])[:_SETUPS_PER_TOOL]
-        ]
-        for item in found.values():
-            own = sorted(setups, key=lambda setup, name=item.tool.spec.name: setup[0] != name)  # type: ignore[misc]
-            search_after(fast, item, self.graph, own, lambda world, made: world.call(*made).ok)
-        return found
+            name = tool.spec.name
+            own = sorted(setups, key=lambda setup, name=name: setup[0] != name)  # type: ignore[misc]
+            after = self.keys.after(own)
+            if name in self.kept and self.kept[name].after not in ("", after):
+                del self.kept[name]
+                tried[name] = self._first(fast, tool)
+            if name in tried and tried[name].found.unreached:
+                tried[name].after = after
+                search_after(fast, tried[name].found, self.graph, own, lambda world, made: world.call(*made).ok)
+        return tried
+
+    def _first(self, fast: World, tool: CompiledTool) -> Tried:
+        """Look for calls of a tool on the populated rows."""
+        try:
+            found = search(fast, tool, self.graph)
+        except SandboxError as error:
+            self._issue(tool, "", str(error), "look it up by a unique key, or bound the work of the statement")
+            return Tried(Found(tool), (), is_sound=False)
+        successes = found.targets.get(SUCCESS, [])[:_SETUPS_PER_TOOL]
+        return Tried(found, tuple(probe.arguments for probe in successes))
+
+    def _setups(self, tool: CompiledTool, tried: Mapping[str, Tried]) -> list[Made]:
+        name = tool.spec.name
+        return [(name, each) for each in (tried[name] if name in tried else self.kept[name]).successes]
+
+    def _tool(self, fast: World, slow: World, tool: CompiledTool, tried: Mapping[str, Tried]) -> None:
+        """Make the calls of a tool on both engines, or take them as kept."""
+        name, known = tool.spec.name, len(self.issues)
+        if name in self.kept:
+            kept = self.kept[name]
+            self.trials[name] = Trial(kept.calls, kept.boundary_calls, set(kept.reached))
+            return
+        for probes in tried[name].found.targets.values():
+            for probe in probes:
+                self._on_both(fast, slow, tool, probe)
+        self._boundary(fast, slow, tool)
+        if len(self.issues) == known and tried[name].is_sound:
+            trial = self.trials[name]
+            self.kept[name] = KeptTool(
+                key=self.keys.of(tool),
+                after=tried[name].after,
+                successes=tried[name].successes,
+                reached=tuple(sorted(trial.reached)),
+                calls=trial.on_both,
+                boundary_calls=trial.boundary,
+            )
 
     def _issue(self, tool: CompiledTool, place: str, problem: str, remedy: str) -> None:
         self.issues.append(SpecIssue(_FILE, f"tools[{tool.spec.name}]{place}", problem, remedy))
-
-    def _probes(self, fast: World, slow: World, found: Found) -> None:
-        """Run the probes of a tool on both engines."""
-        for probes in found.targets.values():
-            for probe in probes:
-                self._on_both(fast, slow, found.tool, probe)
 
     def _on_both(self, fast: World, slow: World, tool: CompiledTool, probe: Probe) -> None:
         made = (tool.spec.name, probe.arguments)
@@ -135,10 +185,10 @@ class _Admitting:
             outcomes.append((result, world.net_changes()))
             self._unchanged(tool, made, result, before, outcomes[-1][1])
         (result, changes), (other, other_changes) = outcomes
-        self.counts[tool.spec.name].on_both += 1
+        self.trials[tool.spec.name].on_both += 1
         self._no_constraint(tool, made, result)
         if probe.target != ANY and (probe.target == SUCCESS) == result.ok:
-            self.reached[tool.spec.name].add(probe.target)
+            self.trials[tool.spec.name].reached.add(probe.target)
         if result != other:
             self._issue(
                 tool,
@@ -183,7 +233,7 @@ class _Admitting:
         for number in range(BOUNDARY_CALLS if tool.spec.parameters else 1):
             arguments = maker.draw(boundary=0.5 if number % 2 else 0.15)
             made = (tool.spec.name, arguments)
-            self.counts[tool.spec.name].boundary += 1
+            self.trials[tool.spec.name].boundary += 1
             if number < _BOUNDARY_ON_BOTH:
                 self._on_both(fast, slow, tool, Probe(ANY, arguments))
             else:
@@ -228,7 +278,7 @@ class _Admitting:
             return
         tool = self.environment.tools[name]
         if step is not None:
-            self.reached[name].add(step)
+            self.trials[name].reached.add(step)
             self._on_both(fast, slow, tool, Probe(step, dict(arguments), before))
 
     def _reached(self, fast: World, name: str, arguments: dict[str, Any]) -> int | None:
@@ -240,7 +290,7 @@ class _Admitting:
         for tool in self.tools:
             name = tool.spec.name
             for target in (*guards_of(tool), SUCCESS):
-                if target in self.reached[name]:
+                if target in self._all_reached(name):
                     continue
                 if target == SUCCESS:
                     self._issue(
@@ -258,7 +308,13 @@ class _Admitting:
                         "plant rows that break it, add a call to cases.yaml, or remove it",
                     )
 
-    def _admission(self) -> Admission:
+    def _all_reached(self, name: str) -> set[int]:
+        return self.trials[name].reached | self.of_cases[name].reached
+
+    def admission(self) -> Admission:
+        """Return the admission. SpecError with every issue if there is any."""
+        if self.issues:
+            raise SpecError(self.issues)
         tools = {
             tool.spec.name: ToolAdmission(
                 mutates_state=tool.mutates_state,
@@ -266,9 +322,9 @@ class _Admitting:
                 writes=_named(tool.writes),
                 consumes={name: _named(tool.consumes[name]) for name in sorted(tool.consumes)},
                 produces=_named(tool.produces.values()),
-                guards_reached=len(self.reached[tool.spec.name] - {SUCCESS}),
-                calls=self.counts[tool.spec.name].on_both,
-                boundary_calls=self.counts[tool.spec.name].boundary,
+                guards_reached=len(self._all_reached(tool.spec.name) - {SUCCESS}),
+                calls=self.trials[tool.spec.name].on_both + self.of_cases[tool.spec.name].on_both,
+                boundary_calls=self.trials[tool.spec.name].boundary,
             )
             for tool in self.environment.tools.values()
         }

@@ -9,8 +9,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from toolscale.canonical import content_hash
-from toolscale.environment.admission import admit, versions
+from toolscale.environment.admission import admit
 from toolscale.environment.environment import Environment
+from toolscale.environment.kept_tools import versions
 from toolscale.errors import StorageError
 from toolscale.records import Admission
 
@@ -29,7 +30,7 @@ def write_admission(folder: Path, admission: Admission) -> Path:
 
 def ensure_admitted(environment: Environment, cache_dir: Path) -> Admission:
     """Return the admission of the environment: the one in its folder, one from the cache, or a new one, which goes into
-    the cache.
+    the cache, as do its tools.
 
     A kept admission counts only for the same content and the same versions. SpecError if the environment cannot be
     admitted.
@@ -39,7 +40,7 @@ def ensure_admitted(environment: Environment, cache_dir: Path) -> Admission:
         kept = _read(path)
         if kept is not None and kept.environment_hash == environment.hash and kept.versions == versions():
             return kept
-    admission = admit(environment)
+    admission = admit(environment, cache_dir)
     _write(cached, admission)
     return admission
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import difflib
 import types
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import BaseModel, Tag, ValidationError
 
-from toolscale.errors import SpecIssue
+from toolscale.errors import Edit, SpecIssue
 
 _PLAIN = frozenset({"str", "int", "bool", "float", "none"})
 """How pydantic names the plain members of a union in a place."""
@@ -22,10 +22,25 @@ _MISSING = "a required key is missing"
 def suggest(word: str, known: Iterable[str]) -> str:
     """Return a remedy for a misspelt word: the nearest known one, or all of them."""
     names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
+    if near := nearest(word, names):
+        return f"did you mean {near!r}?"
     return f"use one of {', '.join(names)}" if names else "there is none to use"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known word that a misspelt one is nearest to, or None if none is near."""
+    return next(iter(difflib.get_close_matches(word, sorted(known), n=1)), None)
+
+
+def correction(
+    word: str, known: Iterable[str], shape: str = "{}", *, is_key: bool = False, below: str = ""
+) -> Edit | None:
+    """Return the edit that puts the nearest known word in the place of a misspelt one; None if none is near.
+
+    `shape` is how the word stands in the text: `policy.{}`.
+    """
+    near = nearest(word, known)
+    return None if near is None else Edit(shape.format(word), shape.format(near), is_key, below)
 
 
 def issues_of(error: ValidationError, model: type[BaseModel], data: Any, file: str) -> list[SpecIssue]:
@@ -34,7 +49,7 @@ def issues_of(error: ValidationError, model: type[BaseModel], data: Any, file: s
     misspelt: set[str] = set()
     for item in error.errors(include_url=False):
         place = place_of(model, data, item["loc"])
-        found.setdefault(place, _issue(dict(item), model, file, place))
+        found.setdefault(place, _issue(dict(item), model, data, file, place))
         if item["type"] == "extra_forbidden":
             near = difflib.get_close_matches(str(item["loc"][-1]), _known_keys(model, item["loc"][:-1]), n=1)
             misspelt.update(_join(place.rpartition(".")[0], key) for key in near)
@@ -73,13 +88,14 @@ def _join(place: str, part: str) -> str:
     return f"{place}.{part}" if place else part
 
 
-def _issue(item: dict[str, Any], model: type[BaseModel], file: str, place: str) -> SpecIssue:
+def _issue(item: dict[str, Any], model: type[BaseModel], data: Any, file: str, place: str) -> SpecIssue:
     kind, loc, value = item["type"], item["loc"], item.get("input")
     if kind == "extra_forbidden":
         keys = sorted(_known_keys(model, loc[:-1]))
-        near = difflib.get_close_matches(str(loc[-1]), keys, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        return SpecIssue(file, place, f"unknown key {loc[-1]!r}", f"{hint}known keys: {', '.join(keys)}")
+        near = nearest(str(loc[-1]), keys)
+        hint = f"did you mean {near!r}? " if near else ""
+        edit = correction(str(loc[-1]), keys, is_key=True) if near not in _siblings(data, loc) else None
+        return SpecIssue(file, place, f"unknown key {loc[-1]!r}", f"{hint}known keys: {', '.join(keys)}", edit)
     if kind == "missing":
         return SpecIssue(file, place, _MISSING, f"add {loc[-1]!r}")
     if kind in ("step_kind", "value_kind"):
@@ -94,6 +110,14 @@ def _issue(item: dict[str, Any], model: type[BaseModel], file: str, place: str) 
         f"{_shown(value)} does not fit here",
         message.replace("input should", "it should").replace("value error, ", ""),
     )
+
+
+def _siblings(data: Any, loc: tuple[int | str, ...]) -> Collection[Any]:
+    """Return the keys that stand beside the one at `loc`, whose tags of unions are passed over."""
+    for part in loc[:-1]:
+        known: Collection[Any] = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+        data = data[part] if part in known else data
+    return data.keys() if isinstance(data, dict) else ()
 
 
 def _shown(value: Any) -> str:

@@ -119,6 +119,18 @@ def sound_part(environment: Environment, issues: Iterable[SpecIssue]) -> Environ
         )
     )
     words = {
+        "personas": {
+            name: persona.model_copy(
+                update={
+                    "forms": {
+                        kind: forms
+                        for kind, forms in persona.forms.items()
+                        if not faulty(f"language.yaml: personas.{name}.forms.{kind}")
+                    }
+                }
+            )
+            for name, persona in spec.language.personas.items()
+        },
         "quantities": {
             name: words
             for name, words in spec.language.quantities.items()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from toolscale.environment.builtins import calculate_tool, transfer_tool, with_handovers
-from toolscale.environment.complaints import suggest
+from toolscale.environment.complaints import correction, suggest
 from toolscale.environment.registry import Folder
 from toolscale.errors import SpecIssue
 from toolscale.records import (
@@ -27,6 +28,8 @@ NAMESPACES = frozenset({"say", "policy", "call", "more"})
 
 SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)")
 """The name at a place of a phrasing."""
+IN_BRACES = "{{{}"
+"""The shape of a name there: what follows it in the braces stays."""
 
 
 class Names:
@@ -50,10 +53,10 @@ class Names:
             built_in = (transfer_tool(self.world) if self.world else None, calculate_tool())
             self.tools = {tool.name: tool for tool in (*self.toolset.tools, *built_in) if tool is not None}
 
-    def table(self, name: str, file: str, place: str) -> Iterator[SpecIssue]:
-        """Yield an issue if there is no such table."""
+    def table(self, name: str, file: str, place: str, *, is_key: bool = False) -> Iterator[SpecIssue]:
+        """Yield an issue if there is no such table; `is_key`: the place is the key that names it."""
         if self.schema is not None and name not in self.schema.tables:
-            yield unknown("table", name, self.schema.tables, file, place)
+            yield unknown("table", name, self.schema.tables, file, place, is_key=is_key)
 
     def columns(self, table: str, names: Collection[str], file: str, place: str) -> Iterator[SpecIssue]:
         """Yield an issue for each name that is not a column of the table (if that exists)."""
@@ -66,14 +69,13 @@ class Names:
         if self.tools is None:
             return
         if tool not in self.tools:
-            yield unknown("tool", tool, self.tools, file, place)
+            yield unknown("tool", tool, self.tools, file, place, is_key=True, below=f".{tool}")
             return
         spec = self.tools[tool]
-        yield from (
-            unknown(f"parameter of {tool}", name, spec.parameters, file, f"{place}.{tool}.{name}")
-            for name in given
-            if name not in spec.parameters
-        )
+        for name in given:
+            if name not in spec.parameters:
+                issue = unknown(f"parameter of {tool}", name, spec.parameters, file, f"{place}.{tool}.{name}")
+                yield replace(issue, edit=correction(name, spec.parameters.keys() - given.keys(), is_key=True))
         misspelt = {
             near
             for name in given
@@ -94,6 +96,22 @@ class Names:
             )
 
 
-def unknown(kind: str, name: str, known: Collection[str], file: str, place: str) -> SpecIssue:
-    """Return the issue that a name of this kind is not known."""
-    return SpecIssue(file, place, f"unknown {kind} {name!r}", suggest(name, known))
+def unknown(
+    kind: str,
+    name: str,
+    known: Collection[str],
+    file: str,
+    place: str,
+    *,
+    shape: str = "{}",
+    is_key: bool = False,
+    below: str = "",
+) -> SpecIssue:
+    """Return the issue that a name of this kind is not known, with the edit of `correction`."""
+    edit = correction(name, known, shape, is_key=is_key, below=below)
+    return SpecIssue(file, place, f"unknown {kind} {name!r}", suggest(name, known), edit)
+
+
+def not_above(name: str, above: Collection[str], file: str, place: str) -> SpecIssue:
+    """Return the issue that a role is of one that does not stand above it."""
+    return SpecIssue(file, place, f"{name!r} is not a role above", suggest(name, above), correction(name, above))

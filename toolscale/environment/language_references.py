@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from toolscale.environment.complaints import suggest
-from toolscale.environment.known_names import SLOT, Names, unknown
+from toolscale.environment.complaints import correction, suggest
+from toolscale.environment.known_names import IN_BRACES, SLOT, Names, not_above, unknown
 from toolscale.errors import SpecIssue
 from toolscale.language import contains_words, holds_always
 from toolscale.records import Description, LanguageSpec, Private, Quantity
@@ -33,7 +33,7 @@ def check_language(names: Names) -> Iterator[SpecIssue]:
     if language is None:
         return
     for table, descriptions in language.describe.items():
-        yield from names.table(table, FILE, f"describe.{table}")
+        yield from names.table(table, FILE, f"describe.{table}", is_key=True)
         for name, description in descriptions.items():
             yield from _description(names, table, description, f"describe.{table}.{name}")
     for name, quantity in language.quantities.items():
@@ -82,7 +82,11 @@ def _places(
     for used in dict.fromkeys(SLOT.findall(text)):
         if used not in known:
             yield SpecIssue(
-                FILE, place, f"{{{used}}} {problem}", suggest(used, known if suggested is None else suggested)
+                FILE,
+                place,
+                f"{{{used}}} {problem}",
+                suggest(used, known if suggested is None else suggested),
+                correction(used, known if suggested is None else suggested, IN_BRACES),
             )
 
 
@@ -136,7 +140,7 @@ def _quantity_roles(names: Names, quantity: Quantity, place: str) -> Iterator[Sp
         if names.intents is None or role == quantity.backup:
             continue
         if role not in known:
-            yield unknown("role", role, known, FILE, f"{place}.{role}")
+            yield unknown("role", role, known, FILE, f"{place}.{role}", is_key=True)
         elif not wrong and (role, table) not in pairs:
             yield SpecIssue(
                 FILE, f"{place}.{role}", f"no intent has a role {role} of {table}", "name its table, or another role"
@@ -156,7 +160,7 @@ def _private(names: Names, language: LanguageSpec, private: Private, place: str)
         ):
             yield unknown(f"description of {role.is_}", role.by, described, FILE, f"{here}.by")
         if role.of is not None and role.of not in above:
-            yield SpecIssue(FILE, f"{here}.of", f"{role.of!r} is not a role above", suggest(role.of, above))
+            yield not_above(role.of, above, FILE, f"{here}.of")
         above.append(name)
     for number, ask in enumerate(private.asks):
         yield from _places(ask, private.roles, f"{place}.asks[{number}]", "is not one of roles")
@@ -168,7 +172,7 @@ def _private(names: Names, language: LanguageSpec, private: Private, place: str)
 def _tables(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
     for kind in ("adjectives", "plurals", "nouns", "totals", "asides", "referents"):
         for table in getattr(language, kind):
-            yield from names.table(table, FILE, f"{kind}.{table}")
+            yield from names.table(table, FILE, f"{kind}.{table}", is_key=True)
     for number, table in enumerate(language.shared):
         yield from names.table(table, FILE, f"shared[{number}]")
     for table, total in language.totals.items():
@@ -180,7 +184,7 @@ def _acts(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
     for tool, text in language.acts.items() if names.tools is not None else ():
         tools = names.tools or {}
         if tool not in tools:
-            yield unknown("tool", tool, tools, FILE, f"acts.{tool}")
+            yield unknown("tool", tool, tools, FILE, f"acts.{tool}", is_key=True)
         else:
             yield from _places(text, tools[tool].parameters, f"acts.{tool}", f"is not a parameter of {tool}")
 
@@ -196,7 +200,7 @@ def _enum_cues(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
     }
     for value in language.enum_cues:
         if value not in values:
-            yield unknown("enum value", value, values, FILE, f"enum_cues.{value}")
+            yield unknown("enum value", value, values, FILE, f"enum_cues.{value}", is_key=True)
 
 
 def _sentences(language: LanguageSpec) -> Iterator[SpecIssue]:
@@ -235,7 +239,7 @@ def _frames(names: Names, language: LanguageSpec) -> Iterator[SpecIssue]:
         for number, text in enumerate(texts):
             for used in dict.fromkeys(SLOT.findall(text)):
                 if used not in roles:
-                    yield unknown("role", used, roles, FILE, f"{kind}[{number}]")
+                    yield unknown("role", used, roles, FILE, f"{kind}[{number}]", shape=IN_BRACES)
 
 
 def _brief(text: str) -> str:

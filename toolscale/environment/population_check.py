@@ -6,7 +6,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 
-from toolscale.environment.complaints import suggest
+from toolscale.environment.complaints import correction, suggest
 from toolscale.environment.expressions import FILE, RowExpression, has_subselect
 from toolscale.environment.possible import Possible, either, possible
 from toolscale.environment.sites import Site, Workshop, by_value
@@ -50,13 +50,23 @@ class _Recipe:
 
     def _table(self, name: str, place: str) -> Iterator[SpecIssue]:
         if name not in self.schema.tables:
-            yield SpecIssue(FILE, place, f"unknown table {name!r}", suggest(name, self.schema.tables))
+            yield SpecIssue(
+                FILE,
+                place,
+                f"unknown table {name!r}",
+                suggest(name, self.schema.tables),
+                correction(name, self.schema.tables),
+            )
 
     def _batch(self, batch: TableRows, place: str) -> Iterator[SpecIssue]:
         unknown = list(self._table(batch.table, f"{place}.table"))
         if batch.per is not None and batch.per not in self.columns:
             yield SpecIssue(
-                FILE, f"{place}.per", f"no batch above makes {batch.per!r}", suggest(batch.per, self.columns)
+                FILE,
+                f"{place}.per",
+                f"no batch above makes {batch.per!r}",
+                suggest(batch.per, self.columns),
+                correction(batch.per, self.columns),
             )
         if unknown:
             yield from unknown
@@ -69,6 +79,7 @@ class _Recipe:
                     f"{place}.columns.{column}",
                     f"unknown column of {batch.table} {column!r}",
                     suggest(column, known),
+                    correction(column, known.keys() - batch.columns.keys(), is_key=True),
                 )
         lacking = [column for column, item in known.items() if column not in batch.columns and not item.nullable]
         if lacking:
@@ -135,7 +146,11 @@ class _Recipe:
         for column, value in plant.set.items():
             if column not in known:
                 yield SpecIssue(
-                    FILE, f"{place}.set.{column}", f"unknown column of {table} {column!r}", suggest(column, known)
+                    FILE,
+                    f"{place}.set.{column}",
+                    f"unknown column of {table} {column!r}",
+                    suggest(column, known),
+                    correction(column, known, is_key=True),
                 )
             yield from self._value(value, table, column, known, known, f"{place}.set.{column}", planting=True)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from toolscale.environment.builtins import BUILT_IN, HANDOVERS, TRANSFER
-from toolscale.environment.complaints import suggest
-from toolscale.environment.known_names import NAMESPACES, SLOT, Names, unknown
+from toolscale.environment.complaints import correction, suggest
+from toolscale.environment.known_names import IN_BRACES, NAMESPACES, SLOT, Names, not_above, unknown
 from toolscale.environment.language_references import check_language
 from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
 from toolscale.environment.registry import Folder
 from toolscale.environment.rows import is_date, is_datetime
+from toolscale.environment.value_forms import check_forms
 from toolscale.errors import SpecIssue
 from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, ToolSpec
 from toolscale.sql import lint_schema
@@ -36,6 +38,7 @@ def check_references(folder: Folder) -> list[SpecIssue]:
         _rules,
         check_language,
         _intents,
+        check_forms,
         _cases,
     )
     return [*_domain(folder), *(issue for check in checks for issue in check(names))]
@@ -159,6 +162,7 @@ def _rule(names: Names, rule: Rule, file: str, place: str) -> Iterator[SpecIssue
                     here,
                     f"call.{used} is not a parameter of {', '.join(lacking)}",
                     suggest(used, tools[lacking[0]].parameters),
+                    correction(used, tools[lacking[0]].parameters, "call.{}"),
                 )
         yield from _constants(names, text, file, here)
     yield from _draws(rule, [tools[guarded] for guarded in rule.guards if guarded in tools], file, f"{place}.draws")
@@ -170,7 +174,8 @@ def _draws(rule: Rule, guarded: list[ToolSpec], file: str, place: str) -> Iterat
     for argument, values in rule.draws.items() if guarded else ():
         here = f"{place}.{argument}"
         if argument not in parameters:
-            yield unknown(f"parameter of {', '.join(tool.name for tool in guarded)}", argument, parameters, file, here)
+            kind = f"parameter of {', '.join(tool.name for tool in guarded)}"
+            yield unknown(kind, argument, parameters, file, here, is_key=True)
             continue
         schema = parameters[argument]
         if not values:
@@ -192,7 +197,7 @@ def _constants(names: Names, text: str, file: str, place: str) -> Iterator[SpecI
     if names.policy is not None:
         known = names.policy.constants
         yield from (
-            unknown("constant of the policy", used, known, file, place)
+            unknown("constant of the policy", used, known, file, place, shape="policy.{}")
             for used in _POLICY.findall(text)
             if used not in known
         )
@@ -264,7 +269,7 @@ def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> It
         return
     earlier = list(intent.roles)[: list(intent.roles).index(name)]
     if role.of not in earlier:
-        yield SpecIssue(file, f"{place}.of", f"{role.of!r} is not a role above", suggest(role.of, earlier))
+        yield not_above(role.of, earlier, file, f"{place}.of")
         return
     parent = intent.roles[role.of].is_
     schema = names.schema if names.is_sound else None
@@ -310,7 +315,7 @@ def _told(names: Names, intent: Intent, place: str) -> Iterator[SpecIssue]:
     for part, request in (*spoken, *((f"asks[{number}]", ask) for number, ask in enumerate(intent.asks))):
         here = f"{place}.{part}"
         yield from (
-            unknown("role or slot", used, known, file, here)
+            unknown("role or slot", used, known, file, here, shape=IN_BRACES)
             for used in dict.fromkeys(SLOT.findall(request.say))
             if used not in known
         )
@@ -326,6 +331,11 @@ def _told(names: Names, intent: Intent, place: str) -> Iterator[SpecIssue]:
         yield from _constants(names, tell.is_, file, f"{place}.tell[{number}].is")
 
 
+def _unplaced(issues: Iterable[SpecIssue]) -> Iterator[SpecIssue]:
+    """Yield issues of which the place is only near to what is wrong: none has an edit."""
+    return (replace(issue, edit=None) for issue in issues)
+
+
 def _cases(names: Names) -> Iterator[SpecIssue]:
     file = "cases.yaml"
     if names.cases is None:
@@ -333,7 +343,7 @@ def _cases(names: Names) -> Iterator[SpecIssue]:
     for number, case in enumerate(names.cases.calls):
         for call in (*case.before, case.call):
             for tool, arguments in call.items():
-                yield from names.call(tool, arguments, file, f"calls[{number}]")
+                yield from _unplaced(names.call(tool, arguments, file, f"calls[{number}]"))
     intents = {intent.id for intent in names.intents.intents} if names.intents is not None else None
     for number, verifier in enumerate(names.cases.verifier):
         place = f"verifier[{number}]"
@@ -341,4 +351,8 @@ def _cases(names: Names) -> Iterator[SpecIssue]:
             yield unknown("intent", verifier.intent, intents, file, f"{place}.intent")
         for call in verifier.calls if isinstance(verifier.calls, tuple) else ():
             for tool, arguments in call.items():
-                yield from names.call(tool, arguments, file, f"{place}.calls") if verifier.kind != "malformed" else ()
+                yield from (
+                    _unplaced(names.call(tool, arguments, file, f"{place}.calls"))
+                    if verifier.kind != "malformed"
+                    else ()
+                )

@@ -13,6 +13,7 @@ from toolscale.canonical import content_hash
 from toolscale.environment.complaints import issues_of
 from toolscale.environment.base_words import with_base
 from toolscale.environment.derived_cases import AUTO, with_cases
+from toolscale.environment.derived_superlatives import with_superlatives
 from toolscale.environment.derived_tools import with_lookups
 from toolscale.errors import SpecIssue, UsageError
 from toolscale.records import (
@@ -124,19 +125,35 @@ def read_folder(path: Path) -> Folder:
 
 
 def _derive(parts: dict[str, Record], files: dict[str, str]) -> list[SpecIssue]:
-    """Give the toolset its look-ups; they count as content of its file. Where they cannot be derived for a fault of
-    another file, there is no toolset: what is missing would be told as a fault of whoever uses it."""
+    """Give the language its superlatives and the toolset its look-ups; they count as content of their file. Where they
+    cannot be derived for a fault of another file, there is no such part: what is missing would be told as a fault of
+    whoever uses it."""
+    told = _derive_superlatives(parts, files)
     toolset, schema, language = (parts.get(name) for name in ("toolset.yaml", "schema.yaml", "language.yaml"))
     if not isinstance(toolset, ToolsetSpec):
-        return []
+        return told
     if not toolset.lookups:
-        return _derive_cases(parts, files, ())
+        return [*told, *_derive_cases(parts, files, ())]
     if not isinstance(schema, SchemaSpec) or not isinstance(language, LanguageSpec):
         del parts["toolset.yaml"]
-        return []
+        return told
     parts["toolset.yaml"], issues = with_lookups(toolset, schema, language)
     files["toolset.yaml"] = content_hash([files["toolset.yaml"], parts["toolset.yaml"].model_dump(mode="json")])
-    return [*issues, *_derive_cases(parts, files, [tool.name for tool in toolset.tools])]
+    return [*told, *issues, *_derive_cases(parts, files, [tool.name for tool in toolset.tools])]
+
+
+def _derive_superlatives(parts: dict[str, Record], files: dict[str, str]) -> list[SpecIssue]:
+    """Give the language its superlatives, which count as content of its file. Where they cannot be derived for a fault
+    of another file, there is no language: an intent may name one."""
+    schema, language = parts.get("schema.yaml"), parts.get("language.yaml")
+    if not isinstance(language, LanguageSpec) or not language.superlatives:
+        return []
+    if not isinstance(schema, SchemaSpec):
+        del parts["language.yaml"]
+        return []
+    parts["language.yaml"], issues = with_superlatives(language, schema)
+    files["language.yaml"] = content_hash([files["language.yaml"], parts["language.yaml"].model_dump(mode="json")])
+    return issues
 
 
 def _derive_cases(parts: dict[str, Record], files: dict[str, str], own: Sequence[str]) -> list[SpecIssue]:

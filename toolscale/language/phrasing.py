@@ -34,6 +34,28 @@ def expand_choices(text: str, pick: Callable[[int], int]) -> str:
     return text[:1].upper() + text[1:] if begins else text
 
 
+def every_choice(text: str) -> Iterator[str]:
+    """Yield the text with its choices made in every way, the first ones first; nothing is made before it is asked
+    for."""
+    picks: list[int] = []
+    counts: list[int] = []
+
+    def pick(count: int) -> int:
+        counts.append(count)
+        if len(picks) < len(counts):
+            picks.append(0)
+        return picks[len(counts) - 1]
+
+    while True:
+        counts.clear()
+        yield expand_choices(text, pick)
+        while picks and picks[-1] == counts[len(picks) - 1] - 1:
+            picks.pop()
+        if not picks:
+            return
+        picks[-1] += 1
+
+
 def holds_always(text: str, holds: Callable[[str], bool]) -> bool:
     """Whether `holds` is true of some part of the text in every choice of alternatives.
 

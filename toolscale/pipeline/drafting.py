@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class DraftSettings:
     root: Path = ROOT
     """The folder in which that of the domain is put."""
     work: Path = Path("var/drafts")
-    """Where it is prepared, and the transcript lies."""
+    """Where it is prepared, the transcript lies, and tools that were tried are kept."""
     replies: Path = Path("var/replies.sqlite")
     max_cost: float | None = None
     wishes: int = WISHES
@@ -83,10 +84,10 @@ def draft_domain(
     transcript stay in the work folder.
     """
     domain = domain_of(name)
-    target, work = settings.root / domain, settings.work / domain
+    target, work, cache = settings.root / domain, settings.work / domain, settings.work / ".admitted"
     if target.exists():
         raise UsageError(f"{target} is there already; remove it to have it drafted again")
-    drafting = work / domain
+    drafting, check = work / domain, partial(_issues, cache=cache)
     with storage_errors("remove", drafting):
         shutil.rmtree(drafting, ignore_errors=False) if drafting.exists() else None
     measured: list[Yield] = []
@@ -99,7 +100,7 @@ def draft_domain(
         with ReplyStore(settings.replies) as store:
             async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
                 drafter = Drafter(
-                    client, name, drafting, _authoring(), _issues, measure, lambda folder: monotonous(measured),
+                    client, name, drafting, _authoring(), check, measure, lambda folder: monotonous(measured),
                     source=settings.source, wishes=settings.wishes, rounds=settings.rounds, report=report,
                 )  # fmt: skip
                 try:
@@ -112,7 +113,7 @@ def draft_domain(
 
     steps, origin = asyncio.run(run())
     _sign(drafting, origin)
-    write_admission(drafting, admit_domain(drafting))
+    write_admission(drafting, admit_domain(drafting, cache))
     if any(step.dropped for step in steps):
         measure(drafting)
     put_folder(drafting, target)
@@ -149,9 +150,9 @@ def _authoring() -> str:
         raise UsageError(f"{AUTHORING} cannot be read, and a model needs it; draft from a checkout") from error
 
 
-def _issues(folder: Path) -> Sequence[SpecIssue]:
+def _issues(folder: Path, cache: Path) -> Sequence[SpecIssue]:
     try:
-        admit_domain(folder)
+        admit_domain(folder, cache)
     except SpecError as error:
         return error.issues
     return ()

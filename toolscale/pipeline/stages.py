@@ -14,8 +14,8 @@ byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from toolscale.canonical import content_hash
@@ -29,10 +29,19 @@ from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
 from toolscale.dataset.storage import file_hash, make_work_folder, only_writer, remove_folder, replace_folder
 from toolscale.dataset.world import ADMISSION, write_world
-from toolscale.environment import Environment, admit, ensure_admitted, load_environment, populate, read_admission
+from toolscale.environment import (
+    Environment,
+    Rows,
+    admit,
+    ensure_admitted,
+    load_environment,
+    populate,
+    read_admission,
+)
 from toolscale.environment.environment import inspect_environment, sound_part
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
+from toolscale.package_code import code_hashes
 from toolscale.records import Admission, Interaction, Manifest
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents, check_rows
@@ -89,9 +98,9 @@ def synthesize(
     return manifest
 
 
-def admit_domain(domain: str | Path) -> Admission:
+def admit_domain(domain: str | Path, cache: Path | None = None) -> Admission:
     """Admit a domain for publication: its tools, rules, intents, phrasings, and its verifier cases. Raises SpecError
-    with every issue.
+    with every issue. Tools that are in the cache as they are now are not called again.
 
     The parts of the domain that have an issue are left out of the later checks. So a fault in one file does not hide
     one in another file, and no fault is told twice.
@@ -100,17 +109,20 @@ def admit_domain(domain: str | Path) -> Admission:
     if environment is None:
         raise SpecError(issues)
     admission: Admission | None = None
+    rows: Rows | None = None
+    with suppress(SpecError):  # rows that do not fit the schema: admission tells of them
+        rows = populate(environment)
     if not any(issue.file == "cases.yaml" for issue in issues):
         try:
-            admission = admit(environment)
+            admission = admit(environment, cache, rows)
         except SpecError as error:
             issues += error.issues
     issues += check_intents(environment, issues)
     try:
-        issues += check_rows(sound_part(environment, issues))
+        issues += check_rows(sound_part(environment, issues), rows)
     except SpecError as error:
         issues += error.issues  # of the rows, which admission has told as well
-    issues += [] if issues else check_cases(environment)
+    issues += [] if issues else check_cases(environment, rows)
     if issues or admission is None:
         raise SpecError(issues)
     return admission
@@ -245,11 +257,4 @@ def _inputs(
     """Hash everything on which the bytes of a dataset depend: environment, settings, what models and people gave,
     libraries, and the code of this package."""
     asked = [environment.hash, tasks, seed, audit, str(evolved), interaction]
-    return content_hash([*asked, current_versions(), list(_code_hashes()), *([given] if given else [])])
-
-
-def _code_hashes() -> Iterator[tuple[str, str]]:
-    package = Path(__file__).parents[1]
-    for path in sorted(package.rglob("*")):
-        if path.suffix in {".py", ".jinja", ".txt"}:
-            yield path.relative_to(package).as_posix(), sha256(path.read_bytes()).hexdigest()
+    return content_hash([*asked, current_versions(), list(code_hashes()), *([given] if given else [])])

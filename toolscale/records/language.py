@@ -111,6 +111,9 @@ class LanguageSpec(Record):
     """With `base`: the role that speaks, which stands for `{person}` in its words."""
     describe: dict[str, dict[str, Description]]
     """Table -> name -> description, from exact to vague."""
+    superlatives: Literal["auto"] | dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Descriptions that are derived from columns of money and days: table -> columns; `auto`: all such columns of the
+    tables that are described."""
     adjectives: dict[str, dict[str, str]] = Field(default_factory=dict)
     """Table -> conjunct of a predicate (`status = 'active'`) -> the word that states it."""
     plurals: dict[str, str] = Field(default_factory=dict)

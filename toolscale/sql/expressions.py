@@ -11,7 +11,7 @@ from toolscale.records import ColumnType, SchemaSpec
 from toolscale.sql.compiled import Column
 from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS
 from toolscale.sql.rendering import TEXT_TYPES, Renderer, is_predicate, macro_name
-from toolscale.sql.report import Report, choices, shorten
+from toolscale.sql.report import Report, choices, closest, shorten
 from toolscale.sql.scopes import UNKNOWN, Info, Names, Place, Query, Scope, Source, shown
 
 INT = Info("int")
@@ -98,7 +98,9 @@ class ExpressionReader:
             sources = {**level.sources, **sources}
             level = level.outer
         if table and table in sources:
-            self.report.add(f"unknown column {name!r} of {table}", choices(name, list(sources[table].columns)))
+            known = list(sources[table].columns)
+            edit = closest(name, known, f"{table}.{{}}")
+            self.report.add(f"unknown column {name!r} of {table}", choices(name, known), edit=edit)
         elif table:
             remedy = choices(table, list(sources), "in FROM stand")
             if any(flat.startswith(f"{table}__") for flat in self.names.values):
@@ -107,8 +109,8 @@ class ExpressionReader:
         elif name in self.names.values:
             self.report.add(f"unknown column {name!r}", f"a parameter is written :{name}")
         else:
-            known = dict.fromkeys(column for source in sources.values() for column in source.columns)
-            self.report.add(f"unknown column {name!r}", choices(name, list(known)))
+            known = list(dict.fromkeys(column for source in sources.values() for column in source.columns))
+            self.report.add(f"unknown column {name!r}", choices(name, known), edit=closest(name, known))
 
     def _placeholder(self, node: exp.Expr, scope: Scope) -> Info:
         name = str(node.this)
@@ -117,7 +119,8 @@ class ExpressionReader:
             return UNKNOWN
         if name not in self.names.values:
             known = [shown(value) for value in self.names.values]
-            self.report.add(f"unknown parameter {shown(name)}", choices(shown(name), known))
+            edit = closest(shown(name), known)
+            self.report.add(f"unknown parameter {shown(name)}", choices(shown(name), known), edit=edit)
             return UNKNOWN
         self.binds[name] = None
         return self.names.values[name]

@@ -11,7 +11,7 @@ from toolscale.records import SchemaSpec
 from toolscale.sql.expressions import ExpressionReader
 from toolscale.sql.macros import AGGREGATES
 from toolscale.sql.rendering import TEXT_TYPES, macro_name
-from toolscale.sql.report import Report, choices
+from toolscale.sql.report import Report, choices, closest
 from toolscale.sql.scopes import UNKNOWN, Info, Names, Place, Query, Scope, Source, table_keys, table_source
 from toolscale.sql.uniqueness import Facts, closure, covers
 
@@ -155,7 +155,7 @@ class QueryReader(ExpressionReader):
             return table_source(alias, name, self.schema)
         known = [*self.schema.tables, *self.names.relations, *scope.queries]
         remedy = f"{name} is one value: write :{name}" if name in self.names.values else choices(name, known)
-        self.report.add(f"unknown table {name!r}", remedy)
+        self.report.add(f"unknown table {name!r}", remedy, edit=closest(name, known))
         return Source(alias, _Anything())
 
     def _outputs(self, node: exp.Expr, scope: Scope) -> tuple[list[str | None], list[Info]]:

@@ -106,15 +106,19 @@ class _ToolCompiler:
         if isinstance(step, NewId):
             return self._new_id(step, place)
         if isinstance(step, Exec):
-            compiled = self._keep(read_write(step.exec, self.schema, self._names(), self._at(f"{place}.exec")))
+            compiled = self._keep(
+                read_write(step.exec, self.schema, self._names(), self._at(f"{place}.exec", step.exec))
+            )
             return CompiledStep("exec", place, None, compiled.statement, None) if compiled else None
         if isinstance(step, Check):
-            compiled = self._keep(read_condition(step.check, self.schema, self._names(), self._at(f"{place}.check")))
+            compiled = self._keep(
+                read_condition(step.check, self.schema, self._names(), self._at(f"{place}.check", step.check))
+            )
             self._template(step.error, (), place)
             return CompiledStep("check", place, None, compiled.statement, step.error) if compiled else None
         if isinstance(step, Forbid):
             return self._forbid(step, place)
-        report = self._at(f"{place}.sql")
+        report = self._at(f"{place}.sql", step.sql)
         compiled = self._keep(read_select(step.sql, self.schema, self._names(), report))
         if isinstance(step, LetRows):
             self._bind_rows(step, compiled, place)
@@ -126,9 +130,10 @@ class _ToolCompiler:
         self._bind_row(step, compiled, place)
         return CompiledStep("let", place, step.let, compiled.statement, step.error) if compiled else None
 
-    def _at(self, place: str) -> Report:
+    def _at(self, place: str, text: str) -> Report:
         # One report a text, all keeping their issues in one list.
         report = Report(self.report.file, place)
+        report.text = text
         report.issues = self.report.issues
         return report
 
@@ -146,7 +151,7 @@ class _ToolCompiler:
         return compiled
 
     def _forbid(self, step: Forbid, place: str) -> CompiledStep | None:
-        report = self._at(f"{place}.forbid")
+        report = self._at(f"{place}.forbid", step.forbid)
         compiled = self._keep(read_select(step.forbid, self.schema, self._names(), report))
         if compiled is None or compiled.query is None:
             return None
@@ -201,7 +206,7 @@ class _ToolCompiler:
         self.relations[step.let_rows] = dict(_columns(compiled))
         self.bound[step.let_rows] = _Bound(place, "let_rows", (step.let_rows,), is_used=compiled is None)
         if compiled is not None and compiled.query is not None:
-            self._check_outputs(compiled.query, self._at(f"{place}.sql"))
+            self._check_outputs(compiled.query, self._at(f"{place}.sql", step.sql))
             if "ord" in compiled.statement.columns:
                 self.report.add(
                     "a column of let_rows is called ord",
@@ -243,7 +248,7 @@ class _ToolCompiler:
                 yield CompiledReturn(name, mode, compiled.statement)  # type: ignore[arg-type]
 
     def _return(self, part: Return, place: str) -> Compiled | None:
-        report = self._at(f"{place}.{part.mode}")
+        report = self._at(f"{place}.{part.mode}", part.sql)
         compiled = self._keep(read_select(part.sql, self.schema, self._names(), report))
         if compiled is None or compiled.query is None:
             return None

@@ -10,7 +10,7 @@ from toolscale.records import SchemaSpec
 from toolscale.sql.compiled import Column
 from toolscale.sql.queries import QueryReader, conjuncts
 from toolscale.sql.rendering import TEXT_TYPES
-from toolscale.sql.report import Report, choices
+from toolscale.sql.report import Report, choices, closest
 from toolscale.sql.scopes import Info, Names, Query, Scope, table_source
 
 
@@ -40,7 +40,9 @@ class WriteReader(QueryReader):
             self.report.add(f"{self.show(node)}: the table written to has an alias", "use its own name")
         if node.name not in self.schema.tables:
             what = "a relation is read only; tables are" if node.name in self.names.relations else "tables are"
-            self.report.add(f"unknown table {node.name!r}", choices(node.name, list(self.schema.tables), what))
+            known = list(self.schema.tables)
+            edit = closest(node.name, known)
+            self.report.add(f"unknown table {node.name!r}", choices(node.name, known, what), edit=edit)
             return None
         return node.name
 
@@ -88,7 +90,8 @@ class WriteReader(QueryReader):
         known = self.schema.tables[table].columns
         for name in columns:
             if name not in known:
-                self.report.add(f"unknown column {name!r} of {table}", choices(name, list(known)))
+                edit = closest(name, list(known))
+                self.report.add(f"unknown column {name!r} of {table}", choices(name, list(known)), edit=edit)
             elif columns.count(name) > 1:
                 self.report.add(f"INSERT INTO {table} names {name} twice", "name it once")
         lacking = [name for name, column in known.items() if name not in columns and not column.nullable]
@@ -111,7 +114,8 @@ class WriteReader(QueryReader):
             self.infer(item.expression, scope)
             self.writes.add((table, name))
             if name not in known:
-                self.report.add(f"unknown column {name!r} of {table}", choices(name, list(known)))
+                edit = closest(name, list(known))
+                self.report.add(f"unknown column {name!r} of {table}", choices(name, list(known)), edit=edit)
                 continue
             if known[name].pk:
                 self.report.add(

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from toolscale.config import STREAM_DRAWS
-from toolscale.environment import Environment, World, populate
+from toolscale.environment import Environment, Rows, World, populate
 from toolscale.environment.environment import sound_part
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.language import contains_words, expand_choices, holds_always, mentions, render
 from toolscale.records import Intent
 from toolscale.tasks.asking import unasked_personas
 from toolscale.tasks.binding import CandidateSource
+from toolscale.tasks.broken_words import check_broken
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
 from toolscale.tasks.message import MORE, PLACE
 from toolscale.tasks.plan import Plan
@@ -30,7 +31,7 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
     cases = [*check_rule_cases(environment, known)]
     compiler = PlanCompiler(sound_part(environment, [*known, *cases]))
     rules = compiler.compile_rules()
-    issues = [*cases, *check_words(environment)]
+    issues = [*cases, *check_words(environment), *check_broken(environment)]
     issues += [issue for intent in environment.spec.intents.intents for issue in check_phrasings(intent, environment)]
     for intent in sound_part(environment, [*known, *cases, *compiler.issues]).spec.intents.intents:
         plan = compiler.compile_intent(intent, rules)
@@ -39,10 +40,10 @@ def check_intents(environment: Environment, known: Sequence[SpecIssue] = ()) -> 
     return [*compiler.issues, *issues, *check_constants(environment)]
 
 
-def check_rows(environment: Environment) -> list[SpecIssue]:
-    """Return the rules that nothing can break and the intents that no rows fit, on the rows of seed 0. Every rule and
-    intent must compile."""
-    rows = populate(environment)
+def check_rows(environment: Environment, rows: Rows | None = None) -> list[SpecIssue]:
+    """Return the rules that nothing can break and the intents that no rows fit, on the rows of seed 0 (made here unless
+    they are given). Every rule and intent must compile."""
+    rows = populate(environment) if rows is None else rows
     _, rules = compile_plans(environment)
     with World(environment, rows) as world:
         issues = check_breakable(environment, rules, rows, world)

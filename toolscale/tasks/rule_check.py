@@ -104,13 +104,10 @@ class _Search:
             remedy = "correct it, plant rows that break it, or add a call that does to cases.yaml"
             yield SpecIssue(FILE, f"rules.{rule.name}.breaks", problem, remedy)
         if rule.rule.case is not None and not self._has_case(rule):
-            problem = f"no row of the database fulfils {rule.rule.case!r}" + (
-                ", whatever is drawn" if rule.rule.draws else ""
-            )
+            problem = f"no row of the database fulfils {rule.rule.case!r}{self._origins(rule)}"
             yield SpecIssue(
                 FILE, f"rules.{rule.name}.case", problem, "correct it or draws, or plant rows that fulfil it"
             )
-
         elif rule.rule.case is not None and (call := self._disagreement(rule)) is not None:
             tool, arguments, broken = call
             said = "breaks holds and case does not" if broken else "case holds and breaks does not"
@@ -121,6 +118,20 @@ class _Search:
                 f"{said} for {tool}({shown})",
                 "make them say the same, or write case: auto",
             )
+
+    def _origins(self, rule: RulePlan) -> str:
+        """Say where the arguments of the calls come from that were tried."""
+        case = _case(self.environment, rule.rule, f"rules.{rule.name}.case")
+        said = {name: f"drawn from {_shortened(self._drawn(rule, name))} (draws)" for name in rule.rule.draws}
+        for tool in rule.rule.guards:
+            compiled = self.environment.tools[tool]
+            for name in sorted(_arguments_of(case) - said.keys()):
+                if name in compiled.consumes:
+                    said[name] = f"taken from the rows of {'.'.join(sorted(compiled.consumes[name])[0])}"
+                elif name in compiled.spec.parameters:
+                    said[name] = "made up (or give draws)"
+        shown = ", ".join(f"call.{name} {said[name]}" for name in sorted(said))
+        return f" with {shown}" if shown else ""
 
     def _disagreement(self, rule: RulePlan) -> tuple[str, Mapping[str, Any], bool] | None:
         """Return a call of which `breaks` and `case` say different things, and whether `breaks` holds. Only calls count
@@ -247,9 +258,7 @@ class _Search:
     def _case_calls(self, rule: RulePlan, case: Expression) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield calls: tools, and arguments with each value that is drawn and with each row that one of them names, as
         far as they go; the rest as calls have them."""
-        used = {bind.column for bind in case.binds if bind.name == "call" and bind.column} | (
-            {case.direct[1]} if case.direct else set()
-        )
+        used = _arguments_of(case)
         looked_up = sorted(used - rule.rule.draws.keys())
         for tool in rule.rule.guards:
             maker = self._maker(tool, rule)
@@ -266,3 +275,13 @@ class _Search:
                 yield tool, arguments
                 for name in rule.rule.draws:
                     yield from ((tool, {**arguments, name: value}) for value in self._drawn(rule, name))
+
+
+def _arguments_of(case: Expression) -> set[str]:
+    """Return the arguments of a call that a case reads."""
+    used = {bind.column for bind in case.binds if bind.name == "call" and bind.column}
+    return used | ({case.direct[1]} if case.direct else set())
+
+
+def _shortened(values: Sequence[Any]) -> str:
+    return ", ".join(map(str, values[:5])) + (", ..." if len(values) > 5 else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolscale.environment import Environment, World, populate
+from toolscale.environment import Environment, Rows, World, populate
 from toolscale.errors import SpecIssue
 from toolscale.records import Candidate, ToolCall, VerifierCase
 from toolscale.tasks import CandidateSource
@@ -26,10 +26,10 @@ def accepted_candidate(judge: Judge, source: CandidateSource, intent_id: str) ->
     return None
 
 
-def check_cases(environment: Environment) -> list[SpecIssue]:
-    """Run every verifier case on the rows of seed 0; return those that are not graded as they say, and the kinds that
-    are missing."""
-    rows = populate(environment)
+def check_cases(environment: Environment, rows: Rows | None = None) -> list[SpecIssue]:
+    """Run every verifier case on the rows of seed 0 (made here unless they are given); return those that are not graded
+    as they say, and the kinds that are missing."""
+    rows = populate(environment) if rows is None else rows
     judge = Judge(environment, rows, audit_share=0, replica=False)
     try:
         source = CandidateSource(environment, World(environment, rows))

@@ -3,15 +3,19 @@ wrong with the others. An intent that is sound on paper may still give no task."
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any, Literal
 
 from toolscale.config import STREAM_CANDIDATES, STREAM_DRAWS
 from toolscale.environment import Environment, World, populate
 from toolscale.errors import SpecIssue
-from toolscale.records import Candidate
+from toolscale.language import every_choice
+from toolscale.records import Candidate, Intent
 from toolscale.tasks import CandidateSource
 from toolscale.verify.judge import Judge
 from toolscale.verify.novel import Novelty
@@ -19,6 +23,11 @@ from toolscale.verify.novel import Novelty
 FEW = 1 / 3
 """A stream that yields a smaller share is poor."""
 
+
+_SHARED = re.compile(r"shares \d+ words, [\"'](.+?)[\"'], with candidate")
+_WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_READ = 200
+"""Choices of the text of a role that are read."""
 
 SHOWN = 3
 """Accepted requests of each stream that are kept to be read."""
@@ -44,6 +53,8 @@ class Yield:
     them."""
     repeated: str = ""
     """What the first of these repeats."""
+    repeated_in: str = "requests"
+    """Where the words that it repeats stand, of its intent."""
     requests: list[str] = field(default_factory=list)
     """Those of the first accepted candidates, to be read."""
 
@@ -92,10 +103,11 @@ class Yield:
             self.findings[gate] += 1
             self.examples.setdefault(gate, (number, finding))
 
-    def repeat(self, number: int, finding: str) -> None:
-        """Count an accepted candidate that repeats another."""
+    def repeat(self, number: int, finding: str, place: str = "requests") -> None:
+        """Count an accepted candidate that repeats another, with words that stand at a place of its intent."""
         self.alike += 1
-        self.repeated = self.repeated or f"candidate {number} {finding}"
+        if not self.repeated:
+            self.repeated, self.repeated_in = f"candidate {number} {finding}", place
 
 
 def measure_yields(
@@ -120,7 +132,7 @@ def measure_yields(
                     failed = [(gate.gate, gate.finding) for gate in judged.verdict.failed]
                     item.take(number, candidate.request, failed)
                     if not failed and (result := novelty.check(judged)).status == "fail":
-                        item.repeat(number, result.finding)
+                        item.repeat(number, result.finding, _place_of(result.finding, stream.intent))
                 found.append(item)
     finally:
         judge.close()
@@ -160,13 +172,32 @@ def monotonous(yields: Sequence[Yield]) -> list[SpecIssue]:
     return [
         SpecIssue(
             "intents.yaml",
-            f"intents[{item.intent}].requests",
+            f"intents[{item.intent}].{item.repeated_in}",
             f"{item.alike} of {item.accepted} accepted ones are no new task: {item.repeated.split(', where ')[0]}",
-            "write five requests or more, in other words and another order, with alternatives inside what repeats",
+            "write five requests or more, in other words and another order, with alternatives inside what repeats"
+            if item.repeated_in == "requests"
+            else "write the text with alternatives, [in other words|said otherwise], or shorter",
         )
         for item in yields
         if item.is_monotonous and item.kind == "plain" and " words" in item.repeated
     ]
+
+
+def _place_of(finding: str, intent: Intent) -> str:
+    """Return where in an intent most of the words stand that two requests share: the text of a role, or requests."""
+    found = _SHARED.search(finding)
+    run = found[1].split() if found else []
+    for name, role in intent.roles.items():
+        texts = islice(every_choice(role.text or ""), _READ)
+        if run and any(_most_shared(run, _WORDS.findall(text.lower())) > len(run) / 2 for text in texts):
+            return f"roles.{name}.text"
+    return "requests"
+
+
+def _most_shared(run: Sequence[str], words: Sequence[str]) -> int:
+    """Return how many words in a row of a run stand in a row in other words."""
+    match = SequenceMatcher(None, run, words, autojunk=False).find_longest_match()
+    return match.size
 
 
 def _first(source: CandidateSource, stream: str, candidates: int) -> Iterator[tuple[int, Candidate]]:

@@ -1,0 +1,112 @@
+"""Superlatives from the types of columns: what a `language.yaml` with `superlatives` need not describe itself.
+
+    amount_cents    biggest, smallest                my biggest open bill
+    fee_cents       highest_fee, lowest_fee          my open loan with the highest fee
+    due_on          due_first, due_last              my open loan that is due last
+    opened_on       opened_first, opened_last        whichever of my accounts was opened first
+
+They stand after the descriptions that the file has itself, which are the more exact ones. A description of the file
+takes the place of a derived one with its name or its order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from toolscale.environment.complaints import correction, suggest
+from toolscale.environment.derived_tools import IDENTITY
+from toolscale.errors import SpecIssue
+from toolscale.records import Description, LanguageSpec, SchemaSpec
+
+FILE = "language.yaml"
+_PARTICIPLE = re.compile(r"due|\w+ed|bought|sold|paid|sent|made|given|taken|begun|written|lent|built|chosen|drawn")
+_FITTING = "a column of money (_cents) or a day that has a participle (due_on, opened_on), and is never empty"
+
+
+def with_superlatives(language: LanguageSpec, schema: SchemaSpec) -> tuple[LanguageSpec, list[SpecIssue]]:
+    """Return the language with the superlatives that it asks for, and what is wrong with `superlatives`."""
+    issues: list[SpecIssue] = []
+    if language.superlatives == "auto":
+        wanted: Mapping[str, Sequence[str]] = {
+            table: list(schema.tables[table].columns) for table in language.describe if table in schema.tables
+        }
+    else:
+        wanted = language.superlatives
+        issues += _issues(wanted, schema)
+    describe = dict(language.describe)
+    for table, columns in wanted.items():
+        own = describe.get(table, {})
+        if table in schema.tables and IDENTITY not in own:
+            orders = {"".join(item.first.split()) for item in own.values() if item.first}
+            made = {
+                name: item
+                for column in columns
+                for name, item in _descriptions(language, schema, table, column)
+                if name not in own and "".join((item.first or "").split()) not in orders
+            }
+            describe[table] = {**own, **made}
+    return language.model_copy(update={"describe": describe}), issues
+
+
+def _issues(wanted: Mapping[str, Iterable[str]], schema: SchemaSpec) -> Iterator[SpecIssue]:
+    for table, columns in wanted.items():
+        place = f"superlatives.{table}"
+        if table not in schema.tables:
+            edit = correction(table, schema.tables, is_key=True)
+            yield SpecIssue(FILE, place, f"unknown table {table!r}", suggest(table, schema.tables), edit)
+            continue
+        known = schema.tables[table].columns
+        for column in columns:
+            if column not in known:
+                edit = correction(column, known)
+                yield SpecIssue(FILE, place, f"unknown column of {table} {column!r}", suggest(column, known), edit)
+            elif not _kind(schema, table, column):
+                yield SpecIssue(FILE, place, f"{column} makes no superlative", f"name {_FITTING}, or describe it")
+
+
+def _kind(schema: SchemaSpec, table: str, column: str) -> str:
+    """Return `money`, `date`, or nothing where a column makes no superlative."""
+    spec = schema.tables[table].columns.get(column)
+    if spec is None or spec.nullable:
+        return ""
+    if spec.type == "cents" and column.endswith("_cents"):
+        return "money"
+    return "date" if spec.type == "date" and _PARTICIPLE.fullmatch(column.removesuffix("_on")) else ""
+
+
+def _descriptions(
+    language: LanguageSpec, schema: SchemaSpec, table: str, column: str
+) -> Iterator[tuple[str, Description]]:
+    """Yield the superlatives of a column, each with its name."""
+    kind, spec = _kind(schema, table, column), schema.tables[table]
+    people = {name for name, ways in language.describe.items() if IDENTITY in ways}
+    is_own = any(item.fk and item.fk.partition(".")[0] in people for item in spec.columns.values())
+    whose, adjective = "my" if is_own else "the", "{adj} " if language.adjectives.get(table) else ""
+    one = language.nouns.get(table, table.removesuffix("s").replace("_", " "))
+    many = language.plurals.get(table, table.replace("_", " "))
+    if kind == "money":
+        word = column.removesuffix("_cents")
+        for size, first in (("highest", f"-{{r}}.{column}"), ("lowest", f"{{r}}.{column}")):
+            if word == "amount":
+                short = {"highest": "biggest", "lowest": "smallest"}[size]
+                said = f"{whose} {short} {adjective}{one}", f"whichever of {whose} {adjective}{many} is {short}"
+                yield short, _description(first, said, short)
+            else:
+                cue = f"{size} {word.replace('_', ' ')}"
+                said = (
+                    f"{whose} {adjective}{one} with the {cue}",
+                    f"whichever of {whose} {adjective}{many} has the {cue}",
+                )
+                yield f"{size}_{word}", _description(first, said, cue)
+    elif kind == "date":
+        word = column.removesuffix("_on")
+        verb = "is" if word == "due" else "was"
+        for place, first in (("first", f"{{r}}.{column}"), ("last", f"days_between({{r}}.{column}, :today)")):
+            cue = f"{word.replace('_', ' ')} {place}"
+            said = f"{whose} {adjective}{one} that {verb} {cue}", f"whichever of {whose} {adjective}{many} {verb} {cue}"
+            yield f"{word}_{place}", _description(first, said, cue)
+
+
+def _description(first: str, said: tuple[str, str], cue: str) -> Description:
+    return Description(first=first, text=f"[{'|'.join(said)}]", cues=(cue,))
