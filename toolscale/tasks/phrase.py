@@ -79,6 +79,32 @@ def put_into_words(
     return Words(writer.fill(template, lower=lower), writer.fill(template, lower=lower, mask=True), name)
 
 
+def phrasings(
+    plan: Plan,
+    environment: Environment,
+    said: Mapping[str, Mapping[str, Any]],
+    say: Mapping[str, Any],
+    most: int,
+) -> list[str]:
+    """Return up to `most` ways in which the plan's own phrasings say one case, without slips: what all of them have
+    belongs to its meaning. The same for the same case.
+
+    `said`: role -> described columns. The kinds of people and their habits do not matter, their openings do.
+    """
+    language, requests = environment.spec.language, plan.intent.requests
+    rows = {name: [dict(said.get(name, {}))] for name in plan.roles}
+    found: dict[str, None] = {}
+    for turn in range(max(most, len(requests))):
+        body = requests[turn % len(requests)]
+        rng = random.Random(turn)
+        name = body.persona or (rng.choice(sorted(language.personas)) if language.personas else None)
+        persona = language.personas[name] if name else Persona(text="")
+        writer = _Writer(plan, environment, rows, say, persona, rng)
+        text = writer.inline(compose_message(body.say, set(plan.intent.roles), language, persona, rng))
+        found[writer.fill(text)] = None
+    return list(found)
+
+
 class _Writer:
     def __init__(
         self,
