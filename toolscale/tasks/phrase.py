@@ -10,13 +10,13 @@ from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.language import expand_choices, render
+from toolscale.language.marks import MASK
 from toolscale.records import ColumnType, FactKind, LanguageSpec, Persona, Tense
 from toolscale.tasks.message import MORE, PLACE, compose_message
 from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
 from toolscale.tasks.slips import handwritten, misspell
 
-MASK = "▢"
 _MORE = re.compile(r"\s*\{" + MORE + r"(?:_\d+)?\}")
 _MARK = re.compile("\ue000(\\d+)\ue001")
 _SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 from toolscale.verify.wording.meaning import Meaning
 from toolscale.verify.wording.sentences import (
-    missing_deeds,
     strange_figures,
     unanswered,
     unknown_words,
     widening_words,
+    wrong_wishes,
 )
 from toolscale.verify.wording.shape import unshapely
 from toolscale.verify.wording.things import (
@@ -25,16 +25,16 @@ from toolscale.verify.wording.things import (
     misplaced,
     not_taken_back,
     unpaired,
+    wrong_company,
     wrong_conditions,
     wrong_deeds,
-    wrong_superlatives,
 )
 
 __all__ = ["Meaning", "unaccounted_words"]
 
 RULES = (
-    unknown_words, widening_words, unanswered, missing_deeds, strange_figures, misplaced, unpaired, denied_cues,
-    wrong_conditions, wrong_superlatives, wrong_deeds, not_taken_back,
+    unknown_words, widening_words, unanswered, wrong_wishes, strange_figures, misplaced, unpaired, denied_cues,
+    wrong_conditions, wrong_company, wrong_deeds, not_taken_back,
 )  # fmt: skip
 """Each yields what it finds in a request, held against the plan's own phrasings."""
 

@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.language.deeds import FAMILIES, Verbs, past_forms
+from toolscale.language.marks import Known
 from toolscale.records import LanguageSpec
 from toolscale.tasks.message import NEXT
 from toolscale.tasks.names import columns_of
-from toolscale.tasks.phrase import KIND_OF_TYPE, phrasings
+from toolscale.tasks.phrase import phrasings
 from toolscale.tasks.plan import Plan
-from toolscale.verify.wording.reading import Known, Reading, read, stem, words_of
+from toolscale.tasks.record import Inputs
+from toolscale.tasks.words import known_values
+from toolscale.verify.wording.reading import Reading, read, stem, words_of
 from toolscale.verify.wording.vocabulary import CAREFUL, DOWN, JOINING, PLAIN, TELLING, UP
 
 PHRASINGS = 40
@@ -31,9 +33,8 @@ class Meaning:
 
     environment: Environment
     plan: Plan
-    said: Mapping[str, Mapping[str, Any]]
-    """Role -> described columns."""
-    say: Mapping[str, Any]
+    inputs: Inputs
+    """The values of the case."""
     told: tuple[str, ...]
     """The kinds of the facts that must be told, yes or no left out."""
     verbs: Verbs
@@ -53,17 +54,7 @@ class Meaning:
     @cached_property
     def known(self) -> tuple[Known, ...]:
         """The values that the plan says."""
-        tables = self.environment.schema.tables
-        slots = [Known(name, self.plan.intent.slots[name].kind, value) for name, value in self.say.items()]
-        return (
-            *slots,
-            *(
-                Known(f"{role}.{column}", KIND_OF_TYPE[tables[self.plan.roles[role].table].columns[column].type], value)
-                for role, columns in self.said.items()
-                for column, value in columns.items()
-                if value is not None
-            ),
-        )
+        return known_values(self.plan, self.environment, self.inputs)
 
     def read(self, text: str) -> Reading:
         """Read a request of this plan."""
@@ -72,7 +63,7 @@ class Meaning:
     @cached_property
     def phrasings(self) -> tuple[Reading, ...]:
         """The plan's own phrasings."""
-        texts = phrasings(self.plan, self.environment, self.said, self.say, PHRASINGS)
+        texts = phrasings(self.plan, self.environment, self.inputs.said, self.inputs.say, PHRASINGS)
         return tuple(self.read(text) for text in texts)
 
     @cached_property
@@ -114,9 +105,7 @@ class Meaning:
             alike = {verb for family in FAMILIES if family & base for verb in family}
             verbs = {verb for verb in base | alike if verb in own or verb not in others}
             forms = {form for verb in verbs for form in (verb, *past_forms(verb)) if " " not in form}
-            found[tool] = frozenset(map(stem, forms)) | {
-                stem(verb.split()[0]) for verb in base if " " in verb
-            }
+            found[tool] = frozenset(map(stem, forms)) | {stem(verb.split()[0]) for verb in base if " " in verb}
         return found
 
     @cached_property
@@ -147,6 +136,17 @@ class Meaning:
         plain = frozenset(map(stem, PLAIN | CAREFUL))
         kept = {stem(word) for word in found if len(word) > 2}
         return frozenset(kept - plain - self.stems - frozenset(map(stem, self.value_words)))
+
+    @cached_property
+    def nouns(self) -> frozenset[str]:
+        """Stems of the nouns of the tables."""
+        nouns, plurals = self.language.nouns, self.language.plurals
+        tables = self.environment.schema.tables
+        return frozenset(
+            stem(words.split()[-1].replace("_", " ").split()[-1])
+            for table in tables
+            for words in (table, nouns.get(table, table), plurals.get(table, table))
+        )
 
     @cached_property
     def other_deeds(self) -> frozenset[str]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
-from toolscale.language import lower_keeping_length, mentions
-from toolscale.language.qualifiers import Qualifier
-from toolscale.language.render import spans_of
-from toolscale.records import Tense
+from toolscale.language import lower_keeping_length
+from toolscale.language.marks import MASK, Known, Mark, marks_of, masked
 from toolscale.verify.wording.vocabulary import (
     ACTS,
     CONDITION,
@@ -21,9 +18,6 @@ from toolscale.verify.wording.vocabulary import (
     WISHING,
 )
 
-MASK = "▢"
-_TENSES: tuple[Tense | None, ...] = (None, "past", "future")
-_TEXTS = ("text", "name", "bool")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[a-z▢])[.!?](?=\s|$)")
 _CLAUSE = re.compile(
     r"\s*(?:[,;:()—–]|\s-{1,2}\s|\s&\s)\s*|\b(?:and|but|then|because|since|while|plus|so|or|though|although|&)\b"
@@ -36,25 +30,6 @@ _BARE = {
     "theres": "there's", "ill": "i'll", "youre": "you're", "hows": "how's", "wheres": "where's",
     "youll": "you'll", "itll": "it'll", "youve": "you've", "shes": "she's", "theyre": "they're", "wouldnt": "wouldn't", "arent": "aren't",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Known:
-    """A value that the plan says: `name` is its slot, or `role.column`."""
-
-    name: str
-    kind: str
-    value: Any
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Where a value of the plan stands: the values that it may be, and how firmly it is said."""
-
-    names: frozenset[str]
-    start: int
-    end: int
-    qualifier: Qualifier | None
 
 
 @dataclass(frozen=True)
@@ -160,42 +135,13 @@ class Reading:
 
 def read(text: str, known: Sequence[Known], today: str, short: Mapping[str, str]) -> Reading:
     """Read a request. `short`: word -> abbreviation, which is written out."""
-    lower = lower_keeping_length(text)
     marks = marks_of(text, known, today)
-    parts, position = [], 0
-    for mark in marks:
-        parts += [lower[position : mark.start], MASK]
-        position = mark.end
-    masked = "".join([*parts, lower[position:]])
+    boxed = masked(lower_keeping_length(text), marks)
     spelled = {written: word for word, written in short.items() if written.isalnum()} | _BARE
-    return Reading(text, _ABBREVIATION.sub(lambda found: spelled.get(found[0], found[0]), masked), marks)
+    return Reading(text, _ABBREVIATION.sub(lambda found: spelled.get(found[0], found[0]), boxed), marks)
 
 
 _ABBREVIATION = re.compile(r"(?<![\w'])[a-z]+(?![\w'])")
-
-
-def marks_of(text: str, known: Iterable[Known], today: str) -> tuple[Mark, ...]:
-    """Return where values of the plan stand in a text, the longest first where they overlap."""
-    lower = lower_keeping_length(text)
-    names: dict[tuple[int, int], set[str]] = {}
-    hows: dict[tuple[int, int], Qualifier | None] = {}
-    found = [mention for tense in _TENSES for mention in mentions(text, today, tense)]
-    for value in known:
-        if value.kind in _TEXTS:
-            spans: list[tuple[int, int]] = spans_of(str(value.value), lower) if value.kind != "bool" else []
-        else:
-            fits = [m for m in found if m.kind == value.kind and {str(r) for r in m.readings} == {str(value.value)}]
-            hows |= {(m.start, m.end): m.qualifier for m in fits}
-            spans = [(m.start, m.end) for m in fits]
-            if value.kind in ("id", "digits"):
-                spans += spans_of(str(value.value), lower)
-        for span in spans:
-            names.setdefault(span, set()).add(value.name)
-    taken: list[tuple[int, int]] = []
-    for start, end in sorted(names, key=lambda span: (span[0] - span[1], span)):
-        if not any(start < stop and begin < end for begin, stop in taken):
-            taken.append((start, end))
-    return tuple(Mark(frozenset(names[span]), *span, hows.get(span)) for span in sorted(taken))
 
 
 @lru_cache(maxsize=8192)
@@ -212,6 +158,8 @@ def stem(word: str) -> str:
     """Return a word without the endings of plural, tense and possession; rough, and the same for all forms of a regular
     word."""
     word = word.split("'")[0] if word.endswith(("'s", "'")) else word
+    if word.endswith(("ee", "ees")):
+        return word.removesuffix("s")
     for ending in ("ies", "ied"):
         if word.endswith(ending) and len(word) > 4:
             return word[: -len(ending)] + "y"

@@ -7,18 +7,25 @@ import re
 from collections.abc import Iterator
 
 from toolscale.language import mentions
+from toolscale.language.marks import MASK
 from toolscale.verify.wording.meaning import Meaning
-from toolscale.verify.wording.reading import MASK, Clause, Reading, stem
-from toolscale.verify.wording.vocabulary import ACTS, CAREFUL, JOINING, PLAIN, WIDENING
+from toolscale.verify.wording.reading import Clause, Reading, stem
+from toolscale.verify.wording.vocabulary import ACTS, CAREFUL, JOINING, PLAIN, TELLING, WIDENING
 
 _TELLING = re.compile(
     r"\b(?:tell|inform|confirm|report|state|specify|remind|show|list|read|provide|name (?:the|its)|give me|let me know|let us know|"
-    r"like to know|want to know|need to know|need the|find out|look up|figure out|wondering|curious)\b"
+    r"like to know|want to know|need to know|find out|look up|figure out|wondering|curious)\b"
 )
 _ASKED = re.compile(r"\b(?:how|what|what's|which|whose|who|when|where)\b")
 _RELATIVE = re.compile(r"(?:which|who|where|when) (?:i|is|was|has|had|we|it)\b")
+_ANYWHERE = re.compile(
+    r"\b(?:how (?:much|many)|what (?:is|was|will|did|do)|what's|when (?:is|was|will)|who (?:is|was|got)|which (?:one|is|was)|where (?:is|was))\b"
+)
+"""Questions within a sentence that runs on."""
 _HOW = (("how", "much"), ("how", "many"))
-_BEGINS = re.compile(r"\W*(?:(?:and|also|so|oh|then|but|ok|okay|well|plus)\b\W*)*(?:how|what|what's|which|whose|who|when|where)\b")
+_BEGINS = re.compile(
+    r"\W*(?:(?:and|also|so|oh|then|but|ok|okay|well|plus)\b\W*)*(?:how|what|what's|which|whose|who|when|where)\b"
+)
 _GREETING = re.compile(r"\W*(?:hi|hello|hey|good|me|it's|dear|so|ok|right|well|morning)\b")
 _KINDS = {
     "date": re.compile(r"\b(?:when|dates?|day|by what|how long|due|expir\w+|until|how soon)\b"),
@@ -66,7 +73,12 @@ def asks_of(reading: Reading) -> list[tuple[str, str]]:
     found = []
     for clause in reading.clauses:
         words = " ".join(clause.words)
-        wants_to_know = clause.asked or clause.words[:2] in _HOW or _BEGINS.match(clause.sentence) or _TELLING.search(clause.sentence)
+        wants_to_know = (
+            clause.asked
+            or clause.words[:2] in _HOW
+            or _BEGINS.match(clause.sentence)
+            or _TELLING.search(clause.sentence)
+        )
         if _RELATIVE.match(words) and not clause.sentence.lstrip().startswith(words.split()[0]):
             continue
         if _TELLING.search(words) or (wants_to_know and _ASKED.search(words)):
@@ -98,7 +110,7 @@ def unanswered(text: Reading, meaning: Meaning) -> Iterator[str]:
     if asked > most:
         shown = [words for _, words in asks_of(text)] + fragments_asked(text, meaning)
         yield f"it asks {asked} times, at {shown[-1]!r} last, and the plan tells {most or 'nothing'}"
-    if min(usual) and not asked:
+    if min(usual) and not asked and not _ANYWHERE.search(text.masked):
         yield "it asks nothing, and the plan tells something: ask for it"
     if asked and max(usual):
         yield from _kinds_asked(text, meaning)
@@ -106,7 +118,9 @@ def unanswered(text: Reading, meaning: Meaning) -> Iterator[str]:
 
 def _kinds_asked(text: Reading, meaning: Meaning) -> Iterator[str]:
     def asking(reading: Reading) -> str:
-        return " ".join([*dict.fromkeys(sentence for sentence, _ in asks_of(reading)), *fragments_asked(reading, meaning)])
+        return " ".join(
+            [*dict.fromkeys(sentence for sentence, _ in asks_of(reading)), *fragments_asked(reading, meaning)]
+        )
 
     said, usual = asking(text), [asking(one) for one in meaning.phrasings]
     for kind, pattern in _KINDS.items():
@@ -119,39 +133,72 @@ def _kinds_asked(text: Reading, meaning: Meaning) -> Iterator[str]:
                 yield f"it asks for a {kind}, at {found[0]!r}, and the plan tells none"
 
 
-def missing_deeds(text: Reading, meaning: Meaning) -> Iterator[str]:
-    """Yield the deeds of the plan that all its phrasings say and the text does not, and those that it forbids."""
+def wrong_wishes(text: Reading, meaning: Meaning) -> Iterator[str]:
+    """Yield the deeds of the plan that all its phrasings say and the text does not, deeds that begin a wish and are none
+    of the plan, and what the text says not to do."""
     for tool, verbs in meaning.deeds.items():
         if all(verbs & one.stems for one in meaning.phrasings) and not verbs & text.stems:
             yield f"it does not say the deed {tool}"
-    usual = {found for one in meaning.phrasings for found in forbidden_deeds(one, meaning)}
-    for found in forbidden_deeds(text, meaning):
-        if found not in usual:
-            yield f"it says not to do what the plan does: {found!r}"
-
-
-def forbidden_deeds(reading: Reading, meaning: Meaning) -> Iterator[str]:
-    """Yield the deeds of the plan under a negation, by their stems."""
+    usual = set().union(*(_heads(one) for one in meaning.phrasings))
     verbs = frozenset().union(*meaning.deeds.values()) if meaning.deeds else frozenset()
-    for found in re.finditer(r"\b(?:don't|do not|never|not|avoid|no need to|without|instead of)((?:\s+\w+){1,3})", reading.masked):
-        words = found[1].split()
-        if words[:1] not in (["want"], ["wish"], ["mind"], ["only"], ["just"], ["know"], ["have"], ["mean"]):
-            yield from (stem(word) for word in words[:2] if stem(word) in verbs)
+    others = {verb for bases in meaning.verbs.base.values() for verb in bases}
+    for head in sorted(_heads(text) - usual - {"make"}):
+        if (head in ACTS or head in others) and stem(head) not in verbs and head not in TELLING | {"start", "look"}:
+            yield f"it wants to {head}, and the plan does not"
+    left = set().union(*(_forbidden(one) for one in meaning.phrasings))
+    for word in sorted(_forbidden(text) - left):
+        yield f"it says not to {word}, and the plan does not"
+
+
+_FILLING = frozenset(
+    """
+    please can could would will you kindly just also then to like want i i'd we need and so oh now first go ahead hi hello hey ok okay well anyway
+    right away help me let's us be able possibly maybe if mind my the
+    """.split()
+)
+
+
+def _heads(reading: Reading) -> set[str]:
+    """Return the word with which each wish begins, behind words of courtesy."""
+    found = set()
+    for clause in reading.clauses:
+        if not clause.is_statement:
+            found |= {next((word for word in clause.words if word not in _FILLING), "")}
+    return found - {"", MASK}
+
+
+_NOT = re.compile(r"\b(?:don't|do not|never)(?: (?:please|ever|you|just))? (\w+)")
+_HARMLESS = frozenset(
+    "want wish mind know have need think like worry hesitate forget understand mean see remember get recognize recognise look".split()
+)
+
+
+def _forbidden(reading: Reading) -> set[str]:
+    """Return the words that follow *do not*, but for those of who speaks of what they do not know or have."""
+    return {word for word in _NOT.findall(reading.masked) if word not in _HARMLESS}
 
 
 def strange_figures(text: Reading, meaning: Meaning) -> Iterator[str]:
     """Yield counts, shares, times and lengths that no phrasing of the plan says."""
     usual = {
-        (mention.kind, mention.readings)
-        for one in meaning.phrasings
-        for mention in mentions(one.text, meaning.today)
+        (mention.kind, mention.readings) for one in meaning.phrasings for mention in mentions(one.text, meaning.today)
     }
     spans = [(mark.start, mark.end) for mark in text.marks]
     for mention in mentions(text.text, meaning.today):
         inside = any(start <= mention.start < end or mention.start <= start < mention.end for start, end in spans)
-        harmless = mention.kind == "marker" or mention.readings == {1} or str(next(iter(mention.readings), "")) == meaning.today
+        counted = _THINGS.match(text.text.lower(), mention.end)
+        harmless = (
+            counted is not None
+            or mention.kind == "marker"
+            or mention.readings == {1}
+            or str(next(iter(mention.readings), "")) == meaning.today
+        )
         if not inside and not harmless and (mention.kind, mention.readings) not in usual:
             yield f"the plan says nothing of {text.text[mention.start : mention.end]!r}"
+
+
+_THINGS = re.compile(r"\s+(?:quick |little |small )?(?:things|requests|items|matters|questions|points)\b")
+"""Behind a number that counts what the message is about."""
 
 
 def _shown(clause: Clause) -> str:

@@ -7,16 +7,18 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
+from toolscale.language.marks import MASK
 from toolscale.language.render import spans_of
 from toolscale.tasks.lint import SIZES, TIMES
 from toolscale.verify.wording.meaning import Meaning
-from toolscale.verify.wording.reading import MASK, Reading, stem, words_of
+from toolscale.verify.wording.reading import Reading, stem, words_of
 from toolscale.verify.wording.vocabulary import CORRECTING, ELSE, HIGH, LOW, NEGATIONS
 
 _TO = frozenset(("to", "into", "onto", "toward", "towards"))
 _FROM = frozenset(("from", "of", "off", "using", "use", "via", "debit", "with"))
 _BETWEEN = frozenset("my the our his her their a an your account accounts called named ending in balance".split())
 _STOPS = re.compile(r"[,;:.!?()—–]|\b(?:and|but|so|then|because|which|who)\b")
+_ENDS = re.compile(r"[.!?;\n]")
 _NEAR = 60
 _COMMON = frozenset(("most", "least", "first", "last", "next", "recent", "later", "earlier"))
 _LEFT = re.compile(
@@ -32,8 +34,9 @@ def misplaced(text: Reading, meaning: Meaning) -> Iterator[str]:
     """Yield values that stand otherwise than in every phrasing of the plan."""
     for known in meaning.known:
         name, value = known.name, known.value
+        used = bool(meaning.tools_of(name.partition(".")[0]))
         for measure, problem in _MEASURES:
-            if measure in (_branch, _direction) and not _is_used(meaning, name):
+            if measure in _OF_USED and not used or measure is _side and used:
                 continue
             usual = [measure(one, name) for one in meaning.phrasings if one.places(name)]
             said = measure(text, name)
@@ -44,11 +47,6 @@ def misplaced(text: Reading, meaning: Meaning) -> Iterator[str]:
                 yield f"it does not say that {value!r} is for the case where the condition does not hold"
 
 
-def _is_used(meaning: Meaning, name: str) -> bool:
-    """Whether a call takes a value, or the row that it names."""
-    return bool(meaning.tools_of(name.partition(".")[0]))
-
-
 def _direction(reading: Reading, name: str) -> frozenset[object]:
     """Whether something goes to a value or comes from it."""
     return frozenset(way for at, _ in reading.places(name) if (way := way_before(reading.masked, at)))
@@ -56,32 +54,39 @@ def _direction(reading: Reading, name: str) -> frozenset[object]:
 
 def way_before(masked: str, at: int) -> str | None:
     """Return `to` or `from` by the preposition before a place, articles and nouns of accounts between; or None."""
-    words = words_of(masked[max(0, at - _NEAR) : at])
+    words = words_of(_ENDS.split(masked[max(0, at - _NEAR) : at])[-1])
     for distance, word in enumerate(reversed(words[-4:])):
-        if word in _TO:
+        if word in _TO or (word == "up" and words[-4:][: -distance - 1][-1:] in (("top",), ("topping",))):
             return "to"
         if word in _FROM:
             return "from"
-        if word not in _BETWEEN and distance > 0:
-            return None
-        if word not in _BETWEEN and stem(word) in _VERBS:
+        if word == MASK or (word not in _BETWEEN and (distance > 0 or stem(word) in _VERBS)):
             return None
     return None
 
 
-_VERBS = frozenset(map(stem, "pay send move transfer cancel freeze settle set cover use take add remove close open stop top".split()))
+_VERBS = frozenset(
+    map(stem, "pay send move transfer cancel freeze settle set cover use take add remove close open stop top".split())
+)
 
 
 def _denial(reading: Reading, name: str) -> frozenset[object]:
-    """Whether a value is denied."""
-    return frozenset(is_denied(reading, at) for at, _ in reading.places(name))
+    """How a value is denied."""
+    return frozenset(denial(reading, at) for at, _ in reading.places(name))
 
 
-def is_denied(reading: Reading, at: int) -> bool:
-    """Whether one of the eight words before a place denies it, in its own clause."""
+def denial(reading: Reading, at: int) -> str:
+    """How one of the eight words before a place denies it, in its own clause: from `near`, from `far`, or `not`."""
     start, _ = reading.sentence_at(at)
     before = _STOPS.split(reading.masked[start:at])[-1]
-    return bool(NEGATIONS & set(words_of(before)[-8:]))
+    words = words_of(before)[-8:]
+    if NEGATIONS & set(words[-2:]):
+        return "near"
+    return "far" if NEGATIONS & (set(words[-3:]) | (set(words) - _CLOSE)) else "not"
+
+
+_CLOSE = frozenset(("except", "excluding", "without"))
+"""Denials of what stands right behind them."""
 
 
 def _branch(reading: Reading, name: str) -> frozenset[object]:
@@ -116,10 +121,13 @@ def _side(reading: Reading, name: str) -> frozenset[object]:
 
 
 def _turned(side: str, before: str) -> str:
-    flips = len(re.findall(r"\bunless\b", before)) + len(
-        re.findall(r"\b(?:isn't|aren't|doesn't have|don't have|is not|not have|haven't)\b(?! (?:over|more|less|under|above|below))", before)
+    turns = len(re.findall(r"\bunless\b", before)) + len(
+        re.findall(
+            r"\b(?:isn't|aren't|doesn't have|don't have|is not|not have|haven't)\b(?! (?:over|more|less|under|above|below))",
+            before,
+        )
     )
-    return side if flips % 2 == 0 else {"most": "least", "least": "most"}[side]
+    return f"{side} behind {'unless' if turns % 2 else 'if'}"
 
 
 _MEASURES: tuple[tuple[Measure, str], ...] = (
@@ -129,6 +137,8 @@ _MEASURES: tuple[tuple[Measure, str], ...] = (
     (_firmness, "{value!r} is said with a {how}, which changes it"),
     (_side, "{value!r} is a {how} here, which turns the condition round"),
 )
+_OF_USED = (_direction, _branch)
+"""Those that matter only for what a call takes, or for the rows that it is about."""
 
 
 def unpaired(text: Reading, meaning: Meaning) -> Iterator[str]:
@@ -142,9 +152,38 @@ def unpaired(text: Reading, meaning: Meaning) -> Iterator[str]:
         for one, other in combinations(found, 2):
             if one.partition(".")[0] == other.partition(".")[0]:
                 continue
+            if verb := _exchanged(text, meaning, one, other):
+                yield f"it says {verb!r} of one of the {table} and means another"
             said = [_direction(reading, one) | _direction(reading, other) for reading in meaning.phrasings]
             if all(said) and not (_direction(text, one) | _direction(text, other)):
                 yield f"it does not say which of the {table} something comes from or goes to"
+
+
+def _exchanged(text: Reading, meaning: Meaning, one: str, other: str) -> str | None:
+    """Return a verb that stands before one of two values, and in the plan's phrasings only before the other."""
+    usual = {
+        name: set().union(*(_verbs_before(each, name, meaning) for each in meaning.phrasings)) for name in (one, other)
+    }
+    for name, rival in ((one, other), (other, one)):
+        wrong = (_verbs_before(text, name, meaning) & usual[rival]) - usual[name]
+        if wrong:
+            return min(wrong)
+    return None
+
+
+def _verbs_before(reading: Reading, name: str, meaning: Meaning) -> set[str]:
+    """Return the stem of the nearest word before each place of a value that says what is done with it."""
+    known = _DOING.union(*meaning.deeds.values())
+    found = set()
+    for at, _ in reading.places(name):
+        start, _ = reading.sentence_at(at)
+        before = [stem(word) for word in words_of(reading.masked[start:at])[-14:]]
+        found |= {word for word in [next((word for word in reversed(before) if word in known), "")] if word}
+    return found
+
+
+_DOING = frozenset(map(stem, "missing difference short needs top bring low lacking lacks".split()))
+"""Words besides verbs of deeds."""
 
 
 def denied_cues(text: Reading, meaning: Meaning) -> Iterator[str]:
@@ -152,8 +191,8 @@ def denied_cues(text: Reading, meaning: Meaning) -> Iterator[str]:
     for name, role in sorted(meaning.plan.roles.items()):
         cues = (*role.role.cues, *(role.description.cues if role.description else ()))
         for cue in cues:
-            usual = {is_denied(one, at) for one in meaning.phrasings for at, _ in spans_of(cue, one.masked)}
-            if any(is_denied(text, at) for at, _ in spans_of(cue, text.masked)) and True not in usual:
+            usual = {denial(one, at) for one in meaning.phrasings for at, _ in spans_of(cue, one.masked)} | {"not"}
+            if {denial(text, at) for at, _ in spans_of(cue, text.masked)} - usual:
                 yield f"the cue {cue!r} of {name} is denied"
 
 
@@ -179,31 +218,43 @@ def _left_undone(reading: Reading) -> set[bool]:
     return found
 
 
-def wrong_superlatives(text: Reading, meaning: Meaning) -> Iterator[str]:
-    """Yield superlatives that the plan's words do not have, and those that stand with another noun."""
-    nouns = {
-        stem(word)
-        for table in meaning.environment.schema.tables
-        for word in (table, meaning.language.nouns.get(table, table), meaning.language.plurals.get(table, table))
-    }
-
-    def pairs(reading: Reading) -> set[tuple[str, str]]:
-        words = reading.words
-        return {
-            (word, noun)
-            for place, word in enumerate(words)
-            if (word in SIZES or word in TIMES) and word not in _COMMON
-            for noun in [next((stem(w) for w in words[place + 1 : place + 4] if stem(w) in nouns), "")]
-            if noun
-        }
-
-    usual = set().union(*(pairs(one) for one in meaning.phrasings))
+def wrong_company(text: Reading, meaning: Meaning) -> Iterator[str]:
+    """Yield superlatives that the plan's words do not have, and words of size, number and extent that stand with
+    another noun than there."""
     for word in dict.fromkeys(text.words):
         if (word in SIZES or word in TIMES) and word not in _COMMON and word not in meaning.own_words:
             yield f"it says {word!r}, and the plan does not"
-    for word, noun in sorted(pairs(text)):
-        if any(word == known for known, _ in usual) and (word, noun) not in usual:
+    usual = set().union(*(_pairs(one, meaning) for one in meaning.phrasings))
+    for word, noun in sorted(_pairs(text, meaning) - usual):
+        if any(word == known for known, _ in usual) or word in _EXTENT:
             yield f"{word!r} stands with {noun!r}, and in the plan with something else"
+    for word in _COUNTED:
+        if text.words.count(word) > max(one.words.count(word) for one in meaning.phrasings):
+            yield f"it says {word!r} more often than the plan does"
+
+
+_EXTENT = frozenset(("all", "both", "every", "each", "any", "other", "another"))
+_WHOLE = frozenset(("all", "both", "every", "each"))
+_COUNTED = ("twice", "double", "everything", "except", "both", "rest")
+_ASKING = frozenset(("many", "which", "what", "whose", "total"))
+_ARTICLES = frozenset(("my", "the", "of", "our", "your", "these", "those", "i", "have"))
+
+
+def _pairs(reading: Reading, meaning: Meaning) -> set[tuple[str, str]]:
+    """Return words of size with the noun of the trade right behind them, and words of extent with whatever is."""
+    words, found, boxes = words_of(reading.masked), set(), 0
+    names = [sorted(mark.names)[0] for mark in reading.marks]
+    for place, word in enumerate(words):
+        boxes += word == MASK
+        if ((word in SIZES or word in TIMES) and word not in _COMMON) or word in _ASKING:
+            found |= {(word, stem(noun)) for noun in [*words[place + 1 : place + 4]] if stem(noun) in meaning.nouns}
+        elif word in _EXTENT:
+            behind = next((next_ for next_ in words[place + 1 : place + 5] if next_ not in _ARTICLES), "")
+            if behind == MASK and boxes < len(names) and word in _WHOLE:
+                found.add((word, names[boxes]))
+            elif stem(behind) in meaning.nouns:
+                found.add((word, stem(behind)))
+    return found
 
 
 def wrong_deeds(text: Reading, meaning: Meaning) -> Iterator[str]:
@@ -248,18 +299,25 @@ def not_taken_back(text: Reading, meaning: Meaning) -> Iterator[str]:
             for other in meaning.known
             if other.name.partition(".")[0] not in gone and _is_like(meaning, known.name, other.name)
         }
-        places = [at for at, _ in text.places(known.name) if not is_denied(text, at)]
-        last, end = max(places, default=-1), len(text.masked)
+        places = [at for at, _ in text.places(known.name) if denial(text, at) == "not"]
+        last = max(places, default=-1)
         marks = [at for name in kept for at, _ in text.places(name) if at > last]
+        marks += [
+            at for cue in _cues_like(meaning, known.name, gone) for at, _ in spans_of(cue, text.masked) if at > last
+        ]
         corrected = CORRECTING.search(text.masked, last + 1) is not None or any(
-            is_denied(text, at) for at, _ in text.places(known.name)
+            denial(text, at) != "not" for at, _ in text.places(known.name)
         )
-        before = _STOPS.split(text.masked[text.sentence_at(last)[0] : last])[-1] if last >= 0 else ""
-        if last >= 0 and (not corrected or not marks or _MEANT.search(before) or end == 0):
+        if last >= 0 and (not corrected or not marks):
             yield f"it does not take back {known.value!r}"
 
 
-_MEANT = re.compile(r"\b(?:make that|i mean|i meant|correction)\b")
+def _cues_like(meaning: Meaning, name: str, gone: set[str]) -> list[str]:
+    """The cues of the rows of the same table that are not taken back."""
+    table = {role: plan.table for role, plan in meaning.plan.roles.items()}
+    alike = [r for r, t in table.items() if t == table.get(name.partition(".")[0]) and r not in gone]
+    plans = [meaning.plan.roles[role] for role in alike]
+    return [cue for plan in plans for cue in (*plan.role.cues, *(plan.description.cues if plan.description else ()))]
 
 
 def _is_like(meaning: Meaning, one: str, other: str) -> bool:

@@ -52,7 +52,9 @@ STARTERS = frozenset(
 )
 """Words with which a plain statement begins: about who speaks, or about something pointed at."""
 
-GOING_ON = frozenset("bought went got had was were saw found forgot lost came made took spent left felt thought knew".split())
+GOING_ON = frozenset(
+    "bought went got had was were saw found forgot lost came made took spent left felt thought knew".split()
+)
 """Verbs in the past, irregular ones, with which a statement goes on after *and*; regular ones end in -ed."""
 
 WISHING = frozenset(
@@ -133,7 +135,9 @@ HIGH = re.compile(
 )
 """How a threshold is held against: below it, above it."""
 
-TO = re.compile(r"\b(?:to|into|onto|towards?|in favor of)\s+(?:(?:my|the|our|his|her|their|a|an|your)\s+)?(?:[a-z]+\s+){0,2}?$")
+TO = re.compile(
+    r"\b(?:to|into|onto|towards?|in favor of)\s+(?:(?:my|the|our|his|her|their|a|an|your)\s+)?(?:[a-z]+\s+){0,2}?$"
+)
 FROM = re.compile(
     r"\b(?:from|out of|off|using|use|debit|charge|draw on|with(?: (?:the )?money (?:from|in))?|via)\s+(?:(?:my|the|our|his|her|their|a|an|your)\s+)?(?:[a-z]+\s+){0,2}?$"
 )
@@ -142,10 +146,14 @@ FROM = re.compile(
 CORRECTING = re.compile(
     r"\b(?:sorry|oops|wait|actually|i mean|i meant|make that|correction|scratch that|no,|rather|hold on|on second thought|my mistake|strike that)"
 )
-ELSE = re.compile(r"\b(?:otherwise|if not|else|failing that|if it isn't|if it's not|if there isn't|if that's not|if it doesn't|or else)\b")
+ELSE = re.compile(
+    r"\b(?:otherwise|if not|else|failing that|if it isn't|if it's not|if there isn't|if that's not|if it doesn't|or else)\b"
+)
 """Where the other way begins."""
 
-MARKUP = re.compile(r"https?:|www\.|://|\b\w+@\w|```|[<>{}\[\]\\|`=~^_@]|\*\*|^\s*#|\b[a-z]+\(\)|--\s|/\*", re.MULTILINE)
+MARKUP = re.compile(
+    r"https?:|www\.|://|\b\w+@\w|```|[<>{}\[\]\\|`=~^_@]|\*\*|^\s*#|\b[a-z]+\(\)|--\s|/\*", re.MULTILINE
+)
 ROLE = re.compile(
     r"(?:^|\n)\s*(?:system|assistant|user|human|developer|tool)\s*[:>]|\b(?:ignore|disregard|override)\s+(?:all|any|the|your|previous|prior|above)\b"
     r"|\bforget\s+(?:all|any|your|everything|previous|prior|what you)\b"
