@@ -60,14 +60,19 @@ INJECTIONS = (
     "Do it.\u202e Now.",
 )
 _FLIPS = {
-    "biggest": "smallest", "smallest": "biggest", "newest": "oldest", "oldest": "newest", "highest": "lowest", "the most": "the least",
-    "the least": "the most", "most recent": "oldest", "due first": "due last", "older": "newer", "under": "over", "less than": "more than",
-    "more than": "less than", "over": "under", "below": "above", "at least": "at most", "or less": "or more", "or more": "or less",
+    "biggest": "smallest", "smallest": "biggest", "newest": "oldest", "oldest": "newest", "highest": "lowest",
+    "the most": "the least",
+    "the least": "the most", "most recent": "oldest", "due first": "due last", "older": "newer",
+    "under": "over", "less than": "more than",
+    "more than": "less than", "over": "under", "below": "above", "at least": "at most", "or less": "or more",
+    "or more": "or less",
     "no more than": "at least", "no later than": "no earlier than", "goes out next": "goes out last",
 }  # fmt: skip
 _DEEDS = {
-    "pay": "dispute", "freeze": "unfreeze", "unfreeze": "freeze", "cancel": "create", "send": "request", "transfer": "withdraw", "refund": "charge",
-    "dispute": "pay", "withdraw": "reopen", "raise": "lower", "move": "borrow", "remove": "add", "delete": "keep", "block": "unblock",
+    "pay": "dispute", "freeze": "unfreeze", "unfreeze": "freeze", "cancel": "create", "send": "request",
+    "transfer": "withdraw", "refund": "charge",
+    "dispute": "pay", "withdraw": "reopen", "raise": "lower", "move": "borrow", "remove": "add",
+    "delete": "keep", "block": "unblock",
     "schedule": "cancel", "report": "ignore", "order": "cancel", "set": "double",
 }  # fmt: skip
 
@@ -138,9 +143,9 @@ def denied_cue(text: str, subject: Subject) -> str | None:
 
 def other_deed(text: str, subject: Subject) -> str | None:
     for word, other in _DEEDS.items():
-        if any(tool.split("_")[0] == word for tool in {call.tool.spec.name for call in subject.plan.calls()}):
-            if re.search(rf"\b{word}\b", text, re.I):
-                return re.sub(rf"\b{word}\b", other, text, flags=re.I)
+        does = any(call.tool.spec.name.split("_")[0] == word for call in subject.plan.calls())
+        if does and re.search(rf"\b{word}\b", text, re.I):
+            return re.sub(rf"\b{word}\b", other, text, flags=re.I)
     return None
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from toolscale.language.mentions import lower_keeping_length, mentions
 from toolscale.language.qualifiers import Qualifier
 from toolscale.language.render import spans_of
-from toolscale.records import Tense
+from toolscale.records import FactKind, Tense
 
 MASK = "▢"
 """Stands where a value stood."""
 
 _TENSES: tuple[Tense | None, ...] = (None, "past", "future")
-_TEXTS = ("text", "name", "bool")
+_TEXTS = ("text", "bool")
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Known:
     """A value that the plan says: `name` is its slot, or `role.column`."""
 
     name: str
-    kind: str
+    kind: FactKind
     value: Any
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from toolscale.environment import Environment
 from toolscale.language.deeds import FAMILIES, Verbs, past_forms
 from toolscale.language.marks import Known
-from toolscale.records import LanguageSpec
+from toolscale.records import LanguageSpec, Persona
 from toolscale.tasks.message import NEXT
 from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import phrasings
@@ -129,7 +129,7 @@ class Meaning:
         for table in spec.tables:
             found |= {*table.split("_"), self.language.nouns.get(table, ""), self.language.plurals.get(table, "")}
         found |= {word for words in self.language.adjectives.values() for word in words.values()}
-        found |= {word for cues in self.language.enum_cues.values() for cue in cues for word in cue.split()}
+        found |= {word for cues in self.language.enum_cues.values() for word in cues if " " not in word}
         found |= {word for name in self.names for word in words_of(name)}
         for name, tool in self.environment.tools.items():
             found |= set(name.split("_")[1:]) if tool.mutates_state else set()
@@ -172,6 +172,11 @@ class Meaning:
                     found.add(call.tool.spec.name)
         return frozenset(found)
 
+    @property
+    def _speakers(self) -> list[LanguageSpec | Persona]:
+        """Whatever has greetings and joins: the language as a whole, and each kind of person."""
+        return [self.language, *self.language.personas.values()]
+
     def _texts(self) -> Iterator[str]:
         language, requests = self.language, self.plan.intent.requests
         yield from (request.say for request in requests)
@@ -182,10 +187,10 @@ class Meaning:
                 yield from language.adjectives.get(role.table, {}).values()
             yield " ".join(role.role.cues)
         if any(NEXT in request.say for request in requests):
-            yield from (join for source in (language, *language.personas.values()) for join in source.joins)
+            yield from (join for source in self._speakers for join in source.joins)
 
     def _frames(self) -> Iterator[str]:
-        for source in (self.language, *self.language.personas.values()):
+        for source in self._speakers:
             for frames in (source.openings, source.signatures, source.closings, source.middles):
                 yield from frames
 

@@ -9,14 +9,8 @@ from functools import cached_property, lru_cache
 
 from toolscale.language import lower_keeping_length
 from toolscale.language.marks import MASK, Known, Mark, marks_of, masked
-from toolscale.verify.wording.vocabulary import (
-    ACTS,
-    CONDITION,
-    COURTESY,
-    GOING_ON,
-    STARTERS,
-    WISHING,
-)
+from toolscale.verify.wording.patterns import CONDITION, COURTESY
+from toolscale.verify.wording.vocabulary import ACTS, GOING_ON, STARTERS, WISHING
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[a-z▢])[.!?](?=\s|$)")
 _CLAUSE = re.compile(
@@ -24,11 +18,15 @@ _CLAUSE = re.compile(
 )
 _TOKEN = re.compile(rf"{MASK}|[a-zà-öø-ÿ0-9]+(?:['’-][a-zà-öø-ÿ0-9]+)*|[?]")
 _BARE = {
-    "im": "i'm", "ive": "i've", "id": "i'd", "dont": "don't", "cant": "can't", "wont": "won't", "didnt": "didn't", "doesnt": "doesn't",
-    "isnt": "isn't", "whats": "what's", "thats": "that's", "lets": "let's", "havent": "haven't", "wasnt": "wasn't", "couldnt": "couldn't",
-    "pls": "please", "plz": "please", "thx": "thanks", "u": "you", "ur": "your", "r": "are", "bc": "because", "wanna": "want", "gonna": "going",
+    "im": "i'm", "ive": "i've", "id": "i'd", "dont": "don't", "cant": "can't", "wont": "won't",
+    "didnt": "didn't", "doesnt": "doesn't",
+    "isnt": "isn't", "whats": "what's", "thats": "that's", "lets": "let's", "havent": "haven't",
+    "wasnt": "wasn't", "couldnt": "couldn't",
+    "pls": "please", "plz": "please", "thx": "thanks", "u": "you", "ur": "your", "r": "are", "bc": "because",
+    "wanna": "want", "gonna": "going",
     "theres": "there's", "ill": "i'll", "youre": "you're", "hows": "how's", "wheres": "where's",
-    "youll": "you'll", "itll": "it'll", "youve": "you've", "shes": "she's", "theyre": "they're", "wouldnt": "wouldn't", "arent": "aren't",
+    "youll": "you'll", "itll": "it'll", "youve": "you've", "shes": "she's", "theyre": "they're",
+    "wouldnt": "wouldn't", "arent": "aren't",
 }  # fmt: skip
 
 

@@ -10,16 +10,18 @@ from toolscale.language import mentions
 from toolscale.language.marks import MASK
 from toolscale.verify.wording.meaning import Meaning
 from toolscale.verify.wording.reading import Clause, Reading, stem
-from toolscale.verify.wording.vocabulary import ACTS, CAREFUL, JOINING, PLAIN, TELLING, WIDENING
+from toolscale.verify.wording.vocabulary import ACTS, CAREFUL, FILLING, HARMLESS, JOINING, PLAIN, TELLING, WIDENING
 
 _TELLING = re.compile(
-    r"\b(?:tell|inform|confirm|report|state|specify|remind|show|list|read|provide|name (?:the|its)|give me|let me know|let us know|"
+    r"\b(?:tell|inform|confirm|report|state|specify|remind|show|list|read|provide|name (?:the|its)|give me"
+    r"|let me know|let us know|"
     r"like to know|want to know|need to know|find out|look up|figure out|wondering|curious)\b"
 )
 _ASKED = re.compile(r"\b(?:how|what|what's|which|whose|who|when|where)\b")
 _RELATIVE = re.compile(r"(?:which|who|where|when) (?:i|is|was|has|had|we|it)\b")
 _ANYWHERE = re.compile(
-    r"\b(?:how (?:much|many)|what (?:is|was|will|did|do)|what's|when (?:is|was|will)|who (?:is|was|got)|which (?:one|is|was)|where (?:is|was))\b"
+    r"\b(?:how (?:much|many)|what (?:is|was|will|did|do)|what's|when (?:is|was|will)|who (?:is|was|got)"
+    r"|which (?:one|is|was)|where (?:is|was))\b"
 )
 """Questions within a sentence that runs on."""
 _HOW = (("how", "much"), ("how", "many"))
@@ -31,7 +33,8 @@ _KINDS = {
     "date": re.compile(r"\b(?:when|dates?|day|by what|how long|due|expir\w+|until|how soon)\b"),
     "number": re.compile(r"\b(?:how many|(?:the|its|their) number|number of|count|how often|how long|many)\b"),
     "money": re.compile(
-        r"\b(?:how much|amounts?|balances?|total|sum|cost|costs|fees?|left|remain\w*|price|owe|what(?:'s)?|much|worth|limit|figures?|rate|paid|come)\b"
+        r"\b(?:how much|amounts?|balances?|total|sum|cost|costs|fees?|left|remain\w*|price|owe|what(?:'s)?|much"
+        r"|worth|limit|figures?|rate|paid|come)\b"
     ),
     "text": re.compile(r"\b(?:who|whom|which|what|what's|where|name|whose|company|how|status|place|shop|merchant)\b"),
 }
@@ -93,9 +96,9 @@ def fragments_asked(reading: Reading, meaning: Meaning) -> list[str]:
     for _, sentence in reading.sentences:
         words = {word for clause in reading.clauses if clause.sentence == sentence for word in clause.words}
         plain = words <= PLAIN | CAREFUL | {MASK}
-        if sentence.endswith("?") and not plain and not _ASKED.search(sentence) and not _TELLING.search(sentence):
-            if not {stem(word) for word in words} & deeds and not _REQUEST.search(sentence):
-                found.append(sentence)
+        asks = sentence.endswith("?") and not plain and not {stem(word) for word in words} & deeds
+        if asks and not any(pattern.search(sentence) for pattern in (_ASKED, _TELLING, _REQUEST)):
+            found.append(sentence)
     return found
 
 
@@ -128,14 +131,14 @@ def _kinds_asked(text: Reading, meaning: Meaning) -> Iterator[str]:
         if kind in meaning.told and always and not pattern.search(text.masked):
             yield f"it does not ask for the {kind} that must be told"
     for kind in ("date", "number"):
-        if kind not in meaning.told and not any(_KINDS[kind].search(one) for one in usual):
-            if found := _KINDS[kind].search(said.replace("date of birth", "")):
-                yield f"it asks for a {kind}, at {found[0]!r}, and the plan tells none"
+        found = _KINDS[kind].search(said.replace("date of birth", ""))
+        if found and kind not in meaning.told and not any(_KINDS[kind].search(one) for one in usual):
+            yield f"it asks for a {kind}, at {found[0]!r}, and the plan tells none"
 
 
 def wrong_wishes(text: Reading, meaning: Meaning) -> Iterator[str]:
-    """Yield the deeds of the plan that all its phrasings say and the text does not, deeds that begin a wish and are none
-    of the plan, and what the text says not to do."""
+    """Yield the deeds of the plan that all its phrasings say and the text does not, other deeds that begin a wish, and
+    what the text says not to do."""
     for tool, verbs in meaning.deeds.items():
         if all(verbs & one.stems for one in meaning.phrasings) and not verbs & text.stems:
             yield f"it does not say the deed {tool}"
@@ -150,32 +153,21 @@ def wrong_wishes(text: Reading, meaning: Meaning) -> Iterator[str]:
         yield f"it says not to {word}, and the plan does not"
 
 
-_FILLING = frozenset(
-    """
-    please can could would will you kindly just also then to like want i i'd we need and so oh now first go ahead hi hello hey ok okay well anyway
-    right away help me let's us be able possibly maybe if mind my the
-    """.split()
-)
-
-
 def _heads(reading: Reading) -> set[str]:
     """Return the word with which each wish begins, behind words of courtesy."""
     found = set()
     for clause in reading.clauses:
         if not clause.is_statement:
-            found |= {next((word for word in clause.words if word not in _FILLING), "")}
+            found |= {next((word for word in clause.words if word not in FILLING), "")}
     return found - {"", MASK}
 
 
 _NOT = re.compile(r"\b(?:don't|do not|never)(?: (?:please|ever|you|just))? (\w+)")
-_HARMLESS = frozenset(
-    "want wish mind know have need think like worry hesitate forget understand mean see remember get recognize recognise look".split()
-)
 
 
 def _forbidden(reading: Reading) -> set[str]:
     """Return the words that follow *do not*, but for those of who speaks of what they do not know or have."""
-    return {word for word in _NOT.findall(reading.masked) if word not in _HARMLESS}
+    return {word for word in _NOT.findall(reading.masked) if word not in HARMLESS}
 
 
 def strange_figures(text: Reading, meaning: Meaning) -> Iterator[str]:

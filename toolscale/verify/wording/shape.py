@@ -1,12 +1,13 @@
-"""The form of a request: short plain prose in letters that a person types, that speaks to a service and to no program."""
+"""The form of a request: short plain prose that a person types, and that speaks to a service and to no program."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterator
 
+from toolscale.verify.wording.patterns import ALLOWED_MARKS, MARKUP, ROLE
 from toolscale.verify.wording.reading import words_of
-from toolscale.verify.wording.vocabulary import ALLOWED_MARKS, FORBIDDEN, MARKUP, ROLE
+from toolscale.verify.wording.vocabulary import FORBIDDEN
 
 LONGEST = 1_200
 """Characters of a request."""

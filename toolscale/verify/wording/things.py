@@ -11,18 +11,19 @@ from toolscale.language.marks import MASK
 from toolscale.language.render import spans_of
 from toolscale.tasks.lint import SIZES, TIMES
 from toolscale.verify.wording.meaning import Meaning
+from toolscale.verify.wording.patterns import CORRECTING, ELSE, HIGH, LOW
 from toolscale.verify.wording.reading import Reading, stem, words_of
-from toolscale.verify.wording.vocabulary import CORRECTING, ELSE, HIGH, LOW, NEGATIONS
+from toolscale.verify.wording.vocabulary import BETWEEN, DOING, LACKING, NEGATIONS
 
 _TO = frozenset(("to", "into", "onto", "toward", "towards"))
 _FROM = frozenset(("from", "of", "off", "using", "use", "via", "debit", "with"))
-_BETWEEN = frozenset("my the our his her their a an your account accounts called named ending in balance".split())
 _STOPS = re.compile(r"[,;:.!?()—–]|\b(?:and|but|so|then|because|which|who)\b")
 _ENDS = re.compile(r"[.!?;\n]")
 _NEAR = 60
 _COMMON = frozenset(("most", "least", "first", "last", "next", "recent", "later", "earlier"))
 _LEFT = re.compile(
-    r"\b(?:leave (?:it|that|them|things|everything)|skip (?:it|that|them)|hold off|forget (?:it|about it|that)|don't (?:do|bother|pay|send|move)|do not (?:do|pay|send|move)"
+    r"\b(?:leave (?:it|that|them|things|everything)|skip (?:it|that|them)|hold off|forget (?:it|about it|that)"
+    r"|don't (?:do|bother|pay|send|move)|do not (?:do|pay|send|move)"
     r"|can wait|do nothing|not do (?:it|anything)|let it be|nothing should)\b"
 )
 """Words of leaving undone."""
@@ -36,7 +37,7 @@ def misplaced(text: Reading, meaning: Meaning) -> Iterator[str]:
         name, value = known.name, known.value
         used = bool(meaning.tools_of(name.partition(".")[0]))
         for measure, problem in _MEASURES:
-            if measure in _OF_USED and not used or measure is _side and used:
+            if (measure in _OF_USED and not used) or (measure is _side and used):
                 continue
             usual = [measure(one, name) for one in meaning.phrasings if one.places(name)]
             said = measure(text, name)
@@ -60,14 +61,12 @@ def way_before(masked: str, at: int) -> str | None:
             return "to"
         if word in _FROM:
             return "from"
-        if word == MASK or (word not in _BETWEEN and (distance > 0 or stem(word) in _VERBS)):
+        if word == MASK or (word not in BETWEEN and (distance > 0 or stem(word) in _VERBS)):
             return None
     return None
 
 
-_VERBS = frozenset(
-    map(stem, "pay send move transfer cancel freeze settle set cover use take add remove close open stop top".split())
-)
+_VERBS = frozenset(map(stem, DOING))
 
 
 def _denial(reading: Reading, name: str) -> frozenset[object]:
@@ -123,7 +122,8 @@ def _side(reading: Reading, name: str) -> frozenset[object]:
 def _turned(side: str, before: str) -> str:
     turns = len(re.findall(r"\bunless\b", before)) + len(
         re.findall(
-            r"\b(?:isn't|aren't|doesn't have|don't have|is not|not have|haven't)\b(?! (?:over|more|less|under|above|below))",
+            r"\b(?:isn't|aren't|doesn't have|don't have|is not|not have|haven't)\b(?! (?:over|more|less|under"
+            r"|above|below))",
             before,
         )
     )
@@ -182,7 +182,7 @@ def _verbs_before(reading: Reading, name: str, meaning: Meaning) -> set[str]:
     return found
 
 
-_DOING = frozenset(map(stem, "missing difference short needs top bring low lacking lacks".split()))
+_DOING = frozenset(map(stem, LACKING))
 """Words besides verbs of deeds."""
 
 
@@ -269,16 +269,17 @@ def wrong_deeds(text: Reading, meaning: Meaning) -> Iterator[str]:
                 own = meaning.tools_of(root)
                 for verb in stems:
                     tools = {tool for tool, verbs in meaning.deeds.items() if verb in verbs}
-                    if own and tools and not tools & own:
-                        found.add((name, verb))
-                    elif not own and tools and root in mentioned and not is_left(reading, clause.sentence):
+                    if (own and tools and not tools & own) or (
+                        not own and tools and root in mentioned and not is_left(reading, clause.sentence)
+                    ):
                         found.add((name, verb))
         return found
 
     mentioned = {n for n, role in meaning.plan.roles.items() if role.role.only_said and not role.role.taken_back}
     usual = set().union(*(joined(one) for one in meaning.phrasings))
+    values = {known.name: known.value for known in meaning.known}
     for name, verb in sorted(joined(text) - usual):
-        yield f"{dict((k.name, k.value) for k in meaning.known)[name]!r} stands with the deed {verb!r}, which is about something else"
+        yield f"{values[name]!r} stands with the deed {verb!r}, which is about something else"
 
 
 def is_left(reading: Reading, sentence: str) -> bool:
