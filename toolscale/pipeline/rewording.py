@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from toolscale.canonical import canonical_json, content_hash
+from toolscale.canonical import content_hash
 from toolscale.dataset.making.given import Given
 from toolscale.dataset.world import read_rows
 from toolscale.errors import BudgetError, UsageError
@@ -16,10 +16,11 @@ from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplySt
 from toolscale.models.chat.recording import write_recording
 from toolscale.pipeline.remaking import Made, open_made, remake
 from toolscale.pipeline.stages import Progress
-from toolscale.records import Candidate, Task, WordsLine
+from toolscale.records import Candidate, Judged, Task, Verdict, WordsLine
 from toolscale.tasks.words import key_of_template, skeleton_of, worded
 from toolscale.verify import Judge
 from toolscale.verify.grounded import leaked, meaning_of, ungrounded
+from toolscale.verify.novel import Novelty
 from toolscale.verify.subject import Subject
 from toolscale.verify.wording import unaccounted_words
 from toolscale.words import Written, assignment_of, strangeness, write_requests
@@ -28,6 +29,9 @@ SHARE = 0.5
 _HASHES = 16**64
 
 Report = Callable[[str], None]
+
+Option = tuple[WordsLine, Judged]
+"""A request that the model wrote, and the verdict on it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ class Rewording:
     refused: Counter[str] = field(default_factory=Counter)
     """Requests by the first gate that refuses them; `unreadable`: replies without a request."""
     lost: int = 0
-    """Candidates whose words were right, and that were no task when the dataset was made again: too like another."""
+    """Candidates whose words every gate accepts, and that would have been no task of the dataset: too like a candidate
+    that is none either. Their templates came back."""
     usd: float = 0.0
     """What the replies about the candidates asked for were worth."""
     stopped: str = ""
@@ -87,16 +92,21 @@ def reword_dataset(
         lines = asyncio.run(_write(made, wanted, judge, model, settings, ledger or Ledger(), rewording))
     finally:
         judge.close()
-    given = Given(
-        {**made.given.words, **{line.candidate: line for line in lines}}, made.given.attempts, made.given.decisions
-    )
-    remake(made, given, out, progress)
-    there = {
-        key_of_template(task.candidate, task.environment_hash) for task in open_made(out).tasks if task.candidate.words
-    }
-    rewording.kept = sum(line.candidate in there for line in lines)
-    rewording.lost = len(lines) - rewording.kept
+    kept = _put_in(made, lines, out, progress)
+    if lost := [line for line in lines if line.candidate not in kept]:
+        report(f"{len(lost)} of {len(lines)} have no seat among the other tasks; their templates come back")
+        kept = _put_in(made, [line for line in lines if line not in lost], out, progress)
+    rewording.kept, rewording.lost = len(kept), len(lines) - len(kept)
     return rewording
+
+
+def _put_in(made: Made, lines: Sequence[WordsLine], out: Path, progress: Progress) -> set[str]:
+    """Make the dataset again with these lines; return the keys of those whose candidates are tasks of it."""
+    words = {**made.given.words, **{line.candidate: line for line in lines}}
+    remake(made, Given(words, made.given.attempts, made.given.decisions), out, progress)
+    spoken = [task for task in open_made(out).tasks if task.candidate.words]
+    there = {key_of_template(task.candidate, task.environment_hash) for task in spoken}
+    return {line.candidate for line in lines} & there
 
 
 def _drawn(made: Made, share: float) -> list[Task]:
@@ -134,7 +144,7 @@ async def _write(
             finally:
                 if settings.record is not None:
                     write_recording(settings.record, store, client.used, client.name)
-    lines = []
+    options: dict[int, list[Option]] = {}
     for task, written in zip(tasks, ended, strict=True):
         if isinstance(written, BudgetError):
             rewording.stopped = str(written)
@@ -143,9 +153,8 @@ async def _write(
         else:
             rewording.asked += 1
             rewording.usd += written.usd
-            line = _best(made, task, written, judge, model.endpoint.model, rewording)
-            lines += [line] if line is not None else []
-    return lines
+            options[task.candidate.number] = _judged(task, written, judge, model.endpoint.model, rewording)
+    return _chosen(made.tasks, options, rewording)
 
 
 def _faults(subject: Subject, text: str) -> list[str]:
@@ -156,22 +165,47 @@ def _faults(subject: Subject, text: str) -> list[str]:
     return list(dict.fromkeys(finding for finding in found if finding))
 
 
-def _best(made: Made, task: Task, written: Written, judge: Judge, model: str, rewording: Rewording) -> WordsLine | None:
-    """Return the request that every gate accepts and that is least like the template, or None."""
+def _judged(task: Task, written: Written, judge: Judge, model: str, rewording: Rewording) -> list[Option]:
+    """Return the requests that every gate accepts but for `novel`, the one that is least like the template first."""
     if written.unusable:
         rewording.refused["unreadable"] += 1
-    found: list[tuple[float, WordsLine]] = []
-    key, template = key_of_template(task.candidate, made.environment.hash), task.candidate
+    found: list[tuple[float, str, Option]] = []
+    key = key_of_template(task.candidate, judge.environment.hash)
     for style, request in written.requests:
         line = WordsLine(candidate=key, request=request, style=style, model=model, usd=round(written.usd, 9))
-        candidate = _in_words(judge, template, line)
-        failed = judge.judge(candidate).verdict.failed
-        if failed:
-            rewording.refused[failed[0].gate] += 1
+        judged = judge.judge(_in_words(judge, task.candidate, line))
+        if judged.verdict.failed:
+            rewording.refused[judged.verdict.failed[0].gate] += 1
         else:
-            found.append((strangeness(candidate.skeleton, template.skeleton), line))
-    best = max(found, key=lambda each: (each[0], canonical_json(each[1].model_dump(mode="json"))), default=None)
-    return best[1] if best else None
+            apart = strangeness(judged.candidate.skeleton, task.candidate.skeleton)
+            found.append((-apart, request, (line, judged)))
+    return [option for _, _, option in sorted(found, key=lambda each: each[:2])]
+
+
+def _chosen(tasks: Sequence[Task], options: Mapping[int, Sequence[Option]], rewording: Rewording) -> list[WordsLine]:
+    """Return for each task the first request that is unlike all other tasks, in the words that they have then."""
+    chosen: dict[int, Option] = {}
+    while True:
+        novelty, before = Novelty(), len(chosen)
+        left = [task for task in tasks if options.get(task.candidate.number) and task.candidate.number not in chosen]
+        for task in tasks:
+            if task not in left:
+                option = chosen.get(task.candidate.number)
+                novelty.check(option[1] if option else _as_it_is(task))
+        for task in left:
+            number = task.candidate.number
+            fitting = (option for option in options[number] if novelty.check(option[1]).status == "pass")
+            if option := next(fitting, None):
+                chosen[number] = option
+            else:
+                novelty.check(_as_it_is(task))
+        if len(chosen) == before:
+            rewording.refused += Counter(novel=len(left))
+            return [line for line, _ in chosen.values()]
+
+
+def _as_it_is(task: Task) -> Judged:
+    return Judged(candidate=task.candidate, verdict=Verdict(gates=()), task=task)
 
 
 def _in_words(judge: Judge, candidate: Candidate, line: WordsLine) -> Candidate:
