@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from toolscale.records import Candidate
+from toolscale.records import Candidate, Words
 from toolscale.tasks.phrase import put_into_words
 from toolscale.verify.subject import Subject
 
@@ -225,9 +225,7 @@ def other_words(subject: Subject, count: int) -> Iterator[str]:
         yield put_into_words(plan, environment, rows, inputs.say, 1_000 + turn, rng).request
 
 
-def of_nobody(candidate: Candidate) -> Candidate:
-    """The same candidate; its words are judged as those of a model."""
-    from toolscale.records import Words
-
+def by_model(candidate: Candidate, request: str) -> Candidate:
+    """The same candidate with a request that a model wrote."""
     words = Words(model="m", style="terse", template=candidate.request)
-    return candidate.model_copy(update={"words": words})
+    return candidate.model_copy(update={"request": request, "words": words})

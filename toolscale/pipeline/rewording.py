@@ -28,6 +28,9 @@ from toolscale.words import Written, assignment_of, strangeness, write_requests
 SHARE = 0.5
 _HASHES = 16**64
 
+ROUNDS = 3
+"""Times that the dataset is made again: where a task goes, another one takes its seat, and may be drawn too."""
+
 Report = Callable[[str], None]
 
 Option = tuple[WordsLine, Judged]
@@ -84,29 +87,38 @@ def reword_dataset(
     """
     if not 0 <= settings.share <= 1:
         raise UsageError(f"--share is {settings.share}; it is a share, from 0 to 1")
-    made, out = open_made(dataset), settings.out or dataset
-    rewording, wanted = Rewording(out), _drawn(made, settings.share)
-    report(f"{len(wanted)} of {len(made.tasks)} tasks are to be put into other words")
-    judge = Judge(made.environment, read_rows(made.environment, made.environment.folder), audit_share=0, replica=False)
-    try:
-        lines = asyncio.run(_write(made, wanted, judge, model, settings, ledger or Ledger(), rewording))
-    finally:
-        judge.close()
-    kept = _put_in(made, lines, out, progress)
-    if lost := [line for line in lines if line.candidate not in kept]:
-        report(f"{len(lost)} of {len(lines)} have no seat among the other tasks; their templates come back")
-        kept = _put_in(made, [line for line in lines if line not in lost], out, progress)
-    rewording.kept, rewording.lost = len(kept), len(lines) - len(kept)
-    return rewording
+    out = settings.out or dataset
+    reworder = _Reworder(model, settings, ledger or Ledger(), Rewording(out))
+    made = open_made(dataset)
+    for _ in range(ROUNDS):
+        wanted = [task for task in _drawn(made, settings.share) if _key(task) not in reworder.asked]
+        if not wanted or reworder.done.stopped:
+            break
+        report(f"{len(wanted)} of {len(made.tasks)} tasks are to be put into other words")
+        lines = reworder.write(made, wanted)
+        kept = _put_in(made, lines, out, progress)
+        if len(kept) < len(lines):
+            report(
+                f"{len(lines) - len(kept)} of {len(lines)} have no seat beside the others: their templates come back"
+            )
+            reworder.done.lost += len(lines) - len(kept)
+            kept = _put_in(made, [line for line in lines if line.candidate in kept], out, progress)
+        reworder.done.kept += len(kept)
+        made = open_made(out)
+    if not reworder.asked:
+        remake(made, made.given, out, progress)
+    return reworder.done
 
 
 def _put_in(made: Made, lines: Sequence[WordsLine], out: Path, progress: Progress) -> set[str]:
     """Make the dataset again with these lines; return the keys of those whose candidates are tasks of it."""
     words = {**made.given.words, **{line.candidate: line for line in lines}}
     remake(made, Given(words, made.given.attempts, made.given.decisions), out, progress)
-    spoken = [task for task in open_made(out).tasks if task.candidate.words]
-    there = {key_of_template(task.candidate, task.environment_hash) for task in spoken}
-    return {line.candidate for line in lines} & there
+    return {line.candidate for line in lines} & {_key(task) for task in open_made(out).tasks if task.candidate.words}
+
+
+def _key(task: Task) -> str:
+    return key_of_template(task.candidate, task.environment_hash)
 
 
 def _drawn(made: Made, share: float) -> list[Task]:
@@ -114,47 +126,61 @@ def _drawn(made: Made, share: float) -> list[Task]:
     one."""
     drawn = []
     for task in made.tasks:
-        key = key_of_template(task.candidate, task.environment_hash)
-        if task.candidate.words is None and int(content_hash(["words", key]), 16) < share * _HASHES:
+        if task.candidate.words is None and int(content_hash(["words", _key(task)]), 16) < share * _HASHES:
             drawn.append(task)
     return drawn
 
 
-async def _write(
-    made: Made,
-    tasks: Sequence[Task],
-    judge: Judge,
-    model: ChatModel,
-    settings: RewordSettings,
-    ledger: Ledger,
-    rewording: Rewording,
-) -> list[WordsLine]:
-    """Return the words that are kept, in the order of the tasks."""
-    with ReplyStore(settings.replies) as store:
-        async with ChatClient(model, store, Budget(settings.max_cost), ledger) as client:
-            gate = asyncio.Semaphore(model.at_once)
+@dataclass
+class _Reworder:
+    """Has tasks written anew; remembers what it asked for, and what that cost."""
 
-            async def write(task: Task) -> Written:
-                async with gate:
-                    subject = judge.subject(task.candidate)
-                    return await write_requests(client, assignment_of(subject), lambda text: _faults(subject, text))
+    model: ChatModel
+    settings: RewordSettings
+    ledger: Ledger
+    done: Rewording
+    asked: set[str] = field(default_factory=set)
+    """Keys of the candidates."""
+    used: dict[str, None] = field(default_factory=dict)
+    """Keys of the replies."""
 
-            try:
-                ended = await asyncio.gather(*map(write, tasks), return_exceptions=True)
-            finally:
-                if settings.record is not None:
-                    write_recording(settings.record, store, client.used, client.name)
-    options: dict[int, list[Option]] = {}
-    for task, written in zip(tasks, ended, strict=True):
-        if isinstance(written, BudgetError):
-            rewording.stopped = str(written)
-        elif isinstance(written, BaseException):
-            raise written
-        else:
-            rewording.asked += 1
-            rewording.usd += written.usd
-            options[task.candidate.number] = _judged(task, written, judge, model.endpoint.model, rewording)
-    return _chosen(made.tasks, options, rewording)
+    def write(self, made: Made, tasks: Sequence[Task]) -> list[WordsLine]:
+        """Return the words of these tasks that every gate accepts."""
+        self.asked |= {_key(task) for task in tasks}
+        world = made.environment
+        judge = Judge(world, read_rows(world, world.folder), audit_share=0, replica=False)
+        try:
+            ended = asyncio.run(self._ask(tasks, judge))
+            options: dict[int, list[Option]] = {}
+            for task, written in zip(tasks, ended, strict=True):
+                if isinstance(written, BudgetError):
+                    self.done.stopped = str(written)
+                elif isinstance(written, BaseException):
+                    raise written
+                else:
+                    self.done.asked += 1
+                    self.done.usd += written.usd
+                    options[task.candidate.number] = _judged(task, written, judge, self.model.endpoint.model, self.done)
+        finally:
+            judge.close()
+        return _chosen(made.tasks, options, self.done)
+
+    async def _ask(self, tasks: Sequence[Task], judge: Judge) -> list[Written | BaseException]:
+        budget = Budget(self.settings.max_cost, spent=self.ledger.total().paid_usd)
+        with ReplyStore(self.settings.replies) as store:
+            async with ChatClient(self.model, store, budget, self.ledger, self.used) as client:
+                gate = asyncio.Semaphore(self.model.at_once)
+
+                async def write(task: Task) -> Written:
+                    async with gate:
+                        subject = judge.subject(task.candidate)
+                        return await write_requests(client, assignment_of(subject), lambda text: _faults(subject, text))
+
+                try:
+                    return await asyncio.gather(*map(write, tasks), return_exceptions=True)
+                finally:
+                    if self.settings.record is not None:
+                        write_recording(self.settings.record, store, client.used, client.name)
 
 
 def _faults(subject: Subject, text: str) -> list[str]:

@@ -8,6 +8,12 @@ CONDITION = re.compile(
     r"\b(?:only if|if|unless|provided|as long as|so long as|assuming|otherwise|in case|on condition|whether"
     r"|supposing|contingent|depending)\b"
 )
+OPENING = re.compile(
+    r"\b(?:if|unless|provided|as long as|so long as|assuming|in case"
+    r"|on condition|whether|sure|check|supposing|depending)\b"
+)
+"""What opens a condition; `otherwise` only goes on with one."""
+
 COURTESY = re.compile(
     r"\b(?:if|in case) (?:you can|you could|you would|you don't mind|you do not mind|you have (?:a|the) \w+"
     r"|you need (?:that|it|this|me|anything|more|any)"

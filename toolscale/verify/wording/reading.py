@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from toolscale.language import lower_keeping_length
 from toolscale.language.marks import MASK, Known, Mark, marks_of, masked
-from toolscale.verify.wording.patterns import CONDITION, COURTESY
+from toolscale.verify.wording.patterns import CONDITION, COURTESY, OPENING
 from toolscale.verify.wording.vocabulary import ACTS, GOING_ON, STARTERS, WISHING
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[a-z▢])[.!?](?=\s|$)")
@@ -129,6 +129,11 @@ class Reading:
     def conditions(self) -> int:
         """How many words set a condition; those of courtesy do not."""
         return len(CONDITION.findall(COURTESY.sub(" ", self.masked)))
+
+    @cached_property
+    def opens_condition(self) -> bool:
+        """Whether some words open a condition."""
+        return OPENING.search(COURTESY.sub(" ", self.masked)) is not None
 
 
 def read(text: str, known: Sequence[Known], today: str, short: Mapping[str, str]) -> Reading:

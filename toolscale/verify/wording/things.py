@@ -201,7 +201,9 @@ def wrong_conditions(text: Reading, meaning: Meaning) -> Iterator[str]:
     usual = [one.conditions for one in meaning.phrasings]
     if text.conditions and not max(usual):
         yield "it sets a condition, and the plan has none"
-    if min(usual) and not text.conditions:
+    if (min(usual) and not text.conditions) or (
+        all(one.opens_condition for one in meaning.phrasings) and not text.opens_condition
+    ):
         yield "it drops the condition of the plan"
     if min(usual):
         sides = {side for one in meaning.phrasings for side in _left_undone(one)}
