@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from toolscale.canonical import content_hash
-from toolscale.dataset.making.given import Given
+from toolscale.dataset.given import Given
 from toolscale.dataset.world import read_rows
 from toolscale.errors import BudgetError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
