@@ -6,6 +6,7 @@ DOMAIN ?= finance
 TASKS ?= 396
 SEED ?= 0
 GENERATOR ?= plans
+SHARE ?= 0.5
 SLUG := $(shell printf %s '$(DOMAIN)' | tr 'A-Z ' 'a-z_')
 OUT ?= var/datasets/$(SLUG)
 PORT ?= 8080
@@ -20,10 +21,11 @@ help: ## List the targets.
 
 install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of the pipeline.
 
-dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT; GENERATOR=model drafts a domain that is missing.
-	$(if $(filter-out plans model,$(GENERATOR)),$(error GENERATOR is $(GENERATOR); say plans or model))
+dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT; GENERATOR=model drafts a missing domain, mixed rewords.
+	$(if $(filter-out plans model mixed,$(GENERATOR)),$(error GENERATOR is $(GENERATOR); say plans, model or mixed))
 	$(if $(filter model,$(GENERATOR)),$(BIN)/toolscale draft "$(DOMAIN)" --if-missing)
 	$(BIN)/toolscale synthesize $(SLUG) --tasks $(TASKS) --seed $(SEED) --out $(OUT)
+	$(if $(filter mixed,$(GENERATOR)),$(BIN)/toolscale reword $(OUT) --share $(SHARE))
 
 airflow: $(VENV)/train.stamp ## Run Airflow here, with its UI, until Ctrl-C: PORT.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" AIRFLOW_HOME="$(CURDIR)" PORT="$(PORT)" exec scripts/airflow-standalone

@@ -22,6 +22,7 @@ from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
+from toolscale.cli.rewording import reword
 from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
 from toolscale.cli.model_words import describe, preferences, replay
@@ -36,8 +37,8 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, new, draft, admit, synthesize, verify, show, rejects, stats, diff, play, grade, solve, quarantine, decide,
-    judge, selftest, publish, pull, prune, describe, preferences, replay, schemas,
+    domains, new, draft, admit, synthesize, verify, show, rejects, stats, diff, play, grade, reword, solve, quarantine,
+    decide, judge, selftest, publish, pull, prune, describe, preferences, replay, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

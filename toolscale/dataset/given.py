@@ -21,7 +21,7 @@ from toolscale.canonical import canonical_json, content_hash
 from toolscale.dataset.storage import read_file, remove_file, write_file
 from toolscale.errors import DatasetError
 from toolscale.records import Attempt, Candidate, Decision, Record, WordsLine
-from toolscale.tasks.words import decided, key_of, key_of_template, worded
+from toolscale.tasks.words import Skeleton, decided, key_of, key_of_template, worded
 from toolscale.text_files import printable
 
 WORDS, ATTEMPTS, DECISIONS = "words.jsonl", "attempts.jsonl", "decisions.jsonl"
@@ -58,10 +58,10 @@ class Given:
             "attempts": sum(attempt.usd for attempt in self.tries),
         }
 
-    def put_on(self, candidate: Candidate, environment_hash: str) -> Candidate:
+    def put_on(self, candidate: Candidate, environment_hash: str, skeleton: Skeleton) -> Candidate:
         """Return a candidate that was drawn from the seed with the words and the decision that are given for it."""
         if self.words and (line := self.words.get(key_of_template(candidate, environment_hash))):
-            candidate = worded(candidate, line)
+            candidate = worded(candidate, line, skeleton(candidate, line.request))
         if self.decisions and (decision := self.decisions.get(key_of(candidate, environment_hash))):
             candidate = decided(candidate, decision)
         return candidate

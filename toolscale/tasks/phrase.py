@@ -10,13 +10,13 @@ from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.language import expand_choices, render
+from toolscale.language.marks import MASK
 from toolscale.records import ColumnType, FactKind, LanguageSpec, Persona, Tense
 from toolscale.tasks.message import MORE, PLACE, compose_message
 from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
 from toolscale.tasks.slips import handwritten, misspell
 
-MASK = "▢"
 _MORE = re.compile(r"\s*\{" + MORE + r"(?:_\d+)?\}")
 _MARK = re.compile("\ue000(\\d+)\ue001")
 _SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")
@@ -77,6 +77,32 @@ def put_into_words(
     template = handwritten(template, habits, language.short, rng, protected)
     lower = "lower" in habits
     return Words(writer.fill(template, lower=lower), writer.fill(template, lower=lower, mask=True), name)
+
+
+def phrasings(
+    plan: Plan,
+    environment: Environment,
+    said: Mapping[str, Mapping[str, Any]],
+    say: Mapping[str, Any],
+    most: int,
+) -> list[str]:
+    """Return up to `most` ways in which the plan's own phrasings say one case, without slips: what all of them have
+    belongs to its meaning. The same for the same case.
+
+    `said`: role -> described columns. The kinds of people and their habits do not matter, their openings do.
+    """
+    language, requests = environment.spec.language, plan.intent.requests
+    rows = {name: [dict(said.get(name, {}))] for name in plan.roles}
+    found: dict[str, None] = {}
+    for turn in range(max(most, len(requests))):
+        body = requests[turn % len(requests)]
+        rng = random.Random(turn)
+        name = body.persona or (rng.choice(sorted(language.personas)) if language.personas else None)
+        persona = language.personas[name] if name else Persona(text="")
+        writer = _Writer(plan, environment, rows, say, persona, rng)
+        text = writer.inline(compose_message(body.say, set(plan.intent.roles), language, persona, rng))
+        found[writer.fill(text)] = None
+    return list(found)
 
 
 class _Writer:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from toolscale.canonical import content_hash
+from toolscale.environment import Environment
+from toolscale.language.marks import Known, marks_of, masked
 from toolscale.records import Candidate, Decision, Words, WordsLine
+from toolscale.tasks.phrase import KIND_OF_TYPE
+from toolscale.tasks.plan import Plan
+from toolscale.tasks.record import Inputs
+
+Skeleton = Callable[[Candidate, str], str]
+"""Gives the skeleton of a request in other words for a candidate."""
 
 
 def key_of_template(candidate: Candidate, environment_hash: str) -> str:
@@ -20,10 +30,31 @@ def key_of(candidate: Candidate, environment_hash: str) -> str:
     return content_hash([environment_hash, candidate.model_dump(mode="json", exclude={"added"})])
 
 
-def worded(candidate: Candidate, line: WordsLine) -> Candidate:
-    """Return a candidate in the words of a model."""
+def worded(candidate: Candidate, line: WordsLine, skeleton: str) -> Candidate:
+    """Return a candidate in the words of a model; `skeleton`: the same words with every fact masked."""
     words = Words(model=line.model, style=line.style, template=candidate.request)
-    return candidate.model_copy(update={"request": line.request, "skeleton": line.request, "words": words})
+    return candidate.model_copy(update={"request": line.request, "skeleton": skeleton, "words": words})
+
+
+def known_values(plan: Plan, environment: Environment, inputs: Inputs) -> tuple[Known, ...]:
+    """Return the values that the request of a case says: its slots, and the described columns of its rows."""
+    tables = environment.schema.tables
+    slots = [Known(name, slot.kind, inputs.say[name]) for name, slot in plan.intent.slots.items()]
+    return (
+        *slots,
+        *(
+            Known(f"{role}.{column}", KIND_OF_TYPE[tables[plan.roles[role].table].columns[column].type], value)
+            for role, columns in inputs.said.items()
+            for column, value in columns.items()
+            if value is not None
+        ),
+    )
+
+
+def skeleton_of(request: str, plan: Plan, environment: Environment, inputs: Inputs) -> str:
+    """Return a request with a box wherever a value of the case stands, however it is written."""
+    known = known_values(plan, environment, inputs)
+    return masked(request, marks_of(request, known, environment.spec.world.today))
 
 
 def decided(candidate: Candidate, decision: Decision) -> Candidate:

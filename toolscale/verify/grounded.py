@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from toolscale.language import contains_words, mentions, render, states
@@ -15,6 +16,7 @@ from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import FORM_OF_KIND, KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
 from toolscale.verify.subject import Subject
+from toolscale.verify.wording import Meaning, unaccounted_words
 
 
 VALUES = ("money", "date", "digits", "id")
@@ -47,7 +49,23 @@ def ungrounded(subject: Subject) -> str | None:
         for cue in cues:
             if not contains_words(request, cue):
                 return f"the request lacks the cue {cue!r} of {name}"
-    return _enum_without_cue(subject) or _unaccounted(subject) or _unasked(subject)
+    return _enum_without_cue(subject) or _unaccounted(subject) or _unasked(subject) or _misworded(subject)
+
+
+def _misworded(subject: Subject) -> str | None:
+    """Return what words that a model wrote say otherwise than the plan, up to three findings; None for the words of a
+    template."""
+    if subject.candidate.words is None:
+        return None
+    found = list(islice(unaccounted_words(subject.candidate.request, meaning_of(subject)), SHOWN))
+    return "; ".join(found) or None
+
+
+def meaning_of(subject: Subject) -> Meaning:
+    """Return what the request of a candidate has to say."""
+    told = tuple(fact.kind for fact in subject.told if fact.kind != "bool")
+    lexicon = subject.brief.lexicon
+    return Meaning(subject.environment, subject.plan, subject.inputs, told, lexicon.verbs, lexicon.names)
 
 
 def _unread(request: str, name: str, kind: FactKind, value: Any, today: str, tense: Tense | None) -> str:
@@ -75,6 +93,9 @@ _BEFORE = re.compile(r"(?:\S+\s+){0,2}$")
 
 _NEAR = 40
 """Characters before a value in which they stand."""
+
+SHOWN = 3
+"""Findings about the words of a model that are told at most."""
 
 _ASKING = re.compile(
     r"\?|\b(?:(?:what|how|who|when|where)s?|which|whose|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"

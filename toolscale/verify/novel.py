@@ -20,10 +20,8 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.config import BENCHMARK_GRAM_WORDS, SHARED_RUN_WORDS, SKELETON_LIMIT
+from toolscale.language.marks import MASK
 from toolscale.records import GateResult, Judged, Task
-
-MASK = "▢"
-"""Stands in a skeleton where a fact stood."""
 
 HASHES = "benchmark_ngrams.txt"
 

@@ -15,6 +15,7 @@ from toolscale.environment import Environment, World, load_environment
 from toolscale.records import Candidate, Interaction, Judged
 from toolscale.sandbox import Rows
 from toolscale.tasks import CandidateSource
+from toolscale.tasks.words import skeleton_of
 from toolscale.verify import Judge
 
 
@@ -74,7 +75,11 @@ class KeptJudge:
         if candidate is None:
             return None
         candidate = candidate.model_copy(update={"interaction": self.place.interaction})
-        return self.given.put_on(candidate, self.environment.hash)
+        return self.given.put_on(candidate, self.environment.hash, self.skeleton)
+
+    def skeleton(self, candidate: Candidate, request: str) -> str:
+        """Return the skeleton of other words for a candidate that was drawn."""
+        return skeleton_of(request, self.judge.plan_of(candidate), self.environment, self.judge.inputs(candidate))
 
     def judged(self, candidate: Candidate) -> Judged:
         """Judge a candidate, with the attempts at it and what was decided about it."""

@@ -113,15 +113,21 @@ class ChatClient:
         task.add_done_callback(lambda _: self._under_way.pop(key, None))
         return await asyncio.shield(task)
 
-    async def ask_json(self, request: ChatRequest, problem: Problem = lambda value: ()) -> Any:
+    async def ask_json(
+        self, request: ChatRequest, problem: Problem = lambda value: (), taken: list[ChatReply] | None = None
+    ) -> Any:
         """Return the JSON value of the reply, which fits the schema of the request and has no `problem`. A reply that
-        does not is shown to the model once, with what is wrong. UnusableReplyError if the next one does not either."""
+        does not is shown to the model once, with what is wrong. UnusableReplyError if the next one does not either.
+
+        `taken`: the replies that it took are put here, those that cannot be used too."""
         reply = await self.ask(request)
+        _note(taken, reply)
         value, wrong = _value_of(reply, request, problem)
         if not wrong:
             return value
         again = replace(request, messages=(*request.messages, *_correction(reply, wrong)))
         reply = await self.ask(again)
+        _note(taken, reply)
         value, wrong = _value_of(reply, request, problem)
         if wrong:
             raise UnusableReplyError(
@@ -269,6 +275,11 @@ def _value_of(reply: ChatReply, request: ChatRequest, problem: Problem) -> tuple
         cut = f"; it was cut off after {request.max_tokens} tokens, so write less" if reply.finish == "length" else ""
         return None, [f"{error}{cut}"]
     return value, findings(value, request.schema or {}) or list(problem(value))
+
+
+def _note(taken: list[ChatReply] | None, reply: ChatReply) -> None:
+    if taken is not None:
+        taken.append(reply)
 
 
 def _correction(reply: ChatReply, wrong: Sequence[str]) -> list[dict[str, str]]:
