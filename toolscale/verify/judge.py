@@ -38,7 +38,7 @@ from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
 from toolscale.verify.outdated import outdated
 from toolscale.verify.mutants import MutantMaker
-from toolscale.verify.referents import Scene, unclear_referent
+from toolscale.verify.referents import Scene, not_left_alone, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.shown import declined_tools, lexicon_of
 from toolscale.verify.solvable import Trial, try_out
@@ -281,7 +281,8 @@ class Judge:
 
     def _unclear(self, subject: Subject) -> str | None:
         scene = Scene(subject.candidate, subject.plan, subject.inputs.said, subject.writes)
-        return unclear_referent(scene, self.environment.spec.language.referents)
+        written = not_left_alone(subject.plan, subject.candidate, subject.touched)
+        return written or unclear_referent(scene, self.environment.spec.language.referents)
 
     def _first_scoring(self, subject: Subject, trajectories: Iterable[Trajectory]) -> Trajectory | None:
         return next((t for t in trajectories if subject.score(t)), None)

@@ -1,9 +1,9 @@
-"""Part of the gate `unambiguous`: *that account*, *in it* — words that mean a row named before, where two were
-named."""
+"""Part of the gate `unambiguous`: *that account*, *in it* (words that mean a row named before, where two were named),
+and *leave that one alone* about a row that is written all the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from toolscale.language import lower_keeping_length, word_pattern
@@ -43,6 +43,19 @@ def unclear_referent(scene: Scene, referents: Mapping[str, Sequence[str]]) -> st
                 meant = _antecedents(scene, table, before)
                 if len(meant) > 1:
                     return f"{text!r} could mean {' or '.join(repr(one) for one in meant)}"
+    return None
+
+
+def not_left_alone(plan: Plan, candidate: Candidate, touched: Collection[tuple[str, tuple[Any, ...]]]) -> str | None:
+    """Return the row that the request mentions as one to be left alone, and that the calls write, or None. `touched`:
+    the rows that they write, by table and key."""
+    for name, role in plan.roles.items():
+        if not role.role.only_said or role.role.taken_back:
+            continue
+        for key in candidate.bindings.get(name, ()):
+            if (role.table, tuple(key)) in touched:
+                told = " ".join(map(str, key))
+                return f"the request says of {told} in {role.table} that it is not meant, and the calls write it"
     return None
 
 
