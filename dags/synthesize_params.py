@@ -26,8 +26,11 @@ PARAMS = {
     "generator": Param(
         "plans",
         type="string",
-        enum=["plans"],
-        description="Who writes tasks: the plans of intents.yaml; no model is called.",
+        enum=["plans", "mixed"],
+        description="plans: no model is called; mixed: the model of the connection toolscale_model writes requests.",
+    ),
+    "share": Param(
+        0.5, type="number", exclusiveMinimum=0, maximum=1, description="With mixed: share of requests that it writes."
     ),
     "evolved": Param(
         None,
