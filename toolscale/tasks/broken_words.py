@@ -21,13 +21,13 @@ MANY = 40
 _WORD = "\ue000"
 """Stands for a place that words fill."""
 _SPACE_BEFORE_MARK = re.compile(r" +(?=[,.!?;:])")
-_MORE = re.compile(r"\s*\{" + MORE + r"(?:_\d+)?\}")
+_MORE = re.compile(r"(?<!\s)\s*\{" + MORE + r"(?:_\d+)?\}")
 
 _FRAGMENT = (
     (re.compile(r"[\[\]{}|]"), "a bracket that is not closed, or a place that is none"),
     (re.compile(r"(?<![\w.])(?!etc\b|[A-Z]\w{0,3}\.)[\w\ue000]+\.\s*[,;:]"), "marks in a row"),
     (re.compile(r"[!?]\s*[.,;:]|[,;:]\s*[,;.!?]|(?<!\.)\.\s*\.(?!\.)"), "marks in a row"),
-    (re.compile(r"(?:^|\n)\s*[,;.!?]"), "a mark where words should begin"),
+    (re.compile(r"(?:^|\n)[^\S\n]*[,;.!?]"), "a mark where words should begin"),
     (
         re.compile(r"(?<!\bmy, )\b(?!my, my\b)(?<!\boh )(?:the|an|my|your|our)\s*(?:[,.!?;:]|$)", re.IGNORECASE),
         "an article that nothing follows",
