@@ -99,8 +99,8 @@ RIGHT = {
     "the amount you moved. Scott Brown, born May 9, 1966.",
     56: "I'm on a tight budget. Send $450.50 from my business account to the payee I added last, but only if the fee "
     "is under $1. Otherwise schedule it for April 15, 2026. What is the fee? Candace Kelly, born November 9, 1971.",
-    119: "I can't find my card ending in 3069 anywhere, I think I left it on the bus. Could you freeze it? "
-    "Felicia Romero, June 29, 1990.",
+    119: "My mail is late. I can't find my card ending in 3069 anywhere, I think I left it on the bus. "
+    "Could you freeze it? Felicia Romero, June 29, 1990.",
     266: "Dear team,\n\nplease cancel the standing order to my landlord and remove the payee. Sorry, I meant my "
     "gardener, not my landlord.\n\nRachael Peterson, born December 27, 1982",
 }  # fmt: skip

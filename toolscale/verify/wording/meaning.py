@@ -130,7 +130,7 @@ class Meaning:
             found |= {*table.split("_"), self.language.nouns.get(table, ""), self.language.plurals.get(table, "")}
         found |= {word for words in self.language.adjectives.values() for word in words.values()}
         found |= {word for cues in self.language.enum_cues.values() for word in cues if " " not in word}
-        found |= {word for name in self.names for word in words_of(name)}
+        found |= {words_of(name)[-1] for name in self.names if words_of(name)}
         for name, tool in self.environment.tools.items():
             found |= set(name.split("_")[1:]) if tool.mutates_state else set()
         plain = frozenset(map(stem, PLAIN | CAREFUL))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from toolscale.language import mentions
 from toolscale.language.marks import MASK
@@ -41,6 +42,10 @@ _KINDS = {
 """Kind of a fact -> words with which one asks for it."""
 
 
+_ARTICLES = frozenset(("my", "the", "a", "an", "this", "that", "his", "her", "our", "their", "no"))
+"""Before a word that may be a deed they make a thing of it: *my phone*."""
+
+
 def unknown_words(text: Reading, meaning: Meaning) -> Iterator[str]:
     """Yield words of wishes that the plan does not account for, and what a mere statement may not have."""
     for clause in text.clauses:
@@ -50,11 +55,11 @@ def unknown_words(text: Reading, meaning: Meaning) -> Iterator[str]:
             if strange:
                 yield f"nothing in the plan accounts for {strange[0]!r} in {_shown(clause)}"
             continue
-        for word in words:
+        for before, word in pairwise(["", *words]):
             rough = stem(word)
             if rough in meaning.stems or rough in meaning.value_stems:
                 continue
-            if word in ACTS or rough in meaning.other_deeds:
+            if before not in _ARTICLES and (word in ACTS or rough in meaning.other_deeds):
                 yield f"{word!r} in {_shown(clause)} is a deed that the plan does not have"
             elif rough in meaning.things:
                 yield f"{word!r} in {_shown(clause)} is something that the plan is not about"
