@@ -30,8 +30,9 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (ROUND / name).read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("seed", [73110, 73111])
-@pytest.mark.parametrize("kind", ["prose", "form"])
+@pytest.mark.parametrize(
+    ("kind", "seed"), [("prose", 73110), ("prose", 73111), ("form", 73110), ("form", 73111), ("model", 40)]
+)
 def test_what_strangers_did_gets_the_grades_that_it_got(
     court: tuple[CandidateSource, Judge], kind: str, seed: int
 ) -> None:
