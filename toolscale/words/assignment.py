@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from toolscale.canonical import stable_int
 from toolscale.language import render, states
 from toolscale.records import FactKind, Tense
+from toolscale.tasks.asking import is_owed
 from toolscale.tasks.phrase import FORM_OF_KIND
 from toolscale.tasks.words import known_values
 from toolscale.verify.grounded import meaning_of
@@ -129,5 +130,6 @@ def _verbs(meaning: Meaning) -> Iterator[str]:
 def _asked(subject: Subject, meaning: Meaning) -> Iterator[str]:
     if any("?" in one.text for one in meaning.phrasings) or meaning.told:
         for told in subject.plan.tells:
-            if not told.tell.withheld and told.tell.kind != "bool":
-                yield told.tell.what or told.tell.kind
+            tell = told.tell
+            if not tell.withheld and tell.kind != "bool" and not is_owed(subject.plan.intent, tell):
+                yield tell.what or tell.kind
