@@ -40,7 +40,7 @@ def test_both_splits_load_with_the_columns_of_the_format(mock_dataset: Path, tmp
         "columns": [
             "id", "domain", "intent_id", "evolutions", "outcome", "request", "interaction", "scenario", "prompt",
             "tools", "golden_calls", "communicate", "row_changes", "touched", "difficulty", "environment_hash",
-            "initial_state_hash", "verdict", "mutants_killed", "provenance", "candidate",
+            "initial_state_hash", "verdict", "mutants_killed", "provenance", "candidate", "solved",
         ],
         "ids": {split: [row["id"] for row in rows] for split, rows in reading.rows.splits.items()},
         "rejects": len(reading.rows.rejects),

@@ -92,6 +92,7 @@ def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(
         ("mock.plan_more", None): "success",
         ("mock.top_up", "mock-001"): "success",
         ("mock.assemble", None): "success",
+        ("mock.consult", None): "skipped",
         ("mock.quality_gate", None): "success",
         ("collect", None): "success",
         ("close", None): "success",
