@@ -1,5 +1,5 @@
 """Fixtures of this folder."""
 
-from courts import court, plant
+from courts import bank, court, plant
 
-__all__ = ["court", "plant"]
+__all__ = ["bank", "court", "plant"]

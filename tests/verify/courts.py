@@ -31,6 +31,16 @@ def failures(court: Court, candidate: Candidate) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
+def bank() -> Iterator[Court]:
+    """Finance, without the second process."""
+    environment = load_environment("finance")
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    yield CandidateSource(environment, World(environment, rows)), judge
+    judge.close()
+
+
+@pytest.fixture(scope="session")
 def court() -> Iterator[Court]:
     """The mock domain as it is, without the second process."""
     environment = load_environment("mock")

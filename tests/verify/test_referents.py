@@ -3,23 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 
 import pytest
 from courts import Court, failures
-
-from toolscale.environment import World, load_environment, populate
-from toolscale.tasks import CandidateSource
-from toolscale.verify import Judge
-
-
-@pytest.fixture(scope="module")
-def bank() -> Iterator[Court]:
-    environment = load_environment("finance")
-    rows = populate(environment)
-    judge = Judge(environment, rows, audit_share=0, replica=False)
-    yield CandidateSource(environment, World(environment, rows)), judge
-    judge.close()
 
 
 def asked_besides(bank: Court, intent: str, question: str, *chain: str) -> str | None:

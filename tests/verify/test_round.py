@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from toolscale.environment import World, load_environment, populate
+from courts import Court
+
 from toolscale.records import Solution
-from toolscale.tasks import CandidateSource
-from toolscale.verify import Judge, grade_subject
+from toolscale.verify import grade_subject
 
 ROUND = Path(__file__).parents[1] / "answers" / "round"
-
-
-@pytest.fixture(scope="module")
-def court() -> Iterator[tuple[CandidateSource, Judge]]:
-    environment = load_environment("finance")
-    rows = populate(environment)
-    judge = Judge(environment, rows, audit_share=0, replica=False)
-    yield CandidateSource(environment, World(environment, rows)), judge
-    judge.close()
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -33,10 +23,8 @@ def lines(name: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("kind", "seed"), [("prose", 73110), ("prose", 73111), ("form", 73110), ("form", 73111), ("model", 40)]
 )
-def test_what_strangers_did_gets_the_grades_that_it_got(
-    court: tuple[CandidateSource, Judge], kind: str, seed: int
-) -> None:
-    source, judge = court
+def test_what_strangers_did_gets_the_grades_that_it_got(bank: Court, kind: str, seed: int) -> None:
+    source, judge = bank
     interaction = "form" if kind == "form" else "single"
     recorded, found = lines(f"{kind}-{seed}.grades.jsonl"), []
     for line, solution in zip(recorded, lines(f"{kind}-{seed}.jsonl"), strict=True):

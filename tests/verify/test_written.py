@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 
-from toolscale.environment import World, load_environment, populate
+from courts import Court
+
 from toolscale.records import WordsLine
-from toolscale.tasks import CandidateSource
 from toolscale.tasks.words import skeleton_of, worded
-from toolscale.verify import Judge
 
 WRITTEN = Path(__file__).parents[1] / "answers" / "written"
 SEED = 60
 
 
-@pytest.fixture(scope="module")
-def court() -> Iterator[tuple[CandidateSource, Judge]]:
-    environment = load_environment("finance")
-    rows = populate(environment)
-    judge = Judge(environment, rows, audit_share=0, replica=False)
-    yield CandidateSource(environment, World(environment, rows)), judge
-    judge.close()
-
-
-def test_words_of_a_model_are_judged_as_they_were(court: tuple[CandidateSource, Judge]) -> None:
-    source, judge = court
+def test_words_of_a_model_are_judged_as_they_were(bank: Court) -> None:
+    source, judge = bank
     recorded = [json.loads(line) for line in (WRITTEN / "requests.jsonl").read_text(encoding="utf-8").splitlines()]
     found = []
     for line in recorded:

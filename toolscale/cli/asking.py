@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -48,6 +49,33 @@ def by_model(what: str, *, required: bool = True) -> Callable[[Verb], Verb]:
         return verb
 
     return give
+
+
+def asks_model(verb: Verb) -> Verb:
+    """Give a verb that asks the model of the environment (`model_from`) the options of what it may cost and where its
+    replies are kept."""
+    options = (
+        click.option(
+            "--max-cost",
+            type=click.FloatRange(0, min_open=True),
+            envvar="MAX_COST",
+            metavar="DOLLARS",
+            help="Stop before more is spent; what was paid for is kept.  [default: MAX_COST, else no cap]",
+        ),
+        click.option(
+            "--replies",
+            type=click.Path(path_type=Path),
+            default=Path("var/replies.sqlite"),
+            show_default=True,
+            help="Where replies are kept: what was asked once is not asked again.",
+        ),
+        click.option(
+            "--record", type=click.Path(path_type=Path), help="A file for the replies, to serve with `replay`."
+        ),
+    )
+    for option in reversed(options):
+        verb = option(verb)
+    return verb
 
 
 def model_at(endpoint: str, model: str, key_env: str | None, deadline: float, name: str = "writer") -> Expert:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from toolscale.cli.asking import asks_model
 from toolscale.cli.output import as_json, echo_json, say
 from toolscale.errors import ToolScaleError
 
@@ -36,24 +37,10 @@ if TYPE_CHECKING:
 @click.option("--only", metavar="NAMES", help="Tables or operations of the source that are taken, with commas between.")
 @click.option("--policy", type=click.Path(path_type=Path), help="A policy that there is, as text.")
 @click.option(
-    "--max-cost",
-    type=click.FloatRange(0, min_open=True),
-    envvar="MAX_COST",
-    metavar="DOLLARS",
-    help="Stop before more is spent; what was paid for is kept.  [default: MAX_COST, else no cap]",
-)
-@click.option(
     "--intents", default=25, show_default=True, type=click.IntRange(6, 60), help="Kinds of requests that are wanted."
 )
 @click.option("--rounds", type=click.IntRange(1), default=6, show_default=True, help="Replies that a step may take.")
-@click.option(
-    "--replies",
-    type=click.Path(path_type=Path),
-    default=Path("var/replies.sqlite"),
-    show_default=True,
-    help="Where replies are kept: what was asked once is not asked again.",
-)
-@click.option("--record", type=click.Path(path_type=Path), help="A file for the replies, to serve with `replay`.")
+@asks_model
 @click.option("--if-missing", is_flag=True, help="Do nothing where the folder is there already.")
 @as_json
 def draft(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from toolscale.cli.asking import asks_model
 from toolscale.cli.output import as_json, echo_json, progress_bar, say
 from toolscale.errors import ToolScaleError
 
@@ -26,21 +27,7 @@ if TYPE_CHECKING:
     help="Share of the tasks that are put into other words, drawn by hash.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="The dataset to write.  [default: DATASET itself]")
-@click.option(
-    "--max-cost",
-    type=click.FloatRange(0, min_open=True),
-    envvar="MAX_COST",
-    metavar="DOLLARS",
-    help="Stop before more is spent; what was paid for is kept.  [default: MAX_COST, else no cap]",
-)
-@click.option(
-    "--replies",
-    type=click.Path(path_type=Path),
-    default=Path("var/replies.sqlite"),
-    show_default=True,
-    help="Where replies are kept: what was asked once is not asked again.",
-)
-@click.option("--record", type=click.Path(path_type=Path), help="A file for the replies, to serve with `replay`.")
+@asks_model
 @as_json
 @click.pass_context
 def reword(

@@ -185,8 +185,7 @@ class _Reworder:
 
 def _faults(subject: Subject, text: str) -> list[str]:
     """Return what is wrong with other words for a recorded candidate, as a model may be told it."""
-    line = WordsLine(candidate="0" * 64, request=text, style="draft", model="m")
-    other = replace(subject, candidate=worded(subject.candidate, line, text))
+    other = replace(subject, candidate=subject.candidate.model_copy(update={"request": text}))
     found = [*unaccounted_words(text, meaning_of(other)), ungrounded(other), leaked(other)]
     return list(dict.fromkeys(finding for finding in found if finding))
 
