@@ -43,11 +43,10 @@ Line = tuple[str, float, str, float]
 
 
 def draw(
-    environment: Environment, scale: int, seed: int, count: int, kind: str = "plain", warm_up: int = 1
+    source: CandidateSource, seed: int, count: int, kind: str = "plain", warm_up: int = 1
 ) -> tuple[list[Candidate], float]:
     """Return so many candidates of the streams of a kind, and the seconds that drawing one took, without the first ones
     that `warm_up` says."""
-    source = CandidateSource(environment, World(environment, populate(environment, 0, scale)))
     streams = [stream.name for stream in source.streams if stream.kind == kind]
     found: list[Candidate] = []
     start = time.process_time()
@@ -106,8 +105,11 @@ class Timed:
 
 def time_judge(environment: Environment, scale: int, count: int, kind: str = "plain") -> Timed:
     """Draw and judge so many candidates, after others that have the statements compiled and prepared."""
-    candidates, drawing = draw(environment, scale, 1, WARM_UP + count, kind, WARM_UP)
-    judge = Judge(environment, populate(environment, 0, scale), seed=0, scale=scale, audit_share=0)
+    rows = populate(environment, 0, scale)
+    source = CandidateSource(environment, World(environment, rows))
+    candidates, drawing = draw(source, 1, WARM_UP + count, kind, WARM_UP)
+    # One catalogue of plans for whoever draws and whoever judges, as wherever a dataset is made.
+    judge = Judge(environment, rows, seed=0, scale=scale, audit_share=0, catalogue=source.catalogue)
     spare_collector()  # as whatever makes a dataset does
     try:
         judge_all(judge, candidates[:WARM_UP])
@@ -181,8 +183,9 @@ def rollout_lines(environment: Environment, judged: list[Judged]) -> list[Line]:
 def time_naive(environment: Environment, count: int) -> float:
     """Return median seconds of the processor for one candidate, where every replay copies the file and hashes all
     tables."""
-    candidates, _ = draw(environment, 1, seed=1, count=count)
-    judge = Judge(environment, populate(environment, 0), audit_share=0, states=NaiveStates)
+    rows = populate(environment, 0)
+    candidates, _ = draw(CandidateSource(environment, World(environment, rows)), seed=1, count=count)
+    judge = Judge(environment, rows, audit_share=0, states=NaiveStates)
     try:
         return judge_all(judge, candidates)[1]
     finally:

@@ -71,6 +71,8 @@ class Belonging(Message):
         A thing that was never shown (a loan that the client does not have) counts wherever the message names it, if the
         message names none of the value's own things and the request does not name it.
         """
+        if not self.things.spans:
+            return False
         index, its = self.answer.clause_at(start), self.shown.names_of(value)
         within = self.things.within(index)
         if value in self.shown.values:
@@ -79,8 +81,7 @@ class Belonging(Message):
             )
             if self.shown.rivals_among(its, within) or (not within and self.shown.rivals_among(its, before)):
                 return True
-        everywhere = frozenset(name for _, _, name in self.things.spans)
-        unseen = self.shown.rivals_among(its, everywhere) - self.shown.seen
+        unseen = self.shown.rivals_among(its, self.things.everywhere) - self.shown.seen
         return any(name not in self.request for name in unseen)
 
     def _is_of_another_quantity(self, fact: Fact, start: int) -> bool:

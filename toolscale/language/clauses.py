@@ -6,8 +6,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from toolscale.language.corrections import take_back
 from toolscale.language.dates import MONTH_WORDS, WEEKDAYS
@@ -73,8 +74,7 @@ _SUPPOSED = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """A stretch of the text. `whole`: the sentence that it is in, as a stretch; `asked`: nothing that stands in it is
     claimed."""
 
@@ -244,6 +244,11 @@ class Labels:
         for start, _, label in self.spans:
             self._by_clause.setdefault(answer.clause_at(start), []).append((start, label))
 
+    @cached_property
+    def everywhere(self) -> frozenset[str]:
+        """The labels that stand anywhere in the answer."""
+        return frozenset(label for _, _, label in self.spans)
+
     def covers(self, start: int, end: int) -> bool:
         """Whether a label covers (a part of) the stretch: a figure in a label is no value."""
         return any(start < stop and begin < end for begin, stop, _ in self.spans)
@@ -372,7 +377,9 @@ def _named(answer: Answer, names: tuple[str, ...]) -> Iterator[tuple[int, int, s
     so that many names can be looked for."""
     beginning, end = _by_first_word(names), 0
     for word in _WORD.finditer(answer.lower):
-        for form, name in beginning.get(word[0], ()) if word.start() >= end else ():
+        if (forms := beginning.get(word[0])) is None or word.start() < end:
+            continue
+        for form, name in forms:
             stop = word.start() + len(form)
             whole = answer.lower.startswith(form, word.start()) and not answer.lower[stop : stop + 1].isalnum()
             if whole and not (is_card_ending(form) and _is_figure(answer, word.start(), stop)):
@@ -385,17 +392,30 @@ def _named(answer: Answer, names: tuple[str, ...]) -> Iterator[tuple[int, int, s
 def _by_first_word(names: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
     """Return first word -> (form, name) of the names that begin with it, longest first; a form may lack the noun, or be
     its plural."""
-    forms = {form: name for name in names for form in (name, f"{name}s")}
+    forms: dict[str, str] = {}
+    for name in names:
+        forms[name] = forms[f"{name}s"] = name
+    known = frozenset(names)
     forms |= {
-        form: name for name in names if name.endswith(_SHORTENED) and (form := name.rsplit(" ", 1)[0]) not in names
+        form: name for name in names if name.endswith(_SHORTENED) and (form := name.rsplit(" ", 1)[0]) not in known
     }
     found: dict[str, list[tuple[str, str]]] = {}
     for form, name in forms.items():
-        if word := _WORD.match(form):
-            found.setdefault(word[0], []).append((form, name))
+        if word := _first_word(form):
+            if word in found:
+                found[word].append((form, name))
+            else:
+                found[word] = [(form, name)]
     for alike in found.values():
-        alike.sort(key=lambda each: (-len(each[0]), each[0]))
+        if len(alike) > 1:
+            alike.sort(key=lambda each: (-len(each[0]), each[0]))
     return found
+
+
+@lru_cache(maxsize=16384)
+def _first_word(form: str) -> str | None:
+    word = _WORD.match(form)
+    return word[0] if word else None
 
 
 def _is_other_figure(answer: Answer, spot: re.Match[str]) -> bool:

@@ -215,11 +215,11 @@ class Message:
 
     def _is_shown(self, mention: Mention) -> bool:
         """Whether a value was shown to the rollout, or follows from what was by one step."""
-        known = {value for kind, value in self.shown.values if kind == mention.kind}
-        more = (
-            self.derived if mention.kind == "money" else self.shown.counts if mention.kind == "number" else frozenset()
-        )
-        return any(reading in known or reading in more for reading in mention.readings)
+        kind, readings = mention.kind, mention.readings
+        if any((kind, reading) in self.shown.values for reading in readings):
+            return True
+        more = self.derived if kind == "money" else self.shown.counts if kind == "number" else frozenset[int]()
+        return not more.isdisjoint(readings)
 
     def _parts_of(self, kind: str) -> list[Mention]:
         """Return the values that stand together and add up to a fact: `$5 and $7, $12 in all`."""

@@ -108,6 +108,8 @@ class Shown:
     def rivals_among(self, its: frozenset[str], names: frozenset[str]) -> frozenset[str]:
         """Return those of `names` that are not in `its` but of the same sort; a sort does not count if `names` has one
         of `its` of that sort too."""
+        if not its or names <= its:
+            return frozenset()
         sorts = frozenset().union(*(self.sorts.get(name, frozenset()) for name in its))
         named = frozenset().union(*(self.sorts.get(name, frozenset()) for name in its & names))
         return frozenset(

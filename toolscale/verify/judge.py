@@ -260,7 +260,9 @@ class Judge:
         findings["novel"] = ("not_run", "decided when the dataset is assembled")
         trial = self._try_out(subject, attempts, decision, details)
         findings["solvable"] = trial.status, trial.finding
-        results = tuple(GateResult(gate=name, status=findings[name][0], finding=findings[name][1]) for name in GATES)
+        results = tuple(
+            GateResult.model_construct(gate=name, status=findings[name][0], finding=findings[name][1]) for name in GATES
+        )
         verdict = Verdict(gates=results, mutants_killed=killed, equivalents_accepted=accepted)
         actual = details.pop("row_changes", None)
         return Judged(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolscale.environment import World
 from toolscale.errors import SandboxError
@@ -25,8 +25,7 @@ Changes = frozenset[Any]
 NOTHING: Changes = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class EndState:
+class EndState(NamedTuple):
     """What a list of calls left behind, an agent's way: a failed call changes nothing and the next one is made."""
 
     changes: Changes
@@ -54,8 +53,7 @@ class _State:
     """What a list without errors left behind that ends here; None until it was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _List:
+class _List(NamedTuple):
     """A list of calls in numbers; `refused` has for each call what is wrong with it if it reaches no tool, and so no
     state."""
 

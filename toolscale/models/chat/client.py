@@ -138,7 +138,7 @@ class ChatClient:
 
     async def _paid(self, request: ChatRequest, key: str) -> ChatReply:
         async with self.budget.reserve(most_of(request, self.model.price)):
-            reply = await self._answered(request)
+            reply = await self._answered(request, key)
             self.budget.spent += reply.dollars
         self.store.put(key, request, reply)
         return self._booked(request, reply, paid=True)
@@ -155,9 +155,9 @@ class ChatClient:
             line.seconds += reply.seconds
         return reply
 
-    async def _answered(self, request: ChatRequest) -> ChatReply:
+    async def _answered(self, request: ChatRequest, key: str) -> ChatReply:
         """Ask until there is an answer."""
-        endpoint, key, garbled = self.model.endpoint, request.key(self.name), 0
+        endpoint, garbled = self.model.endpoint, 0
 
         def must_stop(state: RetryCallState) -> bool:
             nonlocal garbled

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ class ReplyStore:
         """Keep a reply. One that is there already stays: whatever was made from it is made again alike."""
         with self._errors():
             self._connection.execute(
-                "INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, _asked(request), _json(asdict(reply)))
+                "INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, _asked(request), _json(_kept(reply)))
             )
 
     def lines(self, keys: Iterable[str]) -> Iterator[tuple[dict[str, Any], ChatReply]]:
@@ -126,6 +126,10 @@ class ReplyStore:
             if "not a database" in str(error):
                 raise UsageError(f"{self.path} is no database; name another file for the replies") from error
             raise StorageError(f"the replies in {self.path} cannot be read or written: {error}") from error
+
+
+def _kept(reply: ChatReply) -> dict[str, Any]:
+    return {field.name: getattr(reply, field.name) for field in fields(reply)}
 
 
 def _reply_of(text: str) -> ChatReply:

@@ -86,12 +86,15 @@ def _apart(environment: Environment, intent: Intent, second: Intent) -> Iterator
 
 def _bodies(intent: Intent, second: Intent) -> tuple[Request, ...]:
     """Phrasings of one kind of person, one after the other."""
-    found = []
-    for number, (one, two) in enumerate(product(intent.requests, second.requests)):
-        if one.persona is not None and two.persona is not None and one.persona != two.persona:
-            continue
-        persona = one.persona or two.persona
-        found.append((number * 7919 % 101, Request.model_construct(say=f"{one.say} {NEXT} {two.say}", persona=persona)))
-    if not found:
+    pairs = [
+        (number * 7919 % 101, one, two)
+        for number, (one, two) in enumerate(product(intent.requests, second.requests))
+        if one.persona is None or two.persona is None or one.persona == two.persona
+    ]
+    if not pairs:
         raise Inapplicable("no two phrasings of one kind of person")
-    return tuple(request for _, request in sorted(found, key=lambda item: item[0])[:MOST_BODIES])
+    pairs.sort(key=lambda pair: pair[0])
+    return tuple(
+        Request.model_construct(say=f"{one.say} {NEXT} {two.say}", persona=one.persona or two.persona)
+        for _, one, two in pairs[:MOST_BODIES]
+    )
