@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 DOMAIN ?= finance
-TASKS ?= 396
+TASKS ?=
 SEED ?= 0
 GENERATOR ?= plans
 SHARE ?= 0.5
@@ -21,10 +21,10 @@ help: ## List the targets.
 
 install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of the pipeline.
 
-dataset: install ## Make a verified dataset: DOMAIN, TASKS, SEED, OUT; GENERATOR=model drafts a missing domain, mixed rewords.
+dataset: install ## Make a verified dataset: DOMAIN (or all), TASKS, SEED, OUT; GENERATOR=model drafts a missing domain, mixed rewords.
 	$(if $(filter-out plans model mixed,$(GENERATOR)),$(error GENERATOR is $(GENERATOR); say plans, model or mixed))
 	$(if $(filter model,$(GENERATOR)),$(BIN)/toolscale draft "$(DOMAIN)" --if-missing)
-	$(BIN)/toolscale synthesize $(SLUG) --tasks $(TASKS) --seed $(SEED) --out $(OUT)
+	$(BIN)/toolscale synthesize $(SLUG) $(if $(TASKS),--tasks $(TASKS)) --seed $(SEED) --out $(OUT)
 	$(if $(filter mixed,$(GENERATOR)),$(BIN)/toolscale reword $(OUT) --share $(SHARE))
 
 airflow: $(VENV)/train.stamp ## Run Airflow here, with its UI, until Ctrl-C: PORT.

@@ -8,6 +8,9 @@ from typing import Literal
 VERSION = "0.1.0"
 """The version of ToolScale, stored in every dataset."""
 
+ALL = "all"
+"""What means all domains: an argument, and the config of a dataset with several. No domain is called so."""
+
 GRADING_VERSION = 4
 """The number goes up when the same rollout or candidate may be judged differently than before: scores of different
 versions cannot be compared."""

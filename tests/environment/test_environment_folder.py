@@ -14,7 +14,8 @@ Spoil = Callable[..., Path]
 
 FIVE = [
     "environment.yaml: verison: unknown key 'verison'; did you mean 'version'? "
-    "known keys: currency, description, drafted, license, locale, now, title, transfer_reasons, version",
+    "known keys: currency, description, drafted, example, license, locale, now, tasks, title, "
+    "transfer_reasons, version",
     "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? "
     "known keys: cols, cues, first, tense, text",
     "cases.yaml: verifier[1].calls: 'nothing' does not fit here; it should be 'golden', 'writes' or 'none'",
@@ -342,7 +343,8 @@ def test_one_fault_is_told_in_whole_lines(spoil: Spoil, file: str, old: str, new
     [
         (
             "rejects",
-            "environment.yaml: the domain is called 'rejects', as a folder of every dataset is; rename its folder",
+            "environment.yaml: the domain is called 'rejects', which means something else in every dataset; "
+            "rename its folder",
         ),
         (
             "My Bank",

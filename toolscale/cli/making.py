@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar, say
-from toolscale.config import ADMITTED, EVOLVED_SHARE, STREAM_CANDIDATES
+from toolscale.cli.output import as_json, echo_json, progress_bar, progress_bars, say
+from toolscale.config import ADMITTED, ALL, EVOLVED_SHARE, STREAM_CANDIDATES
 from toolscale.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
 
 @click.command()
 @click.argument("domain")
-@click.option("--tasks", default=396, show_default=True, type=click.IntRange(1), help="Accepted tasks wanted.")
+@click.option("--tasks", type=click.IntRange(1), help="Accepted tasks wanted.  [default: what the domain says, or 396]")
 @click.option(
     "--seed",
     default=0,
@@ -135,7 +135,11 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     type=click.IntRange(0, 2**63 - 1),
     help="Picks the cases and the words; the database stays.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="The dataset folder.  [default: var/datasets/DOMAIN]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The dataset folder; with `all`, those of the domains stand beside it.  [default: var/datasets/DOMAIN]",
+)
 @click.option(
     "--evolved",
     default=EVOLVED_SHARE,
@@ -157,9 +161,11 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
 )
 @INTERACTION
 @as_json
+@click.pass_context
 def synthesize(
+    context: click.Context,
     domain: str,
-    tasks: int,
+    tasks: int | None,
     seed: int,
     out: Path | None,
     evolved: float,
@@ -168,13 +174,19 @@ def synthesize(
     interaction: Interaction,
     json_: bool,
 ) -> None:
-    """Make a verified dataset of DOMAIN (a name or a folder)."""
+    """Make a verified dataset of DOMAIN (a name or a folder), or of `all` domains: one of each, several at once, and
+    one with all of them."""
     from toolscale.dataset.describing.figures import without_task
     from toolscale.dataset.manifest import world_folder
     from toolscale.environment import load_environment
+    from toolscale.environment.registry import find_folder
     from toolscale.pipeline import synthesize as make_dataset
+    from toolscale.pipeline.every_domain import tasks_of
 
     folder = out or Path("var/datasets") / Path(domain).name
+    if domain == ALL:
+        context.exit(_synthesize_all(folder, tasks, seed, evolved, workers, audit, interaction, json_))
+    tasks = tasks or tasks_of(find_folder(domain))
     with progress_bar() as progress:
         manifest = make_dataset(
             domain,
@@ -195,6 +207,40 @@ def synthesize(
     if (drafted := environment.spec.world.drafted) and drafted.total.usd is not None:
         each = drafted.total.usd / manifest.counts["accepted"]
         say(f"drafted by {drafted.model} for ${drafted.total.usd:.4f}: ${each:.6f} a task")
+
+
+def _synthesize_all(
+    out: Path,
+    tasks: int | None,
+    seed: int,
+    evolved: float,
+    processes: int | None,
+    audit: Literal["sample", "all"],
+    interaction: Interaction,
+    json_: bool,
+) -> int:
+    """Make the datasets of all domains and the one with all; return the exit status."""
+    from toolscale.pipeline.every_domain import Order, every_domain, synthesize_every, tasks_of
+
+    orders = [
+        Order(folder, out.parent / domain, tasks or tasks_of(folder), seed, evolved, audit, interaction)
+        for domain, folder in every_domain().items()
+    ]
+    with progress_bars() as report:
+        made = synthesize_every(orders, out, processes=processes, report=report)
+    if json_:
+        counts = made.manifest.counts if made.manifest else None
+        echo_json({"dataset": str(out), "counts": counts, "failures": made.failures})
+        return 1 if made.failures else 0
+    for domain, fault in made.failures.items():
+        say(f"{domain} was not made: {fault}", err=True)
+    if made.manifest is None:
+        say(f"{out} is left as it was; the other {len(orders) - len(made.failures)} are in {out.parent}", err=True)
+        return 1
+    for domain, part in sorted(made.manifest.domains.items()):
+        say(f"{out.parent / domain}: {part.counts['accepted']} verified tasks")
+    say(f"{out}: {made.manifest.counts['accepted']} verified tasks of {len(orders)} domains")
+    return 0
 
 
 def _tell_made(folder: Path, manifest: Manifest, tasks: int, missing: Sequence[str]) -> None:

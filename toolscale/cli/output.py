@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from toolscale.text_files import visible
 
@@ -49,12 +49,30 @@ def bytes_text(count: int) -> str:
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function (act, done, total) that draws a bar on stderr; it draws nothing if stderr is not a terminal."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    with _bars() as bars:
         current = bars.add_task("starting", total=None)
 
         def report(act: str, done: int, total: int) -> None:
             bars.update(current, description=act, completed=done, total=total)
 
         yield report
+
+
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, str, int, int], None]]:
+    """Yield a function (name, act, done, total) that draws a bar for each name, as `progress_bar` does for one."""
+    with _bars() as bars:
+        known: dict[str, TaskID] = {}
+
+        def report(name: str, act: str, done: int, total: int) -> None:
+            if name not in known:
+                known[name] = bars.add_task(name, total=None)
+            bars.update(known[name], description=f"{name:<14} {act}", completed=done, total=total)
+
+        yield report
+
+
+def _bars() -> Progress:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

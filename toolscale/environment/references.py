@@ -23,8 +23,9 @@ _DOMAIN = re.compile(r"[a-z][a-z0-9_-]*")
 _VERSION = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
 _POLICY = re.compile(r"\bpolicy\.([a-z_][a-z0-9_]*)")
 
-RESERVED = frozenset({"environments", "plots", "rejects"})
-"""Folders of a dataset beside those of its domains; `rejects` is also the name of a config."""
+RESERVED = frozenset({"all", "environments", "plots", "rejects"})
+"""Folders of a dataset beside those of its domains, and what means all domains; `rejects` and `all` are also names of
+configs."""
 
 
 def check_references(folder: Folder) -> list[SpecIssue]:
@@ -50,7 +51,7 @@ def domain_problem(name: str) -> tuple[str, str] | None:
     if not _DOMAIN.fullmatch(name):
         return f"the domain is called {name!r}", "rename its folder: small letters first, then also digits, _ and -"
     if name in RESERVED:
-        return f"the domain is called {name!r}, as a folder of every dataset is", "rename its folder"
+        return f"the domain is called {name!r}, which means something else in every dataset", "rename its folder"
     return None
 
 

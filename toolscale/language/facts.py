@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolscale.language.claims import is_claimed
-from toolscale.language.clauses import Labels, bare_label, read_answer
+from toolscale.language.clauses import read_answer
+from toolscale.language.labels import Labels, bare_label
 from toolscale.language.deeds import NO_DEEDS, Deeds, deed_finding
 from toolscale.language.parts import part_finding, whole_finding
 from toolscale.language.shown import NOTHING_SHOWN, Shown

@@ -10,7 +10,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from toolscale.language.clauses import Answer, Labels, LabelScope, bare_label, is_card_ending
+from toolscale.language.clauses import Answer
+from toolscale.language.labels import Labels, LabelScope, bare_label, is_card_ending
 from toolscale.language.counts import is_no_count
 from toolscale.language.mentions import Mention
 from toolscale.language.proper_names import is_piece

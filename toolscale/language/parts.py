@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from toolscale.language.clauses import Answer, Labels
+from toolscale.language.clauses import Answer
+from toolscale.language.labels import Labels
 from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, is_meant, leading_polarity, polarity
 
 _ELLIPTIC = re.compile(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from toolscale.language.clauses import Answer, Labels
+from toolscale.language.clauses import Answer
+from toolscale.language.labels import Labels
 from toolscale.language.shown import Shown
 
 

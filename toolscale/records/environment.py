@@ -62,6 +62,10 @@ class WorldSpec(Record):
     locale: str = "en_US"
     transfer_reasons: dict[str, str] = Field(default_factory=dict)
     """Reason codes of the built-in tool `transfer_to_human`, each with its meaning."""
+    tasks: Annotated[int, Field(ge=1, le=10**6)] = 396
+    """How many tasks a dataset has unless told otherwise."""
+    example: bool = False
+    """The domain shows how domains are written; it is not made when all are."""
     drafted: DraftOrigin | None = None
     """Where a model drafted the domain; `toolscale draft` writes it, and it is not checked."""
 

@@ -103,7 +103,7 @@ def _where_to_look(error: sqlglot.errors.ParseError) -> str:
     return f"correct it behind {near[-40:]!r}" if near else "write a single SQL expression"
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=512)
 def _parse(sql: str) -> exp.Expr:
     """Parse a SELECT once: evolved plans share most of their expressions."""
     return sqlglot.parse_one(sql, read="sqlite")

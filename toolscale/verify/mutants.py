@@ -16,7 +16,7 @@ from typing import Any
 
 from toolscale.environment import Environment
 from toolscale.language import contains_words
-from toolscale.language.clauses import bare_label
+from toolscale.language.labels import bare_label
 from toolscale.records import Fact, ToolCall
 from toolscale.sandbox import Rows
 from toolscale.tasks.lookups import root_column

@@ -11,6 +11,7 @@ import jinja2
 import pyarrow as pa
 import yaml
 
+from toolscale.config import ALL
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
@@ -104,6 +105,10 @@ def _header(contents: Sequence[Contents]) -> dict[str, Any]:
         "features": _features(REJECT_SCHEMA),
         "splits": [_split("rejected", rejects, REJECT_SCHEMA)],
     }
+    groups = {ALL: list(contents)} if len(contents) > 1 else {}
+    groups |= {part.domain: [part] for part in contents}
+    configs = [_config(name, [part.domain for part in parts]) for name, parts in groups.items()]
+    infos = [_info(name, parts) for name, parts in groups.items()]
     return {
         "pretty_name": f"ToolScale {', '.join(part.title for part in contents)}",
         "license": licenses if len(licenses) > 1 else licenses[0],
@@ -111,19 +116,24 @@ def _header(contents: Sequence[Contents]) -> dict[str, Any]:
         "task_categories": ["text-generation"],
         "tags": ["tool-use", "function-calling", "agents", "synthetic", "verified"],
         "size_categories": [_size_category(tasks)],
-        "configs": [*(_config(part.domain, is_default=number == 0) for number, part in enumerate(contents)), rejected],
-        "dataset_info": [*(_info(part) for part in contents), known],
+        "configs": [{**configs[0], "default": True}, *configs[1:], rejected],
+        "dataset_info": [*infos, known],
     }
 
 
-def _config(domain: str, *, is_default: bool) -> dict[str, Any]:
-    files = [{"split": split, "path": f"{domain}/{split}-*.parquet"} for split in SPLITS]
-    return {"config_name": domain, "data_files": files} | ({"default": True} if is_default else {})
+def _config(name: str, domains: Sequence[str]) -> dict[str, Any]:
+    files = []
+    for split in SPLITS:
+        paths = [f"{domain}/{split}-*.parquet" for domain in domains]
+        files.append({"split": split, "path": paths if len(paths) > 1 else paths[0]})
+    return {"config_name": name, "data_files": files}
 
 
-def _info(part: Contents) -> dict[str, Any]:
-    splits = [_split(split, rows, TASK_SCHEMA) for split, rows in part.rows.splits.items()]
-    return {"config_name": part.domain, "features": _features(TASK_SCHEMA), "splits": splits}
+def _info(name: str, parts: Sequence[Contents]) -> dict[str, Any]:
+    splits = [
+        _split(split, [row for part in parts for row in part.rows.splits[split]], TASK_SCHEMA) for split in SPLITS
+    ]
+    return {"config_name": name, "features": _features(TASK_SCHEMA), "splits": splits}
 
 
 def _split(name: str, rows: Sequence[Row], schema: pa.Schema) -> dict[str, Any]:
