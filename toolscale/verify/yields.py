@@ -29,6 +29,11 @@ _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _READ = 200
 """Choices of the text of a role that are read."""
 
+_REMEDY = {
+    "turned": "; where a value that is said breaks the rule, give the rule `draws` for it, and the slot `from`, not `sql`"
+}
+"""What to do about a stream without candidates, beyond what admission says of every intent."""
+
 SHOWN = 3
 """Accepted requests of each stream that are kept to be read."""
 
@@ -88,7 +93,7 @@ class Yield:
     def commonest(self) -> str:
         """What is found most often, with an example; empty where nothing is."""
         if not self.findings:
-            return "" if self.judged else f"no rows fit it in {STREAM_DRAWS} draws"
+            return "" if self.judged else f"no rows fit it in {STREAM_DRAWS} draws{_REMEDY.get(self.kind, '')}"
         gate, count = self.findings.most_common(1)[0]
         number, finding = self.examples[gate]
         return f"{gate} ({count}), as in candidate {number}: {finding}"
