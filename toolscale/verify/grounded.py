@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+from toolscale.environment.column_kinds import kind_of_column
 from toolscale.language import contains_words, mentions, render, states
 from toolscale.language.mentions import Mention
 from toolscale.records import FactKind, Tense
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
-from toolscale.tasks.phrase import FORM_OF_KIND, KIND_OF_TYPE
+from toolscale.tasks.phrase import FORM_OF_KIND
 from toolscale.tasks.plan import Plan
 from toolscale.verify.subject import Subject
 from toolscale.verify.wording import Meaning, unaccounted_words
@@ -42,7 +43,10 @@ def ungrounded(subject: Subject) -> str | None:
             continue
         columns = subject.environment.schema.tables[role.table].columns
         for column, value in subject.inputs.said.get(name, {}).items():
-            kind, tense = kind_of(columns[column].type), role.description.tense if role.description else None
+            kind, tense = (
+                kind_of_column(column, columns[column].type),
+                role.description.tense if role.description else None,
+            )
             if not states(request, kind, value, today, tense):
                 return _unread(request, f"{name}.{column}", kind, value, today, tense)
         cues = (*role.role.cues, *(role.description.cues if role.description else ()))
@@ -152,11 +156,6 @@ def _unaccounted(subject: Subject) -> str | None:
             said = request[mention.start : mention.end]
             return f"the request says {said!r}, which the plan knows nothing of; say it as a slot, or leave it out"
     return None
-
-
-def kind_of(column_type: Any) -> FactKind:
-    """The kind of fact that a column holds."""
-    return KIND_OF_TYPE[column_type]
 
 
 def _enum_without_cue(subject: Subject) -> str | None:
