@@ -172,7 +172,7 @@ def _alternatives(found: list[Mention], lower: str) -> list[Mention]:
             and found[index + 1].qualifier == "hedge"
         )
         spread = (
-            left.kind in ("money", "number")
+            left.kind in ("money", "number", "duration")
             and _SPREAD.match(between)
             and not _MOVED.search(lower, max(0, left.start - 60), left.start)
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from toolscale.environment.column_kinds import kind_of_column
+from toolscale.environment.column_kinds import kind_of_column, values_of_column
 from toolscale.language import contains_words, mentions, render, states
 from toolscale.language.mentions import Mention
 from toolscale.records import FactKind, Tense
@@ -23,6 +23,10 @@ from toolscale.verify.wording import Meaning, unaccounted_words
 VALUES = ("money", "date", "digits", "id")
 """Kinds of mentions that are values of the case, never words of the language."""
 
+CLOCKED = ("time", "duration")
+"""Kinds that are values too where the domain has columns of them; elsewhere *at nine* and *half an hour* are small
+talk."""
+
 
 def ungrounded(subject: Subject) -> str | None:
     """Return what the request fails to say, or None: every slot and described column in a typed round trip, every
@@ -33,7 +37,7 @@ def ungrounded(subject: Subject) -> str | None:
         if not states(request, slot.kind, value, today, slot.tense):
             return _unread(request, name, slot.kind, value, today, slot.tense)
         if (
-            slot.kind in VALUES
+            slot.kind in (*VALUES, *CLOCKED)
             and name in _argument_slots(subject.plan)
             and not _is_said_flatly(subject, slot.kind, value, slot.tense)
         ):
@@ -151,8 +155,10 @@ def _unaccounted(subject: Subject) -> str | None:
         for m in mentions(request, subject.today, tense)
         if known & {str(reading) for reading in m.readings}
     }
+    columns = [item for table in subject.environment.schema.tables.values() for item in table.columns.items()]
+    clocked = {kind for name, spec in columns for kind, _ in values_of_column(name, spec.type, "") if kind in CLOCKED}
     for mention in mentions(request, subject.today, None):
-        if mention.kind in VALUES and mention.start not in explained:
+        if mention.kind in (*VALUES, *clocked) and mention.start not in explained:
             said = request[mention.start : mention.end]
             return f"the request says {said!r}, which the plan knows nothing of; say it as a slot, or leave it out"
     return None
