@@ -20,14 +20,15 @@ from toolscale.verify.yields import measure_yields
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
 VALUES = {
-    **dict.fromkeys(("money", "words", "dollars"), 124050), "number": 1240, "digits": "4711", "bool": True,
+    **dict.fromkeys(("money", "words", "dollars"), 124050), "clock": "14:05", "clock24": "14:05", "oclock": "14:30",
+    **dict.fromkeys(("duration", "minutes", "hm"), 80), "number": 1240, "digits": "4711", "bool": True,
     **dict.fromkeys(("text", "lower", "plain"), "Old Oak"),
 }  # fmt: skip
 
 
 def test_every_function_of_the_subset_stands_there() -> None:
     functions = PAGE[PAGE.index("| functions | |") : PAGE.index("`pct_cents` takes")]
-    assert set(re.findall(r"`([^`]+)`", functions)) - {"YYYY-MM-DD", "OVER"} == {
+    assert set(re.findall(r"`([^`]+)`", functions)) - {"YYYY-MM-DD", "HH:MM", "YYYY-MM-DDTHH:MM:SS", "OVER"} == {
         *SCALARS, *AGGREGATES, *RANKINGS, *(macro.signature for macro in MACROS.values())
     }  # fmt: skip
 

@@ -4,6 +4,7 @@ huge value."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ LARGEST = 2**63
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML 1.1 without timestamps, which remembers duplicate keys and keys that are not text."""
+    """YAML 1.1 without timestamps and numbers to the base of 60 (14:05 is text), which remembers duplicate keys and
+    keys that are not text."""
 
     def __init__(self, text: str):
         super().__init__(text)
@@ -51,7 +53,13 @@ class _Loader(yaml.CSafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [
+        (tag, re.compile(rf"(?![^:]*:){pattern.pattern}", pattern.flags))
+        if tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+        else (tag, pattern)
+        for tag, pattern in resolvers
+        if tag != "tag:yaml.org,2002:timestamp"
+    ]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
 }
 

@@ -106,6 +106,8 @@ labels = st.one_of(st.none(), st.sampled_from(NAMES))
 values = {
     "money": st.integers(-500_000, 9_999_999),
     "date": st.dates().filter(lambda day: 1900 < day.year < 2100).map(lambda day: day.isoformat()),
+    "time": st.integers(0, 1439).map(lambda minute: f"{minute // 60:02}:{minute % 60:02}"),
+    "duration": st.integers(1, 3000),
     "number": st.integers(0, 5000),
     "text": st.sampled_from(["Blue Bottle", "frozen", "7-Eleven", "The Corner Cafe", "Forever 21", "two-day shipping"]),
     "digits": st.integers(0, 9999).map(lambda number: f"{number:04}"),

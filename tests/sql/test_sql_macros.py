@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from toolscale.errors import SpecError
 from toolscale.records import ColumnType, SchemaSpec
 from toolscale.sql import compile_select
 
@@ -209,3 +211,73 @@ def test_arithmetic_has_64_bits(on_both: Run, a: int, b: int) -> None:
 def test_macros_nest_and_take_any_expression(on_both: Run) -> None:
     expression = "add_days(add_months(date_of(:now), 1 + 1), -idiv(7, 2)) || month_of(:today)"
     assert value_of(on_both, expression, {}) == "2026-05-132026-03"
+
+
+times = st.sampled_from(["00:00", "09:05", "23:59"]) | st.times().map(lambda time: time.isoformat(timespec="minutes"))
+no_times = st.sampled_from(["24:00", "9:05", "09:60", "0905 ", "now", "12345", "14:05:00", "1e308", "-1:05", "２３:59"])
+any_moment = moments | times | no_times | any_date
+
+
+def minute_of(text: str | None) -> datetime | None:
+    """The minute of a valid datetime or time of day, on some one day; None for all else."""
+    if text is not None and text.isascii() and re.fullmatch(r"\d\d:\d\d", text):
+        return datetime.fromisoformat(f"2000-01-01T{text}") if text < "24" and text[3:] < "60" else None
+    if text is None or len(text) != 19 or not "1000" <= text < "9" or text[10] != "T":
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(second=0)
+    except ValueError:
+        return None
+
+
+@given(moments | no_dates | st.none())
+@example("2026-02-28T14:05:59")
+@settings(max_examples=150, deadline=None)
+def test_time_of(on_both: Run, moment: str | None) -> None:
+    expected = str(moment)[11:16] if minute_of(moment) and len(str(moment)) == 19 else None
+    assert value_of(on_both, "time_of(:moment)", {"moment": "datetime"}, moment=moment) == expected
+
+
+@given(any_moment, any_moment)
+@example("14:05", "13:00")
+@example("14:05", "24:00")
+@example("2026-03-01T14:05:33", "2026-03-02T14:04:59")
+@example("2026-03-01T14:05:33", "14:05")
+@settings(max_examples=300, deadline=None)
+def test_minutes_between(on_both: Run, first: str | None, second: str | None) -> None:
+    one, two = minute_of(first), minute_of(second)
+    alike = one and two and len(str(first)) == len(str(second))
+    expected = (two - one) // timedelta(minutes=1) if alike and one and two else None
+    found = value_of(on_both, "minutes_between(:a, :b)", {"a": "text", "b": "text"}, a=first, b=second)
+    assert found == expected
+
+
+@given(moments | times | no_dates | st.none(), shifts | st.sampled_from([50_000_000, -50_000_001]))
+@example("2026-03-01T23:55:01", 10)
+@settings(max_examples=150, deadline=None)
+def test_add_minutes(on_both: Run, moment: str | None, count: int | None) -> None:
+    found = value_of(
+        on_both, "add_minutes(:moment, :count)", {"moment": "datetime", "count": "int"}, moment=moment, count=count
+    )
+    fits = minute_of(moment) and len(str(moment)) == 19 and count is not None and abs(count) <= 50_000_000
+    assert (found is None) == (not fits)
+    if fits and moment is not None and count is not None and "1100" <= moment[:4] <= "8900":
+        assert found == (datetime.fromisoformat(moment) + timedelta(minutes=count)).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("time_of(:time)", "is a time, not a datetime"),
+        ("minutes_between(:time, :moment)", "compares a time with a datetime"),
+        ("minutes_between(:day, :day)", "is a date, not a datetime or a time"),
+        ("add_minutes(:time, 5)", "is a time, not a datetime"),
+        ("CASE WHEN :time < :moment THEN 1 END", "compares a time with a datetime"),
+        ("CASE WHEN :time = :day THEN 1 END", "compares a time with a date"),
+        (":time + 5", "use minutes_between"),
+    ],
+)
+def test_times_are_compared_with_times_alone(expression: str, message: str) -> None:
+    types: dict[str, ColumnType] = {"time": "time", "moment": "datetime", "day": "date"}
+    with pytest.raises(SpecError, match=re.escape(message)):
+        compile_select(f"SELECT {expression} AS value", EMPTY, params=types)

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 DEEPEST_CELL = 60
 """Levels of the JSON of a cell; those of finance have up to seven."""
 
-_NUMERIC = {"money", "number", "bool"}
+_NUMERIC = {"money", "number", "duration", "bool"}
 _JSON = {"known", "unknown", "versions"}
 
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

@@ -4,6 +4,10 @@
     fee_cents       highest_fee, lowest_fee          my open loan with the highest fee
     due_on          due_first, due_last              my open loan that is due last
     opened_on       opened_first, opened_last        whichever of my accounts was opened first
+    departs_time    departs_earliest, departs_latest the train that departs earliest (also departs_at)
+    arrival_time    earliest_arrival, latest_arrival the train with the latest arrival (also arrival_at)
+    length_minutes  shortest, longest                my longest appointment
+    wait_minutes    shortest_wait, longest_wait      the desk with the shortest wait
 
 They stand after the descriptions that the file has itself, which are the more exact ones. A description of the file
 takes the place of a derived one with its name or its order.
@@ -21,7 +25,14 @@ from toolscale.records import Description, LanguageSpec, SchemaSpec
 
 FILE = "language.yaml"
 _PARTICIPLE = re.compile(r"due|\w+ed|bought|sold|paid|sent|made|given|taken|begun|written|lent|built|chosen|drawn")
-_FITTING = "a column of money (_cents) or a day that has a participle (due_on, opened_on), and is never empty"
+_ENDINGS = {"time": "_time", "datetime": "_at"}
+_VERB = re.compile(r"[a-z]+[^s]s")
+_WHOLE = ("length", "duration", "total")
+"""What has so many minutes is itself short or long."""
+_FITTING = (
+    "a column of money (_cents), minutes (_minutes) or times (_time), or a day that has a participle (due_on, "
+    "opened_on), and is never empty"
+)
 
 
 def with_superlatives(language: LanguageSpec, schema: SchemaSpec) -> tuple[LanguageSpec, list[SpecIssue]]:
@@ -66,12 +77,18 @@ def _issues(wanted: Mapping[str, Iterable[str]], schema: SchemaSpec) -> Iterator
 
 
 def _kind(schema: SchemaSpec, table: str, column: str) -> str:
-    """Return `money`, `date`, or nothing where a column makes no superlative."""
+    """Return `money`, `date`, `clock`, `length`, or nothing where a column makes no superlative. A moment with a
+    participle (`created_at`) is no thing to ask by: it says when a row was written."""
     spec = schema.tables[table].columns.get(column)
     if spec is None or spec.nullable:
         return ""
     if spec.type == "cents" and column.endswith("_cents"):
         return "money"
+    if spec.type == "int" and column.endswith("_minutes"):
+        return "length"
+    if spec.type in _ENDINGS and column.endswith(_ENDINGS[spec.type]):
+        word = column.removesuffix(_ENDINGS[spec.type])
+        return "" if spec.type == "datetime" and _PARTICIPLE.fullmatch(word) else "clock"
     return "date" if spec.type == "date" and _PARTICIPLE.fullmatch(column.removesuffix("_on")) else ""
 
 
@@ -106,6 +123,32 @@ def _descriptions(
             cue = f"{word.replace('_', ' ')} {place}"
             said = f"{whose} {adjective}{one} that {verb} {cue}", f"whichever of {whose} {adjective}{many} {verb} {cue}"
             yield f"{word}_{place}", _description(first, said, cue)
+    elif kind in ("clock", "length"):
+        yield from _of_time(column, kind, spec.columns[column].type, (whose, adjective, one, many))
+
+
+def _of_time(
+    column: str, kind: str, column_type: str, words: tuple[str, str, str, str]
+) -> Iterator[tuple[str, Description]]:
+    """Yield what is earliest and latest, or shortest and longest. A word in -s is a verb: what departs, what starts."""
+    whose, adjective, one, many = words
+    start = ":now" if column_type == "datetime" else "'00:00'"
+    last = f"-{{r}}.{column}" if kind == "length" else f"minutes_between({{r}}.{column}, {start})"
+    word = re.sub(r"_(?:minutes|time|at)\Z", "", column)
+    said = word.replace("_", " ")
+    sizes = ("shortest", "longest") if kind == "length" else ("earliest", "latest")
+    for size, first in zip(sizes, (f"{{r}}.{column}", last), strict=True):
+        if kind == "length" and word in _WHOLE:
+            texts = f"{whose} {size} {adjective}{one}", f"whichever of {whose} {adjective}{many} is {size}"
+            yield size, _description(first, texts, size)
+        elif kind == "clock" and _VERB.fullmatch(word):
+            cue = f"{said} {size}"
+            texts = f"{whose} {adjective}{one} that {cue}", f"whichever of {whose} {adjective}{many} {cue}"
+            yield f"{word}_{size}", _description(first, texts, cue)
+        else:
+            cue = f"{size} {said}"
+            texts = f"{whose} {adjective}{one} with the {cue}", f"whichever of {whose} {adjective}{many} has the {cue}"
+            yield f"{size}_{word}", _description(first, texts, cue)
 
 
 def _description(first: str, said: tuple[str, str], cue: str) -> Description:

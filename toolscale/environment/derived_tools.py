@@ -29,6 +29,7 @@ MOST_FOUND = 20
 _TYPES = {
     "text": {"type": "string"},
     "date": {"type": "string", "format": "date"},
+    "time": {"type": "string", "format": "time"},
     "int": {"type": "integer"},
     "cents": {"type": "integer"},
 }
@@ -147,7 +148,7 @@ def _get(table: str, schema: SchemaSpec, language: LanguageSpec) -> Iterator[dic
     }
 
 
-_DAYS = ("date", "datetime")
+_DAYS = ("date", "datetime", "time")
 _MAKERS: dict[Lookup, Callable[[str, SchemaSpec, LanguageSpec], Iterator[dict[str, Any]]]] = {
     "find": _find,
     "list": _list,
@@ -156,7 +157,7 @@ _MAKERS: dict[Lookup, Callable[[str, SchemaSpec, LanguageSpec], Iterator[dict[st
 _MISSING: dict[Lookup, Callable[[str], tuple[str, str]]] = {
     "find": lambda table: (
         f"{table} cannot be found: nothing says how people name one",
-        f"describe it in language.yaml: describe.{table}.{IDENTITY} with cols of texts, dates or numbers",
+        f"describe it in language.yaml: describe.{table}.{IDENTITY} with cols of texts, dates, times or numbers",
     ),
     "list": lambda table: (f"{table} belongs to no other table", "give it a foreign key (fk), or leave list out"),
     "get": lambda table: (f"{table} has no key of one column", "leave get out, or write the tool"),

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from toolscale.environment.row_graph import Context, RowGraph, tables_of
+from toolscale.language.times import DAY, clock_text, minutes_of
 from toolscale.sql.compiled import CompiledTool
 
 Arguments = dict[str, Any]
@@ -16,6 +17,8 @@ Column = tuple[str, str]
 _NOWHERE = "zz_none"
 _LARGE = 10**12
 _NEAR_DAYS = (0, 1, -1, 2, -2, 5, 7, -7, 14, 30, -30, 60, -60, 120, 366, -366, 900)
+_NEAR_MINUTES = (0, 1, -1, 5, -5, 15, -30, 60, -60, 720)
+_KINDS = ("cents", "int", "date", "datetime", "time", "text")
 
 
 class CallMaker:
@@ -25,7 +28,7 @@ class CallMaker:
         self.tool, self.graph, self.today, self.rng = tool, graph, date.fromisoformat(today), rng
         self._anchors = [table for table in tables_of(tool.consumes) if graph.rows.get(table)]
         self._anchors = self._anchors or sorted({table for table, _ in tool.reads if graph.rows.get(table)})
-        self._near = {kind: self._columns_read(kind) for kind in ("cents", "int", "date", "datetime", "text")}
+        self._near = {kind: self._columns_read(kind) for kind in _KINDS}
 
     def _columns_read(self, kind: str) -> list[Column]:
         tables = self.graph.schema.tables
@@ -120,6 +123,8 @@ class CallMaker:
             return self._integer(schema, context)
         if schema.get("format") in ("date", "date-time"):
             return self._day(schema["format"], context)
+        if schema.get("format") == "time":
+            return self._time(context)
         return self._text(name, schema, context)
 
     def _from_rows(self, name: str, kind: str, context: Context, used: set[Any]) -> Any:
@@ -188,6 +193,11 @@ class CallMaker:
         day = (base + timedelta(days=self.rng.choice(_NEAR_DAYS))).isoformat()
         return day if form == "date" else f"{day}T{self.rng.choice(('09:00:00', '12:30:00', '18:00:00'))}"
 
+    def _time(self, context: Context) -> str:
+        near = self._near_value(("time",), context) if self.rng.random() < 0.5 else None
+        base = minutes_of(near) if near is not None else self.rng.randrange(DAY)
+        return clock_text(base + self.rng.choice(_NEAR_MINUTES))
+
     def _text(self, name: str, schema: dict[str, Any], context: Context) -> str:
         examples = schema.get("examples")
         if examples and self.rng.random() < 0.8:
@@ -214,6 +224,8 @@ class CallMaker:
         if schema.get("format") in ("date", "date-time"):
             day = self.rng.choice(("1900-01-01", "2000-02-29", "2100-12-31", self.today.isoformat()))
             return day if schema["format"] == "date" else f"{day}T23:59:59"
+        if schema.get("format") == "time":
+            return self.rng.choice(("00:00", "00:01", "12:00", "23:59"))
         longest = min(schema.get("maxLength", 300), 300)
         text = self.rng.choice(("", " ", "'", '"; --', "%", "é漢😀", "0", "a" * longest, "NULL"))
         return text[:longest].ljust(schema.get("minLength", 0), "x")

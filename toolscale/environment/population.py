@@ -37,6 +37,7 @@ _AFFINITY = {
     "text": "TEXT",
     "date": "TEXT",
     "datetime": "TEXT",
+    "time": "TEXT",
     "int": "INTEGER",
     "cents": "INTEGER",
     "bool": "INTEGER",

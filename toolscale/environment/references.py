@@ -12,7 +12,7 @@ from toolscale.environment.known_names import IN_BRACES, NAMESPACES, SLOT, Names
 from toolscale.environment.language_references import check_language
 from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
 from toolscale.environment.registry import Folder
-from toolscale.environment.rows import is_date, is_datetime
+from toolscale.environment.rows import is_date, is_datetime, is_time
 from toolscale.environment.value_forms import check_forms
 from toolscale.errors import SpecIssue
 from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, ToolSpec
@@ -192,6 +192,8 @@ def _draws(rule: Rule, guarded: list[ToolSpec], file: str, place: str) -> Iterat
                 yield SpecIssue(
                     file, here, f"{value!r} is not a day", "write it as YYYY-MM-DD, or as whole days from today"
                 )
+            elif schema.get("format") == "time" and not (isinstance(value, str) and is_time(value)):
+                yield SpecIssue(file, here, f"{value!r} is not a time of day", "write it as HH:MM, from 00:00 to 23:59")
 
 
 def _constants(names: Names, text: str, file: str, place: str) -> Iterator[SpecIssue]:

@@ -16,6 +16,7 @@ from toolscale.sql import compile_condition
 FILE = "population.yaml"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATETIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}")
+_TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d", re.ASCII)
 _LARGEST = 2**53
 
 
@@ -37,6 +38,11 @@ def is_datetime(text: str) -> bool:
         return False
 
 
+def is_time(text: str) -> bool:
+    """Return whether the text is a time of day as `HH:MM`, from 00:00 to 23:59."""
+    return _TIME.fullmatch(text) is not None
+
+
 def fault(value: Any, column: ColumnSpec) -> str | None:
     """Return why the value does not fit the column, or None."""
     if value is None:
@@ -50,6 +56,8 @@ def fault(value: Any, column: ColumnSpec) -> str | None:
         return f"not text ({kind})"
     if kind == "date":
         return None if is_date(value) else "not a date YYYY-MM-DD"
+    if kind == "time":
+        return None if is_time(value) else "not a time of day HH:MM, from 00:00 to 23:59"
     if kind == "datetime":
         return None if is_datetime(value) else "not a datetime YYYY-MM-DDTHH:MM:SS"
     return (

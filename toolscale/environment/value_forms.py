@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
+from toolscale.environment.column_kinds import kind_of_column
 from toolscale.environment.known_names import Names, unknown
 from toolscale.errors import Edit, SpecIssue
 from toolscale.language import FORMS
-from toolscale.records import ColumnType, FactKind, Intent
+from toolscale.records import FactKind, Intent
 
 _PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?\^?(?:~\w+)?(?:\|(\w+))?\}")
 _ANY = ("text", "digits", "lower", "plain", "bool")
 _MONEY = ("money", "words", "dollars")
 _DATE = ("date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth")
-_KIND: Mapping[ColumnType, FactKind] = {"cents": "money", "date": "date", "datetime": "date", "int": "number"}
-"""Type of a column -> kind of its values; others are text."""
+_TIME = ("clock", "clock24", "oclock")
+_DURATION = ("duration", "minutes", "hm")
 
 
 def fitting(kind: FactKind) -> tuple[str, ...]:
     """Return the forms in which a value of a kind can be said."""
-    return {"money": _MONEY, "date": _DATE, "number": ("number",)}.get(kind, ()) + _ANY
+    own = {"money": _MONEY, "date": _DATE, "time": _TIME, "duration": _DURATION, "number": ("number",)}
+    return own.get(kind, ()) + _ANY
 
 
 def check_forms(names: Names) -> Iterator[SpecIssue]:
@@ -90,4 +92,4 @@ def _shape(match: re.Match[str], group: int) -> str:
 def _kind(names: Names, table: str, column: str) -> FactKind | None:
     """Return the kind of a column's values; None where the column is not known."""
     known = names.schema.tables[table].columns if names.schema and table in names.schema.tables else {}
-    return _KIND.get(known[column].type, "text") if column in known else None
+    return kind_of_column(column, known[column].type) if column in known else None

@@ -17,7 +17,7 @@ from faker import Factory
 
 from toolscale.environment.expressions import RowExpression
 from toolscale.environment.picks import RowPicker
-from toolscale.environment.rows import is_date
+from toolscale.environment.rows import is_date, is_time
 from toolscale.environment.sites import Maker, Row, Site, by_value
 from toolscale.records import population
 
@@ -213,14 +213,32 @@ def _day(name: str | None, site: Site) -> Callable[[Row, Row], date] | None:
 
 def _datetime(value: population.DatetimeRange, site: Site) -> Maker:
     low, high, rng, now = *value.datetime, site.rng, site.shop.world.now
+    step = (value.step or 0) * 60
     _bounds(low, high, site)
     today = date.fromisoformat(now[:10])
 
     def make(row: Row, parent: Row) -> str:
         day = (today + timedelta(days=rng.randint(low, high))).isoformat()
-        seconds = rng.randint(0, 86399)
+        seconds = rng.randrange(86400 // step) * step if step else rng.randint(0, 86399)
         made = f"{day}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         return min(made, now) if high <= 0 else made
+
+    return make
+
+
+def _time(value: population.TimeRange, site: Site) -> Maker:
+    for bound in value.time:
+        if not is_time(bound):
+            raise site.wrong(f"{bound!r} is not a time of day", "write it as 'HH:MM', from '00:00' to '23:59'")
+    low, high = (int(bound[:2]) * 60 + int(bound[3:]) for bound in value.time)
+    if low > high:
+        remedy = "write the earlier time first; a night is two ranges"
+        raise site.wrong(f"[{', '.join(value.time)}] is empty", remedy)
+    step, rng = value.step, site.rng
+
+    def make(row: Row, parent: Row) -> str:
+        minutes = low + step * rng.randrange((high - low) // step + 1)
+        return f"{minutes // 60:02}:{minutes % 60:02}"
 
     return make
 
@@ -347,6 +365,7 @@ _MAKERS: Mapping[type[Any], Callable[[Any, Site], Maker]] = {
     population.CentsRange: _cents,
     population.DateRange: _date,
     population.DatetimeRange: _datetime,
+    population.TimeRange: _time,
     population.Parent: _parent,
     population.Ref: _ref,
     population.Digits: _digits,

@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from jsonschema import FormatChecker
+from jsonschema import FormatChecker, ValidationError
 
 from toolscale.environment.builtins import CALCULATE, calculate
 from toolscale.environment.environment import Environment
 from toolscale.environment.population import Rows
-from toolscale.environment.rows import is_date, is_datetime
+from toolscale.environment.rows import is_date, is_datetime, is_time
 from toolscale.records import ToolResult, ToolSpec
 from toolscale.sandbox import Key, Limits, NetChanges, Sandbox, SqliteSandbox
 from toolscale.sql.compiled import CompiledTool
@@ -26,6 +26,7 @@ _REMEMBERED = 10_000
 _formats = FormatChecker(formats=())
 _formats.checks("date")(lambda value: not isinstance(value, str) or is_date(value))
 _formats.checks("date-time")(lambda value: not isinstance(value, str) or is_datetime(value))
+_formats.checks("time")(lambda value: not isinstance(value, str) or is_time(value))
 
 
 class Toolbox:
@@ -65,7 +66,7 @@ class Toolbox:
         ):
             return tool, complete
         faults = sorted(
-            (_place(error.absolute_path), error.message) for error in self._validators[name].iter_errors(given)
+            (_place(error.absolute_path), _message(error)) for error in self._validators[name].iter_errors(given)
         )
         if faults:
             place, message = faults[0]
@@ -175,6 +176,12 @@ def _surely_fits(value: Any, schema: Mapping[str, Any]) -> bool:
         fits_length = schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
         return fits_format and fits_length and value in schema.get("enum", (value,))
     return kind == "boolean" and type(value) is bool and "enum" not in schema
+
+
+def _message(error: ValidationError) -> str:
+    """Say what is wrong with an argument. JSON Schema knows other times: a time of day here is `HH:MM`."""
+    is_time = error.validator == "format" and error.validator_value == "time"
+    return f"{error.message}; write HH:MM, from 00:00 to 23:59" if is_time else str(error.message)
 
 
 def _place(path: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from toolscale.language.labels import bare_label, is_card_ending
 from toolscale.language.dates import MONTHS, WEEKDAYS, parse_day
 from toolscale.language.numerals import number_in_words
-from toolscale.language.render import full_date, money, money_in_words
+from toolscale.language.render import full_date, money, money_in_words, render
 from toolscale.records import Fact
 
 STYLES = 5
@@ -93,7 +93,10 @@ def _sentence(fact: Fact, style: int, *, refused: bool) -> str:
     return f"For {_yours(fact.about)}, the {'entry' if fact.kind == 'text' else subject} is {value}."
 
 
-_NOUNS = {"money": "amount", "date": "date", "number": "number", "digits": "card", "id": "reference", "text": "entry"}
+_NOUNS = {
+    "money": "amount", "date": "date", "time": "time", "duration": "duration", "number": "number", "digits": "card",
+    "id": "reference", "text": "entry",
+}  # fmt: skip
 
 
 def _yours(label: str) -> str:
@@ -112,6 +115,10 @@ def written(fact: Fact, style: int) -> str:
         return _money(int(fact.value), style)
     if fact.kind == "date":
         return _date(str(fact.value), style)
+    if fact.kind == "time":
+        return _time(str(fact.value), style)
+    if fact.kind == "duration":
+        return _length(int(fact.value), style)
     if fact.kind == "number":
         return number_in_words(int(fact.value)) if style == 3 else f"{int(fact.value):,}"
     if fact.kind == "digits":
@@ -130,6 +137,33 @@ def _money(cents: int, style: int) -> str:
     if style == 2:
         return f"USD {whole:,}.{rest:02}"
     return money_in_words(cents) if style == 3 else f"**${whole}.{rest:02}**"
+
+
+def _time(time: str, style: int) -> str:
+    clock = render(time, "clock", "")
+    return (
+        clock,
+        clock.replace(":", "."),
+        render(time, "clock24", ""),
+        render(time, "oclock", ""),
+        f"**{render(time, 'clock24', '')}**",
+    )[style]
+
+
+def _length(minutes: int, style: int) -> str:
+    hours, rest = divmod(minutes, 60)
+    hm = render(minutes, "hm", "")
+    in_words = f"{number_in_words(rest)} minute{'' if rest == 1 else 's'}"
+    if hours:
+        whole = f"{number_in_words(hours)} hour{'' if hours == 1 else 's'}"
+        in_words = f"{whole} and {in_words}" if rest else whole
+    return (
+        render(minutes, "duration", ""),
+        render(minutes, "minutes", ""),
+        f"{hm} min" if hours and rest else hm,
+        in_words,
+        f"**{render(minutes, 'duration', '')}**",
+    )[style]
 
 
 def _date(day: str, style: int) -> str:

@@ -13,7 +13,7 @@ from toolscale.language.shown import quantities_in
 from toolscale.records import Fact
 from toolscale.language.message import Message
 
-_TYPED = ("money", "date", "number", "digits", "id")
+_TYPED = ("money", "date", "time", "duration", "number", "digits", "id")
 
 TOTAL = re.compile(
     r"\b(?:comes?|came)\sto\b|\b(?:together|altogether|totals?|in\s(?:all|total|sum)|add(?:s|ed)?\sup|sum|combined|making|makes)\b"
@@ -142,7 +142,7 @@ class Belonging(Message):
         clauses, lower = self.answer.clauses, self.answer.lower
         here = clauses[self.answer.clause_at(start)]
         past = is_past(lower, here.start, here.end)
-        if not past and fact.kind not in ("date", "number"):
+        if not past and fact.kind not in ("date", "time", "number"):
             return False
         its = self.shown.quantities_of((fact.kind, fact.value))
         rivals = [
@@ -151,7 +151,7 @@ class Belonging(Message):
             if mention.qualifier is None
             and (not its or its & self._quantities(mention) or not self._quantities(mention))
         ]
-        if fact.kind == "date" and any(is_range(lower, start, mention) for mention in rivals):
+        if fact.kind in ("date", "time") and any(is_range(lower, start, mention) for mention in rivals):
             return True
         for mention in rivals if past else ():
             there = clauses[self.answer.clause_at(mention.start)]

@@ -198,11 +198,13 @@ def is_claimed(
         before = _SHORT_BY.sub("of ", before)
     if kind == "money":
         before, after = _THE_EXTRA.sub("the ", before), _SHORT.sub(" ", after)
-    if kind == "date":
+    if kind in ("date", "time"):
         before = _WAS_TO_BE.sub(" on ", before)
     moved = _MOVED.search(lower, here.whole[0], start) is not None
     if not (
-        _claimed_after(after) and _claimed_before(before, kind in ("money", "number"), moved) and answer.is_firm(here)
+        _claimed_after(after)
+        and _claimed_before(before, kind in ("money", "number", "duration"), moved)
+        and answer.is_firm(here)
     ):
         return False
     return _is_left_standing(answer, index, end) and not _is_led_away(answer, index, start)

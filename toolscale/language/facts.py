@@ -15,7 +15,7 @@ from toolscale.language.shown import NOTHING_SHOWN, Shown
 from toolscale.records import Fact
 from toolscale.language.misgiven import Misgiven
 
-_TYPED = ("money", "date", "number", "digits", "id")
+_TYPED = ("money", "date", "time", "duration", "number", "digits", "id")
 
 DISCLOSES = "discloses"
 """A finding that begins so is certain: a withheld value stands in the message, whatever its wording."""

@@ -1,8 +1,8 @@
 """Typed mentions: what values a text names, of which kind, and how firmly.
 
 One pass over the words of the text; only a word that can begin a value is looked at again, by the one pattern for it.
-Kinds that tasks use: `id`, `date`, `money`, `number`, `digits`. Kinds that exist so that their figures are not taken
-for numbers: `time`, `percent`, `foreign` (another currency), `month`, `duration`, `ordinal`, `marker` (of a list). An
+Kinds that tasks use: `id`, `date`, `time`, `duration`, `money`, `number`, `digits`. Kinds that exist so that their
+figures are not taken for numbers: `percent`, `foreign` (another currency), `month`, `ordinal`, `marker` (of a list). An
 ambiguous form has several readings; a form that means nothing has none.
 """
 
@@ -28,13 +28,12 @@ from toolscale.language.numerals import NUMBER_WORDS, ORDINALS
 from toolscale.language.qualifiers import Qualifier, qualifier_at
 from toolscale.language.quantities import (
     Clock,
-    clock_time_at,
     half_at,
-    hour_in_words_at,
     indefinite_at,
     money_at,
     quantity_at,
 )
+from toolscale.language.times import other_length_at, time_at
 
 
 class Mention(NamedTuple):
@@ -56,7 +55,6 @@ _ID = re.compile(r"[a-z][a-z0-9]*_[a-z0-9]+(?:_[a-z0-9]*\d[a-z0-9]*)?(?![\w])|[a
 _UPPER_ID = re.compile(r"[A-Z]{1,6}-\d{2,}(?:-\d+)*(?!\w)")
 _JOINED = re.compile(r"\d+(?:-\d+)+(?!\w)")
 _RANGE = re.compile(r"(\d{1,3})\s?[-–]\s?(\d{1,3})(?![\w-]|\.\d)")
-_LENGTH = re.compile(r"(?:\d+|[a-z]+)-(?:second|minute|hour|day|week|month|year)s?\b")
 _PLAIN_DIGITS = re.compile(r"\d{2,12}(?![\w]|[.,]\d)")
 _FOREIGN = "€£¥"
 _NUMERAL = re.compile(r"[\d.,]*\d")
@@ -88,6 +86,8 @@ _AFTER_A_DAY = frozenset((
 _WHICH = re.compile(rf"(?:coming\s+|upcoming\s+)?({'|'.join(WEEKDAYS)})\b")
 _MAY_DAY = re.compile(r"may\s+\d{1,2}(?:st|nd|rd|th)?,?\s+(?:19|20)\d\d(?!\w)")
 """The month May in small letters: only a day and a year after it tell it from the verb."""
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dt((?:[01]\d|2[0-3]):[0-5]\d)")
+_SENTENCE_ENDS = re.compile(r"\s*(?:$|\n)|\s+[\"'(]?[A-Z]")
 _DAYS_APART = re.compile(r"day\s+(?:(after\s+tomorrow)|before\s+yesterday)\b")
 _TO_THE_DATE = re.compile(r"(?:\s*[,(]\s*|\s+)(?:on\s+)?(?:the\s+)?")
 _TO_THE_WEEKDAY = re.compile(
@@ -135,7 +135,11 @@ def _mentions(text: str, today: str, tense: Tense | None) -> tuple[Mention, ...]
             continue
         if hit is not None:
             kind, readings, end = hit
-            found.append(Mention(kind, readings, qualifier_at(lower, start, end), start, end))
+            firm = qualifier_at(lower, start, end)
+            if kind == "date" and (moment := _MOMENT.match(lower, start, end)):
+                found.append(Mention(kind, readings, firm, start, moment.start(1) - 1))
+                kind, readings, start = "time", frozenset((moment[1],)), moment.start(1)
+            found.append(Mention(kind, readings, firm, start, end))
     return tuple(_alternatives(found, lower))
 
 
@@ -168,7 +172,7 @@ def _alternatives(found: list[Mention], lower: str) -> list[Mention]:
             and found[index + 1].qualifier == "hedge"
         )
         spread = (
-            left.kind in ("money", "number")
+            left.kind in ("money", "number", "duration")
             and _SPREAD.match(between)
             and not _MOVED.search(lower, max(0, left.start - 60), left.start)
         )
@@ -202,9 +206,8 @@ class _Scan:
         digits = _PLAIN_DIGITS.match(lower, start)
         if digits and self._ends_a_card(digits, before):
             return "digits", frozenset((digits[0],)), digits.end()
-        clock_end = clock_time_at(lower, start)
-        if clock_end is not None:
-            return "time", frozenset((lower[start:clock_end],)), clock_end
+        if (time := time_at(lower, start)) is not None:
+            return self._without_stop(time)
         if _STEP.search(lower, max(0, start - 8), start) and (numeral := _NUMERAL.match(lower, start)):
             return "marker", frozenset(), numeral.end()
         if (marker := _MARKER.match(lower, start)) and _MARKED.search(lower, max(0, start - 12), start):
@@ -219,8 +222,8 @@ class _Scan:
             return "number", frozenset((int(found[1]), int(found[2]))), found.end()
         if joined := _JOINED.match(lower, start):
             return "digits", frozenset((joined[0],)), joined.end()
-        if length := _LENGTH.match(lower, start):
-            return "duration", frozenset((length[0],)), length.end()
+        if length := other_length_at(lower, start):
+            return length
         if digits and digits[0][0] == "0":
             return "digits", frozenset((digits[0],)), digits.end()
         if _LAST_FOUR.search(lower, max(0, start - 8), start):
@@ -262,14 +265,14 @@ class _Scan:
 
     def number(self, start: int) -> Found | None:
         """Read a number in words; `two-factor`, `that one` and `one of them` count nothing."""
+        if (time := time_at(self.lower, start)) is not None:
+            return self._without_stop(time)
         found = quantity_at(self.lower, start, self.clock)
         if found is None:
             return None
         kind, _, end = found
         if kind == "number":
-            if (clock_end := hour_in_words_at(self.lower, end)) is not None:
-                return "time", frozenset((self.lower[start:end],)), clock_end
-            if _LENGTH.match(self.lower, start) or self.lower[end : end + 1] == "-":
+            if self.lower[end : end + 1] == "-":
                 return None
             if self.lower[start:end] == "one":
                 before = self.lower[max(0, start - 12) : start].split()
@@ -281,11 +284,21 @@ class _Scan:
 
     def indefinite(self, start: int) -> Found | None:
         """Read what begins with `a`."""
-        return indefinite_at(self.lower, start, self.clock)
+        return time_at(self.lower, start) or indefinite_at(self.lower, start, self.clock)
 
     def half(self, start: int) -> Found | None:
         """Read what begins with `half` or `quarter`."""
-        return half_at(self.lower, start)
+        return time_at(self.lower, start) or half_at(self.lower, start)
+
+    def time(self, start: int) -> Found | None:
+        """Read `noon`, `midnight`."""
+        return time_at(self.lower, start)
+
+    def _without_stop(self, found: Found) -> Found:
+        """Leave the full stop of `p.m.` to the sentence that it ends."""
+        kind, readings, end = found
+        ends = self.lower[end - 1] == "." and _SENTENCE_ENDS.match(self.text, end)
+        return kind, readings, end - 1 if ends else end
 
     def month(self, start: int) -> Found | None:
         """Read `March 20th`."""
@@ -419,6 +432,7 @@ _TRIGGERS = (
     | dict.fromkeys(("today", "tonight", "tomorrow", "yesterday"), _Scan.near_day)
     | dict.fromkeys(("a", "an"), _Scan.indefinite)
     | dict.fromkeys(("half", "quarter"), _Scan.half)
+    | dict.fromkeys(("noon", "midday", "midnight"), _Scan.time)
     | {"usd": _Scan.coded, "end": _Scan.end_of_month, "month": _Scan.end_of_month, "day": _Scan.days_apart}
 )
 _TRIGGERS |= dict.fromkeys(("twenty", "thirty"), _Scan.ordinal_or_number)

@@ -4,7 +4,7 @@ said besides."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -19,6 +19,7 @@ from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import spans_of
 from toolscale.language.shown import Shown, quantities_in
 from toolscale.language.things import things_in
+from toolscale.language.times import HALF_DAY, minutes_of
 from toolscale.records import Fact
 
 _NEAR = 120
@@ -169,7 +170,11 @@ class Message:
                 str(reading).lower() for reading in mention.readings
             }
         others = mention.readings - {fact.value}
-        return not others or (_one_day(mention) and not others & self.observed.get("date", frozenset()))
+        return not others or (
+            _is_open(mention)
+            and not others & self.observed.get(mention.kind, frozenset())
+            and (mention.kind == "date" or not any((mention.kind, other) in self.shown.values for other in others))
+        )
 
     def _spans(self, words: str) -> list[tuple[int, int]]:
         spans = spans_of(words, self.answer.lower)
@@ -205,7 +210,8 @@ class Message:
             if (
                 mention.kind != kind
                 or mention.qualifier == "denied"
-                or (len(mention.readings) > 1 and not _one_day(mention))
+                or (len(mention.readings) > 1 and not _is_open(mention))
+                or (not mention.readings and kind in ("time", "duration"))
             ):
                 continue
             if self.answer.clauses[self.answer.clause_at(mention.start)].asked or any(
@@ -219,8 +225,13 @@ class Message:
         kind, readings = mention.kind, mention.readings
         if any((kind, reading) in self.shown.values for reading in readings):
             return True
-        more = self.derived if kind == "money" else self.shown.counts if kind == "number" else frozenset[int]()
-        return not more.isdisjoint(readings)
+        more: Mapping[str, Callable[[], frozenset[Any]]] = {
+            "money": lambda: self.derived,
+            "number": lambda: self.shown.counts,
+            "time": lambda: self.shown.times_on,
+            "duration": lambda: self.shown.lengths_between,
+        }
+        return kind in more and not more[kind]().isdisjoint(readings)
 
     def _parts_of(self, kind: str) -> list[Mention]:
         """Return the values that stand together and add up to a fact: `$5 and $7, $12 in all`."""
@@ -255,9 +266,11 @@ class Message:
         return bool(quantities_in(self.answer.lower[clause.start : clause.end]) & self.shown.quantities_of(value))
 
 
-def _one_day(mention: Mention) -> bool:
-    """Whether a date leaves only its year open ("December 20"): then the fact decides, unless the other year was seen
-    too."""
+def _is_open(mention: Mention) -> bool:
+    """Whether a date leaves only its year open ("December 20"), or a time only am or pm ("9:30"): then the fact
+    decides, unless the other one was seen too."""
+    if mention.kind == "time":
+        return len({minutes_of(reading) % HALF_DAY for reading in mention.readings}) == 1
     return mention.kind == "date" and len({reading[5:] for reading in mention.readings}) == 1
 
 

@@ -11,6 +11,7 @@ import re
 
 from toolscale.language.mentions import Mention
 from toolscale.language.rivals import Rivals
+from toolscale.language.shown import SIDES, quantities_in
 
 _IS = r"(?:\s(?:is|was|are|were|of|for|at|being|be|came\sto|comes\sto|will\sbe|just|only|about|exactly|it|this|that))*"
 _FEE_BEFORE = re.compile(rf"\bfees?{_IS}\W*$")
@@ -53,11 +54,22 @@ class Misgiven(Rivals):
         if not self.shown.rows:
             return None
         for mention in self.values:
+            if mention.kind == "time" and (said := self._wrong_side(mention)):
+                return f"says {self.answer.text[mention.start : mention.end]} of the {said}"
             if mention.kind == "money" and len(mention.readings) == 1 and mention.qualifier is None:
                 (value,) = mention.readings
                 if value and (what := self._misgiven(mention, int(value))):
                     return f"says {self.answer.text[mention.start : mention.end]} {what}"
         return None
+
+    def _wrong_side(self, mention: Mention) -> str | None:
+        """Return the side of something, its start or end, of which its clause says a time that was shown as the
+        other."""
+        clause = self.answer.clauses[self.answer.clause_at(mention.start)]
+        said = quantities_in(self.answer.lower[clause.start : clause.end]) & SIDES
+        its = self._quantities(mention) & SIDES
+        apart = len(its) == len(said) == len(mention.readings) == 1 and its != said and not mention.qualifier
+        return next(iter(said)) if apart and not clause.asked else None
 
     def _misgiven(self, mention: Mention, value: int) -> str | None:
         clause = self.answer.clauses[self.answer.clause_at(mention.start)]
@@ -101,7 +113,9 @@ class Misgiven(Rivals):
     def _times_shown(self, value: int) -> int:
         """How many things have the amount."""
         rows = {
-            tuple(sorted((column, str(held)) for column, held in row.values.items() if held[0] != "money"))
+            tuple(
+                sorted((column, str(held)) for column, held in row.values.items() if held[0] not in ("money", "time"))
+            )
             for row in self.shown.rows
             if any(
                 held == ("money", value) and any(part in column for part in _MOVED_COLUMNS)

@@ -1,4 +1,4 @@
-"""Amounts, counts, percentages, clock times and spans of days, as they stand in lower-case text."""
+"""Amounts, counts, percentages and spans of days, as they stand in lower-case text."""
 
 from __future__ import annotations
 
@@ -43,15 +43,6 @@ _INDEFINITE = re.compile(
     | (?P<span_unit>day|week|fortnight|month|year)\b(?P<time>'s\stime\b)?
       (?:\s(?P<ago>ago|earlier)\b|\sfrom\s(?P<origin>today|now|tomorrow|{WEEKDAY_PATTERN})\b)?)""",
     re.VERBOSE,
-)
-_AM_PM = r"\s?(?:[ap]\.m\.|[ap]m\b|o'clock\b|\s?in\sthe\s(?:morning|afternoon|evening)\b|\s?at\snight\b)"
-_CLOCK = re.compile(
-    rf"\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s?[ap]\.?m\b\.?)?(?!\w)|\d{{1,2}}(?:\.\d{{2}})?{_AM_PM}|24/7(?!\w)"
-    rf"|\d{{1,2}}(?=(?:\s?[-–]\s?|\s(?:to|and|until|or)\s)\d{{1,2}}(?::\d{{2}})?{_AM_PM})|\d{{1,2}}h(?:\d{{2}})?\b"
-)
-_HOUR_IN_WORDS = re.compile(rf"{_AM_PM}")
-_PAST_THE_HOUR = re.compile(
-    rf"(?:half|quarter)\s(?:past|to|after)\s(?:\d{{1,2}}|{NUMBER_WORDS_PATTERN})(?!\w)|half\s(?:past|to)\b"
 )
 _HALF = re.compile(
     r"half\san?\s(?P<unit>grand|thousand|hundred|million|dozen|dollar)\b(?P<dollars>\s(?:us\s)?(?:dollars?|bucks?)\b)?"
@@ -129,22 +120,8 @@ def indefinite_at(lower: str, position: int, clock: Clock) -> Found | None:
     return _span(found, 1, lower, position, clock)
 
 
-def clock_time_at(lower: str, position: int) -> int | None:
-    """Return the end of a clock time at `position`."""
-    found = _CLOCK.match(lower, position)
-    return found.end() if found else None
-
-
-def hour_in_words_at(lower: str, end: int) -> int | None:
-    """Return the end of a clock time whose hour, in words, ends at `end`: `four in the afternoon`."""
-    found = _HOUR_IN_WORDS.match(lower, end)
-    return found.end() if found else None
-
-
 def half_at(lower: str, position: int) -> Found | None:
-    """Read `half past four`, `quarter to five`, `half a grand`, `half a dozen` at `position`."""
-    if clock := _PAST_THE_HOUR.match(lower, position):
-        return "time", frozenset((clock[0],)), clock.end()
+    """Read `half a grand`, `half a dozen` at `position`."""
     found = _HALF.match(lower, position)
     if not found:
         return None

@@ -9,10 +9,11 @@ from typing import Literal
 from toolscale.language.dates import MONTHS, WEEKDAYS, Tense, parse_day
 from toolscale.language.mentions import lower_keeping_length, mentions
 from toolscale.language.numerals import ordinal
+from toolscale.language.times import DURATION_FORMS, TIME_FORMS
 
 FORMS = (
     "money", "words", "dollars", "date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth",
-    "number", "text", "digits", "lower", "plain", "bool",
+    *TIME_FORMS, *DURATION_FORMS, "number", "text", "digits", "lower", "plain", "bool",
 )  # fmt: skip
 """All forms in which a value can be written."""
 
@@ -42,6 +43,10 @@ def render(value: str | int, form: str, today: str, tense: Tense | None = None) 
         return _without_year(str(value), form, today, tense)
     if form in ("day", "nth"):
         return _short_date(str(value), form, today, tense)
+    if form in TIME_FORMS:
+        return TIME_FORMS[form](str(value))
+    if form in DURATION_FORMS:
+        return DURATION_FORMS[form](int(value))
     if form == "number":
         return f"{int(value):,}"
     if form == "lower":

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
+
+from toolscale.language.times import DAY, clock_text, minutes_of
 
 Value = tuple[str, Any]
 """(kind of fact, value)."""
@@ -26,8 +28,15 @@ QUANTITIES = {
     ),
     "fee": re.compile(r"\bfees?\b|\bfee-free\b|\bregistering\b"),
     "limit": re.compile(r"\b(?:limits?|cap(?:ped)?|maximum|at\smost|threshold|highest|allowed)\b"),
+    "start": re.compile(r"\b(?:depart\w*|leav(?:es?|ing)|left|start\w*|beg[iau]n\w*|open\w*|sails?|sailing|from)\b"),
+    "end": re.compile(
+        r"\b(?:arriv\w*|g[eo]ts?\sin|reach\w*|lands?|landed|ends?|ended|finish\w*|clos\w*|until|till|over)\b"
+    ),
+    "board": re.compile(r"\bboard\w*\b"),
 }
-"""Quantity -> the words with which people speak of it."""
+"""Quantity -> the words with which people speak of it. The last three are sides of something that takes time."""
+
+SIDES = frozenset(("start", "end", "board"))
 
 _LAST_DAY = re.compile(r"(?:^|_)(?:by|until|till|through|last|latest|deadline|ends?|expires?|expiry)(?:_|$)")
 """In the name of a column that holds the last day of something."""
@@ -37,6 +46,12 @@ _COLUMNS = (
     ("fee", ("fee",)),
     ("limit", ("limit",)),
     ("moved", ("amount", "paid", "moved", "refunded", "monthly", "total")),
+)
+
+_TIMES = (
+    ("board", ("board",)),
+    ("start", ("depart", "start", "begin", "open", "leave")),
+    ("end", ("arriv", "end", "finish", "clos", "until")),
 )
 
 
@@ -49,7 +64,8 @@ def quantities_in(text: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def quantity_of(column: str) -> str | None:
     """Return the quantity that a column holds, by its name."""
-    return next((name for name, parts in _COLUMNS if any(part in column for part in parts)), None)
+    columns = _TIMES if column.endswith("time") else _COLUMNS
+    return next((name for name, parts in columns if any(part in column for part in parts)), None)
 
 
 @dataclass(frozen=True)
@@ -253,6 +269,26 @@ class Shown:
                     for names in (frozenset[str](), *(frozenset((name,)) for name in row.names)):
                         totals[names] = totals.get(names, 0) + value
         return frozenset(found | {total for totals in by_column.values() for total in totals.values()})
+
+    @cached_property
+    def lengths_between(self) -> frozenset[int]:
+        """The minutes from one time that was shown to another, of the same day or over midnight."""
+        times = self._minutes_of("time")
+        if len(times) > _MOST_SUMMED:
+            return frozenset()
+        return frozenset((later - earlier) % DAY for earlier, later in permutations(times, 2))
+
+    @cached_property
+    def times_on(self) -> frozenset[str]:
+        """The times that lie a shown length after or before a shown time."""
+        times, lengths = self._minutes_of("time"), self._minutes_of("duration")
+        if len(times) * len(lengths) > _MOST_SUMMED**2:
+            return frozenset()
+        return frozenset(clock_text(time + sign * length) for time in times for length in lengths for sign in (1, -1))
+
+    def _minutes_of(self, wanted: str) -> frozenset[int]:
+        found = (value for kind, value in self.values if kind == wanted)
+        return frozenset(minutes_of(value) if wanted == "time" else value for value in found)
 
 
 NOTHING_SHOWN = Shown()

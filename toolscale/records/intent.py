@@ -13,7 +13,8 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from toolscale.records.base import Record
 
-FactKind = Literal["money", "date", "number", "text", "bool", "digits", "id"]
+FactKind = Literal["money", "date", "time", "duration", "number", "text", "bool", "digits", "id"]
+"""`time`: of day, `HH:MM`; `duration`: whole minutes."""
 Tense = Literal["past", "future"]
 
 
@@ -87,7 +88,8 @@ class Slot(Record):
 
     kind: FactKind
     from_: tuple[int | str, ...] = Field(default=(), alias="from")
-    """The values to draw from: cents for money, ISO dates or whole days from today for dates."""
+    """The values to draw from: cents for money, ISO dates or whole days from today for dates, `HH:MM` for times,
+    minutes for durations."""
     sql: str | None = None
     """Or a SELECT of one column on the database, which may use the roles bound so far."""
     tense: Tense | None = None

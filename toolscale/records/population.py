@@ -74,9 +74,18 @@ class DateRange(Record):
 
 
 class DatetimeRange(Record):
-    """A moment of a day between the two offsets, in days from the environment's clock."""
+    """A moment of a day between the two offsets, in days from the environment's clock; with a `step`, at whole
+    multiples of so many minutes after midnight."""
 
     datetime: tuple[int, int]
+    step: Annotated[int, Field(ge=1, le=1440)] | None = None
+
+
+class TimeRange(Record):
+    """A time of day between the two (`HH:MM`, both included), at multiples of `step` minutes after the first."""
+
+    time: tuple[str, str]
+    step: Annotated[int, Field(ge=1, le=1440)] = 1
 
 
 class Parent(Record):
@@ -158,6 +167,7 @@ KINDS: dict[str, type[Record]] = {
     "cents": CentsRange,
     "date": DateRange,
     "datetime": DatetimeRange,
+    "time": TimeRange,
     "parent": Parent,
     "ref": Ref,
     "digits": Digits,
@@ -183,6 +193,7 @@ Value = Annotated[
     | Annotated[CentsRange, Tag("cents")]
     | Annotated[DateRange, Tag("date")]
     | Annotated[DatetimeRange, Tag("datetime")]
+    | Annotated[TimeRange, Tag("time")]
     | Annotated[Parent, Tag("parent")]
     | Annotated[Ref, Tag("ref")]
     | Annotated[Digits, Tag("digits")]

@@ -6,9 +6,9 @@ from typing import Literal
 
 from toolscale.records.base import Record
 
-ColumnType = Literal["text", "int", "cents", "bool", "date", "datetime"]
+ColumnType = Literal["text", "int", "cents", "bool", "date", "datetime", "time"]
 """`cents`: integer minor units of the currency; `date` is `YYYY-MM-DD` text; `datetime` is `YYYY-MM-DDTHH:MM:SS` text;
-`bool` is 0 or 1."""
+`time` is a time of day, `HH:MM` text of 24 hours; `bool` is 0 or 1."""
 
 
 class ColumnSpec(Record):

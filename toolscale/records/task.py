@@ -62,8 +62,8 @@ class Fact(Record):
 
     kind: FactKind
     value: str | int
-    """Cents for money, ISO for dates, 0 or 1 for bool. A bool with a label speaks of that part of the request, one
-    without of all of it."""
+    """Cents for money, ISO for dates, `HH:MM` for times, minutes for durations, 0 or 1 for bool. A bool with a label
+    speaks of that part of the request, one without of all of it."""
     about: str | None = None
     others: tuple[str, ...] = ()
     withheld: bool = False

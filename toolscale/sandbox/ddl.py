@@ -26,8 +26,8 @@ from toolscale.sandbox.base import Equality
 
 EngineName = Literal["sqlite", "duckdb"]
 
-TEXT_TYPES = frozenset(("text", "date", "datetime"))
-SHAPES = {"date": 10, "datetime": 19}
+TEXT_TYPES = frozenset(("text", "date", "datetime", "time"))
+SHAPES = {"date": 10, "datetime": 19, "time": 5}
 
 
 def create_tables(schema: SchemaSpec, engine: EngineName) -> list[str]:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from toolscale.records import ColumnType, SchemaSpec
 from toolscale.sql.compiled import Column
 from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS
-from toolscale.sql.rendering import TEXT_TYPES, Renderer, is_predicate, macro_name
+from toolscale.sql.rendering import CLOCKED, TEXT_TYPES, Renderer, is_predicate, macro_name
 from toolscale.sql.report import Report, choices, closest, shorten
 from toolscale.sql.scopes import UNKNOWN, Info, Names, Place, Query, Scope, Source, shown
 
@@ -138,11 +138,7 @@ class ExpressionReader:
         ]
         for info in infos:
             if info.type in TEXT_TYPES:
-                remedy = (
-                    "use add_days or days_between"
-                    if info.type in ("date", "datetime")
-                    else "cast it: CAST(x AS INTEGER)"
-                )
+                remedy = _INSTEAD.get(str(info.type), "cast it: CAST(x AS INTEGER)")
                 self.report.add(f"{self.show(node)} calculates with {info.type}", remedy)
         return Info("cents" if any(info.type == "cents" for info in infos) else "int")
 
@@ -280,12 +276,18 @@ class ExpressionReader:
         for kind, info, item in zip(macro.kinds, infos, node.expressions, strict=True):
             if info.type is None or kind == "any":
                 continue
-            fits = info.type in TEXT_TYPES if kind in ("text", "date", "datetime") else info.type not in TEXT_TYPES
-            if {kind, info.type} == {"date", "datetime"}:
-                remedy = f"write date_of({self.show(item)})" if kind == "date" else "a date needs no date_of"
-                self.report.add(f"{self.show(node)}: {self.show(item)} is a {info.type}, not a {kind}", remedy)
+            fits = (info.type in TEXT_TYPES) is (kind != "int")
+            if kind in _OF_TIME and info.type in CLOCKED and info.type not in _OF_TIME[kind]:
+                if {kind, info.type} == {"date", "datetime"}:
+                    remedy = f"write date_of({self.show(item)})" if kind == "date" else "a date needs no date_of"
+                else:
+                    remedy = f"write {macro.signature}"
+                wanted = " or a ".join(_OF_TIME[kind])
+                self.report.add(f"{self.show(node)}: {self.show(item)} is a {info.type}, not a {wanted}", remedy)
             elif not fits:
                 self.report.add(f"{self.show(node)}: {self.show(item)} is {info.type}", f"write {macro.signature}")
+        if macro.kinds == ("moment", "moment"):
+            self.meet(node.expressions[0], node.expressions[1], node, is_equality=False)
         if macro.result is not None:
             return Info(macro.result)
         self.meet(node.expressions[0], node.expressions[1], node, is_equality=False)
@@ -312,6 +314,10 @@ class ExpressionReader:
                 )
             elif is_equality and {one.type, two.type} == {"date", "datetime"}:
                 self.report.add(f"{self.show(whole)} compares a date with a datetime", "use date_of(datetime)")
+            elif one.type != two.type and "time" in (one.type, two.type) and {one.type, two.type} <= CLOCKED:
+                other = two.type if one.type == "time" else one.type
+                remedy = "use time_of(datetime)" if other == "datetime" else "a day has no time: compare other columns"
+                self.report.add(f"{self.show(whole)} compares a time with a {other}", remedy)
         if is_equality:
             for column, value in ((left, right), (right, left)):
                 self.check_literal(column, value)
@@ -353,6 +359,15 @@ class ExpressionReader:
             if known is not None and known[0] is scope:
                 found.add((known[1].alias, known[2]))
         return found
+
+
+_OF_TIME = {"date": ("date",), "datetime": ("datetime",), "moment": ("datetime", "time")}
+"""Kind of an argument -> the types of days and times that it takes."""
+
+_INSTEAD = {
+    **dict.fromkeys(("date", "datetime"), "use add_days or days_between"),
+    "time": "use minutes_between, or add_minutes on a datetime",
+}
 
 
 def _bare(node: exp.Expr) -> exp.Expr:

@@ -1,9 +1,9 @@
 """Functions that both engines share, and macros: what differs between the engines, rendered for each so that they
 agree.
 
-Dates are text. A macro gives NULL for anything that is not exactly a valid date of the years 1000 to 8999 (`'now'` is
-none), and for shifts beyond 300,000 days or 10,000 months: within these bounds no engine leaves its range. Case folding
-touches A-Z alone, because SQLite's does.
+Dates and times are text. A macro gives NULL for anything that is not exactly a valid date of the years 1000 to 8999
+(`'now'` is none) or a valid time of day (`HH:MM`), and for shifts beyond 300,000 days, 10,000 months or 50,000,000
+minutes: within these bounds no engine leaves its range. Case folding touches A-Z alone, because SQLite's does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Literal
 
 from toolscale.records import ColumnType
 
-Kind = Literal["date", "datetime", "int", "text", "any"]
+Kind = Literal["date", "datetime", "moment", "int", "text", "any"]
+"""What an argument is; `moment`: a datetime or a time of day."""
 
 SCALARS: dict[str, tuple[int, int]] = {
     "COALESCE": (2, 16),
@@ -129,18 +130,65 @@ def _month_of_duckdb(d: str) -> str:
     return f"CASE WHEN {_is_date_duckdb(d)} THEN SUBSTR(CAST({d} AS VARCHAR), 1, 7) END"
 
 
-def _date_of_sqlite(t: str) -> str:
+def _is_datetime_sqlite(t: str) -> str:
     return (
-        f"CASE WHEN LENGTH({t}) = 19 AND {t} BETWEEN '1000-01-01' AND '9' "
-        f"AND STRFTIME('%Y-%m-%dT%H:%M:%S', {t}, '0 days') = {t} THEN SUBSTR({t}, 1, 10) END"
+        f"LENGTH({t}) = 19 AND {t} BETWEEN '1000-01-01' AND '9' AND STRFTIME('%Y-%m-%dT%H:%M:%S', {t}, '0 days') = {t}"
     )
 
 
-def _date_of_duckdb(t: str) -> str:
+def _is_datetime_duckdb(t: str) -> str:
     text = f"CAST({t} AS VARCHAR)"
     return (
-        f"CASE WHEN LENGTH({text}) = 19 AND {text} BETWEEN '1000-01-01' AND '9' "
-        f"AND STRFTIME(TRY_CAST({text} AS TIMESTAMP), '%Y-%m-%dT%H:%M:%S') = {text} THEN SUBSTR({text}, 1, 10) END"
+        f"LENGTH({text}) = 19 AND {text} BETWEEN '1000-01-01' AND '9' "
+        f"AND STRFTIME(TRY_CAST({text} AS TIMESTAMP), '%Y-%m-%dT%H:%M:%S') = {text}"
+    )
+
+
+def _part_sqlite(start: int, length: int) -> Callable[[str], str]:
+    return lambda t: f"CASE WHEN {_is_datetime_sqlite(t)} THEN SUBSTR({t}, {start}, {length}) END"
+
+
+def _part_duckdb(start: int, length: int) -> Callable[[str], str]:
+    return lambda t: f"CASE WHEN {_is_datetime_duckdb(t)} THEN SUBSTR(CAST({t} AS VARCHAR), {start}, {length}) END"
+
+
+def _minutes_between_sqlite(a: str, b: str) -> str:
+    # Seconds are cut off before the difference is taken, as they are where a time is told. Among texts of five
+    # characters only a time of day comes back from %H:%M as it is; 24:00 would.
+    both = (
+        f"{_is_datetime_sqlite(a)} AND {_is_datetime_sqlite(b)} OR LENGTH({a}) = 5 AND LENGTH({b}) = 5 "
+        f"AND {a} < '24' AND {b} < '24' AND STRFTIME('%H:%M', {a}) = {a} AND STRFTIME('%H:%M', {b}) = {b}"
+    )
+    seconds = f"STRFTIME('%s', SUBSTR({b}, 1, 16)) - STRFTIME('%s', SUBSTR({a}, 1, 16))"
+    return f"CASE WHEN {both} THEN CAST(({seconds}) AS INTEGER) / 60 END"
+
+
+def _minutes_between_duckdb(a: str, b: str) -> str:
+    one, two = (f"CAST({t} AS VARCHAR)" for t in (a, b))
+    times = " AND ".join(
+        f"LENGTH({text}) = 5 AND {text} < '24' AND CAST(TRY_CAST({text} || ':00' AS TIME) AS VARCHAR) = {text} || ':00'"
+        for text in (one, two)
+    )
+    days = (
+        f"DATE_DIFF('minute', TRY_CAST({one} AS TIMESTAMP), TRY_CAST({two} AS TIMESTAMP))",
+        f"DATE_DIFF('minute', TRY_CAST({one} || ':00' AS TIME), TRY_CAST({two} || ':00' AS TIME))",
+    )
+    both = f"{_is_datetime_duckdb(a)} AND {_is_datetime_duckdb(b)}"
+    return f"CASE WHEN {both} THEN {days[0]} WHEN {times} THEN {days[1]} END"
+
+
+def _add_minutes_sqlite(t: str, n: str) -> str:
+    return (
+        f"CASE WHEN {n} BETWEEN -50000000 AND 50000000 AND {_is_datetime_sqlite(t)} "
+        f"THEN STRFTIME('%Y-%m-%dT%H:%M:%S', {t}, {n} || ' minutes') END"
+    )
+
+
+def _add_minutes_duckdb(t: str, n: str) -> str:
+    moment = f"TRY_CAST(CAST({t} AS VARCHAR) AS TIMESTAMP) + TO_MINUTES(CAST({n} AS INTEGER))"
+    return (
+        f"CASE WHEN {n} BETWEEN -50000000 AND 50000000 AND {_is_datetime_duckdb(t)} "
+        f"THEN REPLACE(CAST({moment} AS VARCHAR), ' ', 'T') END"
     )
 
 
@@ -168,7 +216,14 @@ MACROS: dict[str, Macro] = {
     "days_between": Macro("days_between(a, b)", ("date", "date"), "int", _days_between_sqlite, _days_between_duckdb),
     "add_months": Macro("add_months(date, n)", ("date", "int"), "date", _add_months_sqlite, _add_months_duckdb),
     "month_of": Macro("month_of(date)", ("date",), "text", _month_of_sqlite, _month_of_duckdb),
-    "date_of": Macro("date_of(datetime)", ("datetime",), "date", _date_of_sqlite, _date_of_duckdb),
+    "date_of": Macro("date_of(datetime)", ("datetime",), "date", _part_sqlite(1, 10), _part_duckdb(1, 10)),
+    "time_of": Macro("time_of(datetime)", ("datetime",), "time", _part_sqlite(12, 5), _part_duckdb(12, 5)),
+    "minutes_between": Macro(
+        "minutes_between(a, b)", ("moment", "moment"), "int", _minutes_between_sqlite, _minutes_between_duckdb
+    ),
+    "add_minutes": Macro(
+        "add_minutes(datetime, n)", ("datetime", "int"), "datetime", _add_minutes_sqlite, _add_minutes_duckdb
+    ),
     "idiv": Macro("idiv(a, b)", ("int", "int"), None, lambda a, b: f"({a} / NULLIF({b}, 0))", _idiv_duckdb),
     "pct_cents": Macro("pct_cents(amount, bp)", ("int", "int"), "cents", _pct_sqlite, _pct_duckdb),
     "contains_ci": Macro(
@@ -183,7 +238,10 @@ MACROS: dict[str, Macro] = {
     "greatest_of": Macro("greatest_of(a, b)", ("any", "any"), None, _pick(">="), _pick(">=")),
 }
 
-_DATES = "use add_days, days_between, add_months, month_of or date_of, and :today or :now for the clock"
+_DATES = (
+    "use add_days, days_between, add_months, month_of, date_of, time_of, minutes_between or add_minutes, "
+    "and :today or :now for the clock"
+)
 _CHANCE = "the same call must give the same result; ids come from a new_id step"
 REMEDIES: dict[str, str] = {
     **dict.fromkeys(

@@ -22,7 +22,7 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
     "array": ("items", "minItems", "maxItems", "uniqueItems"),
     "object": ("properties", "required", "additionalProperties"),
 }
-_FORMATS: dict[str, ColumnType] = {"date": "date", "date-time": "datetime"}
+_FORMATS: dict[str, ColumnType] = {"date": "date", "date-time": "datetime", "time": "time"}
 
 
 def check_name(name: str, what: str, report: Report, place: str, reserved: frozenset[str] = RESERVED) -> None:

@@ -17,7 +17,9 @@ from toolscale.records import ColumnType
 from toolscale.sql.macros import MACROS, lower_duckdb, upper_duckdb
 
 EngineName = Literal["sqlite", "duckdb"]
-TEXT_TYPES = frozenset(("text", "date", "datetime"))
+TEXT_TYPES = frozenset(("text", "date", "datetime", "time"))
+CLOCKED = frozenset(("date", "datetime", "time"))
+"""Types of text that are days or times: only those of one type can be compared."""
 
 _ATOM = re.compile(r"[\w.:$]+\Z|'[^']*'\Z|CAST\([\w.:$]+ AS \w+\)\Z")
 _OPERATORS: dict[type[exp.Expr], str] = {

@@ -9,7 +9,7 @@ from sqlglot import exp
 from toolscale.records import SchemaSpec
 from toolscale.sql.compiled import Column
 from toolscale.sql.queries import QueryReader, conjuncts
-from toolscale.sql.rendering import TEXT_TYPES
+from toolscale.sql.rendering import CLOCKED, TEXT_TYPES
 from toolscale.sql.report import Report, choices, closest
 from toolscale.sql.scopes import Info, Names, Query, Scope, table_source
 
@@ -153,8 +153,12 @@ class WriteReader(QueryReader):
             self.report.add(
                 f"{table}.{column} is {kind}, {what} is {info.type}", "cast it: CAST(x AS TEXT) or CAST(x AS INTEGER)"
             )
-        elif {kind, info.type} == {"date", "datetime"}:
-            remedy = "use date_of(datetime), or :today" if kind == "date" else "use a datetime such as :now"
+        elif kind != info.type and {kind, info.type} <= CLOCKED:
+            remedy = {
+                "date": "use date_of(datetime), or :today",
+                "datetime": "use a datetime such as :now",
+                "time": "use time_of(datetime)",
+            }[kind]
             self.report.add(f"{table}.{column} is a {kind}, {what} is a {info.type}", remedy)
 
     def _check_value(self, table: str, column: str, value: exp.Expr) -> None:

@@ -52,6 +52,8 @@ from toolscale.tasks.plan import (
 SLOT_TYPES: dict[str, ColumnType] = {
     "money": "cents",
     "date": "date",
+    "time": "time",
+    "duration": "int",
     "number": "int",
     "text": "text",
     "bool": "bool",

@@ -38,6 +38,8 @@ _TYPES: dict[str, tuple[dict[str, Any], str]] = {
     "money": ({"type": "integer"}, "in whole cents"),
     "number": ({"type": "integer"}, "a whole number"),
     "date": ({"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"}, "as YYYY-MM-DD"),
+    "time": ({"type": "string", "pattern": r"^([01]\d|2[0-3]):[0-5]\d$"}, "as HH:MM, of 24 hours"),
+    "duration": ({"type": "integer"}, "in whole minutes"),
     "digits": ({"type": "string", "maxLength": 40}, "digits alone"),
 }
 _ANY_TEXT: tuple[dict[str, Any], str] = ({"type": "string", "maxLength": 200}, "as the tools show it")
@@ -45,7 +47,7 @@ _ANY_TEXT: tuple[dict[str, Any], str] = ({"type": "string", "maxLength": 200}, "
 _PLAIN = re.compile(r"(\w+)\.(\w+)\Z")
 _FOLD = re.compile(r"\(SELECT\s+(COUNT|SUM|MAX|MIN)\((?:\*|(?:\w+\.)?(\w+))\)\s+FROM\s+(\w+)", re.IGNORECASE)
 _FOLDED = {"sum": "total", "max": "last", "min": "first"}
-_UNITS = re.compile(r"_(cents|id)\Z")
+_UNITS = re.compile(r"_(cents|id|minutes)\Z")
 _NUMBERED = re.compile(r"_\d+\b")
 """What a composition puts behind the names of its second matter."""
 
@@ -145,7 +147,8 @@ def field_names(tells: Sequence[Tell]) -> list[str | None]:
 
 def _slug(tell: Tell) -> str:
     name = re.sub(r"[^a-z0-9]+", "_", _said(tell).lower()).strip("_")[:_LONGEST_NAME].strip("_")
-    return f"{name}_cents" if tell.kind == "money" else name
+    unit = {"money": "_cents", "duration": "_minutes"}.get(tell.kind, "")
+    return f"{name.removesuffix(unit)}{unit}"
 
 
 def _said(tell: Tell) -> str:
@@ -166,4 +169,4 @@ def _derived(tell: Tell) -> str:
             if kind == "count"
             else f"{_FOLDED[kind]} {_UNITS.sub('', column or '').replace('_', ' ')} of {rows}"
         )
-    return {"money": "amount", "date": "date", "number": "number"}.get(tell.kind, tell.kind)
+    return {"money": "amount", "date": "date", "number": "number", "time": "time"}.get(tell.kind, tell.kind)

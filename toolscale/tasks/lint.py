@@ -132,7 +132,7 @@ def _directions(plan: Plan) -> Found:
         if order is None:
             continue
         column, ascending = order
-        is_date = role.finder.columns.get(column) in ("date", "datetime")
+        is_date = role.finder.columns.get(column) in ("date", "datetime", "time")
         for cue in role.role.cues or (role.description.cues if role.description else ()):
             for word in cue.lower().split():
                 if (word in SIZES or (is_date and word in TIMES)) and {**SIZES, **TIMES}[word] != ascending:
@@ -156,6 +156,9 @@ TIMES |= dict.fromkeys(("latest", "last", "newest", "newer", "later", "youngest"
 age)."""
 
 
+_BETWEEN = ("days_between", "minutes_between")
+
+
 def _order(first: str) -> tuple[str, bool] | None:
     """Return (column, whether its lowest value comes first) for an order by one column, negated or as days to or from
     it; None for others."""
@@ -163,7 +166,7 @@ def _order(first: str) -> tuple[str, bool] | None:
     while isinstance(node, exp.Neg | exp.Paren):
         ascending ^= isinstance(node, exp.Neg)
         node = node.this
-    if isinstance(node, exp.Anonymous) and node.name.lower() == "days_between" and len(node.expressions) == 2:
+    if isinstance(node, exp.Anonymous) and node.name.lower() in _BETWEEN and len(node.expressions) == 2:
         start, end = node.expressions
         ascending ^= isinstance(start, exp.Column)
         node = start if isinstance(start, exp.Column) and not isinstance(end, exp.Column) else end

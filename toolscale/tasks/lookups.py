@@ -64,8 +64,10 @@ def output_type(result: CompiledReturn, position: int) -> ColumnType:
         if name.endswith("_cents")
         else "date"
         if name.endswith("_on")
+        else "time"
+        if name.endswith("_time")
         else "int"
-        if name.endswith(("count", "days", "number"))
+        if name.endswith(("count", "days", "number", "_minutes"))
         else "text"
     )
 
@@ -150,6 +152,9 @@ def flatten(tool: CompiledTool, value: Mapping[str, Any]) -> tuple[dict[str, Any
     return flat, listed[0] if len(listed) == 1 else None
 
 
+_TYPE_OF_FORMAT: Mapping[str, ColumnType] = {"date": "date", "time": "time"}
+
+
 def parameter_types(tool: CompiledTool) -> dict[str, ColumnType]:
     """The column type of each scalar parameter."""
     kinds: dict[str, ColumnType] = {}
@@ -159,5 +164,5 @@ def parameter_types(tool: CompiledTool) -> dict[str, ColumnType]:
         elif schema.get("type") == "boolean":
             kinds[name] = "bool"
         elif schema.get("type") == "string":
-            kinds[name] = "date" if schema.get("format") == "date" else "text"
+            kinds[name] = _TYPE_OF_FORMAT.get(schema.get("format", ""), "text")
     return kinds

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.environment import Environment
+from toolscale.environment.column_kinds import kind_of_column
 from toolscale.language import expand_choices, render
 from toolscale.language.marks import MASK
-from toolscale.records import ColumnType, FactKind, LanguageSpec, Persona, Tense
+from toolscale.records import FactKind, LanguageSpec, Persona, Tense
 from toolscale.tasks.message import MORE, PLACE, compose_message
 from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
@@ -24,17 +25,11 @@ _SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")
 _TWO_ARTICLES = re.compile(r"\b(?:[Tt]he|[Mm]y) (?=The [A-Z])")
 """Before a name that brings its own: *the The Copper Pot charge*."""
 
-KIND_OF_TYPE: dict[ColumnType, FactKind] = {
-    "text": "text",
-    "int": "number",
-    "cents": "money",
-    "bool": "bool",
-    "date": "date",
-    "datetime": "date",
-}
 FORM_OF_KIND: dict[FactKind, str] = {
     "money": "money",
     "date": "date",
+    "time": "clock",
+    "duration": "duration",
     "number": "number",
     "text": "text",
     "digits": "digits",
@@ -161,7 +156,7 @@ class _Writer:
         return expand_choices(f" {text}", self.rng.randrange).strip(" ")
 
     def _column(self, role: RolePlan, column: str, form: str | None) -> str:
-        kind = KIND_OF_TYPE[self.environment.schema.tables[role.table].columns[column].type]
+        kind = kind_of_column(column, self.environment.schema.tables[role.table].columns[column].type)
         return self._value(
             self.rows[role.name][0][column], kind, form, role.description.tense if role.description else None
         )

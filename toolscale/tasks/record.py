@@ -13,6 +13,7 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.environment import World
+from toolscale.environment.column_kinds import typed_value
 from toolscale.records import Candidate, Fact, GoldenCall, ToolCall
 from toolscale.sql.compiled import Column
 from toolscale.tasks.form import field_names
@@ -423,7 +424,8 @@ class _Run:
     def _fact(self, tell: TellPlan, env: Env, place: str | None, part: str | None = None) -> None:
         if tell.when is not None and not self.scratch.evaluate(tell.when, env):
             return
-        value = self.scratch.evaluate(tell.value, env)
+        kind = tell.tell.kind
+        value = typed_value(kind, self.scratch.evaluate(tell.value, env))
         if value is None:
             raise Rejection("schema", f"the fact {tell.value.source} has no value")
         about = part if tell.about is None else str(self.scratch.evaluate(tell.about, env))
@@ -433,10 +435,8 @@ class _Run:
             others = tuple(
                 dict.fromkeys(str(row[column]) for row in self.recording.observed[name] if str(row[column]) != about)
             )
-        kind = tell.tell.kind
-        typed = int(value) if kind in ("money", "number", "bool") else str(value)[:10] if kind == "date" else str(value)
         self.recording.facts.append(
-            Fact(kind=kind, value=typed, about=about, others=others, withheld=tell.tell.withheld, field=place)
+            Fact(kind=kind, value=value, about=about, others=others, withheld=tell.tell.withheld, field=place)
         )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from toolscale.canonical import content_hash
 from toolscale.environment import Environment
+from toolscale.environment.column_kinds import kind_of_column
 from toolscale.language.marks import Known, marks_of, masked
 from toolscale.records import Candidate, Decision, Words, WordsLine
-from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs
 
@@ -43,7 +43,9 @@ def known_values(plan: Plan, environment: Environment, inputs: Inputs) -> tuple[
     return (
         *slots,
         *(
-            Known(f"{role}.{column}", KIND_OF_TYPE[tables[plan.roles[role].table].columns[column].type], value)
+            Known(
+                f"{role}.{column}", kind_of_column(column, tables[plan.roles[role].table].columns[column].type), value
+            )
             for role, columns in inputs.said.items()
             for column, value in columns.items()
             if value is not None

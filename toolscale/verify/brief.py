@@ -8,6 +8,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from toolscale.environment import Environment
+from toolscale.environment.column_kinds import values_of_column
+from toolscale.environment.rows import is_time
 from toolscale.language import STYLES as PROSE_STYLES
 from toolscale.language import grade_answer, mentions, state_facts
 from toolscale.language.deeds import NO_DEEDS, Deeds
@@ -20,8 +22,6 @@ from toolscale.tasks.lookups import output_type
 from toolscale.verify.filled import STYLES as FORM_STYLES
 from toolscale.verify.filled import fill, form_finding
 from toolscale.verify.shown import Lexicon, deeds_of, shown_by
-
-KINDS = {"cents": "money", "date": "date", "datetime": "date", "int": "number"}
 
 
 @dataclass
@@ -128,17 +128,20 @@ class Brief:
     def observed(self) -> dict[str, frozenset[Any]]:
         """Every amount, date, number and text that the golden results showed, by kind of fact; of the texts, only those
         in columns that hold a told text."""
-        found: dict[str, set[Any]] = {"money": set(), "date": set(), "number": set(), "text": set()}
+        kinds = ("money", "date", "time", "duration", "number", "text")
+        found: dict[str, set[Any]] = {kind: set() for kind in kinds}
         told = {fact.value for fact in self.facts if fact.kind == "text"}
         texts: dict[str, set[str]] = {}
         for call in self.calls:
             for result in self.environment.tools[call.name].returns:
                 rows = _as_rows(result, call.result[result.name])
                 for position, column in enumerate(result.statement.columns):
-                    kind = KINDS.get(output_type(result, position))
+                    column_type = output_type(result, position)
                     values = {row[column] for row in rows if row[column] is not None}
-                    if kind is not None:
-                        found[kind] |= {value[:10] for value in values} if kind == "date" else values
+                    if column_type not in ("text", "bool"):
+                        for value in values:
+                            for kind, told_as in values_of_column(column, column_type, value):
+                                found[kind].add(told_as)
                     elif rows:
                         texts.setdefault(column, set()).update(value for value in values if isinstance(value, str))
         found["text"] = {value for values in texts.values() if values & told for value in values}
@@ -156,11 +159,12 @@ class Brief:
         found |= _amounts_in(self.environment.spec.policy_text, today)
         for call in self._writes:
             for value in _scalars([call.arguments, call.result]):
-                found |= (
-                    {("money", value), ("number", value)}
-                    if isinstance(value, int)
-                    else {("date", str(value)[:10]), ("text", value)}
-                )
+                if isinstance(value, int):
+                    found |= {("money", value), ("number", value), ("duration", value)}
+                else:
+                    text = str(value)
+                    time = text if is_time(text) else text[11:16]
+                    found |= {("date", text[:10]), ("text", value)} | ({("time", time)} if is_time(time) else set())
         return frozenset(found)
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+from toolscale.environment.column_kinds import kind_of_column, values_of_column
 from toolscale.language import contains_words, mentions, render, states
 from toolscale.language.mentions import Mention
 from toolscale.records import FactKind, Tense
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
-from toolscale.tasks.phrase import FORM_OF_KIND, KIND_OF_TYPE
+from toolscale.tasks.phrase import FORM_OF_KIND
 from toolscale.tasks.plan import Plan
 from toolscale.verify.subject import Subject
 from toolscale.verify.wording import Meaning, unaccounted_words
@@ -21,6 +22,10 @@ from toolscale.verify.wording import Meaning, unaccounted_words
 
 VALUES = ("money", "date", "digits", "id")
 """Kinds of mentions that are values of the case, never words of the language."""
+
+CLOCKED = ("time", "duration")
+"""Kinds that are values too where the domain has columns of them; elsewhere *at nine* and *half an hour* are small
+talk."""
 
 
 def ungrounded(subject: Subject) -> str | None:
@@ -32,7 +37,7 @@ def ungrounded(subject: Subject) -> str | None:
         if not states(request, slot.kind, value, today, slot.tense):
             return _unread(request, name, slot.kind, value, today, slot.tense)
         if (
-            slot.kind in VALUES
+            slot.kind in (*VALUES, *CLOCKED)
             and name in _argument_slots(subject.plan)
             and not _is_said_flatly(subject, slot.kind, value, slot.tense)
         ):
@@ -42,7 +47,10 @@ def ungrounded(subject: Subject) -> str | None:
             continue
         columns = subject.environment.schema.tables[role.table].columns
         for column, value in subject.inputs.said.get(name, {}).items():
-            kind, tense = kind_of(columns[column].type), role.description.tense if role.description else None
+            kind, tense = (
+                kind_of_column(column, columns[column].type),
+                role.description.tense if role.description else None,
+            )
             if not states(request, kind, value, today, tense):
                 return _unread(request, f"{name}.{column}", kind, value, today, tense)
         cues = (*role.role.cues, *(role.description.cues if role.description else ()))
@@ -147,16 +155,13 @@ def _unaccounted(subject: Subject) -> str | None:
         for m in mentions(request, subject.today, tense)
         if known & {str(reading) for reading in m.readings}
     }
+    columns = [item for table in subject.environment.schema.tables.values() for item in table.columns.items()]
+    clocked = {kind for name, spec in columns for kind, _ in values_of_column(name, spec.type, "") if kind in CLOCKED}
     for mention in mentions(request, subject.today, None):
-        if mention.kind in VALUES and mention.start not in explained:
+        if mention.kind in (*VALUES, *clocked) and mention.start not in explained:
             said = request[mention.start : mention.end]
             return f"the request says {said!r}, which the plan knows nothing of; say it as a slot, or leave it out"
     return None
-
-
-def kind_of(column_type: Any) -> FactKind:
-    """The kind of fact that a column holds."""
-    return KIND_OF_TYPE[column_type]
 
 
 def _enum_without_cue(subject: Subject) -> str | None:

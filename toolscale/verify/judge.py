@@ -11,6 +11,7 @@ from typing import Any
 
 from toolscale.canonical import canonical_json, stable_int
 from toolscale.environment import Environment, World
+from toolscale.environment.column_kinds import values_of_column
 from toolscale.records import (
     GATES,
     Attempt,
@@ -26,7 +27,6 @@ from toolscale.sandbox import Rows, to_row_changes
 from toolscale.sandbox import state_hash as hash_of
 from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.evolution import Inapplicable
-from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.form import form_of
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection, inputs_of
@@ -199,9 +199,10 @@ class Judge:
             for row in filter(None, (self.row(role.table, tuple(key)) for key in keys)):
                 columns = self.environment.schema.tables[role.table].columns
                 found |= {
-                    (kind, str(value)[:10] if kind == "date" else value)
+                    told
                     for column, value in row.items()
-                    if value is not None and (kind := KIND_OF_TYPE[columns[column].type]) != "bool"
+                    if value is not None and columns[column].type != "bool"
+                    for told in values_of_column(column, columns[column].type, value)
                 }
         return frozenset(found)
 

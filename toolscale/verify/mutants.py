@@ -17,6 +17,7 @@ from typing import Any
 from toolscale.environment import Environment
 from toolscale.language import contains_words
 from toolscale.language.labels import bare_label
+from toolscale.language.times import clock_text, minutes_of
 from toolscale.records import Fact, ToolCall
 from toolscale.sandbox import Rows
 from toolscale.tasks.lookups import root_column
@@ -29,6 +30,9 @@ from toolscale.verify.trajectories import Trajectory, swap_argument
 PER_OPERATOR = 4
 """How many mutants of one operator a candidate is tried with."""
 
+
+OFF = (5, 60, 720, -1)
+"""Minutes by which a time or a length is told or taken wrongly: a few, an hour, am for pm."""
 
 FEW = 12
 """A candidate with fewer mutants than this gets more false facts."""
@@ -190,10 +194,13 @@ class MutantMaker:
     def _dates(self, subject: Subject) -> Iterator[Trajectory]:
         others = {}
         for position, name, value, _ in self._arguments(subject):
-            if self._schema(subject.writes[position].name, name).get("format") == "date":
+            form = self._schema(subject.writes[position].name, name).get("format")
+            if form == "date":
                 others[position, name] = [
                     (date.fromisoformat(value) + timedelta(days=days)).isoformat() for days in (1, 7, -1, 31)
                 ]
+            elif form == "time":
+                others[position, name] = [clock_text(minutes_of(value) + off) for off in OFF]
         return self._in_turn("date", subject, others)
 
     def _enums(self, subject: Subject) -> Iterator[Trajectory]:
@@ -319,6 +326,9 @@ class MutantMaker:
         near: Sequence[Any] = ()
         if isinstance(fact.value, int):
             near = (fact.value + 1, fact.value * 100, fact.value + 100, fact.value + 9) if fact.value else (1, 100)
+            near = tuple(fact.value + off for off in OFF) if fact.kind == "duration" else near
+        elif fact.kind == "time":
+            near = tuple(clock_text(minutes_of(fact.value) + off) for off in OFF)
         elif fact.kind == "date":
             near = tuple(
                 (date.fromisoformat(fact.value) + timedelta(days=days)).isoformat() for days in (1, -7, 31, -1)
@@ -370,7 +380,7 @@ class MutantMaker:
         """Say everything seen of the kind, so that the fact is among it. Wrong as soon as three rival values are in the
         list."""
         for fact in subject.told:
-            if fact.kind not in ("money", "date", "number"):
+            if fact.kind not in ("money", "date", "time", "duration", "number"):
                 continue
             rivals = [
                 v
@@ -405,6 +415,8 @@ def _plain_values(schema: Mapping[str, Any], today: str) -> list[Any]:
         return [max(least, value) for value in (1, 2, 100, 1500, 2500, 20_000)]
     if schema.get("format") == "date":
         return [(date.fromisoformat(today) + timedelta(days=days)).isoformat() for days in (3, 10, 40)]
+    if schema.get("format") == "time":
+        return ["09:15", "13:00", "20:40"]
     if schema.get("type") == "boolean":
         return [True, False]
     return ["note", "for later", "as agreed"] if schema.get("type") == "string" and "pattern" not in schema else []

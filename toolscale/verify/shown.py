@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.environment import Environment, Rows
+from toolscale.environment.rows import is_datetime, is_time
 from toolscale.language.deeds import Deeds, Verbs
 from toolscale.language.shown import Shown, ShownRow, Value
 from toolscale.records import GoldenCall
@@ -16,6 +17,7 @@ from toolscale.tasks.plan import Plan, calls_of
 from toolscale.tasks.record import Recording
 
 _LAST4 = 4
+_KIND_OF_UNIT = {"_cents": "money", "_minutes": "duration"}
 _FEW = 24
 """A column with so few different words names kinds of things, not single ones."""
 _CHOICE = re.compile(r"\[([^\]]*)\]")
@@ -199,9 +201,14 @@ def _values(row: Mapping[str, Any]) -> dict[str, Value]:
         if isinstance(value, bool) or value is None:
             continue
         if isinstance(value, int | float):
-            found[column] = ("money" if column.endswith("_cents") else "number", int(value))
+            kind = next((kind for unit, kind in _KIND_OF_UNIT.items() if column.endswith(unit)), "number")
+            found[column] = (kind, int(value))
         elif isinstance(value, str) and column.endswith(("_on", "_at", "_by")):
             found[column] = ("date", value[:10])
+            if is_datetime(value):
+                found[f"{column} time"] = ("time", value[11:16])
+        elif isinstance(value, str) and column.endswith("_time") and is_time(value):
+            found[column] = ("time", value)
         elif isinstance(value, str) and len(value) == _LAST4 and value.isdigit():
             found[column] = ("digits", value)
         elif isinstance(value, str):

@@ -21,6 +21,8 @@ STYLES = 3
 FORMS: dict[FactKind, tuple[str, ...]] = {
     "money": ("money", "dollars"),
     "date": ("date", "ordinal", "short", "slash"),
+    "time": ("clock", "clock24", "oclock"),
+    "duration": ("duration", "minutes", "hm"),
 }
 """Forms besides the usual one, where they read back."""
 

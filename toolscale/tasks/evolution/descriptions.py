@@ -117,7 +117,11 @@ def correct_options(environment: Environment, intent: Intent) -> Iterator[str]:
     """Every slot that is drawn, and every role at the end of a line, that a request names once."""
     parents = {role.of for role in intent.roles.values()}
     for name, slot in intent.slots.items():
-        if slot.kind in ("money", "date") and not slot.taken_back and (len(slot.from_) > 1 or slot.sql):
+        if (
+            slot.kind in ("money", "date", "time", "duration")
+            and not slot.taken_back
+            and (len(slot.from_) > 1 or slot.sql)
+        ):
             yield f"correct {name}"
     for name, role in intent.roles.items():
         exact = role.by and not role.first and environment.spec.language.describe[role.is_][role.by].cols

@@ -74,7 +74,7 @@ def _and_then(
 
 def noop_write(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """The plan makes a write that changes nothing."""
-    place = pick(rng, _columns(ground, candidate, "text", "date", "int", "cents"))
+    place = pick(rng, _columns(ground, candidate, "text", "date", "time", "int", "cents"))
     if place is None:
         return None
     role, column = place
@@ -223,8 +223,16 @@ def _twisted(tool: CompiledTool, rng: random.Random) -> Iterator[tuple[Statement
                         this=sign.left.copy(), expression=sign.right.copy()
                     )
                 )
-            texts[engine] = node.sql(dialect=engine)
+            texts[engine] = node.transform(_as_substr).sql(dialect=engine)
         yield statement, replace(statement, sqlite=texts["sqlite"], duckdb=texts["duckdb"])
+
+
+def _as_substr(node: exp.Expr) -> exp.Expr:
+    """Write SUBSTR as it was compiled: SQLite's authorizer does not know it as SUBSTRING."""
+    if not isinstance(node, exp.Substring):
+        return node
+    parts = (node.args.get(name) for name in ("this", "start", "length"))
+    return exp.Anonymous(this="SUBSTR", expressions=[part for part in parts if part is not None])
 
 
 def _exchanged(tool: CompiledTool, old: Statement, new: Statement) -> CompiledTool:

@@ -61,13 +61,12 @@ def lowest_for_highest(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     role: RolePlan | None = pick(rng, [role for role in plan.roles.values() if role.first])
     if role is None or role.first is None:
         return None
-    dates = {column for column, kind in role.finder.columns.items() if kind in ("date", "datetime")}
     bare = role.first.removeprefix("-").strip("()").rpartition(".")[2]
-    other = (
-        f"days_between({role.first}, :today)"
-        if bare in dates and not role.first.startswith("-")
-        else f"-({role.first})"
-    )
+    turned = {
+        "date": "days_between({}, :today)", "datetime": "minutes_between({}, :now)",
+        "time": "minutes_between({}, '00:00')",
+    }.get(role.finder.columns.get(bare, ""), "-({})")  # fmt: skip
+    other = (turned if not role.first.startswith("-") else "-({})").format(role.first)
     return _with_role(plan.intent, role.name, first=other), f"{role.name} is the first by {other}"
 
 
@@ -75,7 +74,7 @@ def _types(plan: Plan) -> dict[str, str]:
     """Every `role.column` and `say.slot` that a call may take, with its type."""
     roles = [role for role in plan.roles.values() if not role.role.only_said]
     found = {f"{role.name}.{column}": str(kind) for role in roles for column, kind in role.finder.columns.items()}
-    kinds = {"money": "cents", "number": "int", "digits": "text", "id": "text"}
+    kinds = {"money": "cents", "number": "int", "duration": "int", "digits": "text", "id": "text"}
     return found | {f"say.{name}": kinds.get(slot.kind, slot.kind) for name, slot in said_slots(plan).items()}
 
 
@@ -275,7 +274,7 @@ def stale_balance(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 def unlabelled_fact(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """A second fact of the same kind without a label: an answer could exchange them."""
-    kinds = {"cents": "money", "date": "date", "int": "number", "text": "text"}
+    kinds = {"cents": "money", "date": "date", "time": "time", "int": "number", "text": "text"}
     told = {
         tell.kind
         for tell in plan.intent.tell

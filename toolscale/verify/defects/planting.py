@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from toolscale.canonical import content_hash
 from toolscale.environment import Environment, Rows, World
+from toolscale.environment.column_kinds import kind_of_column
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.language import render
 from toolscale.records import Candidate, FactKind, Intent, IntentsSpec, PolicySpec
 from toolscale.tasks import CandidateSource, Recorder, Rejection
 from toolscale.tasks.check import check_phrasings
 from toolscale.tasks.compiler import PlanCompiler
-from toolscale.tasks.phrase import KIND_OF_TYPE
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import compile_case
 from toolscale.tasks.record import Inputs, Recording, inputs_of
@@ -218,6 +218,8 @@ def standing(words: str) -> re.Pattern[str]:
 _FORMS: Mapping[str, tuple[str, ...]] = {
     "money": ("money", "words", "dollars"),
     "date": ("date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth"),
+    "time": ("clock", "clock24", "oclock"),
+    "duration": ("duration", "minutes", "hm"),
     "number": ("number",),
     "text": ("text",),
     "digits": ("digits",),
@@ -244,7 +246,8 @@ def spoken(ground: Ground, candidate: Candidate) -> list[Spoken]:
         types = ground.environment.schema.tables[role.table].columns
         tense = role.description.tense if role.description else None
         values += [
-            (f"{name}.{column}", KIND_OF_TYPE[types[column].type], value, tense) for column, value in columns.items()
+            (f"{name}.{column}", kind_of_column(column, types[column].type), value, tense)
+            for column, value in columns.items()
         ]
     found = []
     for name, kind, value, tense in values:

@@ -52,7 +52,7 @@ def fact_of_another_row(ground: Ground, candidate: Candidate, rng: random.Random
     places = [
         (number, row[column])
         for number, fact in enumerate(recording.facts)
-        if fact.kind in ("money", "text", "date") and not fact.withheld
+        if fact.kind in ("money", "text", "date", "time", "duration") and not fact.withheld
         for rows in recording.observed.values()
         for row in rows
         for column in row
@@ -138,8 +138,8 @@ def _plain(schema: dict[str, Any], today: str) -> list[Any]:
         return list(schema["enum"])
     if schema.get("type") == "integer":
         return [max(int(schema.get("minimum", 0)), value) for value in (1, 7, 100, 1500, 20_000)]
-    if schema.get("format") == "date":
-        return [today]
+    if schema.get("format") in ("date", "time"):
+        return [today if schema["format"] == "date" else "13:00"]
     return ["note"] if schema.get("type") == "string" and "pattern" not in schema else []
 
 

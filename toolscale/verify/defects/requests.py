@@ -7,9 +7,11 @@ import re
 from datetime import date, timedelta
 
 from toolscale.language import render
+from toolscale.language.times import clock_text, minutes_of
 from toolscale.records import Candidate
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
+from toolscale.tasks.phrase import FORM_OF_KIND
 from toolscale.verify.defects.planting import (
     Defect,
     Ground,
@@ -21,6 +23,7 @@ from toolscale.verify.defects.planting import (
     standing,
     words_of,
 )
+from toolscale.verify.mutants import OFF
 from toolscale.verify.referents import Scene, named_twice
 
 HEDGES = ("about", "around", "roughly", "approximately", "maybe", "perhaps", "nearly", "almost")
@@ -67,14 +70,14 @@ def _instead(candidate: Candidate, said: Spoken | None, other: str | None) -> Pl
 
 
 def hedged_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """An amount is said with a hedge before it."""
-    said = _said(ground, candidate, rng, "money")
+    """An amount, or a length of time, is said with a hedge before it."""
+    said = _said(ground, candidate, rng, "money", "duration")
     return _instead(candidate, said, f"{rng.choice(HEDGES)} {said.written}" if said else None)
 
 
 def hedged_date(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """A date is said with a hedge before it."""
-    said = _said(ground, candidate, rng, "date")
+    """A date, or a time of day, is said with a hedge before it."""
+    said = _said(ground, candidate, rng, "date", "time")
     return _instead(candidate, said, f"{rng.choice(HEDGES)} {said.written}" if said else None)
 
 
@@ -83,7 +86,7 @@ def bound_for_amount(ground: Ground, candidate: Candidate, rng: random.Random) -
     plan = ground.plan_of(candidate)
     sources = [expression.source for call in plan.calls() for expression in call.arguments.values()]
     taken = {column for source in sources for column in columns_of(source, "say", "", "")}
-    said = pick(rng, [value for value in spoken(ground, candidate) if value.kind == "money" and value.name in taken])
+    said = pick(rng, [v for v in spoken(ground, candidate) if v.kind in ("money", "duration") and v.name in taken])
     return _instead(candidate, said, f"{rng.choice(BOUNDS)} {said.written}" if said else None)
 
 
@@ -94,8 +97,8 @@ def cents_for_dollars(ground: Ground, candidate: Candidate, rng: random.Random) 
 
 
 def another_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """The words say another amount than the plan has."""
-    said = _said(ground, candidate, rng, "money")
+    """The words say another amount, or another length of time, than the plan has."""
+    said = _said(ground, candidate, rng, "money", "duration")
     factor = rng.choice((-1, 1)) * rng.choice((1, 9, 10, 90, 100, 900, 1000))
     return _instead(
         candidate, said, render(abs(int(said.value) + factor) or 1, said.form, ground.today) if said else None
@@ -103,19 +106,24 @@ def another_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> 
 
 
 def off_by_one_day(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """A date is written as the day before or after."""
-    said = _said(ground, candidate, rng, "date")
+    """A date is written as the day before or after, a time of day as one some minutes, an hour or 12 hours away."""
+    said = _said(ground, candidate, rng, "date", "time")
     if said is None:
         return None
+    if said.kind == "time":
+        return _instead(candidate, said, render(clock_text(minutes_of(said.value) + rng.choice(OFF)), said.form, ""))
     day = date.fromisoformat(str(said.value)[:10]) + timedelta(days=rng.choice((-1, 1)))
     return _instead(candidate, said, render(day.isoformat(), "date", ground.today))
 
 
 def two_reading_date(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """A date is written so that it has two readings: the day first, without its year or month, or as a weekday."""
-    said = _said(ground, candidate, rng, "date")
+    """A date is written so that it has two readings: the day first, without its year or month, or as a weekday; a time
+    of day without am or pm."""
+    said = _said(ground, candidate, rng, "date", "time")
     if said is None:
         return None
+    if said.kind == "time":
+        return _instead(candidate, said, render(said.value, "clock", "")[:-3])
     day = date.fromisoformat(str(said.value)[:10])
     away = (day - date.fromisoformat(ground.today)).days
     forms = [f"next {day:%A}", f"{day:%A}"] if abs(away) > 7 else []
@@ -151,7 +159,14 @@ def misspelt_name(ground: Ground, candidate: Candidate, rng: random.Random) -> P
 def lost_value(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
     """A value that the plan needs is not said."""
     said = pick(rng, spoken(ground, candidate))
-    words = {"money": "some money", "date": "some day", "number": "a few", "digits": "some digits"}
+    words = {
+        "money": "some money",
+        "date": "some day",
+        "time": "some time",
+        "duration": "a while",
+        "number": "a few",
+        "digits": "some digits",
+    }
     return _instead(candidate, said, words.get(said.kind, "something") if said else None)
 
 
@@ -197,8 +212,8 @@ def stray_amount(ground: Ground, candidate: Candidate, rng: random.Random) -> Pl
 
 
 def leaked_answer(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
-    """The request gives away an amount or a day that has to be told."""
-    return _leaked(ground, candidate, rng, "money", "date")
+    """The request gives away an amount, a day, a time or a length that has to be told."""
+    return _leaked(ground, candidate, rng, "money", "date", "time", "duration")
 
 
 def leaked_word(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -211,9 +226,7 @@ def _leaked(ground: Ground, candidate: Candidate, rng: random.Random, *kinds: st
     fact = pick(rng, [fact for fact in facts if fact.kind in kinds and fact.value and not fact.withheld])
     if fact is None:
         return None
-    value = render(
-        fact.value, {"text": "text", "money": "money", "date": "date", "number": "number"}[fact.kind], ground.today
-    )
+    value = render(fact.value, FORM_OF_KIND[fact.kind], ground.today)
     noun = {"text": "", "number": " of them"}.get(fact.kind, "")
     added = rng.choice(("I believe it is {}.", "My guess would be {}.", "It should be {}, I think.")).format(
         f"{value}{noun}"

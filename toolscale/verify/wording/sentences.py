@@ -32,6 +32,8 @@ _BEGINS = re.compile(
 _GREETING = re.compile(r"\W*(?:hi|hello|hey|good|me|it's|dear|so|ok|right|well|morning)\b")
 _KINDS = {
     "date": re.compile(r"\b(?:when|dates?|day|by what|how long|due|expir\w+|until|how soon)\b"),
+    "time": re.compile(r"\b(?:when|times?|what time|hour|how (?:late|early|soon)|o'clock|until|by what)\b"),
+    "duration": re.compile(r"\b(?:how long|how much time|duration|length|minutes|hours|long|time)\b"),
     "number": re.compile(r"\b(?:how many|(?:the|its|their) number|number of|count|how often|how long|many)\b"),
     "money": re.compile(
         r"\b(?:how much|amounts?|balances?|total|sum|cost|costs|fees?|left|remain\w*|price|owe|what(?:'s)?|much"

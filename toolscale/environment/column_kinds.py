@@ -1,0 +1,48 @@
+"""Which kind of fact a column holds: by its type, and for whole numbers by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from toolscale.environment.rows import is_time
+from toolscale.records import ColumnType, FactKind
+
+_KIND_OF_TYPE: Mapping[ColumnType, FactKind] = {
+    "text": "text",
+    "int": "number",
+    "cents": "money",
+    "bool": "bool",
+    "date": "date",
+    "datetime": "date",
+    "time": "time",
+}
+
+
+def kind_of_column(name: str, column_type: ColumnType) -> FactKind:
+    """Return the kind of fact that a column holds: whole minutes where the name of an integer ends in `_minutes`. A
+    datetime is said by its date; see `values_of_column` for what may be told of it."""
+    if column_type == "int" and name.endswith("_minutes"):
+        return "duration"
+    return _KIND_OF_TYPE[column_type]
+
+
+def values_of_column(name: str, column_type: ColumnType, value: str | int) -> tuple[tuple[FactKind, str | int], ...]:
+    """Return (kind, value) of all facts that a value can be told as: a datetime as its date and as its time of day."""
+    if column_type == "datetime":
+        return ("date", str(value)[:10]), ("time", str(value)[11:16])
+    return ((kind_of_column(name, column_type), value),)
+
+
+def typed_value(kind: FactKind, value: Any) -> str | int | None:
+    """Return what an expression gave as the value of a fact: of a datetime the date, or the time of day; None for
+    nothing, and for a text that is no time."""
+    if value is None:
+        return None
+    if kind in ("money", "number", "duration", "bool"):
+        return int(value)
+    text = str(value)
+    if kind == "time":
+        time = text[11:16] if len(text) > len("HH:MM") else text
+        return time if is_time(time) else None
+    return text[:10] if kind == "date" else text
