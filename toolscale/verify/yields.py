@@ -30,7 +30,7 @@ _READ = 200
 """Choices of the text of a role that are read."""
 
 _REMEDY = {
-    "turned": "; where a value that is said breaks the rule, give the rule `draws`, and the slot `from` instead of `sql`"
+    "turned": "; where a said value breaks the rule, give the rule `draws`, and the slot `from` instead of `sql`"
 }
 """What to do about a stream without candidates, beyond what admission says of every intent."""
 
