@@ -88,8 +88,7 @@ class Message:
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
-        if units := {fact.unit for fact in facts if fact.unit is not None}:
-            self.values = in_units(answer.lower, self.values, units)
+        self.values = in_units(answer.lower, self.values, filter(None, {fact.unit for fact in facts}))
         if any(fact.kind == "number" for fact in facts):
             self.values = [m for m in self.values if m.kind != "number" or not is_no_count(answer.lower, m)]
 

@@ -29,6 +29,8 @@ def in_units(lower: str, found: Iterable[Mention], units: Iterable[str]) -> list
     """Read values as facts in these units take them: a percentage is a number where one of them is %, and a number with
     the other unit of a known pair (pounds for kg) is none."""
     known = {_ENDING.get(unit.lower(), unit.lower()) for unit in units}
+    if not known:
+        return list(found)
     others = [_OTHER[unit] for unit in known if unit in _OTHER]
     read = []
     for mention in found:
