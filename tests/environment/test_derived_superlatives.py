@@ -89,8 +89,8 @@ def test_an_intent_that_names_one_yields(spoil: Spoil) -> None:
         ("{loans: [due]}", "superlatives.loans: unknown column of loans 'due'; did you mean 'due_on'?"),
         (
             "{loans: [title]}",
-            "superlatives.loans: title makes no superlative; name a column of money (_cents) or a day that has a "
-            "participle (due_on, opened_on), and is never empty, or describe it",
+            "superlatives.loans: title makes no superlative; name a column of money (_cents), minutes (_minutes) or "
+            "times (_time), or a day that has a participle (due_on, opened_on), and is never empty, or describe it",
         ),
     ],
 )

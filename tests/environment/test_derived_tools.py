@@ -113,7 +113,7 @@ def test_two_ways_to_belong_give_two_lists(spoil: Spoil) -> None:
         (
             "{payments: [find]}",
             "toolset.yaml: lookups.payments: payments cannot be found: nothing says how people name one; "
-            "describe it in language.yaml: describe.payments.identity with cols of texts, dates or numbers",
+            "describe it in language.yaml: describe.payments.identity with cols of texts, dates, times or numbers",
         ),
         (
             "{members: [list]}",

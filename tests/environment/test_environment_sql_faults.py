@@ -38,7 +38,8 @@ ORDER = "WHERE member_id = :member_id ORDER BY due_on, loan_id"
             RETURN,
             RETURN.replace(":today", "date('now')"),
             "toolset.yaml: tools[return_loan].steps[2].exec: function date is not in the SQL subset; "
-            "use add_days, days_between, add_months, month_of or date_of, and :today or :now for the clock",
+            "use add_days, days_between, add_months, month_of, "
+            "date_of, time_of, minutes_between or add_minutes, and :today or :now for the clock",
         ),
         (
             "toolset.yaml",

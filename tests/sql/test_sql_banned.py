@@ -9,7 +9,10 @@ from toolscale.records import SchemaSpec
 from toolscale.sql import compile_condition, compile_select, compile_write
 
 CHANCE = "the same call must give the same result; ids come from a new_id step"
-DATES = "use add_days, days_between, add_months, month_of or date_of, and :today or :now for the clock"
+DATES = (
+    "use add_days, days_between, add_months, month_of, "
+    "date_of, time_of, minutes_between or add_minutes, and :today or :now for the clock"
+)
 IN_FROM = "is a function in FROM; read tables of the schema, array parameters or let_rows"
 WHOLE = "is not a whole number; money is whole cents; percentages are basis points for pct_cents"
 PLAIN = "names are plain: [a-z_][a-z0-9_]*"

@@ -293,7 +293,7 @@ def test_after_a_write_a_new_id_and_a_let_without_error_may_follow(bank: SchemaS
                 )
             ],
         ),
-        ({"type": "string", "format": "email"}, ["format 'email' is not supported; use one of date, date-time"]),
+        ({"type": "string", "format": "email"}, ["format 'email' is not supported; use one of date, date-time, time"]),
         ({"type": "string", "maxLength": "5"}, ["not a JSON Schema: '5' is not of type 'integer'; correct it"]),
         ({"type": "string", "default": 5}, ["default 5 does not fit the parameter's own schema; correct one of them"]),
         ({"type": "string", "enum": ["a", 1]}, ["enum value 1 is no string; correct the enum or the type"]),

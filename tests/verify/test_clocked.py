@@ -31,7 +31,9 @@ def test_it_is_admitted_on_both_engines(boats: Environment) -> None:
 
 def test_its_candidates_are_accepted(boats: Environment) -> None:
     found = {item.intent: (item.judged, item.accepted) for item in measure_yields(boats, 4) if item.kind == "plain"}
-    assert found == dict.fromkeys(("move", "extend", "cancel_earliest", "cancel_longest", "move_too_late"), (4, 4))
+    assert found == dict.fromkeys(
+        ("move", "extend", "cancel_by_luggage", "cancel_earliest", "cancel_longest", "move_too_late"), (4, 4)
+    )
 
 
 def test_what_is_planted_in_times_and_lengths_is_found(boats: Environment) -> None:

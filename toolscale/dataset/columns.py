@@ -43,7 +43,7 @@ def task_row(judged: Judged, system: str, tools: str) -> Row:
         "prompt": [{"role": "system", "content": system}, {"role": "user", "content": task.request}],
         "tools": tools if task.form is None else canonical_json(with_form(json.loads(tools), task.form)),
         "golden_calls": _calls(task),
-        "communicate": [fact | {"value": str(fact["value"])} for fact in row["communicate"]],
+        "communicate": [_fact_cell(fact) for fact in row["communicate"]],
         "row_changes": canonical_json(row["row_changes"]),
         "touched": [{"table": table, "key": key} for table, key in task.touched],
         "verdict": _verdict(judged.verdict),
@@ -183,9 +183,17 @@ def _changes(changes: tuple[RowChange, ...]) -> str:
     return canonical_json([change.model_dump(mode="json") for change in changes])
 
 
+def _fact_cell(fact: Row) -> Row:
+    """A fact as a cell. The unit of a number stands behind it: shards have no column for it."""
+    cell = {name: value for name, value in fact.items() if name != "unit"}
+    return cell | {"value": " ".join(filter(None, (str(fact["value"]), fact.get("unit"))))}
+
+
 def _fact(cell: Row) -> Fact:
-    value = int(cell["value"]) if cell["kind"] in _NUMERIC else cell["value"]
-    return Fact.model_validate({**cell, "value": value})
+    if cell["kind"] not in _NUMERIC:
+        return Fact.model_validate(cell)
+    value, _, unit = cell["value"].partition(" ")
+    return Fact.model_validate({**cell, "value": int(value), "unit": unit or None})
 
 
 def _one_line(error: Exception) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolscale.environment.rows import is_time
-from toolscale.records import ColumnType, FactKind
+from toolscale.records import ColumnType, FactKind, SchemaSpec
 
 _KIND_OF_TYPE: Mapping[ColumnType, FactKind] = {
     "text": "text",
@@ -46,3 +46,11 @@ def typed_value(kind: FactKind, value: Any) -> str | int | None:
         time = text[11:16] if len(text) > len("HH:MM") else text
         return time if is_time(time) else None
     return text[:10] if kind == "date" else text
+
+
+def unit_of(schema: SchemaSpec, kind: FactKind, source: str) -> str | None:
+    """Return the unit of a number that an expression `role.column` or `step.column` takes: that of the integer columns
+    of this name."""
+    column = source.rpartition(".")[2]
+    specs = (table.columns[column] for table in schema.tables.values() if column in table.columns)
+    return next((spec.unit for spec in specs if spec.unit and spec.type == "int"), None) if kind == "number" else None

@@ -8,6 +8,7 @@ from toolscale.language.labels import bare_label, is_card_ending
 from toolscale.language.dates import MONTHS, WEEKDAYS, parse_day
 from toolscale.language.numerals import number_in_words
 from toolscale.language.render import full_date, money, money_in_words, render
+from toolscale.language.units import with_unit
 from toolscale.records import Fact
 
 STYLES = 5
@@ -119,6 +120,9 @@ def written(fact: Fact, style: int) -> str:
         return _time(str(fact.value), style)
     if fact.kind == "duration":
         return _length(int(fact.value), style)
+    if fact.kind == "number" and fact.unit is not None:
+        text = with_unit(int(fact.value), fact.unit)
+        return f"**{text}**" if style == 4 else text
     if fact.kind == "number":
         return number_in_words(int(fact.value)) if style == 3 else f"{int(fact.value):,}"
     if fact.kind == "digits":

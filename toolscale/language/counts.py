@@ -48,6 +48,8 @@ def is_no_count(lower: str, mention: Mention) -> bool:
     """Whether a number is no count: an hour (`at 4`), a span of time (`24 hours`), a name (`room 4`), a year, or a
     negative number."""
     start, end = mention.start, mention.end
+    if min(mention.readings, default=0) < 0:
+        return False  # degrees, which were read with their sign
     before = lower[max(0, start - 24) : start]
     if _SPAN.match(lower, end) or _OF_A_CODE.match(lower, end) or _LABELLED.search(before):
         return True

@@ -30,6 +30,7 @@ from toolscale.language.quantities import (
     Clock,
     half_at,
     indefinite_at,
+    measure_at,
     money_at,
     quantity_at,
 )
@@ -228,7 +229,7 @@ class _Scan:
             return "digits", frozenset((digits[0],)), digits.end()
         if _LAST_FOUR.search(lower, max(0, start - 8), start):
             return "marker", frozenset(), start + 1
-        return quantity_at(lower, start, self.clock)
+        return measure_at(lower, start) or quantity_at(lower, start, self.clock)
 
     def _ends_a_card(self, digits: re.Match[str], before: list[Mention]) -> bool:
         start = digits.start()
@@ -293,6 +294,10 @@ class _Scan:
     def time(self, start: int) -> Found | None:
         """Read `noon`, `midnight`."""
         return time_at(self.lower, start)
+
+    def minus(self, start: int) -> Found | None:
+        """Read `minus 3 degrees`."""
+        return measure_at(self.lower, start)
 
     def _without_stop(self, found: Found) -> Found:
         """Leave the full stop of `p.m.` to the sentence that it ends."""
@@ -432,6 +437,7 @@ _TRIGGERS = (
     | dict.fromkeys(("today", "tonight", "tomorrow", "yesterday"), _Scan.near_day)
     | dict.fromkeys(("a", "an"), _Scan.indefinite)
     | dict.fromkeys(("half", "quarter"), _Scan.half)
+    | dict.fromkeys(("minus", "negative"), _Scan.minus)
     | dict.fromkeys(("noon", "midday", "midnight"), _Scan.time)
     | {"usd": _Scan.coded, "end": _Scan.end_of_month, "month": _Scan.end_of_month, "day": _Scan.days_apart}
 )

@@ -37,6 +37,11 @@ _GRAND = (
     r"grand(?!\s(?:total|sum|prize|piano|opening|slam|jury"
     r"|finale|tour|hotel|plan|canyon|central|re-?opening|scheme|old|new|idea|gesture)|-)"
 )
+_MEASURE = re.compile(
+    r"(?P<minus>(?:minus|negative)\s)?(?P<figures>\d{1,3}(?:,\d{3})+|\d+)(?:(?P<degrees>\s?(?:°|degrees?\b)(?:\s?(?:[cf]\b|celsius|fahrenheit))?)"
+    r"|(?:kg|km|mm|cm|lbs?|mi)(?!\w))"
+)
+_MINUS = re.compile(r"(?<![\w)])-$")
 _INDEFINITE = re.compile(
     rf"""an?\s(?:(?P<money>{_GRAND}|dollar|buck)\b
     | (?P<dozen>dozen)\b
@@ -82,6 +87,18 @@ def quantity_at(lower: str, position: int, clock: Clock) -> Found | None:
     if group("span"):
         return _span(found, value, lower, position, clock) or ("number", _whole(value), found.start("span"))
     return "number", _whole(value), found.end()
+
+
+def measure_at(lower: str, position: int) -> Found | None:
+    """Read `12kg`, and degrees with their sign: `-3 °C`, `minus 3 degrees`."""
+    found = _MEASURE.match(lower, position)
+    if not found:
+        return None
+    value = int(found["figures"].replace(",", ""))
+    if found["minus"] and not found["degrees"]:
+        return None  # `minus 12kg` takes something off
+    below = found["minus"] or (found["degrees"] and _MINUS.search(lower, max(0, position - 2), position))
+    return "number", frozenset((-value if below else value,)), found.end()
 
 
 def money_at(lower: str, position: int) -> tuple[str, frozenset[int], int] | None:

@@ -147,6 +147,13 @@ def states(text: str, kind: str, value: str | int, today: str, tense: Tense | No
     for mention in mentions(text, today, tense):
         if mention.kind == kind and mention.readings == wanted and mention.qualifier in (None, "bound"):
             return True
+        if (
+            kind == "number"
+            and mention.kind == "percent"
+            and mention.readings == {str(value)}
+            and not mention.qualifier
+        ):
+            return True
     return kind == "id" and contains_words(text, str(value))
 
 

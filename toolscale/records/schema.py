@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from toolscale.records.base import Record
 
@@ -26,7 +28,8 @@ class ColumnSpec(Record):
     check: str | None = None
     """An SQL condition over the row."""
     unique: bool = False
-    unit: str | None = None
+    unit: Annotated[str, Field(min_length=1, max_length=12)] | None = None
+    """What a whole number counts, as it is written behind it: kg, km, °C, %, seats."""
     domain: str | None = None
     """The semantic domain, for columns that hold the same kind of thing without a foreign key between them."""
     volatile: bool = False

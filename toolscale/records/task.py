@@ -66,11 +66,20 @@ class Fact(Record):
     speaks of that part of the request, one without of all of it."""
     about: str | None = None
     others: tuple[str, ...] = ()
+    unit: str | None = None
+    """Of a number: what is written behind it. Left out of dumps where there is none, so that older ones read on."""
     withheld: bool = False
     """It is private: the final answer must not say it, hedged or not, unless another fact or the request says the same
     value."""
     field: str | None = Field(default=None, exclude=True)
     """The field of the form that takes it; None: `done` or `reasons`. It follows from the plan, and is in no row."""
+
+    @model_serializer(mode="wrap")
+    def _without_no_unit(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = handler(self)
+        if found.get("unit") is None:
+            found.pop("unit", None)
+        return found
 
 
 class Scenario(Record):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolscale.environment import Environment
+from toolscale.environment.column_kinds import unit_of
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import (
     CallStep,
@@ -361,6 +362,7 @@ class PlanCompiler:
             self._expression(tell.is_, scope, file=file, place=f"{place}.is"),
             self._expression(tell.about, scope, file=file, place=f"{place}.about") if tell.about else None,
             self._expression(tell.when, scope, file=file, place=f"{place}.when") if tell.when else None,
+            unit_of(self.environment.schema, tell.kind, tell.is_),
         )
 
 

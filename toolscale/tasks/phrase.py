@@ -12,6 +12,7 @@ from toolscale.environment import Environment
 from toolscale.environment.column_kinds import kind_of_column
 from toolscale.language import expand_choices, render
 from toolscale.language.marks import MASK
+from toolscale.language.units import with_unit
 from toolscale.records import FactKind, LanguageSpec, Persona, Tense
 from toolscale.tasks.message import MORE, PLACE, compose_message
 from toolscale.tasks.names import conjuncts
@@ -157,14 +158,15 @@ class _Writer:
 
     def _column(self, role: RolePlan, column: str, form: str | None) -> str:
         kind = kind_of_column(column, self.environment.schema.tables[role.table].columns[column].type)
-        return self._value(
-            self.rows[role.name][0][column], kind, form, role.description.tense if role.description else None
-        )
+        unit = self.environment.schema.tables[role.table].columns[column].unit if kind == "number" else None
+        tense = role.description.tense if role.description else None
+        return self._value(self.rows[role.name][0][column], kind, form, tense, unit)
 
-    def _value(self, value: Any, kind: FactKind, form: str | None, tense: Tense | None) -> str:
+    def _value(self, value: Any, kind: FactKind, form: str | None, tense: Tense | None, unit: str | None = None) -> str:
         usual = FORM_OF_KIND[kind]
         chosen = self.forms.get(kind, usual) if form is None or form == usual else form
-        self.values.append(render(value, chosen, self.environment.spec.world.today, tense))
+        text = render(value, chosen, self.environment.spec.world.today, tense)
+        self.values.append(with_unit(value, unit) if unit and chosen == usual else text)
         return f"\ue000{len(self.values) - 1}\ue001"
 
 

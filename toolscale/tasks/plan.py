@@ -78,6 +78,8 @@ class TellPlan:
     value: Expression
     about: Expression | None
     when: Expression | None
+    unit: str | None = None
+    """What is written behind a number."""
 
 
 @dataclass(frozen=True)

@@ -435,9 +435,8 @@ class _Run:
             others = tuple(
                 dict.fromkeys(str(row[column]) for row in self.recording.observed[name] if str(row[column]) != about)
             )
-        self.recording.facts.append(
-            Fact(kind=kind, value=value, about=about, others=others, withheld=tell.tell.withheld, field=place)
-        )
+        fact = Fact(kind=kind, value=value, about=about, others=others, unit=tell.unit)
+        self.recording.facts.append(fact.model_copy(update={"withheld": tell.tell.withheld, "field": place}))
 
 
 def _united(others: tuple[str, ...], labels: Iterable[str | None], own: str) -> tuple[str, ...]:
