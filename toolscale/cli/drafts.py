@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +15,19 @@ from toolscale.cli.output import as_json, echo_json, say
 from toolscale.errors import ToolScaleError
 
 if TYPE_CHECKING:
+    from toolscale.draft import StepReport
     from toolscale.draft.sources import Source
     from toolscale.models.chat import Ledger
     from toolscale.pipeline.drafting import Drafted
+
+
+candidates = click.option(
+    "--candidates",
+    type=click.IntRange(1, 8),
+    default=1,
+    show_default=True,
+    help="First replies that are asked for where tools and intents are written; the one that covers most is kept.",
+)
 
 
 @click.command()
@@ -40,6 +51,7 @@ if TYPE_CHECKING:
     "--intents", default=25, show_default=True, type=click.IntRange(6, 60), help="Kinds of requests that are wanted."
 )
 @click.option("--rounds", type=click.IntRange(1), default=6, show_default=True, help="Replies that a step may take.")
+@candidates
 @asks_model
 @click.option("--if-missing", is_flag=True, help="Do nothing where the folder is there already.")
 @as_json
@@ -52,6 +64,7 @@ def draft(
     max_cost: float | None,
     intents: int,
     rounds: int,
+    candidates: int,
     replies: Path,
     record: Path | None,
     if_missing: bool,
@@ -79,6 +92,7 @@ def draft(
         source=_told(source, only, policy),
         wishes=intents,
         rounds=rounds,
+        candidates=candidates,
         record=record,
     )
     try:
@@ -98,17 +112,27 @@ def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> 
         return echo_json(
             {
                 "folder": str(made.folder),
-                "steps": [asdict(step) for step in made.steps],
+                "steps": [step.facts() for step in made.steps],
                 "streams": [item.facts() for item in made.yields],
                 "costs": [asdict(line) for line in ledger.rows()],
             }
         )
     print_yields(made.yields, made.folder.name)
     print_costs(ledger, priced)
-    for step in made.steps:
+    _print_steps(made.steps)
+    say(f"{made.folder} is admitted; read it, and run: toolscale synthesize {made.folder}")
+
+
+def _print_steps(steps: Sequence[StepReport]) -> None:
+    """Print what each step took, and how its candidates scored."""
+    from toolscale.draft.candidates import told
+
+    for step in steps:
         dropped = f"; dropped: {', '.join(step.dropped)}" if step.dropped else ""
         say(f"{step.name}: {step.rounds} rounds, findings {', '.join(map(str, step.findings))}{dropped}")
-    say(f"{made.folder} is admitted; read it, and run: toolscale synthesize {made.folder}")
+        several = len({score.part for score in step.candidates}) > 1
+        for score in step.candidates:
+            say(f"  {f'part {score.part}, ' if several else ''}{told(score)}")
 
 
 def _told(source: str | None, only: str | None, policy: Path | None) -> Source | None:

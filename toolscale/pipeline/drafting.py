@@ -57,6 +57,8 @@ class DraftSettings:
     wishes: int = WISHES
     """Kinds of requests that the domain has at least."""
     rounds: int = ROUNDS
+    candidates: int = 1
+    """First replies that are asked for where tools and intents are written."""
     source: Source | None = None
     """What it is drafted from, beside its name."""
     record: Path | None = None
@@ -101,7 +103,8 @@ def draft_domain(
             async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
                 drafter = Drafter(
                     client, name, drafting, _authoring(), check, measure, lambda folder: monotonous(measured),
-                    source=settings.source, wishes=settings.wishes, rounds=settings.rounds, report=report,
+                    source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
+                    candidates=settings.candidates, report=report,
                 )  # fmt: skip
                 try:
                     await drafter.draft()
@@ -109,7 +112,7 @@ def draft_domain(
                     write_file(work / "transcript.md", _transcript(store, list(client.used)).encode())
                     if settings.record is not None:
                         write_recording(settings.record, store, client.used, client.name)
-                return drafter.steps, _origin(model, store.lines(list(client.used)))
+                return drafter.steps, _origin(model, store.lines(list(client.used)), drafter.steps)
 
     steps, origin = asyncio.run(run())
     _sign(drafting, origin)
@@ -120,8 +123,11 @@ def draft_domain(
     return Drafted(target, steps, measured)
 
 
-def _origin(model: ChatModel, lines: Iterable[tuple[Mapping[str, Any], ChatReply]]) -> DraftOrigin:
-    """Return what a draft took, by step: each reply once, as it was worth when it was asked for."""
+def _origin(
+    model: ChatModel, lines: Iterable[tuple[Mapping[str, Any], ChatReply]], steps: Sequence[StepReport]
+) -> DraftOrigin:
+    """Return what a draft took, by step: each reply once, as it was worth when it was asked for; and how candidates
+    scored."""
     stages: dict[str, DraftStage] = {}
     for asked, reply in lines:
         old = stages.get(asked["stage"], DraftStage(replies=0, input_tokens=0, output_tokens=0, usd=0.0))
@@ -133,14 +139,15 @@ def _origin(model: ChatModel, lines: Iterable[tuple[Mapping[str, Any], ChatReply
         )
     name = re.sub(r"[^!-~]+", "-", model.endpoint.model)[:200]
     order = {step: stages[step] for step in ("brief", *(each.name for each in (*STEPS, INTENTS))) if step in stages}
-    return DraftOrigin(model=name, prompts=PROMPTS_VERSION, stages=order)
+    candidates = {step.name: tuple(step.candidates) for step in steps if step.candidates}
+    return DraftOrigin(model=name, prompts=PROMPTS_VERSION, stages=order, candidates=candidates)
 
 
 def _sign(folder: Path, origin: DraftOrigin) -> None:
     """Say in `environment.yaml` by which model the domain was drafted."""
     path = folder / "environment.yaml"
     value, _ = read_yaml(path)
-    path.write_text(dump({**value, "drafted": origin.model_dump(mode="json", exclude_none=True)}), encoding="utf-8")
+    path.write_text(dump({**value, "drafted": origin.model_dump(mode="json", exclude_defaults=True)}), encoding="utf-8")
 
 
 def _authoring() -> str:

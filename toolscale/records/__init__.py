@@ -5,6 +5,7 @@ from toolscale.records.comparison import ComparedDomain, ComparedFigure, Compare
 from toolscale.records.dataset import FileEntry, Manifest, Part, Signature
 from toolscale.records.environment import (
     Admission,
+    DraftCandidate,
     DraftOrigin,
     DraftStage,
     EnvironmentSpec,
@@ -100,7 +101,7 @@ __all__ = [
     "Admission", "AdmissionCall", "AnswerKey", "Attempt", "CallStep", "Candidate", "CasesSpec", "Catalogue",
     "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain",
     "ComparedFigure", "ComparedTasks", "Comparison", "Decision", "Description", "Difficulty", "DomainChanges",
-    "DraftOrigin", "DraftStage", "EachStep", "Effort",
+    "DraftCandidate", "DraftOrigin", "DraftStage", "EachStep", "Effort",
     "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
     "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec",
     "Interaction", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId",
