@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from toolscale.draft.blocks import parse_yaml
 from toolscale.draft.brief import Brief, Wish, entities_of
-from toolscale.draft.entries import put_reply
 from toolscale.records import DraftCandidate
 
 Shapes = set[tuple[str, ...]]
@@ -38,21 +37,22 @@ _MARK = re.compile(r"\{[^{}]*\}")
 def best_of(
     replies: Sequence[str],
     folder: Path,
-    files: Collection[str],
+    put: Callable[[Path, str], Sequence[str]],
     findings: Callable[[Path], int],
     coverage: Callable[[Path], float],
     part: int = 1,
 ) -> tuple[str, list[DraftCandidate]]:
-    """Return the best of several replies that bring these files of the folder, and the score of each.
+    """Return the best of several replies, and the score of each.
 
-    `findings` counts what is wrong with a folder, `coverage` says how much of what is wanted is in it, from 0 to 1.
+    `put` puts a reply into a copy of the folder and says what is wrong with the reply itself, a line each; `findings`
+    counts what is wrong with a folder, `coverage` says how much of what is wanted is in it, from 0 to 1.
     The folder itself stays as it is.
     """
     before, scores = _novelty(folder), list[DraftCandidate]()
     for sample, reply in enumerate(replies):
         with TemporaryDirectory(prefix="toolscale-candidate-") as temporary:
             copy = Path(shutil.copytree(folder, Path(temporary) / folder.name))
-            wrong = put_reply(copy, reply, files)
+            wrong = put(copy, reply)
             shapes, words = _novelty(copy)
             scores.append(
                 DraftCandidate(

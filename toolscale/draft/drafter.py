@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from toolscale.draft.blocks import parse_yaml
 from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_schema, entities_of, least_of, least_rules
 from toolscale.draft.candidates import best_of, intents_cover, told, tools_cover
 from toolscale.draft.entries import dump, put_reply
 from toolscale.draft.outline import INTENTS, STEPS, Step
+from toolscale.draft.prompting import lookups_of, schema_of, template
 from toolscale.draft.sources import Source
-from toolscale.environment.registry import FILES, POLICY_TEXT, read_folder
+from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.environment.scaffold import scaffold_texts
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
-from toolscale.records import DraftCandidate, ToolsetSpec
+from toolscale.records import DraftCandidate
 from toolscale.text_files import visible
 
 ROUNDS = 6
@@ -115,7 +113,7 @@ class Drafter:
 
     async def _brief(self) -> Brief:
         self.report("brief")
-        prompt = _template("brief.md.jinja").render(
+        prompt = template("brief.md.jinja").render(
             name=self.name,
             wishes=self.wishes,
             least=least_of(self.wishes),
@@ -176,7 +174,7 @@ class Drafter:
         reply, scores = best_of(
             replies,
             self.folder,
-            step.files,
+            lambda folder, reply: put_reply(folder, reply, step.files),
             lambda folder: sum(_concerns(issue, checked, step) for issue in self.check(folder)),
             lambda folder: intents_cover(folder, part) if step is INTENTS else tools_cover(folder, brief),
             number,
@@ -195,7 +193,7 @@ class Drafter:
         examples = (
             {} if findings else {file: scaffold_texts(self.name, entities_of(brief))[file] for file in step.files}
         )
-        prompt = _template("files.md.jinja").render(
+        prompt = template("files.md.jinja").render(
             brief=brief,
             entities=entities_of(brief),
             tables={entity.name: entity.table for entity in entities_of(brief)},
@@ -203,29 +201,17 @@ class Drafter:
             wishes=wishes,
             now={file: self._read(file) for file in shown if self._read(file)},
             examples=examples,
-            lookups=self._lookups() if "toolset.yaml" in (*step.files, *step.shown) else [],
-            schemas={file: _schema(file) for file in step.files if file.endswith(".yaml")},
+            lookups=lookups_of(self.folder) if "toolset.yaml" in (*step.files, *step.shown) else [],
+            schemas={file: schema_of(file) for file in step.files if file.endswith(".yaml")},
             **_known(self.source, step, bool(findings)),
             findings=findings,
             allowed=allowed,
             task=step.task.format(person=entities_of(brief)[0].role),
         )
-        system = _template("system.md.jinja").render(authoring=self.authoring)
+        system = template("system.md.jinja").render(authoring=self.authoring)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
         request = ChatRequest(step.name, messages, max_tokens=step.max_tokens, sample=sample)
         return (await self.client.ask(request)).content
-
-    def _lookups(self) -> list[str]:
-        """Return the look-ups that are derived, a line each: parameters, and the name of the rows that they give."""
-        toolset = read_folder(self.folder).part(ToolsetSpec)
-        own, _ = parse_yaml("toolset.yaml", self._read("toolset.yaml"))
-        names = {tool.get("name") for tool in own.get("tools") or () if isinstance(tool, Mapping)}
-        return [
-            f"{tool.name}({', '.join(tool.parameters)}) gives {'rows' if part.mode == 'rows' else 'one row'} `{name}`"
-            for tool in (toolset.tools if toolset else ())
-            if tool.name not in names
-            for name, part in tool.returns.items()
-        ]
 
     def _missing(self, brief: Brief) -> list[str]:
         """Return one finding if too many wishes have no intent."""
@@ -357,17 +343,3 @@ def _known(source: Source | None, step: Step, correcting: bool) -> dict[str, Any
         "columns": told.columns if told and step.name == "population" else (),
         "policy": told.policy if told and step.name == "policy" else None,
     }
-
-
-def _schema(file: str) -> str:
-    return json.dumps(FILES[file].model_json_schema(), separators=(",", ":"))
-
-
-def _template(name: str) -> jinja2.Template:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("toolscale.draft", "prompts"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    ).get_template(name)

@@ -90,7 +90,7 @@ def _without(section: str, value: Any, gone: set[str]) -> Any:
     return value
 
 
-class _Dumper(yaml.SafeDumper):
+class Dumper(yaml.SafeDumper):
     """YAML as people write it: long texts on lines of their own, no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -103,11 +103,11 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text)
+Dumper.add_representer(str, _text)
 
 
 def dump(value: Mapping[str, Any]) -> str:
     """Return a file as YAML."""
     return yaml.dump(
-        dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=150, default_flow_style=None
+        dict(value), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=150, default_flow_style=None
     )

@@ -9,6 +9,7 @@ from toolscale.records.environment import (
     DraftOrigin,
     DraftStage,
     EnvironmentSpec,
+    ProposalOrigin,
     ToolAdmission,
     WorldSpec,
 )
@@ -106,7 +107,8 @@ __all__ = [
     "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec",
     "Interaction", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId",
     "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec", "PopulationSpec", "Preference", "Price",
-    "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks",
+    "PriceList", "Private", "ProposalOrigin", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
+    "RegradedTasks",
     "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec",
     "Script", "Signature", "Slot", "Solution", "Solved", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task",
     "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total",

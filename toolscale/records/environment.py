@@ -67,6 +67,13 @@ class DraftOrigin(Record):
         )
 
 
+class ProposalOrigin(DraftOrigin):
+    """By which model intents were proposed for a domain, and what it took."""
+
+    base: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Hash of the environment that they were proposed for."""
+
+
 class WorldSpec(Record):
     """`environment.yaml`."""
 
@@ -85,6 +92,8 @@ class WorldSpec(Record):
     """Reason codes of the built-in tool `transfer_to_human`, each with its meaning."""
     drafted: DraftOrigin | None = None
     """Where a model drafted the domain; `toolscale draft` writes it, and it is not checked."""
+    proposed: tuple[ProposalOrigin, ...] = ()
+    """Where a model proposed intents; `toolscale propose` writes it, and it is not checked."""
 
     @property
     def today(self) -> str:
