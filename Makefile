@@ -11,6 +11,9 @@ SLUG := $(shell printf %s '$(DOMAIN)' | tr 'A-Z ' 'a-z_')
 OUT ?= var/datasets/$(SLUG)
 PORT ?= 8080
 CONFIG ?= training/configs/tiny_cpu.yaml
+HERE = environments/$(SLUG)/environment.yaml
+# A domain that somebody wrote is widened; one that a model drafted is what GENERATOR=model gave, and stays so.
+WIDENS = $(and $(filter model,$(GENERATOR)),$(wildcard $(HERE)),$(if $(shell grep -s '^drafted:' $(HERE)),,yes))
 FASTEST := $(addprefix tests/,language preferences reward test_architecture.py test_docs.py test_public_api.py)
 
 .DEFAULT_GOAL := help
@@ -21,10 +24,10 @@ help: ## List the targets.
 
 install: $(VENV)/pipeline.stamp ## Make .venv with the pinned requirements of the pipeline.
 
-dataset: install ## Make a verified dataset: DOMAIN (or all), TASKS, SEED, OUT; GENERATOR=model drafts a missing domain, mixed rewords.
+dataset: install ## Make a verified dataset: DOMAIN (or all), TASKS, SEED, OUT; GENERATOR=model drafts or widens the domain, mixed rewords.
 	$(if $(filter-out plans model mixed,$(GENERATOR)),$(error GENERATOR is $(GENERATOR); say plans, model or mixed))
-	$(if $(filter model,$(GENERATOR)),$(BIN)/toolscale draft "$(DOMAIN)" --if-missing)
-	$(BIN)/toolscale synthesize $(SLUG) $(if $(TASKS),--tasks $(TASKS)) --seed $(SEED) --out $(OUT)
+	$(if $(WIDENS),$(BIN)/toolscale propose $(SLUG) --if-missing,$(if $(filter model,$(GENERATOR)),$(BIN)/toolscale draft "$(DOMAIN)" --if-missing))
+	$(BIN)/toolscale synthesize $(if $(WIDENS),var/proposals/)$(SLUG) $(if $(TASKS),--tasks $(TASKS)) --seed $(SEED) --out $(OUT)
 	$(if $(filter mixed,$(GENERATOR)),$(BIN)/toolscale reword $(OUT) --share $(SHARE))
 
 airflow: $(VENV)/train.stamp ## Run Airflow here, with its UI, until Ctrl-C: PORT.

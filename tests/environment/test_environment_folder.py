@@ -14,7 +14,7 @@ Spoil = Callable[..., Path]
 
 FIVE = [
     "environment.yaml: verison: unknown key 'verison'; did you mean 'version'? "
-    "known keys: currency, description, drafted, example, license, locale, now, tasks, title, "
+    "known keys: currency, description, drafted, example, license, locale, now, proposed, tasks, title, "
     "transfer_reasons, version",
     "language.yaml: describe.loans.soonest.cue: unknown key 'cue'; did you mean 'cues'? "
     "known keys: cols, cues, first, tense, text",

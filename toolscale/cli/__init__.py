@@ -17,7 +17,7 @@ import click
 from toolscale.cli.output import say
 from toolscale.cli.attempts import decide, quarantine, solve
 from toolscale.cli.comparing import diff
-from toolscale.cli.drafts import draft
+from toolscale.cli.drafts import draft, propose
 from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.playing import grade, play
@@ -37,8 +37,8 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, new, draft, admit, synthesize, verify, show, rejects, stats, diff, play, grade, reword, solve, quarantine,
-    decide, judge, selftest, publish, pull, prune, describe, preferences, replay, schemas,
+    domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, diff, play, grade, reword, solve,
+    quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -1,8 +1,9 @@
-"""The verb in which a model drafts a domain: draft."""
+"""The verbs in which a model writes for a domain: draft, propose."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +15,20 @@ from toolscale.cli.output import as_json, echo_json, say
 from toolscale.errors import ToolScaleError
 
 if TYPE_CHECKING:
+    from toolscale.draft import StepReport
     from toolscale.draft.sources import Source
     from toolscale.models.chat import Ledger
     from toolscale.pipeline.drafting import Drafted
+    from toolscale.pipeline.proposing import Proposed
+
+
+candidates = click.option(
+    "--candidates",
+    type=click.IntRange(1, 8),
+    default=1,
+    show_default=True,
+    help="First replies that are asked for where tools and intents are written; the one that covers most is kept.",
+)
 
 
 @click.command()
@@ -40,6 +52,7 @@ if TYPE_CHECKING:
     "--intents", default=25, show_default=True, type=click.IntRange(6, 60), help="Kinds of requests that are wanted."
 )
 @click.option("--rounds", type=click.IntRange(1), default=6, show_default=True, help="Replies that a step may take.")
+@candidates
 @asks_model
 @click.option("--if-missing", is_flag=True, help="Do nothing where the folder is there already.")
 @as_json
@@ -52,6 +65,7 @@ def draft(
     max_cost: float | None,
     intents: int,
     rounds: int,
+    candidates: int,
     replies: Path,
     record: Path | None,
     if_missing: bool,
@@ -79,6 +93,7 @@ def draft(
         source=_told(source, only, policy),
         wishes=intents,
         rounds=rounds,
+        candidates=candidates,
         record=record,
     )
     try:
@@ -91,6 +106,96 @@ def draft(
     _print_made(made, ledger, priced=model.price is not None, json_=json_)
 
 
+@click.command()
+@click.argument("domain")
+@click.option(
+    "--intents", default=9, show_default=True, type=click.IntRange(1, 60), help="New kinds of requests that are wanted."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The widened copy, named as the domain.  [default: var/proposals/DOMAIN]",
+)
+@click.option("--rounds", type=click.IntRange(1), default=6, show_default=True, help="Replies that intents may take.")
+@candidates
+@asks_model
+@click.option(
+    "--if-missing",
+    is_flag=True,
+    help="Do nothing where FOLDER is there and DOMAIN has not changed; one whose base changed is renamed.",
+)
+@as_json
+def propose(
+    domain: str,
+    intents: int,
+    out: Path | None,
+    rounds: int,
+    candidates: int,
+    max_cost: float | None,
+    replies: Path,
+    record: Path | None,
+    if_missing: bool,
+    json_: bool,
+) -> None:
+    """Have a model propose more intents for DOMAIN (a name or a folder), and write a copy of its folder that has them;
+    what exists stays as it is.
+
+    The model is that of `draft`. Read the copy and commit it, or make tasks from it at once.
+    """
+    from toolscale.cli.screen import print_costs
+    from toolscale.models.chat import Ledger, model_from
+    from toolscale.pipeline.proposing import (
+        ProposeSettings,
+        is_proposed_for,
+        proposal_base,
+        proposal_folder,
+        propose_intents,
+        put_aside,
+    )
+
+    base = proposal_base(domain)
+    target = proposal_folder(base, out)
+    if if_missing and target.exists() and is_proposed_for(target, base):
+        return say(f"{target} is there already, made from {base.domain} as it is")
+    model, ledger = model_from(os.environ), Ledger()
+    if if_missing and target.exists():
+        say(f"{base.domain} has changed since: what was proposed is kept in {put_aside(target)}", err=True)
+    settings = ProposeSettings(
+        out=out, replies=replies, max_cost=max_cost, wishes=intents, rounds=rounds, candidates=candidates, record=record
+    )
+    try:
+        made = propose_intents(base, model, settings, lambda line: say(line, err=True), ledger)
+    except ToolScaleError:
+        if not json_ and ledger.stages:
+            print_costs(ledger, model.price is not None)
+            say(f"the transcript is in {settings.work / base.domain}", err=True)
+        raise
+    _print_proposed(made, ledger, priced=model.price is not None, json_=json_)
+
+
+def _print_proposed(made: Proposed, ledger: Ledger, *, priced: bool, json_: bool) -> None:
+    from toolscale.cli.screen import print_costs, print_yields
+
+    if json_:
+        return echo_json(
+            {
+                "folder": str(made.folder),
+                "intents": made.intents,
+                "dropped": made.dropped,
+                "steps": [made.step.facts()],
+                "streams": [item.facts() for item in made.yields],
+                "costs": [asdict(line) for line in ledger.rows()],
+            }
+        )
+    print_yields(made.yields, str(made.folder))
+    print_costs(ledger, priced)
+    _print_steps([made.step])
+    for name, why in made.dropped.items():
+        say(f"  {name}: {why}")
+    say(f"{made.folder} has {len(made.intents)} intents more; read them, and run: toolscale synthesize {made.folder}")
+
+
 def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> None:
     from toolscale.cli.screen import print_costs, print_yields
 
@@ -98,17 +203,27 @@ def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> 
         return echo_json(
             {
                 "folder": str(made.folder),
-                "steps": [asdict(step) for step in made.steps],
+                "steps": [step.facts() for step in made.steps],
                 "streams": [item.facts() for item in made.yields],
                 "costs": [asdict(line) for line in ledger.rows()],
             }
         )
     print_yields(made.yields, made.folder.name)
     print_costs(ledger, priced)
-    for step in made.steps:
+    _print_steps(made.steps)
+    say(f"{made.folder} is admitted; read it, and run: toolscale synthesize {made.folder}")
+
+
+def _print_steps(steps: Sequence[StepReport]) -> None:
+    """Print what each step took, and how its candidates scored."""
+    from toolscale.draft.candidates import told
+
+    for step in steps:
         dropped = f"; dropped: {', '.join(step.dropped)}" if step.dropped else ""
         say(f"{step.name}: {step.rounds} rounds, findings {', '.join(map(str, step.findings))}{dropped}")
-    say(f"{made.folder} is admitted; read it, and run: toolscale synthesize {made.folder}")
+        several = len({score.part for score in step.candidates}) > 1
+        for score in step.candidates:
+            say(f"  {f'part {score.part}, ' if several else ''}{told(score)}")
 
 
 def _told(source: str | None, only: str | None, policy: Path | None) -> Source | None:

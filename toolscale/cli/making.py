@@ -207,6 +207,8 @@ def synthesize(
     if (drafted := environment.spec.world.drafted) and drafted.total.usd is not None:
         each = drafted.total.usd / manifest.counts["accepted"]
         say(f"drafted by {drafted.model} for ${drafted.total.usd:.4f}: ${each:.6f} a task")
+    if new := [intent.id for intent in environment.spec.intents.intents if intent.proposed_by]:
+        say(f"{len(new)} of its intents were proposed by a model; the card counts their tasks")
 
 
 def _synthesize_all(

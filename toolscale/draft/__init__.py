@@ -2,8 +2,8 @@
 
 `sources` reads what a domain starts from (a database, a document, a policy); `brief` is what it is about; `outline` has
 the steps, and `prompts/` what is asked in each; `blocks` reads the files in a reply, `entries` puts them into the
-folder; `drafter` runs the steps. A step ends when the folder is admitted as far as it is written; findings go back to
-the model.
+folder; `candidates` chooses among several first replies; `drafter` runs the steps. A step ends when the folder is
+admitted as far as it is written; findings go back to the model.
 """
 
 from toolscale.draft.brief import FEWEST, WISHES, Brief

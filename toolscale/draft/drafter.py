@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
-from toolscale.draft.blocks import parse_yaml, read_blocks
+from toolscale.draft.blocks import parse_yaml
 from toolscale.draft.brief import WISHES, Brief, Wish, brief_findings, brief_schema, entities_of, least_of, least_rules
-from toolscale.draft.entries import dump, merged
+from toolscale.draft.candidates import best_of, intents_cover, told, tools_cover
+from toolscale.draft.entries import dump, put_reply
 from toolscale.draft.outline import INTENTS, STEPS, Step
+from toolscale.draft.prompting import lookups_of, schema_of, template
 from toolscale.draft.sources import Source
-from toolscale.environment.registry import FILES, POLICY_TEXT, read_folder
+from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.environment.scaffold import scaffold_texts
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
-from toolscale.records import ToolsetSpec
+from toolscale.records import DraftCandidate
 from toolscale.text_files import visible
 
 ROUNDS = 6
@@ -35,6 +34,10 @@ FINDINGS = 25
 
 LEAST_KEPT = 0.6
 """Share of the wishes that must come out as intents. What cannot be mended is dropped, down to this."""
+
+CHOSEN = frozenset({"tools", "intents"})
+"""Steps of whose first reply there may be several candidates: what these write decides what tasks there can be, and
+models write it in ways that differ."""
 
 NOW = "2026-03-16T09:30:00"
 """The frozen clock of a drafted domain."""
@@ -58,6 +61,12 @@ class StepReport:
     """Of each round."""
     dropped: list[str] = field(default_factory=list)
     """Intents and tools that could not be mended."""
+    candidates: list[DraftCandidate] = field(default_factory=list)
+    """Where several first replies were asked for: the score of each, and which was kept."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it."""
+        return {**vars(self), "candidates": [each.model_dump(mode="json") for each in self.candidates]}
 
 
 @dataclass
@@ -77,6 +86,8 @@ class Drafter:
     """Tables, operations and a policy that there are."""
     wishes: int = WISHES
     rounds: int = ROUNDS
+    candidates: int = 1
+    """First replies that are asked for where a step is one of `CHOSEN`; the best one is kept."""
     report: Report = lambda line: None
     steps: list[StepReport] = field(default_factory=list)
 
@@ -102,7 +113,7 @@ class Drafter:
 
     async def _brief(self) -> Brief:
         self.report("brief")
-        prompt = _template("brief.md.jinja").render(
+        prompt = template("brief.md.jinja").render(
             name=self.name,
             wishes=self.wishes,
             least=least_of(self.wishes),
@@ -121,8 +132,11 @@ class Drafter:
         """Have the files of a step written, and corrected until the folder has no findings in any file so far."""
         report, advised = StepReport(step.name), False
         self.steps.append(report)
-        replies = await asyncio.gather(*(self._ask(brief, step, part, ()) for part in parts))
-        findings = [line for reply in replies for line in self._take(reply, step.files)]
+        asked = await asyncio.gather(*(self._first_replies(brief, step, part) for part in parts))
+        findings: list[str] = []
+        for number, (part, replies) in enumerate(zip(parts, asked, strict=True), 1):
+            reply = self._best(brief, step, checked, part, replies, report, number)
+            findings += put_reply(self.folder, reply, step.files)
         while True:
             report.rounds += 1
             issues = [issue for issue in self.check(self.folder) if _concerns(issue, checked, step)]
@@ -144,17 +158,42 @@ class Drafter:
                 return self._drop(report, step, issues, findings, len(brief.wishes))
             allowed = _allowed(step, issues, findings[:FINDINGS])
             reply = await self._ask(brief, step, (), findings[:FINDINGS], allowed)
-            findings = self._take(reply, allowed)
+            findings = put_reply(self.folder, reply, allowed)
+
+    async def _first_replies(self, brief: Brief, step: Step, part: Sequence[Wish]) -> list[str]:
+        samples = range(self.candidates if step.name in CHOSEN else 1)
+        return await asyncio.gather(*(self._ask(brief, step, part, (), sample=sample) for sample in samples))
+
+    def _best(
+        self, brief: Brief, step: Step, checked: Collection[str], part: Sequence[Wish], replies: Sequence[str],
+        report: StepReport, number: int,
+    ) -> str:  # fmt: skip
+        """Return the best of the first replies to a part of a step, and note the score of each."""
+        if len(replies) == 1:
+            return replies[0]
+        reply, scores = best_of(
+            replies,
+            self.folder,
+            lambda folder, reply: put_reply(folder, reply, step.files),
+            lambda folder: sum(_concerns(issue, checked, step) for issue in self.check(folder)),
+            lambda folder: intents_cover(folder, part) if step is INTENTS else tools_cover(folder, brief),
+            number,
+        )
+        report.candidates += scores
+        for score in scores:
+            self.report(f"{step.name}{f' part {number}' if step is INTENTS else ''}: {told(score)}")
+        return reply
 
     async def _ask(
-        self, brief: Brief, step: Step, wishes: Sequence[Wish], findings: Sequence[str], allowed: Sequence[str] = ()
-    ) -> str:
-        """Return the reply of the model to a step, or to its findings."""
+        self, brief: Brief, step: Step, wishes: Sequence[Wish], findings: Sequence[str], allowed: Sequence[str] = (),
+        sample: int = 0,
+    ) -> str:  # fmt: skip
+        """Return the reply of the model to a step, or to its findings; of several first ones, that of this number."""
         shown = [*dict.fromkeys([*step.shown, *(allowed if findings else ())])]
         examples = (
             {} if findings else {file: scaffold_texts(self.name, entities_of(brief))[file] for file in step.files}
         )
-        prompt = _template("files.md.jinja").render(
+        prompt = template("files.md.jinja").render(
             brief=brief,
             entities=entities_of(brief),
             tables={entity.name: entity.table for entity in entities_of(brief)},
@@ -162,39 +201,17 @@ class Drafter:
             wishes=wishes,
             now={file: self._read(file) for file in shown if self._read(file)},
             examples=examples,
-            lookups=self._lookups() if "toolset.yaml" in (*step.files, *step.shown) else [],
-            schemas={file: _schema(file) for file in step.files if file.endswith(".yaml")},
+            lookups=lookups_of(self.folder) if "toolset.yaml" in (*step.files, *step.shown) else [],
+            schemas={file: schema_of(file) for file in step.files if file.endswith(".yaml")},
             **_known(self.source, step, bool(findings)),
             findings=findings,
             allowed=allowed,
             task=step.task.format(person=entities_of(brief)[0].role),
         )
-        system = _template("system.md.jinja").render(authoring=self.authoring)
+        system = template("system.md.jinja").render(authoring=self.authoring)
         messages = ({"role": "system", "content": system}, {"role": "user", "content": prompt})
-        return (await self.client.ask(ChatRequest(step.name, messages, max_tokens=step.max_tokens))).content
-
-    def _lookups(self) -> list[str]:
-        """Return the look-ups that are derived, a line each: parameters, and the name of the rows that they give."""
-        toolset = read_folder(self.folder).part(ToolsetSpec)
-        own, _ = parse_yaml("toolset.yaml", self._read("toolset.yaml"))
-        names = {tool.get("name") for tool in own.get("tools") or () if isinstance(tool, Mapping)}
-        return [
-            f"{tool.name}({', '.join(tool.parameters)}) gives {'rows' if part.mode == 'rows' else 'one row'} `{name}`"
-            for tool in (toolset.tools if toolset else ())
-            if tool.name not in names
-            for name, part in tool.returns.items()
-        ]
-
-    def _take(self, reply: str, allowed: Collection[str]) -> list[str]:
-        """Put the files of a reply into the folder; return what is wrong with the reply itself."""
-        found, wrong = read_blocks(reply, allowed)
-        for file, value in found.items():
-            if file.endswith(".md"):
-                self._write(file, value)
-            else:
-                old, _ = parse_yaml(file, self._read(file))
-                self._write(file, dump(merged(old if isinstance(old, Mapping) else {}, value)))
-        return wrong
+        request = ChatRequest(step.name, messages, max_tokens=step.max_tokens, sample=sample)
+        return (await self.client.ask(request)).content
 
     def _missing(self, brief: Brief) -> list[str]:
         """Return one finding if too many wishes have no intent."""
@@ -326,17 +343,3 @@ def _known(source: Source | None, step: Step, correcting: bool) -> dict[str, Any
         "columns": told.columns if told and step.name == "population" else (),
         "policy": told.policy if told and step.name == "policy" else None,
     }
-
-
-def _schema(file: str) -> str:
-    return json.dumps(FILES[file].model_json_schema(), separators=(",", ":"))
-
-
-def _template(name: str) -> jinja2.Template:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("toolscale.draft", "prompts"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,
-    ).get_template(name)

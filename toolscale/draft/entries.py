@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
+
+from toolscale.draft.blocks import parse_yaml, read_blocks
 
 REMOVE = "remove"
 """A list of names in a correction: the entries that are dropped."""
@@ -15,6 +18,19 @@ NAMED: Mapping[str, str] = {"tools": "name", "intents": "id", "plant": "title", 
 
 DEEP: frozenset[str] = frozenset({"describe", "adjectives", "quantities", "asides", "tables"})
 """Mappings whose entries are mappings themselves, of which a correction may bring some."""
+
+
+def put_reply(folder: Path, reply: str, allowed: Collection[str]) -> list[str]:
+    """Put the files of a reply into the folder, as far as they are allowed; return what is wrong with the reply
+    itself."""
+    found, wrong = read_blocks(reply, allowed)
+    for file, value in found.items():
+        path = folder / file
+        if not file.endswith(".md"):
+            old, _ = parse_yaml(file, path.read_text(encoding="utf-8")) if path.is_file() else (None, [])
+            value = dump(merged(old if isinstance(old, Mapping) else {}, value))
+        path.write_text(value, encoding="utf-8")
+    return wrong
 
 
 def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +90,7 @@ def _without(section: str, value: Any, gone: set[str]) -> Any:
     return value
 
 
-class _Dumper(yaml.SafeDumper):
+class Dumper(yaml.SafeDumper):
     """YAML as people write it: long texts on lines of their own, no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
@@ -87,11 +103,11 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text)
+Dumper.add_representer(str, _text)
 
 
 def dump(value: Mapping[str, Any]) -> str:
     """Return a file as YAML."""
     return yaml.dump(
-        dict(value), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=150, default_flow_style=None
+        dict(value), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=150, default_flow_style=None
     )

@@ -31,6 +31,9 @@ from toolscale.yaml_files import read_yaml
 AUTHORING = Path(__file__).resolve().parents[2] / "docs" / "authoring.md"
 """The page for authors, which a model gets too."""
 
+FIRST = ("brief", "wishes")
+"""What a model is asked for before it writes files."""
+
 DRAFTED_FILES = (*FILES, POLICY_TEXT, "admission.json")
 """What a folder of a drafted domain holds."""
 
@@ -57,6 +60,8 @@ class DraftSettings:
     wishes: int = WISHES
     """Kinds of requests that the domain has at least."""
     rounds: int = ROUNDS
+    candidates: int = 1
+    """First replies that are asked for where tools and intents are written."""
     source: Source | None = None
     """What it is drafted from, beside its name."""
     record: Path | None = None
@@ -87,7 +92,7 @@ def draft_domain(
     target, work, cache = settings.root / domain, settings.work / domain, settings.work / ".admitted"
     if target.exists():
         raise UsageError(f"{target} is there already; remove it to have it drafted again")
-    drafting, check = work / domain, partial(_issues, cache=cache)
+    drafting, check = work / domain, partial(admission_issues, cache=cache)
     with storage_errors("remove", drafting):
         shutil.rmtree(drafting, ignore_errors=False) if drafting.exists() else None
     measured: list[Yield] = []
@@ -100,16 +105,17 @@ def draft_domain(
         with ReplyStore(settings.replies) as store:
             async with ChatClient(model, store, Budget(settings.max_cost), ledger or Ledger()) as client:
                 drafter = Drafter(
-                    client, name, drafting, _authoring(), check, measure, lambda folder: monotonous(measured),
-                    source=settings.source, wishes=settings.wishes, rounds=settings.rounds, report=report,
+                    client, name, drafting, authoring_page(), check, measure, lambda folder: monotonous(measured),
+                    source=settings.source, wishes=settings.wishes, rounds=settings.rounds,
+                    candidates=settings.candidates, report=report,
                 )  # fmt: skip
                 try:
                     await drafter.draft()
                 finally:
-                    write_file(work / "transcript.md", _transcript(store, list(client.used)).encode())
+                    write_file(work / "transcript.md", transcript_of(store, list(client.used)).encode())
                     if settings.record is not None:
                         write_recording(settings.record, store, client.used, client.name)
-                return drafter.steps, _origin(model, store.lines(list(client.used)))
+                return drafter.steps, origin_of(model, store.lines(list(client.used)), drafter.steps)
 
     steps, origin = asyncio.run(run())
     _sign(drafting, origin)
@@ -120,8 +126,11 @@ def draft_domain(
     return Drafted(target, steps, measured)
 
 
-def _origin(model: ChatModel, lines: Iterable[tuple[Mapping[str, Any], ChatReply]]) -> DraftOrigin:
-    """Return what a draft took, by step: each reply once, as it was worth when it was asked for."""
+def origin_of(
+    model: ChatModel, lines: Iterable[tuple[Mapping[str, Any], ChatReply]], steps: Sequence[StepReport]
+) -> DraftOrigin:
+    """Return what a draft took, by step: each reply once, as it was worth when it was asked for; and how candidates
+    scored."""
     stages: dict[str, DraftStage] = {}
     for asked, reply in lines:
         old = stages.get(asked["stage"], DraftStage(replies=0, input_tokens=0, output_tokens=0, usd=0.0))
@@ -131,26 +140,33 @@ def _origin(model: ChatModel, lines: Iterable[tuple[Mapping[str, Any], ChatReply
             output_tokens=old.output_tokens + reply.output_tokens,
             usd=round((old.usd or 0.0) + reply.dollars, 6) if model.price is not None else None,
         )
-    name = re.sub(r"[^!-~]+", "-", model.endpoint.model)[:200]
-    order = {step: stages[step] for step in ("brief", *(each.name for each in (*STEPS, INTENTS))) if step in stages}
-    return DraftOrigin(model=name, prompts=PROMPTS_VERSION, stages=order)
+    order = {step: stages[step] for step in (*FIRST, *(each.name for each in (*STEPS, INTENTS))) if step in stages}
+    candidates = {step.name: tuple(step.candidates) for step in steps if step.candidates}
+    return DraftOrigin(model=model_name(model), prompts=PROMPTS_VERSION, stages=order, candidates=candidates)
+
+
+def model_name(model: ChatModel) -> str:
+    """Return the name of a model as files say it."""
+    return re.sub(r"[^!-~]+", "-", model.endpoint.model)[:200]
 
 
 def _sign(folder: Path, origin: DraftOrigin) -> None:
     """Say in `environment.yaml` by which model the domain was drafted."""
     path = folder / "environment.yaml"
     value, _ = read_yaml(path)
-    path.write_text(dump({**value, "drafted": origin.model_dump(mode="json", exclude_none=True)}), encoding="utf-8")
+    path.write_text(dump({**value, "drafted": origin.model_dump(mode="json", exclude_defaults=True)}), encoding="utf-8")
 
 
-def _authoring() -> str:
+def authoring_page() -> str:
+    """Return the page for authors. UsageError if this is no checkout."""
     try:
         return AUTHORING.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{AUTHORING} cannot be read, and a model needs it; draft from a checkout") from error
 
 
-def _issues(folder: Path, cache: Path) -> Sequence[SpecIssue]:
+def admission_issues(folder: Path, cache: Path) -> Sequence[SpecIssue]:
+    """Return what keeps a folder from being admitted."""
     try:
         admit_domain(folder, cache)
     except SpecError as error:
@@ -170,7 +186,7 @@ def put_folder(made: Path, target: Path) -> None:
         beside.rename(target)
 
 
-def _transcript(store: ReplyStore, keys: Sequence[str]) -> str:
+def transcript_of(store: ReplyStore, keys: Sequence[str]) -> str:
     """Return what was asked and answered, to be read; what every request begins with is left out."""
     parts = []
     for asked, reply in store.lines(keys):

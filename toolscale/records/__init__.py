@@ -5,9 +5,11 @@ from toolscale.records.comparison import ComparedDomain, ComparedFigure, Compare
 from toolscale.records.dataset import FileEntry, Manifest, Part, Signature
 from toolscale.records.environment import (
     Admission,
+    DraftCandidate,
     DraftOrigin,
     DraftStage,
     EnvironmentSpec,
+    ProposalOrigin,
     ToolAdmission,
     WorldSpec,
 )
@@ -100,12 +102,13 @@ __all__ = [
     "Admission", "AdmissionCall", "AnswerKey", "Attempt", "CallStep", "Candidate", "CasesSpec", "Catalogue",
     "ChangedDomain", "ChangedTask", "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain",
     "ComparedFigure", "ComparedTasks", "Comparison", "Decision", "Description", "Difficulty", "DomainChanges",
-    "DraftOrigin", "DraftStage", "EachStep", "Effort",
+    "DraftCandidate", "DraftOrigin", "DraftStage", "EachStep", "Effort",
     "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind", "FailedTask", "FileEntry",
     "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade", "IfStep", "Intent", "IntentsSpec",
     "Interaction", "Invariant", "Judged", "LanguageSpec", "Let", "LetRows", "Limits", "Manifest", "NewId",
     "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec", "PopulationSpec", "Preference", "Price",
-    "PriceList", "Private", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks",
+    "PriceList", "Private", "ProposalOrigin", "Provenance", "Quantity", "Question", "Record", "Refused", "Regraded",
+    "RegradedTasks",
     "Release", "Request", "Return", "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec",
     "Script", "Signature", "Slot", "Solution", "Solved", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task",
     "Tell", "Tense", "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total",

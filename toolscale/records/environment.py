@@ -24,6 +24,25 @@ class DraftStage(Record):
     """Dollars that the replies cost when they were asked for; None where no price was known."""
 
 
+class DraftCandidate(Record):
+    """One of several first replies to a step of a draft, and what was measured of it in a copy of the folder."""
+
+    part: Annotated[int, Field(ge=1, le=10**6)]
+    """Which part of the step it is for, from 1 on."""
+    sample: Annotated[int, Field(ge=0, le=10**6)]
+    """Number of the reply among those for the part, from 0 on."""
+    coverage: Annotated[float, Field(ge=0, le=1)]
+    """Of tools: share of the tables and wishes that they serve. Of intents: share of the wishes that have one, and of
+    the writing tools that are called."""
+    findings: Annotated[int, Field(ge=0, le=10**6)]
+    """What the checks found in the copy."""
+    sequences: Annotated[int, Field(ge=0, le=10**6)]
+    """Sequences of calls (of tools: of writes) that were not in the folder before."""
+    words: Annotated[int, Field(ge=0, le=10**6)]
+    """Words of requests (of tools: of descriptions) that were not there before."""
+    kept: bool
+
+
 class DraftOrigin(Record):
     """By which model a domain was drafted, and what it took."""
 
@@ -32,6 +51,8 @@ class DraftOrigin(Record):
     """Version of the prompts."""
     stages: dict[Annotated[str, Field(pattern=r"^[a-z][a-z_]{0,40}$")], DraftStage]
     """Step -> what it took."""
+    candidates: dict[str, tuple[DraftCandidate, ...]] = Field(default_factory=dict)
+    """Step -> its first replies, where several were asked for."""
 
     @property
     def total(self) -> DraftStage:
@@ -44,6 +65,13 @@ class DraftOrigin(Record):
             output_tokens=sum(part.output_tokens for part in parts),
             usd=None if None in dollars else round(sum(filter(None, dollars)), 6),
         )
+
+
+class ProposalOrigin(DraftOrigin):
+    """By which model intents were proposed for a domain, and what it took."""
+
+    base: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    """Hash of the environment that they were proposed for."""
 
 
 class WorldSpec(Record):
@@ -68,6 +96,8 @@ class WorldSpec(Record):
     """The domain shows how domains are written; it is not made when all are."""
     drafted: DraftOrigin | None = None
     """Where a model drafted the domain; `toolscale draft` writes it, and it is not checked."""
+    proposed: tuple[ProposalOrigin, ...] = ()
+    """Where a model proposed intents; `toolscale propose` writes it, and it is not checked."""
 
     @property
     def today(self) -> str:

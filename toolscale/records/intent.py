@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+)
 
 from toolscale.records.base import Record
 
@@ -233,6 +240,13 @@ class Intent(Record):
     asks: tuple[Annotated[Request, BeforeValidator(_request)], ...] = ()
     """Questions apart from the deed, each for all that is told. Where there are any, `requests` ask nothing, and about
     half of the candidates are quiet: they ask nothing, and none of `tell` is demanded of them."""
+    proposed_by: Annotated[str, Field(max_length=200, pattern=r"^[!-~]*$")] = ""
+    """The model that proposed it; empty where people wrote it. `toolscale propose` writes it, and it is not checked."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out who proposed it where people wrote it: such an intent looks as it did before there were others."""
+        return {name: value for name, value in write(self).items() if value or name != "proposed_by"}
 
 
 class IntentsSpec(Record):

@@ -113,6 +113,8 @@ class Provenance(Record):
     seed: int
     candidate: int
     versions: dict[str, str]
+    """Of the judge, of canonical JSON and of the environment; `proposed_by`, the model that proposed the intent (or one
+    that is joined to it), where people did not write it."""
     cost_usd: float = 0.0
 
 

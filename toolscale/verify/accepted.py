@@ -60,7 +60,7 @@ def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str, s
 
 
 def _provenance(subject: Subject) -> Provenance:
-    candidate = subject.candidate
+    candidate, proposer = subject.candidate, _proposer(subject)
     return Provenance(
         generator="plans" if candidate.words is None else "words",
         model=candidate.words.model if candidate.words else None,
@@ -70,8 +70,17 @@ def _provenance(subject: Subject) -> Provenance:
             "judge": str(GRADING_VERSION),
             "canonical": str(CANONICAL_VERSION),
             "environment": subject.environment.spec.world.version,
+            **({"proposed_by": proposer} if proposer else {}),
         },
     )
+
+
+def _proposer(subject: Subject) -> str:
+    """Return the model that proposed the intent of a task, or one that is joined to it; empty if people wrote all."""
+    lines = [line.split(" ") for line in subject.candidate.evolutions]
+    joined = [names[0] for operator, *names in lines if operator == "compose"]
+    by = {intent.id: intent.proposed_by for intent in subject.environment.spec.intents.intents}
+    return next(filter(None, (by.get(name, "") for name in (subject.candidate.intent_id, *joined))), "")
 
 
 def _scenario(subject: Subject) -> Scenario:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import islice
@@ -119,18 +119,20 @@ def measure_yields(
     environment: Environment,
     candidates: int = STREAM_CANDIDATES,
     progress: Callable[[str, int, int], None] = lambda act, done, total: None,
+    intents: Collection[str] | None = None,
 ) -> list[Yield]:
     """Draw and judge the first candidates of every stream under seed 0, on the rows of seed 0. The gate `novel`, which
     compares candidates, compares those of one stream here, and what it finds is counted apart: in a dataset they are
-    compared with those of all streams."""
+    compared with those of all streams. `intents`: only the streams of these."""
     rows = populate(environment)
     judge = Judge(environment, rows, audit_share=0, replica=False)
     try:
         with World(environment, rows) as world:
             source = CandidateSource(environment, world, catalogue=judge.catalogue)
             found = []
-            for done, stream in enumerate(source.streams):
-                progress("judging candidates of each stream", done, len(source.streams))
+            streams = [each for each in source.streams if intents is None or each.intent.id in intents]
+            for done, stream in enumerate(streams):
+                progress("judging candidates of each stream", done, len(streams))
                 item, novelty = Yield(stream.name, stream.intent.id, stream.kind), Novelty()
                 for number, candidate in _first(source, stream.name, candidates):
                     judged = judge.judge(candidate)

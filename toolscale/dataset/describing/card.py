@@ -67,6 +67,25 @@ class Contents:
         return {"each time": each, "not each time": some, "not for certain": len(found) - each - some}
 
     @property
+    def proposed(self) -> dict[str, Any] | None:
+        """What a model proposed: `intents` of `all`, `tasks` of them, by which `models`, and what it took (`replies`,
+        and `usd` where it is known of all). None if it proposed nothing."""
+        spec = self.environment.spec
+        intents = [intent for intent in spec.intents.intents if intent.proposed_by]
+        if not intents:
+            return None
+        totals = [origin.total for origin in spec.world.proposed]
+        dollars = [total.usd for total in totals if total.usd is not None]
+        return {
+            "intents": len(intents),
+            "all": len(spec.intents.intents),
+            "tasks": sum('"proposed_by":' in row["provenance"]["versions"] for row in self.rows.tasks),
+            "models": sorted({intent.proposed_by for intent in intents}),
+            "replies": sum(total.replies for total in totals),
+            "usd": sum(dollars) if totals and len(dollars) == len(totals) else None,
+        }
+
+    @property
     def example(self) -> Row | None:
         """The task that is shown."""
         return typical_task(self.rows)
