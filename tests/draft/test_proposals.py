@@ -301,5 +301,5 @@ def test_make_widens_a_domain_that_somebody_wrote_and_drafts_one_that_is_not_the
         lines = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
         return [" ".join(line.partition("toolscale ")[2].split()[:3]) for line in lines if "toolscale " in line]
 
-    assert told("finance") == ["propose finance --if-missing", "synthesize var/proposals/finance --tasks"]
-    assert told("pet insurance") == ['draft "pet insurance"', "synthesize pet_insurance --tasks"]
+    assert told("finance") == ["propose finance --if-missing", "synthesize var/proposals/finance --seed"]
+    assert told("pet insurance") == ['draft "pet insurance"', "synthesize pet_insurance --seed"]

@@ -105,7 +105,7 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
             "fees_cents: {type: money",
             [
                 "schema.yaml: tables.members.columns.fees_cents.type: 'money' does not fit here; "
-                "it should be 'text', 'int', 'cents', 'bool', 'date' or 'datetime'",
+                "it should be 'text', 'int', 'cents', 'bool', 'date', 'datetime' or 'time'",
             ],
         ),
         (
@@ -175,7 +175,7 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
             "{sequense: mb_}",
             [
                 "population.yaml: tables[0].columns.member_id: {'sequense': 'mb_'} is not a kind of value; "
-                "use one of value, sequence, faker, choice, int, cents, date, datetime, parent, ref, "
+                "use one of value, sequence, faker, choice, int, cents, date, datetime, time, parent, ref, "
                 "digits, expr, text, by, null, other",
             ],
         ),
@@ -279,7 +279,7 @@ def test_an_unknown_domain_lists_the_known_ones() -> None:
             "kind: monny, from: [4500",
             [
                 "intents.yaml: intents[pay_over_desk_limit].slots.amount_cents.kind: 'monny' does not fit here; "
-                "it should be 'money', 'date', 'number', 'text', 'bool', 'digits' or 'id'",
+                "it should be 'money', 'date', 'time', 'duration', 'number', 'text', 'bool', 'digits' or 'id'",
             ],
         ),
         (
