@@ -35,6 +35,8 @@ finds that. One survivor could be an accident of the draw; a share of all is not
 EXTRAS = 8
 """Extra writes tried for a task."""
 
+MONEY = "money volatile"
+
 DRAWS = 5
 """Candidates drawn for each task wanted, at most, before the draw is given up."""
 
@@ -104,28 +106,31 @@ class WeakenedResult:
 
 def measure(environment: Environment, rows: Rows, *, tasks: int, seed: int) -> tuple[WeakenedResult, ...]:
     """Draw `tasks` accepted tasks under a seed and return what each verifier makes of their wrong and right
-    trajectories.
+    trajectories. Where no column is money, there is no verifier that overlooks money.
 
     Raises UsageError if the environment does not yield so many.
     """
+    columns = [column for table in environment.schema.tables.values() for column in table.columns.values()]
+    has_money = any(column.type == "cents" for column in columns)
+    verifiers = [verifier for verifier in VERIFIERS if has_money or verifier.name != MONEY]
     judge, source = (
         Judge(environment, rows, audit_share=0, replica=False),
         CandidateSource(environment, World(environment, rows)),
     )
-    maker, counts = MutantMaker(environment, rows), {verifier.name: Counter[str]() for verifier in VERIFIERS}
+    maker, counts = MutantMaker(environment, rows), {verifier.name: Counter[str]() for verifier in verifiers}
     totals: Counter[str] = Counter()
     try:
         for subject in accepted_subjects(judge, source, tasks, seed):
             for trial in trials(subject, maker, judge, seed):
                 kinds = _kinds(trial)
                 totals.update(kinds)
-                for verifier in VERIFIERS:
+                for verifier in verifiers:
                     if verifier.accepts(trial) == trial.right:
                         counts[verifier.name].update(kinds)
     finally:
         judge.close()
         source.world.close()
-    return tuple(_result(verifier, counts[verifier.name], totals) for verifier in VERIFIERS)
+    return tuple(_result(verifier, counts[verifier.name], totals) for verifier in verifiers)
 
 
 def _kinds(trial: Trial) -> list[str]:
@@ -236,7 +241,7 @@ VERIFIERS = tuple(
         ("names of calls", "which writing tools were called, and how often; nothing else", _same_names),
         ("golden calls contained", "whether every golden write was made; nothing else", _golden_contained),
         (
-            "money volatile",
+            MONEY,
             "end state without columns of money; facts",
             lambda t: t.ends_alike(_without_money) and t.tells,
         ),
