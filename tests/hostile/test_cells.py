@@ -65,6 +65,27 @@ def test_a_task_with_a_strange_cell_is_shown_or_refused_in_one_line(
     assert all(line.startswith("toolscale: ") for line in found.lines)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "deep arguments",
+        "arguments in a list",
+        "row changes are a number",
+        "row changes of another shape",
+        "half a character",
+        "a request of a million characters",
+    ],
+)
+def test_a_task_with_a_strange_cell_is_measured_or_refused_in_one_line(
+    bounded: Bounded, dataset: Path, name: str
+) -> None:
+    alter(dataset, TRAIN, (CORRUPTIONS | MORE)[name])
+    found = bounded.run("stats", dataset, "--check", megabytes=3_500)
+    assert found.status in (0, 1, 2), found.err
+    assert len(found.lines) == (found.status == 2) and not OBEYED.search(found.out + found.err.replace("\n", ""))
+    assert all(line.startswith("toolscale: ") for line in found.lines)
+
+
 def texts(row: Mapping[str, Any], path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     """The places of all texts of a row."""
     found: list[tuple[str | int, ...]] = []

@@ -20,6 +20,7 @@ from toolscale.cli.comparing import diff
 from toolscale.cli.drafts import draft, propose
 from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
+from toolscale.cli.measuring import report
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.rewording import reword
@@ -37,8 +38,8 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, diff, play, grade, reword, solve,
-    quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, schemas,
+    domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, play, grade, reword,
+    solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from toolscale.cli.measuring import measure, print_check, print_quality, quality_json, with_against
 from toolscale.cli.output import as_json, echo_json, progress_bar, say, with_key
 from toolscale.errors import UsageError
 from toolscale.records import GATES
@@ -154,14 +155,39 @@ def rejects(
 @click.command()
 @dataset_argument
 @of_domain
+@click.option("--quality", is_flag=True, help="Also measure variety, repetition and coverage, by domain.")
+@with_against
+@click.option("--check", is_flag=True, help="Measure, and exit 1 with a line for each figure that is out of its bound.")
 @as_json
-def stats(dataset: Path, domain: str | None, json_: bool) -> None:
-    """Count what is in DATASET: candidates and gates, calls, tools, tiers, mutants."""
+@click.pass_context
+def stats(
+    context: click.Context,
+    dataset: Path,
+    domain: str | None,
+    quality: bool,
+    against: tuple[str, ...],
+    check: bool,
+    json_: bool,
+) -> None:
+    """Count what is in DATASET: candidates and gates, calls, tools, tiers, mutants; with --quality, how varied its
+    tasks are, and what of the domain they touch."""
     from toolscale.cli.screen import print_figures
     from toolscale.dataset.making.folder import read_dataset
 
-    figures = read_dataset(dataset, domain).figures
-    echo_json(asdict(figures)) if json_ else print_figures(figures)
+    reading = read_dataset(dataset, domain)
+    figures = reading.figures
+    if not (quality or against or check):
+        return echo_json(asdict(figures)) if json_ else print_figures(figures)
+    measurement, found = measure(reading, against)
+    if json_:
+        echo_json(asdict(figures) | quality_json(measurement, found))
+    else:
+        if quality or against:
+            print_figures(figures)
+        print_quality(measurement)
+        if check:
+            print_check(found)
+    context.exit(1 if check and not found.passed else 0)
 
 
 def _exported(rows: list[Row], file: Path, of_which: str, json_: bool) -> None:

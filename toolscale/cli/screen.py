@@ -141,6 +141,11 @@ def print_figures(figures: Figures) -> None:
     console.print(_table(("tool", "golden calls"), list(figures.tools.items())))
 
 
+def print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print rows under names."""
+    _console().print(_table(names, rows))
+
+
 def print_comparison(comparison: Comparison) -> None:
     """Print how one dataset differs from another, domain by domain."""
     console = _console()

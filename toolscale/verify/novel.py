@@ -45,7 +45,7 @@ class Novelty:
         number = judged.candidate.number
         key, skeleton = _deed(task), judged.candidate.skeleton
         form = (skeleton, tuple(call.name for call in task.golden_calls))
-        runs = {hash_run(run): run for run in _runs(skeleton, SHARED_RUN_WORDS)}
+        runs = {hash_run(run): run for run in runs_of(skeleton, SHARED_RUN_WORDS)}
         found = self._objection(task.request, key, form, runs)
         if found:
             return GateResult(gate="novel", status="fail", finding=found)
@@ -75,7 +75,7 @@ class Novelty:
 def benchmark_overlap(text: str) -> str | None:
     """Return the first run of words of `text` that stands in a benchmark, or None."""
     known = _benchmark_hashes()
-    return next((run for run in _runs(text, BENCHMARK_GRAM_WORDS) if hash_run(run) in known), None)
+    return next((run for run in runs_of(text, BENCHMARK_GRAM_WORDS) if hash_run(run) in known), None)
 
 
 def hash_run(run: str) -> int:
@@ -86,7 +86,7 @@ def hash_run(run: str) -> int:
 def hash_benchmarks(texts: Iterable[str]) -> str:
     """Return the content of `benchmark_ngrams.txt` for the texts of benchmarks: one hash a line, sorted. The texts
     cannot be read back from it."""
-    hashes = {hash_run(run) for text in texts for run in _runs(text, BENCHMARK_GRAM_WORDS)}
+    hashes = {hash_run(run) for text in texts for run in runs_of(text, BENCHMARK_GRAM_WORDS)}
     return "".join(f"{value:016x}\n" for value in sorted(hashes))
 
 
@@ -98,7 +98,9 @@ def _deed(task: Task) -> str:
     )
 
 
-def _runs(text: str, size: int) -> Iterator[str]:
+def runs_of(text: str, size: int) -> Iterator[str]:
+    """Yield every run of so many words of a text, in lower case, without what stands between them; masked facts part
+    runs."""
     for part in text.split(MASK):
         words = [word.lower() for word in _WORDS.findall(part)]
         for start in range(len(words) - size + 1):

@@ -15,9 +15,11 @@ from toolscale.config import ALL
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
+from toolscale.dataset.describing.variety import Entropy, distinct_2, entropy
 from toolscale.dataset.given import Given
 from toolscale.dataset.manifest import tag_of
 from toolscale.environment import Environment
+from toolscale.environment.builtins import BUILT_IN
 from toolscale.records import Manifest, Part
 from toolscale.sandbox import Rows
 
@@ -49,6 +51,21 @@ class Contents:
     def without_task(self) -> list[str]:
         """Its intents that have no task, each with the reason."""
         return without_task(self.environment, self.figures.counts)
+
+    @property
+    def uncalled(self) -> list[str]:
+        """Its tools that no task calls, the built-in ones aside."""
+        return [name for name in self.environment.tools if name not in self.figures.tools and name not in BUILT_IN]
+
+    @property
+    def sequences(self) -> Entropy:
+        """How the tasks are spread over sequences of tool names."""
+        return entropy(tuple(call["name"] for call in row["golden_calls"]) for row in self.rows.tasks)
+
+    @property
+    def distinct_2(self) -> float:
+        """How varied the words of the requests are."""
+        return distinct_2(row["request"] for row in self.rows.tasks)
 
     @property
     def models(self) -> dict[str, list[str]]:
