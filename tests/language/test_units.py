@@ -29,7 +29,10 @@ def test_a_minus_between_words_is_none() -> None:
 
 
 @pytest.mark.parametrize("style", range(STYLES))
-@pytest.mark.parametrize(("value", "unit"), [(12, "kg"), (-3, "°C"), (60, "%"), (1200, "km"), (4, "seats"), (0, "°F")])
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [(12, "kg"), (-3, "°C"), (60, "%"), (1200, "km"), (4, "seats"), (0, "°F"), (5, "years"), (3, "weeks")],
+)
 def test_what_is_told_in_any_style_is_taken(value: int, unit: str, style: int) -> None:
     told = fact(value, unit)
     answer = state_facts([told], TODAY, style)
@@ -49,6 +52,8 @@ def test_what_is_told_in_any_style_is_taken(value: int, unit: str, style: int) -
         ("It will be -3 °F.", -3, "°C", False),
         ("It is 12 miles.", 12, "km", False),
         ("Humidity is at 60 percent.", 60, "%", True),
+        ("The highest age of entry is five years.", 5, "years", True),
+        ("It may be 5 months old.", 5, "years", False),
     ],
 )
 def test_the_other_unit_of_a_pair_makes_another_value(answer: str, value: int, unit: str, is_right: bool) -> None:

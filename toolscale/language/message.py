@@ -20,7 +20,7 @@ from toolscale.language.render import spans_of
 from toolscale.language.shown import Shown, quantities_in
 from toolscale.language.things import things_in
 from toolscale.language.times import HALF_DAY, minutes_of
-from toolscale.language.units import in_units
+from toolscale.language.units import in_units, stands_with
 from toolscale.records import Fact
 
 _NEAR = 120
@@ -89,9 +89,14 @@ class Message:
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
         if self.texts:
             self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
-        self.values = in_units(answer.lower, self.values, filter(None, {fact.unit for fact in facts}))
+        units = {fact.unit for fact in facts if fact.unit}
+        self.values = in_units(answer.lower, self.values, units)
         if any(fact.kind == "number" for fact in facts):
-            self.values = [m for m in self.values if m.kind != "number" or not is_no_count(answer.lower, m)]
+            self.values = [
+                m
+                for m in self.values
+                if m.kind != "number" or stands_with(answer.lower, m.end, units) or not is_no_count(answer.lower, m)
+            ]
 
     @cached_property
     def things(self) -> Labels:

@@ -25,6 +25,13 @@ def with_unit(value: int, unit: str) -> str:
     return f"{value:,}{'' if unit == '%' else ' '}{unit}"
 
 
+def stands_with(lower: str, end: int, units: Iterable[str]) -> bool:
+    """Whether one of these units follows what ends there: `5 years`, `a 5-year-old` where numbers of years are told."""
+    return any(
+        re.compile(rf"[\s-]?{re.escape(unit.lower().removesuffix('s'))}s?\b").match(lower, end) for unit in units
+    )
+
+
 def in_units(lower: str, found: Iterable[Mention], units: Iterable[str]) -> list[Mention]:
     """Read values as facts in these units take them: a percentage is a number where one of them is %, and a number with
     the other unit of a known pair (pounds for kg) is none."""

@@ -62,6 +62,8 @@ def refuse_options(environment: Environment, intent: Intent) -> Iterator[str]:
     """Every rule that a call of the plan can be made to break."""
     if intent.outcome != "fulfil" or len(intent.do) != 1 or not isinstance(intent.do[0], CallStep):
         return  # of several calls some would be allowed, and what a later one is given is not known without them
+    if intent.refused:
+        return  # what is left is done because its conditions hold; with them broken, nothing of the request is allowed
     for name, rule in environment.spec.policy.rules.items():
         for step in _calls(intent.do):
             if broken_case(rule, step, intent) is not None:
