@@ -107,10 +107,11 @@ def time_judge(environment: Environment, scale: int, count: int, kind: str = "pl
     """Draw and judge so many candidates, after others that have the statements compiled and prepared."""
     rows = populate(environment, 0, scale)
     source = CandidateSource(environment, World(environment, rows))
+    spare_collector()  # as whatever makes a dataset does; else a full collection may fall into the drawing
     candidates, drawing = draw(source, 1, WARM_UP + count, kind, WARM_UP)
     # One catalogue of plans for whoever draws and whoever judges, as wherever a dataset is made.
     judge = Judge(environment, rows, seed=0, scale=scale, audit_share=0, catalogue=source.catalogue)
-    spare_collector()  # as whatever makes a dataset does
+    spare_collector()
     try:
         judge_all(judge, candidates[:WARM_UP])
         judged, seconds, slow = judge_all(judge, candidates[WARM_UP:])

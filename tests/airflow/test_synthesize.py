@@ -101,9 +101,7 @@ def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(
         ("prune", None): "skipped",
     }
     others = [
-        (task["state"], task["try_number"])
-        for task in admin.tasks(DAG, run_id)
-        if task["task_id"].startswith(unchosen)
+        (task["state"], task["try_number"]) for task in admin.tasks(DAG, run_id) if task["task_id"].startswith(unchosen)
     ]
     assert set(others) == {("skipped", 0)}  # nobody started a process for them
     assert contents(products(live_airflow.home, run_id) / "dataset") == contents(mock_dataset)

@@ -295,7 +295,11 @@ NOTHING_SHOWN = Shown()
 
 
 def _united(pairs: Iterable[tuple[Value, frozenset[str]]]) -> dict[Value, frozenset[str]]:
-    found: dict[Value, set[str]] = {}
+    found: dict[Value, frozenset[str]] = {}
     for value, names in pairs:
-        found.setdefault(value, set()).update(names)
-    return {value: frozenset(names) for value, names in found.items()}
+        before = found.get(value)
+        if before is None:
+            found[value] = names
+        elif not names <= before:
+            found[value] = before | names
+    return found

@@ -155,13 +155,18 @@ def _unaccounted(subject: Subject) -> str | None:
         for m in mentions(request, subject.today, tense)
         if known & {str(reading) for reading in m.readings}
     }
-    columns = [item for table in subject.environment.schema.tables.values() for item in table.columns.items()]
-    clocked = {kind for name, spec in columns for kind, _ in values_of_column(name, spec.type, "") if kind in CLOCKED}
     for mention in mentions(request, subject.today, None):
-        if mention.kind in (*VALUES, *clocked) and mention.start not in explained:
+        if mention.start not in explained and (
+            mention.kind in VALUES or (mention.kind in CLOCKED and _has_columns_of(subject, mention.kind))
+        ):
             said = request[mention.start : mention.end]
             return f"the request says {said!r}, which the plan knows nothing of; say it as a slot, or leave it out"
     return None
+
+
+def _has_columns_of(subject: Subject, kind: str) -> bool:
+    columns = [item for table in subject.environment.schema.tables.values() for item in table.columns.items()]
+    return any(kind == told for name, spec in columns for told, _ in values_of_column(name, spec.type, ""))
 
 
 def _enum_without_cue(subject: Subject) -> str | None:

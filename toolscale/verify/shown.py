@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from toolscale.environment import Environment, Rows
@@ -17,7 +18,14 @@ from toolscale.tasks.plan import Plan, calls_of
 from toolscale.tasks.record import Recording
 
 _LAST4 = 4
-_KIND_OF_UNIT = {"_cents": "money", "_minutes": "duration"}
+_KIND_OF_ENDING = {
+    "_cents": "money",
+    "_minutes": "duration",
+    "_on": "date",
+    "_at": "date",
+    "_by": "date",
+    "_time": "time",
+}
 _FEW = 24
 """A column with so few different words names kinds of things, not single ones."""
 _CHOICE = re.compile(r"\[([^\]]*)\]")
@@ -198,19 +206,25 @@ def _values(row: Mapping[str, Any]) -> dict[str, Value]:
     """Return the values of a row that a message may state, by column."""
     found: dict[str, Value] = {}
     for column, value in row.items():
-        if isinstance(value, bool) or value is None:
-            continue
-        if isinstance(value, int | float):
-            kind = next((kind for unit, kind in _KIND_OF_UNIT.items() if column.endswith(unit)), "number")
-            found[column] = (kind, int(value))
-        elif isinstance(value, str) and column.endswith(("_on", "_at", "_by")):
-            found[column] = ("date", value[:10])
-            if is_datetime(value):
-                found[f"{column} time"] = ("time", value[11:16])
-        elif isinstance(value, str) and column.endswith("_time") and is_time(value):
-            found[column] = ("time", value)
-        elif isinstance(value, str) and len(value) == _LAST4 and value.isdigit():
-            found[column] = ("digits", value)
-        elif isinstance(value, str):
-            found[column] = ("text", value)
+        if isinstance(value, str):
+            kind = _kind_of(column)
+            if kind == "date":
+                found[column] = ("date", value[:10])
+                if is_datetime(value):
+                    found[f"{column} time"] = ("time", value[11:16])
+            elif kind == "time" and is_time(value):
+                found[column] = ("time", value)
+            elif len(value) == _LAST4 and value.isdigit():
+                found[column] = ("digits", value)
+            else:
+                found[column] = ("text", value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            kind = _kind_of(column)
+            found[column] = (kind if kind in ("money", "duration") else "number", int(value))
     return found
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(column: str) -> str | None:
+    """What the ending of a column's name says of its values, or None."""
+    return next((kind for ending, kind in _KIND_OF_ENDING.items() if column.endswith(ending)), None)

@@ -93,6 +93,9 @@ class KeptJudge:
 
 COLLECTED_AT = 20_000
 """New objects after which the garbage collector looks for cycles among them; Python's own figure is 700."""
+COLLECTED_AGAIN = 500
+"""Such looks after which it looks again at what stayed: nearly all of that is cached on purpose. Python's own figure
+is 10."""
 
 _open: list[KeptJudge] = []
 
@@ -112,7 +115,7 @@ def spare_collector() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(COLLECTED_AT)
+    gc.set_threshold(COLLECTED_AT, COLLECTED_AGAIN)
     atexit.unregister(gc.unfreeze)
     atexit.register(gc.unfreeze)  # what stays frozen at the end is never freed, and libraries complain of leaks
 
