@@ -14,12 +14,12 @@ from toolscale.environment import load_environment
 
 RECORDINGS = Path(__file__).parent / "recordings"
 MADE = {
-    "hotel front desk": "a5d1e5e0d68437d227cf96d6b52e69e3c2946e44502f8ae88acb707ae2ab30e4",
-    "pet insurance": "11c50c0d4e75e36347fa3929b317ee3113603f23729bac43b2c3d05b7f7c2ed3",
-    "port logistics": "da53ee27c2c391551d6b29dcedb484f83caa18620d59216b253fb4e420d832cb",
+    "hotel front desk": "2b9db92499e0c8c9e3f511d265f5cdfc3fa2aeb35e9d14b469916a710d57181f",
+    "pet insurance": "8faa6d8b7db3990704ca94adffc64a26c7d775c83d3b34e7aa666f64f5203f8d",
+    "port logistics": "6828f3f23c2f30917a55076cec1d3e883ebf19c4be9f0fb2515f78ee13e237db",
 }
-"""Name -> hash of the environment that was drafted. A change of prompts, findings or of the page for authors leaves it
-as it is: a request that is no longer the recorded one gets the reply to the nearest."""
+"""Name -> hash of the environment that was drafted, the package's words included. A change of prompts, findings or of the
+page for authors leaves it as it is: a request that is no longer the recorded one gets the reply to the nearest."""
 
 
 @pytest.mark.parametrize("name", MADE)

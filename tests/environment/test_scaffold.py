@@ -99,3 +99,15 @@ def test_a_role_that_is_called_like_a_namespace_is_one_line(spoil: Spoil) -> Non
         "intents.yaml: intents[pay_over_desk_limit].roles.policy: 'policy' means something else in expressions and "
         "requests; call the role policy_meant, say"
     )
+
+
+def test_a_role_that_is_called_by_a_word_of_sql_is_one_line(spoil: Spoil) -> None:
+    roles = "roles:\n      member: {is: members, by: identity}\n    when: member.fees_cents >= say.amount_cents"
+    with pytest.raises(SpecError) as caught:
+        load_environment(
+            spoil(("intents.yaml", roles, roles.replace("    when", "      order: {is: loans, of: member}\n    when")))
+        )
+    assert str(caught.value) == (
+        "intents.yaml: intents[pay_over_desk_limit].roles.order: 'order' is a word of SQL; "
+        "call the role order_meant, say"
+    )

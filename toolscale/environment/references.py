@@ -17,6 +17,7 @@ from toolscale.environment.value_forms import check_forms
 from toolscale.errors import SpecIssue
 from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, ToolSpec
 from toolscale.sql import lint_schema
+from toolscale.sql.schemas import RESERVED_WORDS
 
 _CALL = re.compile(r"\bcall\.([a-z_][a-z0-9_]*)")
 _DOMAIN = re.compile(r"[a-z][a-z0-9_-]*")
@@ -245,6 +246,8 @@ def _role(names: Names, intent: Intent, name: str, role: Role, place: str) -> It
             f"{name!r} means something else in expressions and requests",
             f"call the role {name}_meant, say",
         )
+    elif name in RESERVED_WORDS:
+        yield SpecIssue(file, place, f"{name!r} is a word of SQL", f"call the role {name}_meant, say")
     yield from names.table(role.is_, file, f"{place}.is")
     yield from names.columns(role.is_, role.same, file, f"{place}.same")
     if role.is_ == HANDOVERS:

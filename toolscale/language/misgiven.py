@@ -40,6 +40,8 @@ _EACH_BEFORE = re.compile(
     r"\beach(?:\sof\s(?:them|these|those|which|the\s\w+))?"
     r"(?:\s(?:is|was|of|for|at|with|over|costs?|came\sto|amounts\sto|worth))*\W*$"
 )
+_OF_ONE = re.compile(r"(?:^|_)(?:prices?|unit|rates?|fares?|per|each)(?:_|$)")
+"""In the name of a column that holds what one thing costs."""
 _ON_EVERY = re.compile(r"\bon\s(?:each|every)\b")
 _REACH = 48
 
@@ -77,9 +79,8 @@ class Misgiven(Rivals):
             return None
         before = self.answer.lower[max(clause.start, mention.start - _REACH) : mention.start]
         after = self.answer.lower[mention.end : min(clause.end, mention.end + _REACH)]
-        if (_EACH_AFTER.match(after) or _EACH_BEFORE.search(before) or _ON_EVERY.search(after)) and self._times_shown(
-            value
-        ) < 2:
+        each = _EACH_AFTER.match(after) or _EACH_BEFORE.search(before) or _ON_EVERY.search(after)
+        if each and self._times_shown(value) < 2 and not self._is_of_one(value):
             return "of each, which is not the amount of two things"
         if ("money", value) not in self.shown.values:
             return None
@@ -109,6 +110,10 @@ class Misgiven(Rivals):
         if any("fee_id" in row.values for row in self.shown.rows if ("money", value) in row.values.values()):
             its |= {"fee"}
         return its | {"moved"} if any("missed" in column for column in self.shown.columns_of(("money", value))) else its
+
+    def _is_of_one(self, value: int) -> bool:
+        """Whether an amount was shown as what one of something costs: *3 soap dispensers at $20.50 each*."""
+        return any(_OF_ONE.search(column) for column in self.shown.columns_of(("money", value)))
 
     def _times_shown(self, value: int) -> int:
         """How many things have the amount."""

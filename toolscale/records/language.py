@@ -99,6 +99,8 @@ class Persona(Record):
     habits: dict[Habit, Annotated[int, Field(ge=0, le=100)]] = Field(default_factory=dict)
     """How they type, each in so many of a hundred requests: `lower` without capitals, `bare` without apostrophes and a
     last full stop, `loose` with sentences that run on, `short` with the abbreviations of `short`."""
+    corrects: bool = True
+    """Whether they take back what they have just written. Who writes letters mends the line before sending it."""
 
 
 class LanguageSpec(Record):
@@ -161,6 +163,10 @@ class LanguageSpec(Record):
     """Sentences that ask how many there were, over `{total}` where the table has one."""
     closings: tuple[str, ...] = ()
     """How a request may end: a word of thanks, or nothing (an empty text)."""
+    weights: dict[Literal["obscure", "constrain", "batch", "distract", "correct", "pry"], float] = Field(
+        default_factory=dict
+    )
+    """Evolution -> how soon it is tried beside the others; what is not given is as the package has it."""
     personas: dict[str, Persona] = Field(default_factory=dict)
 
     @field_validator("personas", mode="before")

@@ -42,7 +42,7 @@ REFUSED: Mapping[tuple[tuple[str, ...], ...], int] = {(SOFT,): 1}
 TURNED: Mapping[tuple[tuple[str, ...], ...], int] = {(("refuse",),): 2, (("refuse",), SOFT): 3}
 """Shapes that turn a request that is fulfilled into one that is refused."""
 
-WEIGHTS = {"constrain": 5, "batch": 4, "obscure": 2, "pry": 0.5}
+WEIGHTS: Mapping[str, float] = {"constrain": 5, "batch": 4, "obscure": 2, "pry": 0.5}
 """How much sooner an operator is tried than `distract` and `correct`, which nearly always apply."""
 
 PARTNERS = {"fulfil": 86, "refuse": 10, "transfer": 4}
@@ -144,7 +144,9 @@ def _lines(
     rng: random.Random,
 ) -> Iterator[str]:
     """Lines of the operators, in an order that is drawn: an operator first, then one of its lines."""
-    for operator in sorted(operators, key=lambda name: -(rng.random() ** (1 / WEIGHTS.get(name, 1)))):
+    weights: dict[str, float] = dict(WEIGHTS)
+    weights.update(environment.spec.language.weights.items())
+    for operator in sorted(operators, key=lambda name: -(rng.random() ** (1 / weights.get(name, 1)))):
         options = OPERATORS[operator][1]
         if options is not None:
             lines = [line for line in options(environment, intent) if not _repeats(line, chain)]

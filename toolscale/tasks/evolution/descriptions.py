@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from toolscale.environment import Environment
 from toolscale.language import alternatives
@@ -137,6 +137,20 @@ def _is_alone(intent: Intent, name: str) -> bool:
     return sum(role.is_ == intent.roles[name].is_ for role in intent.roles.values()) == 1
 
 
+def _by_who_corrects(environment: Environment, requests: Sequence[Request]) -> Sequence[Request]:
+    """Return the requests as those write them who take back what they wrote."""
+    personas = environment.spec.language.personas
+    who = [name for name, persona in personas.items() if persona.corrects]
+    if len(who) == len(personas):
+        return requests
+    return [
+        Request.model_construct(say=request.say, persona=name)
+        for request in requests
+        for name in ([request.persona] if request.persona else who)
+        if name in who
+    ]
+
+
 def correct(environment: Environment, intent: Intent, name: str) -> Intent:
     """Say another value or row first and take it back: the last word counts."""
     corrections = environment.spec.language.corrections
@@ -144,7 +158,7 @@ def correct(environment: Environment, intent: Intent, name: str) -> Intent:
     more = f"{{{MORE}{matter_of(name)}}}"
     usable = [
         request
-        for request in intent.requests
+        for request in _by_who_corrects(environment, intent.requests)
         if len(once.findall(request.say)) == 1
         and once.search(request.say.partition(more)[0])
         and f"{{{name}." not in request.say

@@ -1,0 +1,41 @@
+"""A number that is told as a rank, and what one of several things costs: both were refused to people who told them."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolscale.language import grade_answer
+from toolscale.language.shown import Shown, ShownRow
+from toolscale.records import Fact
+
+TODAY = "2026-03-16"
+
+
+@pytest.mark.parametrize(
+    ("answer", "place", "is_right"),
+    [
+        ("You're top of the table now, in 1st place.", 1, True),
+        ("You are in second place.", 2, True),
+        ("You're third on the waiting list.", 3, True),
+        ("You are 12th in line.", 12, True),
+        ("You are in 2nd place.", 1, False),
+        ("You are not in 1st place.", 1, False),
+        ("It was on the 1st of the month.", 1, False),
+        ("First, thank you.", 1, False),
+    ],
+)
+def test_a_rank_tells_a_number(answer: str, place: int, is_right: bool) -> None:
+    assert (grade_answer(answer, [Fact(kind="number", value=place)], today=TODAY) is None) is is_right
+
+
+@pytest.mark.parametrize(("column", "is_right"), [("price_cents", True), ("total_cents", False)])
+def test_what_one_costs_may_be_told_of_each(column: str, is_right: bool) -> None:
+    bought = ShownRow(frozenset(("soap dispenser",)), {column: ("money", 2050)}, written=False)
+    order = ShownRow(frozenset(("order",)), {"new_total_cents": ("money", 32695)}, written=True)
+    finding = grade_answer(
+        "3 soap dispensers are in your order now, at $20.50 each. The new total is $326.95.",
+        [Fact(kind="money", value=32695)],
+        today=TODAY,
+        shown=Shown((bought, order)),
+    )
+    assert (finding is None) is is_right
