@@ -18,8 +18,8 @@ MADE = {
     "pet insurance": "8faa6d8b7db3990704ca94adffc64a26c7d775c83d3b34e7aa666f64f5203f8d",
     "port logistics": "6828f3f23c2f30917a55076cec1d3e883ebf19c4be9f0fb2515f78ee13e237db",
 }
-"""Name -> hash of the environment that was drafted, the package's words included. A change of prompts, findings or of the
-page for authors leaves it as it is: a request that is no longer the recorded one gets the reply to the nearest."""
+"""Name -> hash of the environment that was drafted, the package's words included. A change of prompts, findings or of
+the page for authors leaves it as it is: a request that is no longer the recorded one gets the reply to the nearest."""
 
 
 @pytest.mark.parametrize("name", MADE)
