@@ -1,4 +1,5 @@
-"""A number that is told as a rank, and what one of several things costs: both were refused to people who told them."""
+"""A number that is told as a rank, what one of several things costs, the name of whoever is greeted: all were refused
+to people who told what is right."""
 
 from __future__ import annotations
 
@@ -38,4 +39,19 @@ def test_what_one_costs_may_be_told_of_each(column: str, is_right: bool) -> None
         today=TODAY,
         shown=Shown((bought, order)),
     )
+    assert (finding is None) is is_right
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_right"),
+    [
+        ("hi stephanie, only melanie needs a new passport.", True),
+        ("Good morning, Stephanie! It is Melanie who needs one.", True),
+        ("Melanie, or Stephanie.", False),
+        ("Hi, it is Stephanie or Melanie.", False),
+    ],
+)
+def test_whoever_is_greeted_is_no_answer(answer: str, is_right: bool) -> None:
+    names = frozenset(("Melanie", "Stephanie"))
+    finding = grade_answer(answer, [Fact(kind="text", value="Melanie")], observed={"text": names}, today=TODAY)
     assert (finding is None) is is_right

@@ -41,6 +41,13 @@ ASIDE = re.compile(
 """Words that show that a value is of something else."""
 
 
+_GREETED = re.compile(
+    r"\W*(?:(?:hi|hello|hey|dear|good\s(?:morning|afternoon|evening|day)|morning|welcome\sback|thanks|thank\syou)\W+)+"
+    r"(?:there\W+)?(?:(?:mrs?|ms|mx|dr)\W+)?"
+)
+"""What stands before the name of somebody who is greeted: that name is no answer."""
+
+
 class Rivals(Belonging):
     """What a message says besides the facts."""
 
@@ -225,7 +232,11 @@ class Rivals(Belonging):
         for value in self.observed.get("text", ()):
             words = str(value).lower()
             if words not in told and ("text", value) not in self.allowed and words in self.answer.lower:
-                spans = [span for span in self._spans(words) if not _overlaps(*span, self.texts)]
+                spans = [
+                    span
+                    for span in self._spans(words)
+                    if not _overlaps(*span, self.texts) and not _GREETED.fullmatch(self.answer.lower, 0, span[0])
+                ]
                 if spans and not any(words == label for label in self.own.values()):
                     found[words] = spans
         found = {
