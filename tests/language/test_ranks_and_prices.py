@@ -29,6 +29,14 @@ def test_a_rank_tells_a_number(answer: str, place: int, is_right: bool) -> None:
     assert (grade_answer(answer, [Fact(kind="number", value=place)], today=TODAY) is None) is is_right
 
 
+def test_a_rank_stands_beside_another_number() -> None:
+    facts = [
+        Fact(kind="number", value=1, about="place", others=("points",)),
+        Fact(kind="number", value=22, about="points", others=("place",)),
+    ]
+    assert grade_answer("You're top of the table now, in 1st place with 22 points.", facts, today=TODAY) is None
+
+
 @pytest.mark.parametrize(("column", "is_right"), [("price_cents", True), ("total_cents", False)])
 def test_what_one_costs_may_be_told_of_each(column: str, is_right: bool) -> None:
     bought = ShownRow(frozenset(("soap dispenser",)), {column: ("money", 2050)}, written=False)

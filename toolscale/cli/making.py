@@ -92,7 +92,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike, and every intent
     yields tasks. All issues are listed, one a line."""
     from toolscale.cli.screen import print_yields
-    from toolscale.environment import load_environment, write_admission
+    from toolscale.environment import load_environment, populate, write_admission
     from toolscale.environment.registry import find_folder
     from toolscale.pipeline import admit_domain
     from toolscale.verify.yields import barren, measure_yields
@@ -122,7 +122,9 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     if dead:
         raise SpecError(dead)
     if not json_:
-        say(f"{folder.name} is admitted: {len(admission.tools)} tools, environment {admission.environment_hash[:16]}")
+        rows = sum(map(len, populate(load_environment(folder)).values()))
+        what = f"{len(admission.tools)} tools, {rows:,} rows, environment {admission.environment_hash[:16]}"
+        say(f"{folder.name} is admitted: {what}")
 
 
 @click.command()

@@ -7,7 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from toolscale.language.dates import day_number
 from toolscale.language.mentions import Mention
+from toolscale.language.numerals import ORDINALS
+from toolscale.language.qualifiers import qualifier_at
 
 _OUT_OF = re.compile(r"\b(?:out\s+)?of\s+(?:(?:the|your|my|a|all|his|her|their)\s+)?(?:total\s+(?:of\s+)?)?$")
 _NOUN = re.compile(r"\s+(?:\w+ly\s+)?([a-z]+)")
@@ -41,6 +44,10 @@ _LABELLED = re.compile(
     r"counter|platform|zone|lane|box|category|type|class|grade|stage|round|attempt|case|ticket)\s+|[#№]\s?)$"
 )
 _YEAR = re.compile(r"\b(?:in|since|of|during|year|from|until|by|for|before|after|through|early|late|mid|©)\s+$")
+_NTH = rf"\d{{1,3}}(?:st|nd|rd|th)|{'|'.join(word for word in ORDINALS if word.isalpha())}"
+_RANKED = re.compile(
+    rf"\b(?P<nth>{_NTH})\s(?:place|position|spot|rank|(?:in|on)\s(?:line|the\s(?:queue|line|list|table|waiting\slist)))\b"
+)
 _OF_A_CODE = re.compile(r"-[a-z]")
 
 
@@ -62,6 +69,18 @@ def is_no_count(lower: str, mention: Mention) -> bool:
         return _YEAR.search(before) is not None and _NO_NOUN_AFTER.match(lower, end) is not None
     hour = _HOUR.search(before) if value <= 12 else None
     return hour is not None and hour["verb"] not in _COUNTING and _NO_NOUN_AFTER.match(lower, end) is not None
+
+
+def with_ranks(lower: str, found: Sequence[Mention]) -> list[Mention]:
+    """Read what is told as a rank as a number: *in 1st place*, *third on the waiting list*."""
+    ranks = [
+        Mention(
+            "number", frozenset((day_number(rank["nth"]),)), qualifier_at(lower, *rank.span("nth")), *rank.span("nth")
+        )
+        for rank in _RANKED.finditer(lower)
+    ]
+    starts = {rank.start for rank in ranks}
+    return sorted([*ranks, *(m for m in found if m.start not in starts)], key=lambda m: m.start) if ranks else [*found]
 
 
 def is_whole(lower: str, mention: Mention) -> bool:

@@ -82,6 +82,9 @@ class Labels:
         if own:
             clause = self.answer.clauses[index]
             several = len({label for _, label in own}) > 1 and sum(clause.start <= at < clause.end for at in values) > 1
+            counted = _COUNTED.match(self.answer.lower, position) if several else None
+            if counted and (noun := next((label for at, label in own if at == counted.end()), None)):
+                return LabelScope(frozenset((noun,)), True, False)  # 22 points, 1st place
             return LabelScope(
                 frozenset((_nearest(own, position),)) if several else frozenset(label for _, label in own), True, False
             )
@@ -250,6 +253,10 @@ def _is_figure(answer: Answer, start: int, end: int) -> bool:
 def is_card_ending(label: str) -> bool:
     """Whether a label is the last four digits of a card."""
     return len(label) == 4 and label.isascii() and label.isdigit()
+
+
+_COUNTED = re.compile(r"\d+(?:st|nd|rd|th)?\s")
+"""A number that counts what follows."""
 
 
 def _nearest(own: list[tuple[int, str]], position: int) -> str:

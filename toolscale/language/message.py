@@ -12,10 +12,8 @@ from typing import Any
 
 from toolscale.language.clauses import Answer
 from toolscale.language.labels import Labels, LabelScope, bare_label, is_card_ending
-from toolscale.language.counts import is_no_count
-from toolscale.language.dates import day_number
+from toolscale.language.counts import is_no_count, with_ranks
 from toolscale.language.mentions import Mention
-from toolscale.language.numerals import ORDINALS
 from toolscale.language.proper_names import is_piece
 from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import spans_of
@@ -29,12 +27,6 @@ _NEAR = 120
 """Characters within which two amounts are added up."""
 
 _PAIR = re.compile(r"\b(?:both|(?:a\s)?(?:pair|couple)\sof|in\snumber\stwo|number(?:s|ing|ed)?\s(?:is\s)?two)\b")
-
-_NTH = rf"\d{{1,3}}(?:st|nd|rd|th)|{'|'.join(word for word in ORDINALS if word.isalpha())}"
-_RANKED = re.compile(
-    rf"\b(?P<nth>{_NTH})\s(?:place|position|spot|rank|(?:in|on)\s(?:line|the\s(?:queue|line|list|table|waiting\slist)))\b"
-)
-"""*In 1st place*, *third on the waiting list*: a number that is told as a rank."""
 
 _DISPUTED = re.compile(r"\b(?:dispute|charge|case|claim|complaint)\w*\b[^.!?]*\b(?:over|about|open,\sover)\s$")
 
@@ -100,6 +92,7 @@ class Message:
         units = {fact.unit for fact in facts if fact.unit}
         self.values = in_units(answer.lower, self.values, units)
         if any(fact.kind == "number" for fact in facts):
+            self.values = with_ranks(answer.lower, self.values)
             self.values = [
                 m
                 for m in self.values
@@ -155,10 +148,6 @@ class Message:
             places = [span for cents, span in self._bare_amounts if cents == fact.value]
         if fact.kind == "number" and fact.value == 2 and not places:
             places = [found.span() for found in _PAIR.finditer(self.answer.lower)]
-        if fact.kind == "number" and not places:
-            ranks = _RANKED.finditer(self.answer.lower)
-            spans = [found.span("nth") for found in ranks if day_number(found["nth"]) == fact.value]
-            places = [span for span in spans if qualifier_at(self.answer.lower, *span) is None]
         return [mention.start for mention in mentions], places
 
     @cached_property
