@@ -79,25 +79,29 @@ class Message:
         )
         self.labels = Labels(answer, tuple(dict.fromkeys(names)), nouns)
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
-        self.values = list(answer.mentions)
+        self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
+        self.values = self._read_values()
+
+    def _read_values(self) -> list[Mention]:
+        """Return the values that the message tells, without those that only stand in the names of things."""
+        answer, facts, values = self.answer, self.facts, list(self.answer.mentions)
         if self.labels.spans:  # the ending of a card is both its name and a value that may be told
-            self.values = [m for m in self.values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
+            values = [m for m in values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
         parts = [name for fact in facts if fact.kind == "bool" and fact.about for name in (fact.about, *fact.others)]
         if parts:  # the 2 of `Savings 2` counts nothing
             named = Labels(answer, tuple(dict.fromkeys(map(bare_label, parts))))
-            self.values = [m for m in self.values if m.kind != "number" or not named.covers(m.start, m.end)]
-        self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
+            values = [m for m in values if m.kind != "number" or not named.covers(m.start, m.end)]
         if self.texts:
-            self.values = [m for m in self.values if not _overlaps(m.start, m.end, self.texts)]
+            values = [m for m in values if not _overlaps(m.start, m.end, self.texts)]
         units = {fact.unit for fact in facts if fact.unit}
-        self.values = in_units(answer.lower, self.values, units)
-        if any(fact.kind == "number" for fact in facts):
-            self.values = with_ranks(answer.lower, self.values)
-            self.values = [
-                m
-                for m in self.values
-                if m.kind != "number" or stands_with(answer.lower, m.end, units) or not is_no_count(answer.lower, m)
-            ]
+        values = in_units(answer.lower, values, units)
+        if not any(fact.kind == "number" for fact in facts):
+            return values
+        return [
+            m
+            for m in with_ranks(answer.lower, values)
+            if m.kind != "number" or stands_with(answer.lower, m.end, units) or not is_no_count(answer.lower, m)
+        ]
 
     @cached_property
     def things(self) -> Labels:
