@@ -115,7 +115,7 @@ def mentions(text: str, today: str, tense: Tense | None = None) -> tuple[Mention
     return _mentions(text, today, tense)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1024)
 def _mentions(text: str, today: str, tense: Tense | None) -> tuple[Mention, ...]:
     lower = lower_keeping_length(text)
     scan = _Scan(text, lower, Clock(parse_day(today), tense))
