@@ -109,7 +109,7 @@ class Answer:
         )
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def is_unsure(sentence: str) -> bool:
     """Whether a sentence, in lower case, says that its writer does not know."""
     return _UNSURE.search(sentence) is not None
@@ -148,7 +148,7 @@ def _mentions(text: str, today: str) -> tuple[Mention, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _stretch_mentions(stretch: str, today: str) -> tuple[Mention, ...]:
     return mentions(stretch, today)
 
@@ -165,7 +165,7 @@ def stretches(text: str) -> list[str]:
     return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))] if cuts else [text]
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _is_sure_end(before: str) -> bool:
     word = _LAST_WORD.search(before)
     return word is not None and word["marker"] is None and word["word"].lower() not in _ABBREVIATIONS

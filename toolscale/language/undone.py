@@ -56,14 +56,14 @@ _UNDOES: Mapping[str, frozenset[str]] = {
 """Verb of a tool -> the states that its deed ends."""
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def awaits(text: str) -> str | None:
     """Return the words with which a clause in lower case makes a deed wait: for a word of the client, or for later."""
     found = _AWAITS.search(text) or (None if _OTHERS.search(text) else _AHEAD.search(text))
     return found[0] if found else None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def refused_forms(text: str, ahead: bool) -> tuple[str, ...]:
     """Return the verbs that a clause denies or (`ahead`) puts into the future: it may deny their deeds."""
     if _OTHERS.search(text):
@@ -72,7 +72,7 @@ def refused_forms(text: str, ahead: bool) -> tuple[str, ...]:
     return tuple(form for each in found for form in each.groupdict().values() if form)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def standing_state(text: str, verbs: frozenset[str]) -> str | None:
     """Return the state that a clause says still holds, and that a deed of one of the verbs has ended."""
     found = _STATE.search(text)
