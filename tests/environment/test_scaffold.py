@@ -89,25 +89,15 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, capsys: pytest.Cap
     assert (folder / POLICY_TEXT).read_text(encoding="utf-8") == "mine"
 
 
-def test_a_role_that_is_called_like_a_namespace_is_one_line(spoil: Spoil) -> None:
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("policy", "means something else in expressions and requests"), ("order", "is a word of SQL")],
+)
+def test_a_role_of_a_name_that_is_taken_is_one_line(spoil: Spoil, name: str, what: str) -> None:
     roles = "roles:\n      member: {is: members, by: identity}\n    when: member.fees_cents >= say.amount_cents"
+    more = roles.replace("    when", f"      {name}: {{is: loans, of: member}}\n    when")
     with pytest.raises(SpecError) as caught:
-        load_environment(
-            spoil(("intents.yaml", roles, roles.replace("    when", "      policy: {is: loans, of: member}\n    when")))
-        )
+        load_environment(spoil(("intents.yaml", roles, more)))
     assert str(caught.value) == (
-        "intents.yaml: intents[pay_over_desk_limit].roles.policy: 'policy' means something else in expressions and "
-        "requests; call the role policy_meant, say"
-    )
-
-
-def test_a_role_that_is_called_by_a_word_of_sql_is_one_line(spoil: Spoil) -> None:
-    roles = "roles:\n      member: {is: members, by: identity}\n    when: member.fees_cents >= say.amount_cents"
-    with pytest.raises(SpecError) as caught:
-        load_environment(
-            spoil(("intents.yaml", roles, roles.replace("    when", "      order: {is: loans, of: member}\n    when")))
-        )
-    assert str(caught.value) == (
-        "intents.yaml: intents[pay_over_desk_limit].roles.order: 'order' is a word of SQL; "
-        "call the role order_meant, say"
+        f"intents.yaml: intents[pay_over_desk_limit].roles.{name}: {name!r} {what}; call the role {name}_meant, say"
     )

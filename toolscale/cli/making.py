@@ -104,8 +104,9 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
         if json_:
             echo_json({"issues": [issue.facts() for issue in error.issues]})
         raise
+    environment = load_environment(folder)
     with progress_bar() as progress:
-        yields = measure_yields(load_environment(folder), candidates, progress) if candidates else []
+        yields = measure_yields(environment, candidates, progress) if candidates else []
     dead = barren(yields)
     if write and not dead:
         write_admission(folder, admission)
@@ -122,7 +123,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     if dead:
         raise SpecError(dead)
     if not json_:
-        rows = sum(map(len, populate(load_environment(folder)).values()))
+        rows = sum(map(len, populate(environment).values()))
         what = f"{len(admission.tools)} tools, {rows:,} rows, environment {admission.environment_hash[:16]}"
         say(f"{folder.name} is admitted: {what}")
 

@@ -48,7 +48,8 @@ _NTH = rf"\d{{1,3}}(?:st|nd|rd|th)|{'|'.join(word for word in ORDINALS if word.i
 _RANKED = re.compile(
     rf"\b(?P<nth>{_NTH})\s(?:place|position|spot|rank|(?:in|on)\s(?:line|the\s(?:queue|line|list|table|waiting\slist)))\b"
 )
-_RANKS = (" place", " position", " spot", " rank", " line", " queue", " list", " table")
+_RANK_NOUNS = (" place", " position", " spot", " rank", " line", " queue", " list", " table")
+"""A message without one of these has no rank, and is not searched for any."""
 _OF_A_CODE = re.compile(r"-[a-z]")
 
 
@@ -74,7 +75,7 @@ def is_no_count(lower: str, mention: Mention) -> bool:
 
 def with_ranks(lower: str, found: Sequence[Mention]) -> list[Mention]:
     """Read what is told as a rank as a number: *in 1st place*, *third on the waiting list*."""
-    if not any(noun in lower for noun in _RANKS):
+    if not any(noun in lower for noun in _RANK_NOUNS):
         return [*found]
     ranks = [
         Mention(

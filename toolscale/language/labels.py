@@ -12,6 +12,8 @@ from toolscale.language.mentions import lower_keeping_length
 from toolscale.language.proper_names import is_piece
 from toolscale.language.tables import cell_at
 
+_COUNTED = re.compile(r"\d+(?:st|nd|rd|th)?\s")
+"""A number that counts what follows."""
 _WORD = re.compile(r"\w+")
 _SHORTENED = (" account", " loan", " bill", " card", " order")
 """People leave these out: `your savings`, `from checking`."""
@@ -253,10 +255,6 @@ def _is_figure(answer: Answer, start: int, end: int) -> bool:
 def is_card_ending(label: str) -> bool:
     """Whether a label is the last four digits of a card."""
     return len(label) == 4 and label.isascii() and label.isdigit()
-
-
-_COUNTED = re.compile(r"\d+(?:st|nd|rd|th)?\s")
-"""A number that counts what follows."""
 
 
 def _nearest(own: list[tuple[int, str]], position: int) -> str:

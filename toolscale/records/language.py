@@ -163,10 +163,10 @@ class LanguageSpec(Record):
     """Sentences that ask how many there were, over `{total}` where the table has one."""
     closings: tuple[str, ...] = ()
     """How a request may end: a word of thanks, or nothing (an empty text)."""
-    weights: dict[Literal["obscure", "constrain", "batch", "distract", "correct", "pry"], float] = Field(
-        default_factory=dict
-    )
-    """Evolution -> how soon it is tried beside the others; what is not given is as the package has it."""
+    weights: dict[
+        Literal["obscure", "constrain", "batch", "distract", "correct", "pry"], Annotated[float, Field(gt=0, le=100)]
+    ] = Field(default_factory=dict)
+    """Evolution -> how soon it is tried beside the others; what is not given is as the program has it."""
     personas: dict[str, Persona] = Field(default_factory=dict)
 
     @field_validator("personas", mode="before")
