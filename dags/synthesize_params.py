@@ -40,10 +40,11 @@ PARAMS = {
         description="Share of tasks that are evolved. Empty: two thirds.",
     ),
     "interaction": Param(
-        "single",
+        "mixed",
         type="string",
-        enum=["single", "form"],
-        description="How tasks are answered: by a message, or by a form.",
+        enum=["mixed", "single", "form", "dialogue"],
+        description="single: all is said at once, a message answers. form: typed fields answer. "
+        "dialogue: part is told only when asked. mixed: 15 in 100 are dialogues.",
     ),
     "attempts": Param(
         0,

@@ -41,6 +41,9 @@ Audit = Literal["sample", "all"]
 AUDIT_SHARE: dict[Audit, float] = {"sample": 0.05, "all": 1.0}
 """The share that it replays."""
 
+DIALOGUE_SHARE = 0.15
+"""The share of candidates of a mixed dataset in which the person tells part of what is needed only when asked."""
+
 EVOLVED_SHARE = 2 / 3
 """The share of tasks that are evolved: plain ones teach the single tools, evolved ones teach to keep several matters
 apart."""

@@ -172,6 +172,11 @@ class ContextFullError(ToolScaleError):
     on."""
 
 
+class VoidConversationError(PermanentError, ToolScaleError):
+    """A person who is played by a model said what the scenario does not have: the conversation proves nothing about the
+    agent."""
+
+
 class TrainingError(PermanentError, ToolScaleError):
     """A training stopped itself (an alarm, a loss that is no number), ended without a result, or somebody stopped it.
     The first line says which; the end of its log may follow."""

@@ -16,6 +16,8 @@ from toolscale.environment import load_environment
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import Task, TokenTrace
+from toolscale.rollout.person import answer_to
+from toolscale.tasks.dialogue import question_for
 from toolscale.verify import Judge
 from training.chat import Codec
 
@@ -64,8 +66,12 @@ def golden_conversations(folder: Path) -> Iterator[Conversation]:
 
 def golden_messages(prompt: Sequence[Mapping[str, Any]], task: Task, answer: str) -> list[dict[str, Any]]:
     """The conversation in which the golden calls are made, and the answer given: in a message, or in the form of the
-    task."""
+    task. In a dialogue what is missing is asked for first."""
     messages = [dict(message) for message in prompt]
+    if task.candidate.held:
+        question = question_for(task.candidate.held)
+        messages.append({"role": "assistant", "content": question})
+        messages.append({"role": "user", "content": answer_to(task.candidate, question)})
     for number, call in enumerate(task.golden_calls, 1):
         function = {"name": call.name, "arguments": canonical_json(call.arguments)}
         made = {"id": f"call_{number}", "type": "function", "function": function}

@@ -14,15 +14,16 @@ from toolscale.errors import SpecError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from toolscale.records import Interaction, Manifest
+    from toolscale.records import Interactions, Manifest
     from toolscale.tasks import CandidateSource
 
 INTERACTION = click.option(
     "--interaction",
-    default="single",
+    default="mixed",
     show_default=True,
-    type=click.Choice(["single", "form"]),
-    help="How tasks are answered: by a final message, or by a form with typed fields.",
+    type=click.Choice(["mixed", "single", "form", "dialogue"]),
+    help="single: all is said at once, and a message answers. form: typed fields answer. dialogue: part of what is "
+    "needed is told only when asked. mixed: 15 in 100 are dialogues, the others single.",
 )
 
 
@@ -174,7 +175,7 @@ def synthesize(
     evolved: float,
     workers: int | None,
     audit: Literal["sample", "all"],
-    interaction: Interaction,
+    interaction: Interactions,
     json_: bool,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder), or of `all` domains: one of each, several at once, and
@@ -221,7 +222,7 @@ def _synthesize_all(
     evolved: float,
     processes: int | None,
     audit: Literal["sample", "all"],
-    interaction: Interaction,
+    interaction: Interactions,
     json_: bool,
 ) -> int:
     """Make the datasets of all domains and the one with all; return the exit status."""
@@ -291,7 +292,7 @@ def judge(
     number: int,
     intent: str | None,
     seed: int,
-    interaction: Interaction,
+    interaction: Interactions,
     json_: bool,
 ) -> None:
     """Draw candidate NUMBER (0 if none is given) of DOMAIN (a name or a folder) and judge it: what `reproduce` of a
@@ -311,12 +312,12 @@ def judge(
         source = CandidateSource(environment, world)
         if intent is not None:
             number = source.number(known_stream(source, intent), number)
-        candidate = source.draw(seed, number)
+        candidate = source.draw(seed, number, interaction)
     if candidate is None:
         raise UsageError(f"the database has no case for candidate {number} of seed {seed}; try another number")
     court = Judge(environment, rows, audit_share=AUDIT_SHARE["all"])
     try:
-        judged = court.judge(candidate.model_copy(update={"interaction": interaction}))
+        judged = court.judge(candidate)
     finally:
         court.close()
     echo_json(judged.model_dump(mode="json")) if json_ else print_judged(judged, environment)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HELP = (
     'a call is a line such as: find_client {"full_name": "…"}; "answer" begins the final message, '
-    'an empty line ends it; "quit" leaves'
+    '"say" a message to the person of a dialogue, an empty line ends it; "quit" leaves'
 )
 
 
@@ -44,6 +44,7 @@ HELP = (
     metavar="FILE",
     help="Make the calls of a file, one a line; - is standard input.",
 )
+@click.option("--say", "said", metavar="TEXT", help="Say something to the person of a dialogue, who answers.")
 @click.option("--answer", metavar="TEXT", help="Give the final message: the session is over, and graded.")
 @click.option(
     "--answer-from",
@@ -62,6 +63,7 @@ def play(
     session: Path | None,
     given: Sequence[str],
     calls: TextIO | None,
+    said: str | None,
     answer: str | None,
     answer_from: TextIO | None,
     brief: bool,
@@ -71,8 +73,9 @@ def play(
 
     Shown are the policy, the tools and the request. Calls are made in the task's own world; after them comes one final
     message to the person who asked (or, if the task has the tool final_answer, a call of it), and then, and only then,
-    the grade. On a terminal it asks for calls and the message; otherwise they are options, over as many commands as
-    wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
+    the grade. In a dialogue part of what is needed is told only when asked: --say sends the person a message; one that
+    asks for nothing is the final one. On a terminal it asks for calls and messages; otherwise they are options, over as
+    many commands as wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
 
     \b
       toolscale play DATASET 3fa2 --session s1
@@ -88,7 +91,9 @@ def play(
         folder = session or Path("var/play") / playable.task(_wanted(task_id, dataset)).id
         wanted = _calls(given, calls)
         message = answer_from.read() if answer_from is not None else answer
-        grade = _sit(playable, folder, task_id, wanted, message, brief=brief, json_=json_)
+        if said is not None and message is not None:
+            raise UsageError("--say and --answer do not go together; a message that asks for nothing is the answer")
+        grade = _sit(playable, folder, task_id, wanted, said, message, brief=brief, json_=json_)
     finally:
         playable.close()
     context.exit(0 if grade is None or grade.score else 1)
@@ -170,6 +175,7 @@ def _sit(
     folder: Path,
     task_id: str | None,
     calls: Sequence[ToolCall],
+    said: str | None,
     message: str | None,
     *,
     brief: bool,
@@ -188,20 +194,29 @@ def _sit(
             {"call": call.model_dump(mode="json"), "result": sitting.call(call).model_dump(mode="json")}
             for call in calls
         ]
-        grade = sitting.finish(message) if message is not None else None
+        reply = sitting.say(said) if said is not None else sitting.finish(message) if message is not None else None
+        heard, grade = (reply, None) if isinstance(reply, str) else (None, reply)
         if json_:
             told = {"session": str(folder), **({} if brief else asdict(sitting.view())), "results": results}
+            told |= {"heard": heard} if heard is not None else {}
             echo_json(told | ({"grade": grade.model_dump(mode="json")} if grade else {}))
             return grade
-        if not calls and message is None:
+        if not calls and reply is None:
             print_view(sitting.view(), brief=brief)
             if sys.stdin.isatty() and sys.stdout.isatty() and sitting.grade is None:
                 grade = _converse(sitting)
         for made in results:
             print_result(made["result"])
+        if heard is not None:
+            say(f"the person: {heard}")
     if grade is not None:
         say(f"score {grade.score}: {grade.finding}")
     return grade
+
+
+def _text() -> str:
+    """Read lines up to an empty one."""
+    return "\n".join(iter(lambda: click.prompt("", prompt_suffix="  ", default="", show_default=False), ""))
 
 
 def _converse(sitting: Sitting) -> Grade | None:
@@ -212,9 +227,13 @@ def _converse(sitting: Sitting) -> Grade | None:
     click.echo(HELP)
     while (line := click.prompt("", prompt_suffix="> ").strip()) != "quit":
         if line == "answer":
-            return sitting.finish(
-                "\n".join(iter(lambda: click.prompt("", prompt_suffix="  ", default="", show_default=False), ""))
-            )
+            return sitting.finish(_text())
+        if line == "say":
+            reply = sitting.say(_text())
+            if not isinstance(reply, str):
+                return reply
+            say(f"the person: {reply}")
+            continue
         name, _, arguments = line.partition(" ")
         try:
             parsed = json.loads(arguments or "{}")

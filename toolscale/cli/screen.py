@@ -75,9 +75,14 @@ def print_view(view: View, *, brief: bool) -> None:
                 )
     console.rule(Text(f"task {view.task}", style="bold"), align="left")
     console.print(Panel(Text(view.request), title="request", title_align="left", border_style="cyan"))
-    for made in view.calls:
-        console.print(Text(f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}", style="dim"))
-        print_result({"value": made.get("value"), "error": made.get("error")})
+    if view.is_dialogue:
+        console.print(Text("The person answers questions: --say sends a message.", style="dim"))
+    for number in range(len(view.calls) + 1):
+        for turn in (turn for turn in view.talk if turn["after"] == number):
+            say(f"you: {turn['said']}\nthe person: {turn['heard']}")
+        for made in view.calls[number : number + 1]:
+            console.print(Text(f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}", style="dim"))
+            print_result({"value": made.get("value"), "error": made.get("error")})
 
 
 def print_result(result: Mapping[str, Any]) -> None:

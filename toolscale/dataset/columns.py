@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from toolscale.canonical import canonical_json
-from toolscale.environment import Environment
+from toolscale.environment import Environment, with_dialogue
 from toolscale.errors import DatasetError
 from toolscale.records import Candidate, Fact, GateResult, GoldenCall, Judged, RowChange, Task, Verdict
 from toolscale.tasks.form import with_form
@@ -32,7 +32,7 @@ def tools_json(environment: Environment) -> str:
 
 
 def task_row(judged: Judged, system: str, tools: str) -> Row:
-    """Return an accepted candidate as a row of TASK_SCHEMA."""
+    """Return an accepted candidate as a row of TASK_SCHEMA. `system`: what an agent is told first, dialogues aside."""
     task = judged.task
     assert task is not None, "only recorded candidates are accepted"
     row = task.model_dump(mode="json", exclude={"verdict", "candidate", "form"})
@@ -40,7 +40,10 @@ def task_row(judged: Judged, system: str, tools: str) -> Row:
     return row | {
         "scenario": scenario | {name: canonical_json(scenario[name]) for name in _JSON & scenario.keys()},
         "provenance": provenance | {"versions": canonical_json(provenance["versions"])},
-        "prompt": [{"role": "system", "content": system}, {"role": "user", "content": task.request}],
+        "prompt": [
+            {"role": "system", "content": with_dialogue(system, task.interaction)},
+            {"role": "user", "content": task.request},
+        ],
         "tools": tools if task.form is None else canonical_json(with_form(json.loads(tools), task.form)),
         "golden_calls": _calls(task),
         "communicate": [_fact_cell(fact) for fact in row["communicate"]],
@@ -71,7 +74,7 @@ def reject_row(judged: Judged, environment_hash: str) -> Row:
         "environment_hash": environment_hash,
         "candidate": canonical_json(candidate.model_dump(mode="json")),
         "reproduce": f"toolscale judge {candidate.domain} {candidate.number} --seed {candidate.seed}"
-        + ("" if candidate.interaction == "single" else f" --interaction {candidate.interaction}"),
+        + f" --interaction {candidate.interaction}",
     }
 
 

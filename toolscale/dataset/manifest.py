@@ -14,7 +14,7 @@ from toolscale.canonical import CANONICAL_VERSION, content_hash
 from toolscale.config import EVOLVED_SHARE, GRADING_VERSION, VERSION, Audit
 from toolscale.dataset.storage import read_file
 from toolscale.errors import DatasetError
-from toolscale.records import Interaction, Manifest
+from toolscale.records import Interactions, Manifest
 from toolscale.text_files import printable
 
 MANIFEST = "manifest.json"
@@ -36,7 +36,7 @@ class Recipe:
     """Hash of environment, settings and code."""
     evolved: float = EVOLVED_SHARE
     """The share of tasks that are evolved."""
-    interaction: Interaction = "single"
+    interaction: Interactions = "single"
     """How the tasks are answered."""
     given: Path | None = None
     """The folder of the lines that models gave; they are part of `inputs`."""

@@ -20,7 +20,7 @@ from toolscale.environment import discover
 from toolscale.environment.registry import read_folder
 from toolscale.errors import ToolScaleError, UsageError
 from toolscale.pipeline.stages import synthesize
-from toolscale.records import Interaction, Manifest, WorldSpec
+from toolscale.records import Interactions, Manifest, WorldSpec
 
 Report = Callable[[str, str, int, int], None]
 """Called with a domain, what is being done for it, how much of that is done, and of how much."""
@@ -37,7 +37,7 @@ class Order:
     seed: int = 0
     evolved: float = EVOLVED_SHARE
     audit: Audit = "sample"
-    interaction: Interaction = "single"
+    interaction: Interactions = "single"
     workers: int = 1
 
 

@@ -126,7 +126,11 @@ def _drawn(made: Made, share: float) -> list[Task]:
     one."""
     drawn = []
     for task in made.tasks:
-        if task.candidate.words is None and int(content_hash(["words", _key(task)]), 16) < share * _HASHES:
+        if (
+            task.candidate.words is None
+            and not task.candidate.replies
+            and int(content_hash(["words", _key(task)]), 16) < share * _HASHES
+        ):
             drawn.append(task)
     return drawn
 

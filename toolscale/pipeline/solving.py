@@ -54,7 +54,7 @@ class Solving:
     outcomes: Counter[str] = field(default_factory=Counter)
     """`always`, `sometimes`, `undecided`, `never` solved, `quarantined`."""
     failed: int = 0
-    """Rollouts that the endpoint did not let end; they are no attempts."""
+    """Rollouts that the endpoint did not let end, or in which the person erred; they are no attempts."""
     stopped: str = ""
     """Why it stopped early: the cap on dollars."""
 
@@ -139,7 +139,7 @@ async def _try(
             solving.stopped = str(rollout)
         elif isinstance(rollout, BaseException):
             raise rollout
-        elif rollout.stop == "failed":
+        elif rollout.stop in ("failed", "void"):
             solving.failed += 1
         else:
             attempts.append(_attempt(task, sample, model.endpoint.model, rollout))

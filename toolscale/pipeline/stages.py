@@ -42,7 +42,7 @@ from toolscale.environment.environment import inspect_environment, sound_part
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.package_code import code_hashes
-from toolscale.records import Admission, Interaction, Manifest
+from toolscale.records import Admission, Interactions, Manifest
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents, check_rows
 from toolscale.verify.cases import check_cases
@@ -60,7 +60,7 @@ def synthesize(
     workers: int | None = None,
     audit: Audit = "sample",
     evolved: float = EVOLVED_SHARE,
-    interaction: Interaction = "single",
+    interaction: Interactions = "single",
     given: Path | None = None,
     cache: Path | None = None,
     progress: Progress = lambda act, done, total: None,
@@ -149,7 +149,7 @@ def judge_range(
     out: Path,
     *,
     audit: Audit = "sample",
-    interaction: Interaction = "single",
+    interaction: Interactions = "single",
 ) -> Path:
     """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
     return judge_unit(Unit(_place(world, audit, interaction, None), seed, tuple(range(start, stop)), out))
@@ -178,7 +178,7 @@ def place_of(world: Path, recipe: Recipe) -> Place:
     return _place(world, recipe.audit, recipe.interaction, recipe.given)
 
 
-def _place(world: Path, audit: Audit, interaction: Interaction, given: Path | None) -> Place:
+def _place(world: Path, audit: Audit, interaction: Interactions, given: Path | None) -> Place:
     return Place(world, f"{file_hash(world / ADMISSION)}{read_given(given, world).hash}", audit, interaction, given)
 
 
@@ -189,7 +189,7 @@ def recipe_of(
     seed: int,
     audit: Audit = "sample",
     evolved: float = EVOLVED_SHARE,
-    interaction: Interaction = "single",
+    interaction: Interactions = "single",
     given: Path | None = None,
 ) -> Recipe:
     """Return what a dataset is asked to be. UsageError if it cannot be."""
@@ -252,7 +252,7 @@ def _is_complete(out: Path, recipe: Recipe) -> bool:
 
 
 def _inputs(
-    environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float, interaction: Interaction, given: str
+    environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float, interaction: Interactions, given: str
 ) -> str:
     """Hash everything on which the bytes of a dataset depend: environment, settings, what models and people gave,
     libraries, and the code of this package."""

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from toolscale.canonical import content_hash
 from toolscale.records.base import Record
 from toolscale.records.release import Release
-from toolscale.records.task import Interaction
+from toolscale.records.task import Interactions
 
 NAME_BYTES = 255
 """Bytes that file systems take for the name of a file or folder."""
@@ -57,7 +57,7 @@ class Part(Record):
     """The share of tasks that should be evolved."""
     audit: Literal["sample", "all"]
     """Which candidates the second engine replayed."""
-    interaction: Interaction = "single"
+    interaction: Interactions = "single"
     """How its tasks are answered."""
     inputs: str
     """Hash of all that the part was made from: environment, seed, settings, code. Equal inputs, equal bytes."""

@@ -102,6 +102,9 @@ class Slot(Record):
     tense: Tense | None = None
     taken_back: bool = False
     """Said first and then corrected: no call uses it."""
+    vague: str | None = None
+    """What a person says who leaves it open at first: *some money*. Where it is given, part of the dialogues begin
+    without the value, and tell it when asked."""
 
 
 class Role(Record):

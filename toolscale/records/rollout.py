@@ -142,7 +142,9 @@ class TokenTrace(Record):
     """Log-probability under the policy that sampled it; 0 where it was not written."""
 
 
-Stop = Literal["answered", "turns", "tokens", "dollars", "failed"]
+Stop = Literal["answered", "turns", "tokens", "dollars", "left", "void", "failed"]
+"""`left`: the person of a dialogue was asked too often. `void`: the person erred, and that says nothing about the
+policy."""
 
 
 class Rollout(Record):
@@ -160,7 +162,8 @@ class Rollout(Record):
     """Calls of the domain's tools in order, failed ones included."""
     ledger: tuple[Charge, ...]
     answer: str | None
-    """The final message; none if a limit stopped it before."""
+    """The final message, in a dialogue with those since the last change of the rows; none if a limit stopped it
+    before."""
     stop: Stop
     malformed: int = 0
     """Turns that could not be read as a message or as calls."""

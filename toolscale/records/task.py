@@ -118,9 +118,13 @@ class Provenance(Record):
     cost_usd: float = 0.0
 
 
-Interaction = Literal["single", "form"]
-"""How a task is answered: `single` by one final message, `form` by a call of `final_answer`, whose typed fields take
-what was asked for."""
+Interaction = Literal["single", "form", "dialogue"]
+"""How a task is worked on. `single`: all is said in the request, and one final message answers it. `form`: the answer
+is a call of `final_answer`, whose typed fields take what was asked for. `dialogue`: part of what is needed is told only
+when the agent asks for it."""
+
+Interactions = Literal["mixed", "single", "form", "dialogue"]
+"""The tasks of a dataset: all of one interaction, or `mixed`: DIALOGUE_SHARE of them dialogues, the others single."""
 
 QUIET = "quiet"
 """The line of a chain that leaves out the question of an intent. It makes nothing harder: a chain of this line alone
@@ -142,6 +146,21 @@ class Words(Record):
     """The request as the template has it."""
 
 
+class Reply(Record):
+    """What the person of a dialogue tells when asked for it."""
+
+    about: str
+    """`client.full_name`, `bill`, `amount`: a column that says who is speaking, a role, or a slot."""
+    sort: Literal["identity", "row", "value"]
+    kind: FactKind
+    words: tuple[str, ...]
+    """What questions call it: `full name`; of a row its noun first, then the columns that describe it."""
+    says: str
+    """The answer, in the person's words."""
+    held: bool
+    """It is not in the request, and is told only when asked for."""
+
+
 class Candidate(Record):
     """A task before it is judged: which intent, which case, which words. Everything else is derived from it by
     recording."""
@@ -156,6 +175,7 @@ class Candidate(Record):
     say: dict[str, str | int]
     """Slot -> value."""
     request: str
+    """What the person says first."""
     skeleton: str
     """The request with every fact masked."""
     evolutions: tuple[str, ...] = ()
@@ -166,12 +186,26 @@ class Candidate(Record):
     """Whose words the request is in; None: those of the template."""
     added: tuple[tuple[ToolCall, ...], ...] = ()
     """Calls whose end states count as right too, by decision of a person."""
+    replies: tuple[Reply, ...] = ()
+    """What the person of a dialogue answers, in the order in which the plan names it."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out words and added calls where there are none: a candidate that comes from the seed alone looks as it
-        did before there were such."""
-        return {name: value for name, value in write(self).items() if value or name not in ("words", "added")}
+        """Leave out words, added calls and replies where there are none: a candidate that comes from the seed alone
+        looks as it did before there were such."""
+        return {
+            name: value for name, value in write(self).items() if value or name not in ("words", "added", "replies")
+        }
+
+    @property
+    def held(self) -> tuple[Reply, ...]:
+        """What the person tells only when asked."""
+        return tuple(reply for reply in self.replies if reply.held)
+
+    @property
+    def heard(self) -> str:
+        """All that the person says to an agent that asks for everything: the request, and what is held back."""
+        return "\n".join([self.request, *(reply.says for reply in self.held)])
 
     @property
     def stream(self) -> str:

@@ -13,6 +13,7 @@ from toolscale.records import AnswerKey, OfferedExpert, Price, RolloutTask
 from toolscale.rollout.calls import CallReader
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.grading import answer_key_of
+from toolscale.rollout.person import Person, ScriptedPerson
 from toolscale.rollout.policy import Message, Tool
 from toolscale.rollout.prompt import CALL_EXPERT, first_messages, offered_tools
 
@@ -33,6 +34,8 @@ class Setting:
     denied: frozenset[str]
     key: AnswerKey | None
     """What simulated experts play; None where no expert is offered."""
+    person: Person
+    """Who is asked, if the task is a dialogue."""
     shown: list[Message]
     """The first messages that an expert sees when it takes over a turn: the policy and the request, without the wishes
     about experts and costs."""
@@ -49,7 +52,10 @@ class Bench:
         experts: Mapping[str, Expert],
         basic: Mapping[str, BasicTool] | None = None,
         domains: Mapping[str, Domain] | None = None,
+        person: Person | None = None,
     ) -> None:
+        self.person = person or ScriptedPerson()
+        """Who is asked in dialogues."""
         self.experts = experts
         self.basic = basic or {}
         self.domains = domains or {}
@@ -91,7 +97,7 @@ class Bench:
         tools = offered_tools(task, {name: tool.function() for name, tool in basic.items()}, of_domain)
         return Setting(
             task=task,
-            messages=first_messages(task, domain.system if domain is not None else None),
+            messages=first_messages(task, domain.system_of(task.task) if domain is not None and task.task else None),
             tools=tools,
             reader=CallReader(tools),
             experts=experts,
@@ -99,6 +105,7 @@ class Bench:
             domain=domain,
             denied=frozenset(task.limits.denied),
             key=answer_key_of(task, domain) if experts else None,
+            person=self.person,
             shown=domain.shown(task.task) if domain is not None and task.task is not None else [],
         )
 

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import Any
 
 from toolscale.canonical import stable_int
-from toolscale.environment import Environment, Rows, Toolbox, World, system_message
+from toolscale.environment import Environment, Rows, Toolbox, World, system_message, with_dialogue
 from toolscale.errors import SandboxError, UsageError
 from toolscale.models.pricing import approximate_input_tokens
 from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall, ToolResult
@@ -55,7 +55,7 @@ class Episode:
         """Make a call as an agent writes it. SandboxLimitError if it hits a limit of the sandbox, which ends the
         episode."""
         result = self._domain.world_of(self).call(call.name, call.arguments)
-        if result.error is None and self._domain.environment.tools[call.name].mutates_state:
+        if result.error is None and self._domain.writes(call.name):
             self.written.append(call)
         return result
 
@@ -123,10 +123,18 @@ class Domain:
             return World(self.environment, self._rows, toolbox=self.toolbox)
         return self._lent.popitem(last=False)[1]
 
+    def writes(self, tool: str) -> bool:
+        """Whether a tool of the domain changes rows."""
+        return self.environment.tools[tool].mutates_state
+
     def shown(self, task: Task) -> list[dict[str, Any]]:
         """Return the first messages that an expert sees when it takes over a turn: the policy and the request, without
         the wishes about experts and costs."""
-        return [{"role": "system", "content": self.system}, {"role": "user", "content": task.request}]
+        return [{"role": "system", "content": self.system_of(task)}, {"role": "user", "content": task.request}]
+
+    def system_of(self, task: Task) -> str:
+        """Return what an agent is told first on a task."""
+        return with_dialogue(self.system, task.interaction)
 
     def input_tokens(self, task: Task) -> int:
         """Return about how many tokens an expert reads at least for one answer: `shown`, and the tools."""

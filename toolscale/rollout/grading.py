@@ -9,11 +9,13 @@ from toolscale.errors import SandboxLimitError, UsageError
 from toolscale.questions import answer_key, grade_answer
 from toolscale.records import AnswerKey, Rollout, RolloutTask, Stop, ToolCall
 from toolscale.rollout.domain import Domain
+from toolscale.rollout.person import MOST_REPLIES
 
 UNANSWERED = {
     "turns": "no answer: the limit of turns was reached",
     "tokens": "no answer: the limit of tokens was reached",
     "dollars": "no answer: the limit of dollars was reached",
+    "left": f"no answer: the person was asked more than {MOST_REPLIES} times, and left",
 }
 
 
@@ -39,7 +41,7 @@ def regrade(rollout: Rollout, task: RolloutTask, domain: Domain | None = None) -
     environment task is missing."""
     if rollout.task_id != task.id:
         raise UsageError(f"rollout {rollout.id} is of the task {rollout.task_id}, not of {task.id}")
-    if rollout.stop == "failed":  # what failed is not done again
+    if rollout.stop in ("failed", "void"):  # what failed is not done again
         return False, rollout.finding
     return grade_outcome(task, domain, rollout.calls, rollout.answer, rollout.stop)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.environment.builtins import FINAL_ANSWER
-from toolscale.errors import ContextFullError, ModelUnavailableError, SandboxLimitError
+from toolscale.errors import ContextFullError, ModelUnavailableError, SandboxLimitError, VoidConversationError
 from toolscale.models.pricing import cost_usd
 from toolscale.records import Charge, ExpertReply, Rollout, Stop, ToolCall
 from toolscale.rollout.bench import Setting
@@ -19,6 +19,7 @@ from toolscale.rollout.domain import Episode
 from toolscale.rollout.grading import grade_outcome
 from toolscale.rollout.policy import Message, Policy, Turn
 from toolscale.rollout.prompt import CALL_EXPERT
+from toolscale.rollout.talk import Talk
 from toolscale.verify.filled import read_form
 
 MOST_TURNS = 50
@@ -57,6 +58,9 @@ class _Run:
         self.draw = f"{setting.task.seed}:{sample}:{setting.task.id}"
         self._borrowed = borrowed
         self._episode: Episode | None = None
+        environment_task = setting.task.task
+        is_dialogue = environment_task is not None and environment_task.interaction == "dialogue"
+        self._talk = Talk(environment_task.candidate, setting.person) if environment_task and is_dialogue else None
 
     async def play(self) -> Rollout:
         """Take turns until there is an answer or a limit is reached."""
@@ -64,6 +68,8 @@ class _Run:
             stop = await self._turns()
         except SandboxLimitError as error:  # it ended the episode: what was done in it is gone
             self.failure, stop = f"a call hit a limit of the sandbox: {error}", "failed"
+        except VoidConversationError as error:
+            self.failure, stop = str(error), "void"
         right, finding = self._graded(stop)
         return Rollout(
             id=f"{self.task.id}:{self.policy.name}:{self.sample}",
@@ -113,13 +119,28 @@ class _Run:
                 if stop is not None:
                     return stop
             elif isinstance(content, str) and content.strip():
-                if (fault := self._fault_of(content)) is None:
-                    self.answer = content
-                    return "answered"
-                self._not_understood(fault)
+                if (fault := self._fault_of(content)) is not None:
+                    self._not_understood(fault)
+                elif (stop := await self._say(content)) is not None:
+                    return stop
             else:
                 self._not_understood(_EMPTY)
             self.turn += 1
+
+    async def _say(self, content: str) -> Stop | None:
+        """Say something to whoever asked. Return why the rollout ends, None if the person answers."""
+        if self._talk is None:
+            self.answer = content
+            return "answered"
+        reply = await self._talk.say(content, self.messages[:-1])
+        if reply is None:
+            self.answer = self._talk.answer
+            return "answered"
+        if self._talk.is_left:
+            return "left"
+        self._tell({"role": "user", "content": reply})
+        self.handed += [{"role": "assistant", "content": content}, self.fresh[-1]]
+        return None
 
     def _book_turn(self, turn: Turn) -> None:
         self.messages.append(turn.message)
@@ -318,15 +339,15 @@ class _Run:
         if calls:
             message["tool_calls"] = [_readable(item, read) for item, read in zip(reply.tool_calls, calls, strict=True)]
         self._tell(message)
-        self.handed.append(message)
         if calls:
+            self.handed.append(message)
             return self._make_for_expert(calls)
         if (fault := self._fault_of(str(reply.content))) is not None:
+            self.handed.append(message)
             self._tell({"role": "user", "content": canonical_json({"error": fault})})
             self.handed.append(self.fresh[-1])
             return None
-        self.answer = reply.content
-        return "answered"
+        return await self._say(str(reply.content))
 
     def _make_for_expert(self, calls: Sequence[Call]) -> Stop | None:
         """Make the calls of an expert to the domain's tools. If one is wrong, the error goes into the conversation, but
@@ -356,6 +377,8 @@ class _Run:
             self._episode = self._borrowed.enter_context(self.setting.domain.episode())
         self.calls.append(ToolCall(name=call.name, arguments=call.arguments))
         result = self._episode.call(self.calls[-1])
+        if self._talk is not None and result.error is None and self.setting.domain.writes(call.name):
+            self._talk.changed()
         self._reply(
             call, canonical_json(result.value if result.error is None else {"error": result.error}), handed=True
         )

@@ -60,7 +60,7 @@ class Truth:
     @classmethod
     def of(cls, task: Task) -> Truth:
         """The truth of a task."""
-        return cls(task.request, task.communicate, task.golden_calls)
+        return cls(task.candidate.heard, task.communicate, task.golden_calls)
 
     def as_json(self) -> str:
         """As the prompt has it."""

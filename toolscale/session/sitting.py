@@ -3,6 +3,7 @@ by command.
 
     session.json     which task of which dataset
     calls.jsonl      the calls made so far with their results, a line each
+    talk.jsonl       of a dialogue: what was said to the person, after how many calls, and the answer, a line each
     solution.json    written with the final answer: one line, as `toolscale grade` reads it
     grade.json       written last: the session is over
 
@@ -27,11 +28,14 @@ from toolscale.environment import World, system_message
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import SandboxError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
+from toolscale.rollout.grading import UNANSWERED
+from toolscale.rollout.person import MOST_REPLIES, answer_to
 from toolscale.session.playable import Playable
 from toolscale.tasks.form import with_form
 from toolscale.verify.filled import read_form
 
-SESSION, CALLS, SOLUTION, GRADE = "session.json", "calls.jsonl", "solution.json", "grade.json"
+SESSION, CALLS, TALK = "session.json", "calls.jsonl", "talk.jsonl"
+SOLUTION, GRADE = "solution.json", "grade.json"
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class View:
     request: str
     calls: list[dict[str, Any]]
     """The calls made so far, each with its `value` or `error`."""
+    talk: list[dict[str, Any]]
+    """Of a dialogue: what was `said` to the person `after` so many calls, and what was `heard`."""
+    is_dialogue: bool
+    """Part of what is needed is told only when asked."""
 
 
 class Sitting:
@@ -54,6 +62,7 @@ class Sitting:
         self.folder, self._playable, self._task = folder, playable, task
         self._environment, self._rows = playable.world(task.domain)
         self._made = [json.loads(line) for line in self._lines(CALLS)]
+        self._talk = [json.loads(line) for line in self._lines(TALK)]
         self._world: World | None = None
 
     @classmethod
@@ -89,10 +98,12 @@ class Sitting:
         tools = [tool.spec.openai_function() for tool in self._environment.tools.values()]
         return View(
             self._task.id,
-            system_message(self._environment),
+            system_message(self._environment, self._task.interaction),
             with_form(tools, self._task.form),
             self._task.request,
             list(self._made),
+            list(self._talk),
+            self._task.interaction == "dialogue",
         )
 
     @property
@@ -132,14 +143,37 @@ class Sitting:
         write_file(self.folder / CALLS, "".join(f"{canonical_json(line)}\n" for line in self._made).encode())
         return result
 
+    def say(self, message: str) -> str | Grade:
+        """Say something to the person of a dialogue. Return the answer; if the message asks for nothing it is the final
+        one, and if the person was asked too often there is none: then the session is over, and its grade is
+        returned."""
+        self._still_open()
+        if self._task.interaction != "dialogue":
+            raise UsageError("the person has said all in the request; give the final message as the answer")
+        heard = answer_to(self._task.candidate, message)
+        if heard is None:
+            return self.finish(message)
+        if len(self._talk) >= MOST_REPLIES:
+            return self._over("", _LEFT)
+        self._talk.append({"after": len(self._made), "said": message, "heard": heard})
+        write_file(self.folder / TALK, "".join(f"{canonical_json(line)}\n" for line in self._talk).encode())
+        return heard
+
     def finish(self, answer: str) -> Grade:
         """Give the final answer; the session is over, and its grade is told. UsageError if it is not the form that the
-        task wants."""
+        task wants. In a dialogue what was said since the last change of the rows is a part of it."""
         self._still_open()
         self.check_answer(answer)
+        changed = max((n for n, made in enumerate(self._made, 1) if self._writes(made)), default=0)
+        return self._over("\n\n".join([*(line["said"] for line in self._talk if line["after"] >= changed), answer]))
+
+    def _writes(self, made: dict[str, Any]) -> bool:
+        return "value" in made and self._environment.tools[made["name"]].mutates_state
+
+    def _over(self, answer: str, grade: Grade | None = None) -> Grade:
         calls = tuple(ToolCall(name=made["name"], arguments=made["arguments"]) for made in self._made)
         solution = Solution(task=self._task.id, calls=calls, answer=answer)
-        grade = self._playable.domain(self._task).grade(self._task, calls, answer)
+        grade = grade or self._playable.domain(self._task).grade(self._task, calls, answer)
         write_file(self.folder / SOLUTION, f"{canonical_json(solution.model_dump(mode='json'))}\n".encode())
         write_file(self.folder / GRADE, f"{canonical_json(grade.model_dump(mode='json'))}\n".encode())
         return grade
@@ -166,6 +200,9 @@ class Sitting:
     def _lines(self, name: str) -> list[str]:
         path = self.folder / name
         return read_file(path).decode().splitlines() if path.exists() else []
+
+
+_LEFT = Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding=UNANSWERED["left"])
 
 
 def _task_in(about: Path, playable: Playable, wanted: Task | None) -> Task:

@@ -15,12 +15,15 @@ from math import gcd
 from typing import Any, Literal
 
 from toolscale.canonical import stable_int
+from toolscale.config import DIALOGUE_SHARE
 from toolscale.environment import Environment, World
-from toolscale.records import QUIET, Candidate, Intent, Slot
+from toolscale.records import QUIET, Candidate, Intent, Interaction, Interactions, Slot
 from toolscale.tasks.catalogue import Catalogue
+from toolscale.tasks.dialogue import NOTHING_HELD, Held, held_back
 from toolscale.tasks.evolution import Inapplicable, draw_chain, first_lines, is_quiet
 from toolscale.tasks.names import Expression, bound_values, relation_key
 from toolscale.tasks.phrase import put_into_words
+from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import RoleQuery
 from toolscale.tasks.split import partners_of
 
@@ -105,8 +108,9 @@ class CandidateSource:
         """Return the number of the turn-th candidate of a stream."""
         return turn * len(self.streams) + [stream.name for stream in self.streams].index(stream)
 
-    def draw(self, seed: int, number: int) -> Candidate | None:
-        """Return the candidate with this number, or None if no case is found for it."""
+    def draw(self, seed: int, number: int, interactions: Interactions = "single") -> Candidate | None:
+        """Return the candidate with this number, or None if no case is found for it. `interactions`: how the tasks of
+        its dataset are worked on."""
         stream = self.streams[number % len(self.streams)]
         evolutions: tuple[str, ...] = ()
         if stream.kind == "plain":
@@ -123,9 +127,11 @@ class CandidateSource:
             )
             if not evolutions:
                 return None
-        return self.draw_evolved(seed, number, evolutions)
+        return self.draw_evolved(seed, number, evolutions, interactions)
 
-    def draw_evolved(self, seed: int, number: int, evolutions: tuple[str, ...]) -> Candidate | None:
+    def draw_evolved(
+        self, seed: int, number: int, evolutions: tuple[str, ...], interactions: Interactions = "single"
+    ) -> Candidate | None:
         """Return the candidate with this number for a given chain of evolutions, or None if the chain does not apply or
         no case is found."""
         intent, turn = self.streams[number % len(self.streams)].intent, number // len(self.streams)
@@ -142,7 +148,9 @@ class CandidateSource:
         # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of
         # person.
         phrasing = turn + stable_int("phrasing", seed, self.streams[number % len(self.streams)].name)
-        words = put_into_words(plan, self.environment, case.rows, case.say, phrasing, rng)
+        held = self._held(plan, seed, number, interactions)
+        words = put_into_words(plan, self.environment, case.rows, case.say, phrasing, rng, held)
+        interaction: Interaction = "dialogue" if held else "form" if interactions == "form" else "single"
         bindings = {
             role: tuple(tuple(row[column] for column in plan.roles[role].key) for row in rows)
             for role, rows in case.rows.items()
@@ -158,7 +166,14 @@ class CandidateSource:
             skeleton=words.skeleton,
             evolutions=evolutions,
             persona=words.persona,
+            interaction=interaction,
+            replies=words.replies,
         )
+
+    def _held(self, plan: Plan, seed: int, number: int, interactions: Interactions) -> Held:
+        """Draw what the request leaves out: nothing where the candidate is no dialogue, or where nothing can be."""
+        rng, share = self._rng("dialogue", seed, number), {"mixed": DIALOGUE_SHARE, "dialogue": 1.0}
+        return held_back(plan, self.environment, rng) if rng.random() < share.get(interactions, 0.0) else NOTHING_HELD
 
     def _rng(self, purpose: str, seed: int, number: int) -> random.Random:
         """A generator that depends on the seed, the stream and the turn, not on how many streams there are."""

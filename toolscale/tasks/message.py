@@ -31,10 +31,14 @@ LONGEST_HALF = 14
 """Words of a matter that still goes into one sentence with the next."""
 
 
-def compose_message(body: str, known: set[str], language: LanguageSpec, persona: Persona, rng: random.Random) -> str:
-    """Return the body with all that goes around it, every choice made; `known` are the roles that a frame may name."""
+def compose_message(
+    body: str, known: set[str], language: LanguageSpec, persona: Persona, rng: random.Random, *, anonymous: bool = False
+) -> str:
+    """Return the body with all that goes around it, every choice made; `known` are the roles that a frame may name.
+    `anonymous`: nothing says who is speaking."""
     parts = [expand_choices(part, rng.randrange).strip() for part in body.split(NEXT)]
-    return _framed(_joined(parts, language, persona, rng), known, language, persona, rng)
+    text = _joined(parts, language, persona, rng)
+    return _framed(text, set() if anonymous else known, language, persona, rng, anonymous)
 
 
 def small(text: str) -> str:
@@ -87,7 +91,9 @@ def _begins(before: str) -> bool:
     return not text or text[-1] in ".!?)\n"
 
 
-def _framed(text: str, known: set[str], language: LanguageSpec, persona: Persona, rng: random.Random) -> str:
+def _framed(
+    text: str, known: set[str], language: LanguageSpec, persona: Persona, rng: random.Random, anonymous: bool
+) -> str:
     """Put an opening before the text and a closing after it; who speaks is said in one of them, or in between."""
 
     def fitting(own: Sequence[str], general: Sequence[str]) -> list[str]:
@@ -98,7 +104,7 @@ def _framed(text: str, known: set[str], language: LanguageSpec, persona: Persona
 
     openings = fitting(persona.openings, language.openings)
     opening, ending = drawn(openings), ""
-    if openings and not names_in(opening):
+    if openings and not names_in(opening) and not anonymous:
         middles, places = fitting(persona.middles, language.middles), list(_MORE.finditer(text))
         if middles and len(places) == 1 and rng.random() < MIDDLE_SHARE:
             at = places[0].start()

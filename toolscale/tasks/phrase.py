@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolscale.environment import Environment
@@ -13,7 +13,8 @@ from toolscale.environment.column_kinds import kind_of_column
 from toolscale.language import expand_choices, render
 from toolscale.language.marks import MASK
 from toolscale.language.units import with_unit
-from toolscale.records import FactKind, LanguageSpec, Persona, Tense
+from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Tense
+from toolscale.tasks.dialogue import NOTHING_HELD, Held, is_anonymous, replies_of
 from toolscale.tasks.message import MORE, PLACE, compose_message
 from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
@@ -48,6 +49,7 @@ class Words:
     request: str
     skeleton: str
     persona: str | None
+    replies: tuple[Reply, ...] = ()
 
 
 def put_into_words(
@@ -57,22 +59,29 @@ def put_into_words(
     say: Mapping[str, Any],
     turn: int,
     rng: random.Random,
+    held: Held = NOTHING_HELD,
 ) -> Words:
     """Return the request of a case. The turn picks the phrasing, so that all of an intent's are used evenly; the rest
-    is drawn."""
+    is drawn. `held`: what it leaves out, to be told when asked."""
     language = environment.spec.language
     body = plan.intent.requests[turn % len(plan.intent.requests)]
     name = body.persona or (rng.choice(sorted(language.personas)) if language.personas else None)
     persona = language.personas[name] if name else Persona(text="")
-    writer = _Writer(plan, environment, rows, say, persona, rng)
-    template = writer.inline(compose_message(body.say, set(plan.intent.roles), language, persona, rng))
+    writer = _Writer(plan, environment, rows, say, persona, rng, held)
+    message = compose_message(body.say, set(plan.intent.roles), language, persona, rng, anonymous=is_anonymous(held))
+    template = writer.inline(message)
     habits = {habit for habit, share in sorted(persona.habits.items()) if rng.randrange(100) < share}
     protected = protected_words(plan, language)
     if rng.randrange(100) < persona.typos and (habits or not persona.habits):
         template = misspell(template, rng, protected)
     template = handwritten(template, habits, language.short, rng, protected)
     lower = "lower" in habits
-    return Words(writer.fill(template, lower=lower), writer.fill(template, lower=lower, mask=True), name)
+    words = Words(writer.fill(template, lower=lower), writer.fill(template, lower=lower, mask=True), name)
+    if not held:
+        return words
+    full = _Writer(plan, environment, rows, say, persona, rng)
+    replies = replies_of(plan, environment, held, lambda text: full.fill(full.inline(text), lower=lower), rng)
+    return replace(words, replies=replies)
 
 
 def phrasings(
@@ -110,7 +119,9 @@ class _Writer:
         say: Mapping[str, Any],
         persona: Persona,
         rng: random.Random,
+        held: Held = NOTHING_HELD,
     ) -> None:
+        self.held = held
         self.plan, self.environment, self.rows, self.say, self.rng = plan, environment, rows, say, rng
         self.forms: dict[str, str] = {kind: rng.choice(forms) for kind, forms in persona.forms.items()}
         self.values: list[str] = []
@@ -129,7 +140,9 @@ class _Writer:
 
     def _place(self, match: re.Match[str]) -> str:
         name, column, capital, pronoun, form = match.groups()
-        if name in self.plan.roles:
+        if name in self.held and not pronoun:
+            text = self.held[name]
+        elif name in self.plan.roles:
             text = self._role(self.plan.roles[name], column, pronoun, form)
         elif name in self.say:
             slot = self.plan.intent.slots[name]

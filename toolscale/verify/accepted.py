@@ -32,6 +32,7 @@ def accepted_task(subject: Subject, verdict: Verdict, initial_state_hash: str, s
         "initial_state_hash": initial_state_hash,
         "evolutions": list(candidate.evolutions),
         **({} if candidate.interaction == "single" else {"interaction": candidate.interaction}),
+        **({"replies": [reply.model_dump() for reply in candidate.replies]} if candidate.replies else {}),
         **({"added": candidate.model_dump(mode="json", include={"added"})["added"]} if candidate.added else {}),
     }
     return Task(
@@ -93,7 +94,9 @@ def _scenario(subject: Subject) -> Scenario:
         unknown[role] = keys if subject.plan.roles[role].role.take == "all" else keys[0] if len(keys) == 1 else keys
     persona = subject.candidate.persona
     text = subject.environment.spec.language.personas[persona].text if persona else None
-    return Scenario(known=known, unknown=unknown, persona=text)
+    held = [reply.about.rpartition(".")[2].replace("_", " ") for reply in subject.candidate.held]
+    instructions = f"Tell only when asked: {', '.join(held)}." if held else None
+    return Scenario(known=known, unknown=unknown, persona=text, instructions=instructions)
 
 
 def _difficulty(recording: Recording) -> Difficulty:

@@ -155,10 +155,10 @@ class Ambiguity:
     def _has_cues(self, subject: Subject, role: RolePlan) -> bool:
         """Whether the words of a superlative stand in the request."""
         cues = (*role.role.cues, *(role.description.cues if role.description else ()))
-        return bool(cues) and all(contains_words(subject.candidate.request, cue) for cue in cues)
+        return bool(cues) and all(contains_words(subject.candidate.heard, cue) for cue in cues)
 
     def _is_stated(self, text: str, subject: Subject, role: RolePlan) -> bool:
-        request = subject.candidate.request
+        request = subject.candidate.heard
         adjectives = self.environment.spec.language.adjectives.get(role.table, {})
         bare = text.replace(f"{role.name}.", "")
         if bare in adjectives:

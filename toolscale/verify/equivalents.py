@@ -8,6 +8,7 @@ from itertools import combinations
 
 from toolscale.canonical import canonical_json
 from toolscale.records import ToolCall
+from toolscale.tasks.dialogue import question_for
 from toolscale.tasks.form import DONE, MOST_REASONS
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory
@@ -47,6 +48,8 @@ def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> I
             writes,
             f"Thanks for your patience. {subject.answer} Is there anything else I can help you with?",
         )
+    if subject.candidate.held:
+        yield Trajectory("asked", "right", writes, f"{question_for(subject.candidate.held)}\n\n{subject.answer}")
 
 
 def exchanged(subject: Subject) -> list[tuple[ToolCall, ...]]:
@@ -84,9 +87,11 @@ def idle_agents(subject: Subject) -> Iterator[Trajectory]:
         "Hello! How can I help you today?",
         "Yes, done.",
         "I am sorry, I cannot do that.",
-        subject.candidate.request,
+        subject.candidate.heard,
     ):
         yield Trajectory("idle", "wrong", (), answer)
+    if subject.candidate.held:
+        yield Trajectory("idle", "wrong", (), question_for(subject.candidate.held))
     yield Trajectory("only_reads", "wrong", reads, "I have looked into it.")
     listed = [
         f"{kind}: {value}" for kind, values in sorted(subject.observed.items()) for value in sorted(values, key=str)

@@ -16,6 +16,7 @@ from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import FORM_OF_KIND
 from toolscale.tasks.plan import Plan
+from toolscale.verify.disclosure import undisclosed
 from toolscale.verify.subject import Subject
 from toolscale.verify.wording import Meaning, unaccounted_words
 
@@ -31,7 +32,9 @@ talk."""
 def ungrounded(subject: Subject) -> str | None:
     """Return what the request fails to say, or None: every slot and described column in a typed round trip, every
     cue."""
-    request, today = subject.candidate.request, subject.today
+    if (problem := undisclosed(subject)) is not None:
+        return problem
+    request, today = subject.candidate.heard, subject.today
     for name, slot in subject.plan.intent.slots.items():
         value = subject.candidate.say[name]
         if not states(request, slot.kind, value, today, slot.tense):
@@ -65,7 +68,7 @@ def _misworded(subject: Subject) -> str | None:
     template."""
     if subject.candidate.words is None:
         return None
-    found = list(islice(unaccounted_words(subject.candidate.request, meaning_of(subject)), SHOWN))
+    found = list(islice(unaccounted_words(subject.candidate.heard, meaning_of(subject)), SHOWN))
     return "; ".join(found) or None
 
 
@@ -125,7 +128,7 @@ def _unasked(subject: Subject) -> str | None:
         owed
         or intent.outcome != "fulfil"
         or not subject.facts
-        or _ASKING.search(subject.candidate.request.replace("to say", ""))
+        or _ASKING.search(subject.candidate.heard.replace("to say", ""))
     ):
         return None
     fact = subject.facts[0]
@@ -139,7 +142,7 @@ def _argument_slots(plan: Plan) -> set[str]:
 
 
 def _is_said_flatly(subject: Subject, kind: str, value: Any, tense: Tense | None) -> bool:
-    found = mentions(subject.candidate.request, subject.today, tense)
+    found = mentions(subject.candidate.heard, subject.today, tense)
     return any(m.kind == kind and m.qualifier is None and m.readings == {value} for m in found)
 
 
@@ -147,7 +150,7 @@ def _unaccounted(subject: Subject) -> str | None:
     """Return an amount, date, card ending or id of the request that no slot and no described row has, or None."""
     known: set[Any] = {str(value) for value in subject.candidate.say.values()} | {subject.today}
     known |= {str(value) for columns in subject.inputs.said.values() for value in columns.values()}
-    request = subject.candidate.request
+    request = subject.candidate.heard
     tenses: tuple[Tense | None, ...] = (None, "past", "future")
     explained = {
         m.start
@@ -178,7 +181,7 @@ def _enum_without_cue(subject: Subject) -> str | None:
         for name, expression in step.arguments.items():
             if expression.is_literal and isinstance(expression.literal, str):
                 words = cues.get(expression.literal, ())
-                if not any(contains_words(subject.candidate.request, word) for word in words):
+                if not any(contains_words(subject.candidate.heard, word) for word in words):
                     return (
                         f"{step.tool.spec.name}({name}={expression.literal!r}) has no cue in the request; "
                         f"one of {', '.join(words) or 'none given'}"
@@ -188,7 +191,7 @@ def _enum_without_cue(subject: Subject) -> str | None:
 
 def leaked(subject: Subject) -> str | None:
     """Return the fact or tool name that the request gives away, or None."""
-    request, today = subject.candidate.request, subject.today
+    request, today = subject.candidate.heard, subject.today
     for tool in subject.environment.tools if "_" in request else ():
         if "_" in tool and contains_words(request, tool):
             return f"the request names the tool {tool}"

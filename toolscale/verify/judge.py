@@ -163,7 +163,7 @@ class Judge:
         brief = Brief(
             self.environment,
             self.lexicon,
-            candidate.request,
+            candidate.heard,
             tuple(recording.facts),
             [recorded.call for recorded in recording.calls],
             declined=declined_tools(plan, recording),

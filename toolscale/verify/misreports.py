@@ -20,7 +20,7 @@ def misreports(subject: Subject) -> Iterator[Trajectory]:
     for tool in sorted(deeds.done) if deeds.complete else ():
         if (verb := verbs.plain(tool)) is not None:
             yield Trajectory("denied", "wrong", subject.writes, f"{subject.answer} I was not able to {verb} it.")
-    request = subject.candidate.request.lower()
+    request = subject.candidate.heard.lower()
     for tool in sorted(verbs.base):
         verb = verbs.plain(tool)
         if verb is not None and not verbs.tools_of[verb] & deeds.done.keys() and verb[:4] not in request:

@@ -46,7 +46,7 @@ class Novelty:
         key, skeleton = _deed(task), judged.candidate.skeleton
         form = (skeleton, tuple(call.name for call in task.golden_calls))
         runs = {hash_run(run): run for run in runs_of(skeleton, SHARED_RUN_WORDS)}
-        found = self._objection(task.request, key, form, runs)
+        found = self._objection(task.candidate.heard, key, form, runs)
         if found:
             return GateResult(gate="novel", status="fail", finding=found)
         if judged.verdict.accepted:

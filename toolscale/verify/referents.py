@@ -34,7 +34,7 @@ def unclear_referent(scene: Scene, referents: Mapping[str, Sequence[str]]) -> st
     """Return the words that could mean either of two rows of a table that were named before them in the same matter, or
     None."""
     named = _in_order(scene) if referents else []
-    request = lower_keeping_length(scene.candidate.request)
+    request = lower_keeping_length(scene.candidate.heard)
     for table, words in referents.items():
         for text in words:
             pattern = word_pattern(text)
@@ -86,7 +86,7 @@ def _in_order(scene: Scene) -> list[Named]:
 
 def _named(scene: Scene) -> Iterator[Named]:
     """Every role that means one row, where what the request says of it first stands."""
-    request = lower_keeping_length(scene.candidate.request)
+    request = lower_keeping_length(scene.candidate.heard)
     for name, role in scene.plan.roles.items():
         keys = scene.candidate.bindings.get(name, ())
         if role.role.of is None or role.role.take != "one" or not keys:

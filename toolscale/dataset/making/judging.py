@@ -12,7 +12,7 @@ from toolscale.config import AUDIT_SHARE, Audit
 from toolscale.dataset.given import read_given
 from toolscale.dataset.world import read_rows, table_hashes
 from toolscale.environment import Environment, World, load_environment
-from toolscale.records import Candidate, Interaction, Judged
+from toolscale.records import Candidate, Interactions, Judged
 from toolscale.sandbox import Rows
 from toolscale.tasks import CandidateSource
 from toolscale.tasks.words import skeleton_of
@@ -27,8 +27,8 @@ class Place:
     folder: Path
     state: str
     audit: Audit
-    interaction: Interaction = "single"
-    """How the candidates that are drawn are answered."""
+    interaction: Interactions = "single"
+    """How the candidates that are drawn are worked on."""
     given: Path | None = None
     """Where the lines lie that models gave; they are part of `state`."""
 
@@ -38,7 +38,7 @@ class Place:
         environment: Environment,
         rows: Rows,
         audit: Audit,
-        interaction: Interaction = "single",
+        interaction: Interactions = "single",
         given: Path | None = None,
     ) -> Place:
         """Return the place where an environment was loaded, with the rows of its database."""
@@ -51,7 +51,7 @@ class Place:
         is the domain), and both are judged in the same way."""
         return self._judged() == other._judged()
 
-    def _judged(self) -> tuple[str, str, Audit, Interaction]:
+    def _judged(self) -> tuple[str, str, Audit, Interactions]:
         return self.folder.name, self.state, self.audit, self.interaction
 
 
@@ -71,10 +71,9 @@ class KeptJudge:
 
     def draw(self, seed: int, number: int) -> Candidate | None:
         """Draw candidate `number`; None if the database has no case for it."""
-        candidate = self.source.draw(seed, number)
+        candidate = self.source.draw(seed, number, self.place.interaction)
         if candidate is None:
             return None
-        candidate = candidate.model_copy(update={"interaction": self.place.interaction})
         return self.given.put_on(candidate, self.environment.hash, self.skeleton)
 
     def skeleton(self, candidate: Candidate, request: str) -> str:

@@ -1,0 +1,41 @@
+"""The messages of an agent to the person of a dialogue, and which of them are its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from toolscale.records import Candidate
+from toolscale.rollout.person import MOST_REPLIES, Person
+
+
+class Talk:
+    """One conversation. What an agent said before its last change of the rows was true then, and is not its answer."""
+
+    def __init__(self, candidate: Candidate, person: Person) -> None:
+        self._candidate, self._person = candidate, person
+        self._said: list[str] = []
+        self.replies = 0
+        """Messages of the agent that were answered."""
+
+    @property
+    def answer(self) -> str:
+        """All that was said since the last change, which is what is graded."""
+        return "\n\n".join(self._said)
+
+    @property
+    def is_left(self) -> bool:
+        """Whether the person answers no more."""
+        return self.replies > MOST_REPLIES
+
+    def changed(self) -> None:
+        """Note that a call changed the rows."""
+        self._said.clear()
+
+    async def say(self, message: str, conversation: Sequence[Mapping[str, Any]]) -> str | None:
+        """Say something to the person; return the answer, None if the message asks for nothing: then it was the last
+        one. `conversation`: the messages before it. VoidConversationError if the person erred."""
+        self._said.append(message)
+        reply = await self._person.reply(self._candidate, conversation, message)
+        self.replies += reply is not None
+        return reply

@@ -1,0 +1,156 @@
+"""Dialogues: what a request leaves out, what the person tells when asked for it, and how one asks.
+
+Nothing new is meant by a dialogue: request and replies together say what the request of a single message says.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from toolscale.environment import Environment
+from toolscale.environment.column_kinds import kind_of_column
+from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Slot
+from toolscale.tasks.message import names_in
+from toolscale.tasks.plan import Plan, RolePlan
+
+Held = Mapping[str, str]
+"""Role or slot that the request does not say -> the words that stand in its place; empty for who is speaking."""
+
+NOTHING_HELD: Held = {}
+
+IDENTITY_SHARE, OBJECT_SHARE, VALUE_SHARE = 0.85, 0.6, 0.5
+"""In how many dialogues each of them is held back, where it can be."""
+
+_COLUMN_PLACE = re.compile(r"\{(\w+)(\|\w+)?\}")
+
+_VALUE_SAID: Mapping[FactKind, str] = {
+    "money": "Make it {x}.",
+    "number": "Make it {x}.",
+    "date": "Let's say {x}.",
+    "time": "Let's say {x}.",
+    "duration": "Let's say {x}.",
+    "text": "{x^}.",
+}
+_ROW_SAID = ("I mean {x}.", "{x^}.", "It's {x}.")
+
+_VALUE_ASKED: Mapping[FactKind, str] = {
+    "money": "What amount should it be?",
+    "number": "How many should it be?",
+    "date": "Which date do you want?",
+    "time": "What time do you want?",
+    "duration": "How long should it be?",
+}
+
+
+def held_back(plan: Plan, environment: Environment, rng: random.Random) -> Held:
+    """Draw what the request of a dialogue leaves out; nothing where all of it has to be said at once."""
+    language = environment.spec.language
+    speaker = _speaker(plan, language)
+    options = [*([(speaker, "", IDENTITY_SHARE)] if speaker else []), *_things(plan, language, speaker), *_values(plan)]
+    held = {name: vague for name, vague, share in options if rng.random() < share}
+    return held or {name: vague for name, vague, _ in options[:1]}
+
+
+def replies_of(
+    plan: Plan, environment: Environment, held: Held, write: Callable[[str], str], rng: random.Random
+) -> tuple[Reply, ...]:
+    """Return what the person can be asked for. `write` puts a template with places of roles and slots into words."""
+    language = environment.spec.language
+    said = {name for request in plan.intent.requests for name in names_in(request.say)} | {_speaker(plan, language)}
+    found: list[Reply] = []
+    for name, role in plan.roles.items():
+        if name not in said or role.role.only_said or role.role.taken_back:
+            continue
+        if name == _speaker(plan, language):
+            found += _identity(role, environment, name in held, write)
+        elif role.role.text is not None or role.description is not None:
+            template = "{x^}." if role.role.take == "all" else rng.choice(_ROW_SAID)
+            words = (noun_of(role.table, language), *map(_spoken, role.said))
+            says = write(template.replace("x", name))
+            found.append(Reply(about=name, sort="row", kind="text", words=words, says=says, held=name in held))
+    for name, slot in plan.intent.slots.items():
+        if name in said and not slot.taken_back:
+            says = write(_VALUE_SAID.get(slot.kind, "It's {x}.").replace("x", name))
+            words = (_spoken(name),)
+            found.append(Reply(about=name, sort="value", kind=slot.kind, words=words, says=says, held=name in held))
+    return tuple(found)
+
+
+def question_for(replies: Sequence[Reply]) -> str:
+    """Return a message that asks for all of these: what the golden agent says first."""
+    identity = [f"your {reply.words[0]}" for reply in replies if reply.sort == "identity"]
+    asked = [f"Could you please tell me {' and '.join(identity)}?"] if identity else []
+    for reply in replies:
+        if reply.sort == "row":
+            asked.append(f"Which {reply.words[0]} do you mean?")
+        elif reply.sort == "value":
+            asked.append(_VALUE_ASKED.get(reply.kind, f"Which {reply.words[0]} do you want?"))
+    return " ".join(asked)
+
+
+def is_anonymous(held: Held) -> bool:
+    """Whether the request does not say who is speaking."""
+    return "" in held.values()
+
+
+def noun_of(table: str, language: LanguageSpec) -> str:
+    """Return the noun for one row of a table."""
+    return language.nouns.get(table, table.replace("_", " ").removesuffix("s"))
+
+
+def _speaker(plan: Plan, language: LanguageSpec) -> str | None:
+    """Return the role that openings and signatures name, if no request names it besides."""
+    frames = [*_frames(language), *(frame for persona in language.personas.values() for frame in _frames(persona))]
+    named = {name for frame in frames for name in names_in(frame)}
+    bodies = {name for request in plan.intent.requests for name in names_in(request.say)}
+    found = [name for name, role in plan.roles.items() if name in named - bodies and role.said]
+    return found[0] if found else None
+
+
+def _frames(whose: LanguageSpec | Persona) -> Iterator[str]:
+    yield from (*whose.openings, *whose.middles, *whose.signatures)
+
+
+def _things(plan: Plan, language: LanguageSpec, speaker: str | None) -> Iterator[tuple[str, str, float]]:
+    """Yield the thing that the deed is done to, where the speaker has several of its kind and it is named by columns:
+    *one of my bills* can be any of them."""
+    tables = [role.table for role in plan.roles.values()]
+    for name, role in plan.roles.items():
+        own = speaker is not None and (
+            role.role.of == speaker or (name == plan.intent.object and speaker in role.ancestors)
+        )
+        named = role.said and role.first is None and role.role.take == "one" and role.table not in language.shared
+        by_column = any("{" + f"{name}." in request.say for request in plan.intent.requests)
+        if own and named and tables.count(role.table) == 1 and not by_column:
+            yield name, f"one of my {language.plurals.get(role.table, role.table.replace('_', ' '))}", OBJECT_SHARE
+            return
+
+
+def _values(plan: Plan) -> Iterator[tuple[str, str, float]]:
+    slots: Mapping[str, Slot] = plan.intent.slots
+    if not any(slot.taken_back for slot in slots.values()):
+        for name, slot in slots.items():
+            if slot.vague is not None:
+                yield name, slot.vague, VALUE_SHARE
+
+
+def _identity(role: RolePlan, environment: Environment, held: bool, write: Callable[[str], str]) -> Iterator[Reply]:
+    """Yield a reply for each column that says who is speaking, in the form in which it is said elsewhere."""
+    assert role.description is not None
+    forms = {match[1]: match[2] or "" for match in _COLUMN_PLACE.finditer(role.description.text)}
+    columns = environment.schema.tables[role.table].columns
+    for column in role.said:
+        kind, words = kind_of_column(column, columns[column].type), _spoken(column)
+        place = "{" + f"{role.name}.{column}{forms.get(column, '')}" + "}"
+        says = write(f"My name is {place}." if words.endswith("name") else f"My {words} is {place}.")
+        about = f"{role.name}.{column}"
+        yield Reply(about=about, sort="identity", kind=kind, words=(words,), says=says, held=held)
+
+
+def _spoken(name: str) -> str:
+    """Return a column or slot as it is said: `date of birth`, `due date`."""
+    words = re.sub(r"_\d+\b", "", name)
+    words = re.sub(r"_(?:cents|id|minutes|at)\Z", "", words)
+    return re.sub(r"_on\Z", " date", words).replace("_", " ")
