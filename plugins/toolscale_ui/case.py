@@ -84,6 +84,8 @@ class Case:
     """Whether there are actual row changes to compare with."""
     unreadable: Sequence[str]
     """Columns that do not hold what they should."""
+    held: Sequence[str]
+    """Of a dialogue: what the person tells only when asked."""
 
 
 def case_of(row: Row) -> Case:
@@ -108,7 +110,14 @@ def case_of(row: Row) -> Case:
         rows=compare(expected or (), expected or () if actual is None else actual),
         compared=actual is not None,
         unreadable=unreadable,
+        held=_held(_parsed(row["candidate"])),
     )
+
+
+def _held(candidate: Any) -> list[str]:
+    replies = candidate.get("replies", ()) if isinstance(candidate, dict) else ()
+    items = replies if isinstance(replies, list | tuple) else ()
+    return [str(each.get("says", "")) for each in items if isinstance(each, dict) and each.get("held") is True]
 
 
 def compare(expected: Sequence[RowChange], actual: Sequence[RowChange]) -> list[RowComparison]:

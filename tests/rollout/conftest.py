@@ -34,8 +34,14 @@ def form_tasks() -> list[Task]:
     return first_tasks("form")
 
 
-def first_tasks(interaction: Interaction) -> list[Task]:
-    environment = load_environment("mock")
+@pytest.fixture(scope="session")
+def dialogue_tasks() -> list[Task]:
+    """Sixteen accepted dialogues of finance, the first ones of seed 0."""
+    return first_tasks("dialogue", "finance", 16)
+
+
+def first_tasks(interaction: Interaction, domain: str = "mock", count: int = 8) -> list[Task]:
+    environment = load_environment(domain)
     rows = populate(environment)
     judge, source = (
         Judge(environment, rows, audit_share=0, replica=False),
@@ -43,11 +49,9 @@ def first_tasks(interaction: Interaction) -> list[Task]:
     )
     found = list[Task]()
     number = 0
-    while len(found) < 8:
-        candidate = source.draw(0, number)
-        judged = (
-            judge.judge(candidate.model_copy(update={"interaction": interaction})) if candidate is not None else None
-        )
+    while len(found) < count:
+        candidate = source.draw(0, number, interaction)
+        judged = judge.judge(candidate) if candidate is not None else None
         if judged is not None and judged.verdict.accepted and judged.task is not None:
             found.append(judged.task)
         number += 1

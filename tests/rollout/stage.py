@@ -173,7 +173,7 @@ class Recital:
 
 async def played(task: RolloutTask, policy: Policy, domain: Domain | None = None, samples: int = 1) -> list[Rollout]:
     """The rollouts of one task."""
-    bench = Bench(EXPERTS, {"calculator": Calculator()}, {} if domain is None else {"mock": domain})
+    bench = Bench(EXPERTS, {"calculator": Calculator()}, {} if domain is None else {domain.environment.domain: domain})
     return (await run_rollouts([task], policy, bench, samples))[0]
 
 

@@ -60,7 +60,7 @@ def test_nothing_of_the_golden_side_is_shown_before_the_grade(
     task = playable.task(playable.ids[0])
     command = [sys.executable, "-m", "toolscale", "play", mock_dataset, task.id, "--session", tmp_path / "s", "--json"]
     shown = json.loads(subprocess.run([*map(str, command)], capture_output=True, text=True, check=True).stdout)
-    assert shown.keys() == {"session", "task", "policy", "tools", "request", "calls", "results"}
+    assert shown.keys() == {"session", "task", "policy", "tools", "request", "calls", "talk", "results"}
     assert (shown["request"], shown["calls"], shown["results"]) == (task.request, [], [])
     assert [tool["function"]["name"] for tool in shown["tools"]] == list(playable.world(task.domain)[0].tools)
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolscale.cli.output import say
-from toolscale.dataset.columns import Row, reject_row, task_row
+from toolscale.dataset.columns import Row, candidate_of, reject_row, task_row
 from toolscale.dataset.comparing.comparison import changed_groups, environment_words
 from toolscale.dataset.describing.cells import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
 from toolscale.dataset.describing.figures import Figures
@@ -44,6 +44,8 @@ def print_task(row: Row, split: str) -> None:
     ]
     console.print(Text(" · ".join([split, row["outcome"], difficulty["tier"], *counts]), style="dim"))
     console.print(Panel(Text(row["request"]), title="request", title_align="left", border_style="cyan"))
+    if held := [Text(reply.says) for reply in candidate_of(row).held]:
+        console.print(_section("told only when asked", held))
     for number, call in enumerate(row["golden_calls"], 1):
         console.print(_call(number, call))
     console.print(
@@ -75,10 +77,10 @@ def print_view(view: View, *, brief: bool) -> None:
                 )
     console.rule(Text(f"task {view.task}", style="bold"), align="left")
     console.print(Panel(Text(view.request), title="request", title_align="left", border_style="cyan"))
-    if view.is_dialogue:
+    if view.talk is not None:
         console.print(Text("The person answers questions: --say sends a message.", style="dim"))
     for number in range(len(view.calls) + 1):
-        for turn in (turn for turn in view.talk if turn["after"] == number):
+        for turn in (turn for turn in view.talk or () if turn["after"] == number):
             say(f"you: {turn['said']}\nthe person: {turn['heard']}")
         for made in view.calls[number : number + 1]:
             console.print(Text(f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}", style="dim"))

@@ -92,6 +92,15 @@ def read_inquiry(message: str, replies: Sequence[Reply]) -> Inquiry:
     return Inquiry(True, about, not about and any(_PERMISSION.search(sentence) for sentence in asking))
 
 
+def besides_questions(message: str) -> str:
+    """Return what a message says, without the sentences that want an answer."""
+    kept = []
+    for line in message.split("\n"):
+        said = [found[0] for found in _SENTENCE.finditer(line)]
+        kept.append("".join(text for text in said if not _is_asking(lower_keeping_length(text).strip())).strip())
+    return "\n".join(line for line in kept if line)
+
+
 def _sentences(message: str) -> Iterator[str]:
     """Yield the sentences of a message in lower case; the items of a list belong to the sentence before it."""
     lines = [_MARKUP.sub("", line) for line in lower_keeping_length(message).split("\n")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolscale.language.inquiries import besides_questions
 from toolscale.records import Candidate
 from toolscale.rollout.person import MOST_REPLIES, Person
 
@@ -20,8 +21,8 @@ class Talk:
 
     @property
     def answer(self) -> str:
-        """All that was said since the last change, which is what is graded."""
-        return "\n\n".join(self._said)
+        """All that was said since the last change, without the questions that were answered: this is graded."""
+        return "\n\n".join(filter(None, self._said))
 
     @property
     def is_left(self) -> bool:
@@ -35,7 +36,7 @@ class Talk:
     async def say(self, message: str, conversation: Sequence[Mapping[str, Any]]) -> str | None:
         """Say something to the person; return the answer, None if the message asks for nothing: then it was the last
         one. `conversation`: the messages before it. VoidConversationError if the person erred."""
-        self._said.append(message)
         reply = await self._person.reply(self._candidate, conversation, message)
         self.replies += reply is not None
+        self._said.append(message if reply is None else besides_questions(message))
         return reply

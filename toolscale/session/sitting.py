@@ -27,6 +27,7 @@ from toolscale.dataset.storage import read_file, storage_errors, write_file
 from toolscale.environment import World, system_message
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import SandboxError, UsageError
+from toolscale.language.inquiries import besides_questions
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.rollout.grading import UNANSWERED
 from toolscale.rollout.person import MOST_REPLIES, answer_to
@@ -49,10 +50,9 @@ class View:
     request: str
     calls: list[dict[str, Any]]
     """The calls made so far, each with its `value` or `error`."""
-    talk: list[dict[str, Any]]
-    """Of a dialogue: what was `said` to the person `after` so many calls, and what was `heard`."""
-    is_dialogue: bool
-    """Part of what is needed is told only when asked."""
+    talk: list[dict[str, Any]] | None
+    """Of a dialogue: what was `said` to the person `after` so many calls, and what was `heard`. None where the request
+    says all."""
 
 
 class Sitting:
@@ -102,8 +102,7 @@ class Sitting:
             with_form(tools, self._task.form),
             self._task.request,
             list(self._made),
-            list(self._talk),
-            self._task.interaction == "dialogue",
+            list(self._talk) if self._task.interaction == "dialogue" else None,
         )
 
     @property
@@ -161,11 +160,12 @@ class Sitting:
 
     def finish(self, answer: str) -> Grade:
         """Give the final answer; the session is over, and its grade is told. UsageError if it is not the form that the
-        task wants. In a dialogue what was said since the last change of the rows is a part of it."""
+        task wants. In a dialogue what was said since the last change of the rows, questions aside, is a part of it."""
         self._still_open()
         self.check_answer(answer)
         changed = max((n for n, made in enumerate(self._made, 1) if self._writes(made)), default=0)
-        return self._over("\n\n".join([*(line["said"] for line in self._talk if line["after"] >= changed), answer]))
+        before = [besides_questions(line["said"]) for line in self._talk if line["after"] >= changed]
+        return self._over("\n\n".join(filter(None, [*before, answer])))
 
     def _writes(self, made: dict[str, Any]) -> bool:
         return "value" in made and self._environment.tools[made["name"]].mutates_state

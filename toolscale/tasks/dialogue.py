@@ -8,12 +8,16 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from toolscale.environment import Environment
 from toolscale.environment.column_kinds import kind_of_column
 from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Slot
 from toolscale.tasks.message import names_in
 from toolscale.tasks.plan import Plan, RolePlan
+
+Sort = Literal["identity", "row", "value"]
 
 Held = Mapping[str, str]
 """Role or slot that the request does not say -> the words that stand in its place; empty for who is speaking."""
@@ -53,29 +57,53 @@ def held_back(plan: Plan, environment: Environment, rng: random.Random) -> Held:
     return held or {name: vague for name, vague, _ in options[:1]}
 
 
+@dataclass(frozen=True)
+class Askable:
+    """Something that the person of a plan can be asked for, and templates of the answer."""
+
+    about: str
+    name: str
+    """The role or slot."""
+    sort: Sort
+    kind: FactKind
+    words: tuple[str, ...]
+    answers: tuple[str, ...]
+
+
+def askable(plan: Plan, environment: Environment) -> Iterator[Askable]:
+    """Yield what the person of a plan can be asked for: who they are, the rows that they name, the values that they
+    give."""
+    language = environment.spec.language
+    speaker = _speaker(plan, language)
+    said = {name for request in plan.intent.requests for name in names_in(request.say)}
+    for name, role in plan.roles.items():
+        if name == speaker:
+            yield from _identity(role, environment)
+        elif name in said and not role.role.only_said and not role.role.taken_back and _is_described(role):
+            words = (noun_of(role.table, language), *map(_spoken, role.said))
+            answers = ("{x^}.",) if role.role.take == "all" else _ROW_SAID
+            yield Askable(name, name, "row", "text", words, tuple(answer.replace("x", name) for answer in answers))
+    for name, slot in plan.intent.slots.items():
+        if name in said and not slot.taken_back:
+            answer = _VALUE_SAID.get(slot.kind, "It's {x}.").replace("x", name)
+            yield Askable(name, name, "value", slot.kind, (_spoken(name),), (answer,))
+
+
 def replies_of(
     plan: Plan, environment: Environment, held: Held, write: Callable[[str], str], rng: random.Random
 ) -> tuple[Reply, ...]:
-    """Return what the person can be asked for. `write` puts a template with places of roles and slots into words."""
-    language = environment.spec.language
-    said = {name for request in plan.intent.requests for name in names_in(request.say)} | {_speaker(plan, language)}
-    found: list[Reply] = []
-    for name, role in plan.roles.items():
-        if name not in said or role.role.only_said or role.role.taken_back:
-            continue
-        if name == _speaker(plan, language):
-            found += _identity(role, environment, name in held, write)
-        elif role.role.text is not None or role.description is not None:
-            template = "{x^}." if role.role.take == "all" else rng.choice(_ROW_SAID)
-            words = (noun_of(role.table, language), *map(_spoken, role.said))
-            says = write(template.replace("x", name))
-            found.append(Reply(about=name, sort="row", kind="text", words=words, says=says, held=name in held))
-    for name, slot in plan.intent.slots.items():
-        if name in said and not slot.taken_back:
-            says = write(_VALUE_SAID.get(slot.kind, "It's {x}.").replace("x", name))
-            words = (_spoken(name),)
-            found.append(Reply(about=name, sort="value", kind=slot.kind, words=words, says=says, held=name in held))
-    return tuple(found)
+    """Return what the person answers. `write` puts a template with places of roles and slots into words."""
+    return tuple(
+        Reply(
+            about=each.about,
+            sort=each.sort,
+            kind=each.kind,
+            words=each.words,
+            says=write(rng.choice(each.answers)),
+            held=each.name in held,
+        )
+        for each in askable(plan, environment)
+    )
 
 
 def question_for(replies: Sequence[Reply]) -> str:
@@ -136,17 +164,20 @@ def _values(plan: Plan) -> Iterator[tuple[str, str, float]]:
                 yield name, slot.vague, VALUE_SHARE
 
 
-def _identity(role: RolePlan, environment: Environment, held: bool, write: Callable[[str], str]) -> Iterator[Reply]:
-    """Yield a reply for each column that says who is speaking, in the form in which it is said elsewhere."""
+def _identity(role: RolePlan, environment: Environment) -> Iterator[Askable]:
+    """Yield each column that says who is speaking, in the form in which it is said elsewhere."""
     assert role.description is not None
     forms = {match[1]: match[2] or "" for match in _COLUMN_PLACE.finditer(role.description.text)}
     columns = environment.schema.tables[role.table].columns
     for column in role.said:
         kind, words = kind_of_column(column, columns[column].type), _spoken(column)
         place = "{" + f"{role.name}.{column}{forms.get(column, '')}" + "}"
-        says = write(f"My name is {place}." if words.endswith("name") else f"My {words} is {place}.")
-        about = f"{role.name}.{column}"
-        yield Reply(about=about, sort="identity", kind=kind, words=(words,), says=says, held=held)
+        answer = f"My name is {place}." if words.endswith("name") else f"My {words} is {place}."
+        yield Askable(f"{role.name}.{column}", role.name, "identity", kind, (words,), (answer,))
+
+
+def _is_described(role: RolePlan) -> bool:
+    return role.role.text is not None or role.description is not None
 
 
 def _spoken(name: str) -> str:

@@ -23,6 +23,9 @@ from toolscale.verify.filled import STYLES as FORM_STYLES
 from toolscale.verify.filled import fill, form_finding
 from toolscale.verify.shown import Lexicon, deeds_of, shown_by
 
+DONE = "That is done."
+"""The golden message where things were done and nothing was asked: a solver answers, and an empty message is none."""
+
 
 @dataclass
 class Brief:
@@ -65,9 +68,8 @@ class Brief:
         """Return a final answer that states facts, in one of the written forms that the interaction has."""
         if self.form is not None:
             return fill(self.form, facts, style)
-        return state_facts(
-            [fact for fact in facts if not fact.withheld], self.environment.spec.world.today, style=style
-        )
+        told = [fact for fact in facts if not fact.withheld]
+        return state_facts(told, self.environment.spec.world.today, style=style) or (DONE if self._writes else "")
 
     @property
     def styles(self) -> int:

@@ -7,7 +7,7 @@ from toolscale.environment.column_kinds import kind_of_column
 from toolscale.language import contains_words, states
 from toolscale.language.inquiries import read_inquiry
 from toolscale.records import Candidate, FactKind, Reply, Tense
-from toolscale.tasks.dialogue import question_for
+from toolscale.tasks.dialogue import askable, question_for
 from toolscale.verify.subject import Subject
 
 
@@ -18,6 +18,9 @@ def undisclosed(subject: Subject) -> str | None:
         return "a request with replies is no dialogue" if candidate.replies else None
     if not candidate.held:
         return "nothing is held back: the request says all"
+    known = [(each.about, each.sort, each.kind, each.words) for each in askable(subject.plan, subject.environment)]
+    if [(each.about, each.sort, each.kind, each.words) for each in candidate.replies] != known:
+        return f"the plan can be asked for {', '.join(about for about, *_ in known)}; the replies answer otherwise"
     values = _values_of(subject)
     for reply in candidate.held:
         said = values.get(reply.about)

@@ -5,6 +5,7 @@ from toolscale.verify.defects import (
     broken_tools,
     cases,
     company,
+    dialogues,
     evolved,
     plans,
     recordings,
@@ -16,7 +17,7 @@ from toolscale.verify.defects.planting import Court, Defect, Ground, Planted
 
 DEFECTS: dict[str, Defect] = {
     defect.kind: defect
-    for module in (requests, cases, plans, wrong_outcomes, evolved, broken_tools, rows, recordings, company)
+    for module in (requests, dialogues, cases, plans, wrong_outcomes, evolved, broken_tools, rows, recordings, company)
     for defect in module.DEFECTS
 }
 """Kind -> defect."""

@@ -1,0 +1,118 @@
+"""Dialogues: what is needed is told when asked, nothing more, and the last message is graded."""
+
+from __future__ import annotations
+
+
+import pytest
+from stage import call, calling, play, saying, working
+
+from toolscale.environment import load_environment, populate
+from toolscale.language.inquiries import read_inquiry
+from toolscale.records import Task
+from toolscale.rollout import Domain
+from toolscale.rollout.person import LEAVE, MOST_REPLIES, UNKNOWN, answer_to, scenario_of, unfaithful
+from toolscale.tasks.dialogue import question_for
+from training.conversations import golden_messages
+
+
+@pytest.fixture(scope="module")
+def finance() -> Domain:
+    environment = load_environment("finance")
+    return Domain(environment, populate(environment))
+
+
+@pytest.fixture(scope="module")
+def bill(dialogue_tasks: list[Task]) -> Task:
+    """A task whose person says at first neither who they are nor which bill they mean."""
+    return next(task for task in dialogue_tasks if {"client.full_name", "bill"} <= held(task))
+
+
+def held(task: Task) -> set[str]:
+    return {reply.about for reply in task.candidate.held}
+
+
+def says(task: Task, about: str) -> str:
+    return next(reply.says for reply in task.candidate.replies if reply.about == about)
+
+
+def test_whoever_asks_first_and_then_does_the_golden_calls_is_right(
+    finance: Domain, dialogue_tasks: list[Task]
+) -> None:
+    for task in dialogue_tasks:
+        right = finance.key(task).right
+        calls = [calling(call(made.name, made.arguments, number)) for number, made in enumerate(right.calls)]
+        question = question_for(task.candidate.held)
+        rollout = play(working(task), saying(question), *calls, saying(right.answer), domain=finance)
+        assert (rollout.right, rollout.finding, rollout.stop) == (True, "right", "answered")
+        assert rollout.messages[3] == {
+            "role": "user",
+            "content": " ".join(reply.says for reply in task.candidate.held),
+        }
+
+
+def test_the_golden_conversation_asks_before_it_calls(bill: Task) -> None:
+    prompt = [{"role": "system", "content": "…"}, {"role": "user", "content": bill.request}]
+    asked, told, made, *_ = golden_messages(prompt, bill, "Paid.")[2:]
+    assert asked == {"role": "assistant", "content": question_for(bill.candidate.held)}
+    assert told == {"role": "user", "content": " ".join(reply.says for reply in bill.candidate.held)}
+    assert made["tool_calls"][0]["function"]["name"] == bill.golden_calls[0].name
+
+
+def test_who_never_asks_is_graded_by_what_was_done(finance: Domain, bill: Task) -> None:
+    rollout = play(working(bill), saying("Your bill has been paid."), domain=finance)
+    assert (rollout.right, rollout.stop, len(rollout.messages)) == (False, "answered", 3)
+
+
+def test_who_asks_again_and_again_is_left(finance: Domain, bill: Task) -> None:
+    rollout = play(working(bill), *(saying("And what is your full name?") for _ in range(40)), domain=finance)
+    assert (rollout.right, rollout.stop) == (False, "left")
+    assert rollout.finding == f"no answer: the person was asked more than {MOST_REPLIES} times, and left"
+    replies = [message["content"] for message in rollout.messages[2:] if message["role"] == "user"]
+    assert replies == [says(bill, "client.full_name")] * MOST_REPLIES
+
+
+def test_what_the_person_does_not_know_they_do_not_tell(finance: Domain, bill: Task) -> None:
+    rollout = play(working(bill), saying("What is your blood type?"), saying("Sorry."), domain=finance)
+    assert [message["content"] for message in rollout.messages[3:]] == [UNKNOWN, "Sorry."]
+    assert (rollout.right, rollout.stop) == (False, "answered")
+
+
+def test_a_proposal_permits_nothing_but_what_was_asked_for(bill: Task) -> None:
+    assert answer_to(bill.candidate, "Shall I freeze all of your cards as well?") == LEAVE
+    assert answer_to(bill.candidate, "Would you like me to go ahead?") == LEAVE
+
+
+def test_the_answer_is_what_was_said_since_the_last_change(finance: Domain, dialogue_tasks: list[Task]) -> None:
+    """A balance that was told before a question need not be told again after it; what was true before a change is not
+    the answer."""
+    task = next(task for task in dialogue_tasks if task.row_changes and task.communicate)
+    right = finance.key(task).right
+    calls = [calling(call(made.name, made.arguments, number)) for number, made in enumerate(right.calls)]
+    before = play(
+        working(task), saying("I have not done anything yet. Shall I?"), *calls, saying(right.answer), domain=finance
+    )
+    assert before.right and before.answer == right.answer
+    told = play(
+        working(task), *calls, saying(f"{right.answer} Shall I send a letter too?"), saying("Fine."), domain=finance
+    )
+    assert told.right and told.answer == f"{right.answer}\n\nFine."
+
+
+def test_a_person_played_by_a_model_is_held_to_the_scenario(bill: Task) -> None:
+    candidate, today = bill.candidate, "2026-03-16"
+    name, birth = says(bill, "client.full_name"), says(bill, "client.date_of_birth")
+    both = read_inquiry("Your full name and date of birth, please?", candidate.replies)
+    name_alone = read_inquiry("May I have your full name?", candidate.replies)
+    other = read_inquiry("Do you like jazz?", candidate.replies)
+    assert unfaithful(f"Sure! {name} {birth}", candidate, both, today) is None
+    assert unfaithful(name, candidate, name_alone, today) is None
+    assert unfaithful("No idea, sorry.", candidate, other, today) is None
+    assert unfaithful(name, candidate, both, today) == "was asked for client.date_of_birth and did not tell it"
+    assert unfaithful(f"{name} {birth}", candidate, name_alone, today) == (
+        "told client.date_of_birth, which was not asked for"
+    )
+    assert unfaithful(f"{name} I owe $12,345.67.", candidate, name_alone, today) == (
+        "said '$12,345.67', which the scenario does not have"
+    )
+    assert unfaithful("", candidate, other, today) == "wrote 0 characters; 1 to 400 are a reply"
+    assert name in scenario_of(candidate) and bill.request in scenario_of(candidate)
