@@ -15,7 +15,8 @@ from toolscale.records import Candidate, Reply, Tense
 MOST_REPLIES = 12
 """So many messages are answered; whoever asks once more is left alone."""
 
-UNKNOWN = "I'm afraid I don't know that."
+UNKNOWN = "I'm not sure I can answer that. What exactly do you need to know?"
+"""The answer to what the person cannot tell, or does not understand: it is no refusal, so one may ask again."""
 LEAVE = "Just what I asked for, please. If that can't be done, leave it as it is."
 """The answer to a proposal: it permits what was asked for, and nothing else."""
 
