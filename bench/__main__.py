@@ -34,7 +34,8 @@ from toolscale.verify.selftest import run_selftest
 from toolscale.verify.states import EndStates
 from toolscale.verify.weakened import measure
 
-BLOCKS = 5
+BLOCK = 5
+"""Candidates that are judged between two looks at how slow the machine is: it changes within a tenth of a second."""
 WARM_UP = 120
 PER_KIND = 20
 
@@ -63,20 +64,18 @@ def draw(
 
 
 def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float, float]:
-    """Judge candidates in blocks; return the verdicts, the median seconds of the processor for one candidate, and how
+    """Judge candidates in blocks; return the verdicts, the mean seconds of the processor for one candidate, and how
     slow the machine was meanwhile."""
-    judged, busy, scaled = [], [], []
-    size = max(len(candidates) // BLOCKS, 1)
-    before = slowness()
-    for begin in range(0, len(candidates), size):
-        block = candidates[begin : begin + size]
+    judged, busy, scaled = [], 0.0, 0.0
+    before = slowness(times=1)
+    for begin in range(0, len(candidates), BLOCK):
+        block = candidates[begin : begin + BLOCK]
         start = time.process_time()
         judged += [judge.judge(candidate) for candidate in block]
-        busy.append((time.process_time() - start) / len(block))
-        after = slowness()  # a machine may change within a second
-        scaled.append(busy[-1] / ((before + after) / 2))
+        spent, after = time.process_time() - start, slowness(times=1)
+        busy, scaled = busy + spent, scaled + spent / ((before + after) / 2)
         before = after
-    return judged, statistics.median(busy), statistics.median(busy) / statistics.median(scaled)
+    return judged, busy / len(candidates), busy / scaled
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Timed:
     judged: list[Judged]
     drawing: float
     judging: float
-    """The median of the blocks. Each candidate is judged for the first time, so that the caches of the language hold
+    """The mean. Each candidate is judged for the first time, so that the caches of the language hold
     none of its texts."""
     slowness: float
     """Of the machine meanwhile, measured around each block: see bench/reference.py."""

@@ -12,11 +12,16 @@ PERIOD = 0.1
 
 
 def run_measured(command: list[str]) -> tuple[float, float]:
-    """Run a command; return wall seconds and the highest sum of MB over its processes. Raises CalledProcessError."""
-    start, peak = time.perf_counter(), 0
+    """Run a command; return wall seconds and the highest sum of MB over its processes. Raises CalledProcessError.
+
+    A sum counts if two looks, one after the other, saw it: until a new process runs its own program it shares the
+    memory of the one that started it, and a single look sees that twice.
+    """
+    start, peak, before = time.perf_counter(), 0, 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            peak = max(peak, sum(_kilobytes(pid) for pid in _family(process.pid)))
+            now = sum(_kilobytes(pid) for pid in _family(process.pid))
+            peak, before = max(peak, min(before, now)), now
             time.sleep(PERIOD)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)

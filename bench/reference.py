@@ -45,24 +45,25 @@ def work() -> int:
     return total
 
 
-def slowness() -> float:
-    """Return how many times as long as the machine of the promises this one takes, now."""
-    return seconds() / SECONDS
+def slowness(times: int = TIMES) -> float:
+    """Return how many times as long as the machine of the promises this one takes, now: the median of so many
+    tries."""
+    return seconds(times) / SECONDS
 
 
-def seconds() -> float:
+def seconds(times: int = TIMES) -> float:
     """Return how many seconds of the processor the work takes, without the garbage collector: what it takes depends on
     what else the process holds."""
-    times = []
+    taken = []
     gc.disable()
     try:
-        for _ in range(TIMES):
+        for _ in range(times):
             start = time.process_time()
             work()
-            times.append(time.process_time() - start)
+            taken.append(time.process_time() - start)
     finally:
         gc.enable()
-    return statistics.median(times)
+    return statistics.median(taken)
 
 
 def alongside(measure: Callable[[], T]) -> tuple[T, float]:

@@ -52,6 +52,9 @@ AIM = 14
 MOST_EXTRAS = 80
 
 
+_OTHER_FACTS = "the plan, recorded again, tells other facts"
+
+
 class Judge:
     """Judges candidates of one environment. Open once per process; close ends its helper processes."""
 
@@ -309,7 +312,21 @@ class Judge:
         return None
 
     def _replay_finding(self, subject: Subject) -> str | None:
-        """Replay strictly from a fresh reset: every result must be the recorded one, and the row changes too."""
+        """Replay strictly from a fresh reset: every result must be the recorded one, and the row changes too.
+
+        The plan is recorded again: calls and facts are what it says, not merely something that can be replayed. That is
+        a replay too; only where it makes other calls, or they give something else, are the recorded ones made once
+        more."""
+        self.world.reset()
+        again = self.recorder.record(subject.plan, subject.inputs)
+        recorded_before = [(each.as_made, each.call.result) for each in subject.recording.calls]
+        if [(each.as_made, each.call.result) for each in again.calls] == recorded_before:
+            if self.world.net_changes() != subject.net:
+                return "the row changes differ from those recorded"
+            return None if again.facts == subject.recording.facts else _OTHER_FACTS
+        return self._strict_finding(subject) or self._other_than(subject, again)
+
+    def _strict_finding(self, subject: Subject) -> str | None:
         self.world.reset()
         for position, recorded in enumerate(subject.recording.calls):
             result = self.world.call(recorded.call.name, recorded.call.arguments)
@@ -317,17 +334,12 @@ class Judge:
                 return f"call {position + 1}, {recorded.call.name}, fails: {result.error}"
             if result.value != recorded.call.result:
                 return f"call {position + 1}, {recorded.call.name}, gives another result than recorded"
-        if self.world.net_changes() != subject.net:
-            return "the row changes differ from those recorded"
-        return self._rerecord_finding(subject)
+        return None if self.world.net_changes() == subject.net else "the row changes differ from those recorded"
 
-    def _rerecord_finding(self, subject: Subject) -> str | None:
-        """Record the plan again: calls and facts are what the plan says, not merely something that can be replayed."""
-        self.world.reset()
-        again = self.recorder.record(subject.plan, subject.inputs)
+    def _other_than(self, subject: Subject, again: Recording) -> str | None:
         if [recorded.as_made for recorded in again.calls] != [recorded.as_made for recorded in subject.recording.calls]:
             return "the plan, recorded again, makes other calls"
-        return None if again.facts == subject.recording.facts else "the plan, recorded again, tells other facts"
+        return None if again.facts == subject.recording.facts else _OTHER_FACTS
 
     def _ask_replica(self, subject: Subject) -> int:
         """Let the other process replay while this one judges."""
