@@ -257,3 +257,11 @@ def test_an_evolved_draw_depends_on_seed_and_number_alone(bank: Court) -> None:
     again = CandidateSource(source.environment, source.world)
     first: list[Candidate | None] = [source.draw(3, number) for number in numbers]
     assert [again.draw(3, number) for number in reversed(numbers)][::-1] == first
+
+
+def test_what_another_role_is_known_by_stays_said() -> None:
+    """*That train* is found by what is said of the ticket: an obscured ticket left it unsaid, and every such task was
+    rejected."""
+    environment = load_environment("railway")
+    with pytest.raises(Inapplicable, match="another role is known by what is said of leg"):
+        evolved(environment, "two_together", "obscure leg:at")

@@ -49,8 +49,21 @@ def obscure(environment: Environment, intent: Intent, target: str) -> Intent:
     }
     if not labels <= set(description.cols):
         raise Inapplicable(f"a fact is labelled by how {name} is called")
+    if _leaned_on(environment, intent, name) & (_columns(environment, role) - set(description.cols)):
+        raise Inapplicable(f"another role is known by what is said of {name}")
     when = (*intent.when, *_first_of_all(environment, intent, name, description))
     return intent.model_copy(update={"roles": {**intent.roles, name: role.model_copy(update={"by": by})}, "when": when})
+
+
+def _columns(environment: Environment, role: Role) -> set[str]:
+    return set(environment.spec.language.describe[role.is_][role.by].cols) if role.by else set()
+
+
+def _leaned_on(environment: Environment, intent: Intent, name: str) -> set[str]:
+    """Return the columns by which other roles are found that have words of their own without them (*that train*): the
+    words of this role say them."""
+    others = [role for other, role in intent.roles.items() if other != name and role.text is not None]
+    return {column for role in others for column in _columns(environment, role) if column not in (role.text or "")}
 
 
 def _first_of_all(environment: Environment, intent: Intent, name: str, description: Description) -> Iterator[str]:
