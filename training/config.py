@@ -76,8 +76,15 @@ class VllmSettings(Settings):
     timeout_s: float = Field(default=600.0, gt=0)
     first_wait_s: float = Field(default=0.5, gt=0)
     """Before the second of five attempts; twice as long before each further one."""
+    group_address: str | None = None
+    """The address of this machine at which the server finds the trainer; none: that on the way to base_url."""
     group_port: int = Field(default=51216, ge=1, le=65535)
     """A free port of this machine on which trainer and server meet to hand over weights."""
+    refusal_s: float = Field(default=1.0, ge=0)
+    """Seconds that are left to the server to refuse an update before tensors are sent: sending waits for a server that
+    takes them, and for one that does not, for ever."""
+    restart_s: float = Field(default=900.0, ge=0)
+    """Seconds that are waited for a server that is started anew: it loads its model first."""
     update: Literal["nccl", "none"] = "nccl"
     """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that
     for long."""

@@ -139,6 +139,9 @@ class Engine:
         scorer = Scorer(
             load_model(config.model), temperature, config.loss.head_chunk, learns_entropy=config.loss.entropy > 0
         )
+        if self.stage == 3:
+            for parameter in scorer.head.borrowed():  # gathered for its one call, not for a call of their own module
+                deepspeed.zero.register_external_parameter(scorer.head, parameter)
         parameters = [parameter for parameter in scorer.parameters() if parameter.requires_grad]
         options = config.optimizer
         optimizer = torch.optim.AdamW(parameters, lr=options.lr, betas=options.betas, weight_decay=options.weight_decay)

@@ -7,7 +7,7 @@ requirements. To test it, with the server on one GPU and the trainer on another:
 
     pip install "vllm>=0.28,<=0.31"
     VLLM_SERVER_DEV_MODE=1 CUDA_VISIBLE_DEVICES=0 vllm serve Qwen/Qwen3-0.6B --logprobs-mode processed_logprobs \
-        --weight-transfer-config '{"backend": "nccl"}'
+        --generation-config vllm --weight-transfer-config '{"backend": "nccl"}'
     toolscale synthesize finance --tasks 400 --out var/datasets/finance
     CUDA_VISIBLE_DEVICES=1 python -m training.grpo training/configs/gpu_small.yaml --out var/training/vllm
 
@@ -16,7 +16,12 @@ weight stays near 1 (0.98 to 1.02) if weights arrive and log-probabilities mean 
 
 The server's numbers differ from the trainer's (other kernels, other batches), so the loss is weighed by truncated
 importance sampling (training/loss.py). Weights go to it once a step, before the first turn, when no request is under
-way: every rank gathers each parameter (under ZeRO-3), and the first one sends it.
+way: every rank gathers each parameter (under ZeRO-3), and the first one sends it. A server that was started anew has
+the weights of the model that it serves, and knows no trainer: it refuses the next update, is joined again, and gets it.
+
+Turns end with the ids of the model's generation_config too, which a vLLM adds to those of a request (Qwen3: <|im_end|>
+and <|endoftext|>). Its other defaults must not reach a request: --generation-config vllm leaves them out, and what
+changes the distribution is set in each request besides.
 """
 
 from __future__ import annotations
@@ -24,9 +29,11 @@ from __future__ import annotations
 import math
 import os
 import socket
+import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import httpx2
 import torch
@@ -41,8 +48,12 @@ from training.sampler import ModelPolicy
 ATTEMPTS = 5
 START = (
     "start it with VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs "
-    """--weight-transfer-config '{"backend": "nccl"}'"""
+    """--generation-config vllm --weight-transfer-config '{"backend": "nccl"}'"""
 )
+
+
+POLL_S = 1.0
+"""Between looks at whether a server is back."""
 
 
 class _BusyError(Exception):
@@ -78,6 +89,10 @@ class VllmWriter:
             "temperature": self._temperature,
             "top_p": 1.0,
             "top_k": -1,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+            "presence_penalty": 0.0,
+            "frequency_penalty": 0.0,
             "seed": request.draws.getrandbits(31),
             "logprobs": 0,
             "stop_token_ids": sorted(self._stop),
@@ -105,8 +120,9 @@ class VllmWriter:
         finished = ids[-1] in self._stop
         if choice.get("finish_reason") == "stop" and not finished:
             raise UsageError(
-                f"vllm.base_url: {self._url} ended a turn without its stop token; "
-                "serve the model of model.path, with its tokenizer"
+                f"vllm.base_url: {self._url} ended a turn with the token {ids[-1]}, and its stop tokens are "
+                f"{sorted(self._stop)}; serve the model of model.path, with its tokenizer and its generation_config; "
+                f"{START}"
             )
         return Completion(ids, logprobs, finished)
 
@@ -183,6 +199,7 @@ class NcclTransport:
 
     def join(self, init_info: dict[str, Any]) -> None:
         """Meet the workers as rank 0."""
+        self._group = None  # lets go of the port, where this is another meeting
         self._group = self._common.trainer_init(init_info)
 
     def send(self, tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
@@ -195,10 +212,9 @@ class NcclTransport:
 class WeightSender:
     """Gives the server the weights of the trainer. Only the first rank has one."""
 
-    def __init__(self, settings: VllmSettings, transport: Transport, address: str | None = None):
+    def __init__(self, settings: VllmSettings, transport: Transport):
         self._settings = settings
         self._transport = transport
-        self._address = address
         self._url = settings.base_url.rstrip("/").removesuffix("/v1")
         self._client = httpx2.Client(timeout=settings.timeout_s, headers=_authorization(settings))
         self._joined = False
@@ -207,18 +223,61 @@ class WeightSender:
         self, described: Sequence[tuple[str, str, list[int]]], tensors: Iterator[tuple[str, torch.Tensor]]
     ) -> None:
         """Replace the weights of the server. `described`: name, type and shape of each tensor, in the order in which
-        they come."""
-        if not self._joined:
-            self._join()
+        they come.
+
+        Raises ModelUnavailableError where the server is not back after `restart_s`, or stops taking tensors: before the
+        next tensor is sent, since sending waits for whoever takes it.
+        """
         names, types, shapes = ([each[place] for each in described] for place in range(3))
-        self._post("/start_weight_update", {})
         update = {"update_info": {"names": names, "dtype_names": types, "shapes": shapes}}
         with ThreadPoolExecutor(max_workers=1) as executor:  # the workers receive while the request is under way
-            answer = executor.submit(self._post, "/update_weights", update)
-            self._transport.send(tensors)
+            answer = self._begin(executor, update)
+            self._transport.send(_while_taken(tensors, answer))
             answer.result()
         self._post("/finish_weight_update", {})
         self._post("/reset_prefix_cache", None)  # keys and values of the old weights
+
+    def _begin(self, executor: ThreadPoolExecutor, update: dict[str, Any]) -> Future[None]:
+        """Open an update that the server takes: a server that was started anew refuses, and is joined again."""
+        joined = self._joined
+        self._await_server()
+        if not joined:
+            self._join()
+        try:
+            return self._opened(executor, update)
+        except ModelUnavailableError:
+            if not joined:
+                raise
+        self._joined = False
+        self._await_server()
+        self._join()
+        return self._opened(executor, update)
+
+    def _opened(self, executor: ThreadPoolExecutor, update: dict[str, Any]) -> Future[None]:
+        self._post("/start_weight_update", {})
+        answer = executor.submit(self._post, "/update_weights", update)
+        self._notice(answer)
+        return answer
+
+    def _notice(self, answer: Future[None]) -> None:
+        """Leave the server time to refuse, before something is begun that waits for it."""
+        wait([answer], timeout=self._settings.refusal_s)
+        if answer.done():
+            answer.result()  # raises what went wrong
+
+    def _await_server(self) -> None:
+        """Wait until the server answers: one that is started anew loads its model first."""
+        deadline = time.monotonic() + self._settings.restart_s
+        while True:
+            try:
+                self._request("GET", "/health")
+                return
+            except ModelUnavailableError as error:
+                if time.monotonic() >= deadline:
+                    raise ModelUnavailableError(
+                        f"{error} (waited {self._settings.restart_s:g} s, vllm.restart_s)"
+                    ) from error
+            time.sleep(min(POLL_S, self._settings.restart_s))
 
     def close(self) -> None:
         """Let go of connections."""
@@ -233,9 +292,8 @@ class WeightSender:
                 f"vllm.base_url: {self._url} gives {mode} (log-probabilities before the temperature); {START}"
             )
         workers = int(self._get("/get_world_size", {})["world_size"])
-        address = self._address or socket.gethostbyname(socket.gethostname())
         init = {
-            "master_address": address,
+            "master_address": self._settings.group_address or address_towards(self._url),
             "master_port": self._settings.group_port,
             "rank_offset": 1,
             "world_size": workers + 1,
@@ -243,6 +301,7 @@ class WeightSender:
         }
         with ThreadPoolExecutor(max_workers=1) as executor:
             answer = executor.submit(self._post, "/init_weight_transfer_engine", {"init_info": init})
+            self._notice(answer)
             self._transport.join(init)
             answer.result()
         self._joined = True
@@ -280,6 +339,31 @@ def make_sender(config: Config, first: bool) -> WeightSender | None:
     if config.vllm is None or config.vllm.update == "none" or not first:
         return None
     return WeightSender(config.vllm, NcclTransport())
+
+
+def address_towards(url: str) -> str:
+    """The address of this machine on the way to a server. The name of a machine often stands for 127.0.1.1, where
+    nobody else finds it. Raises UsageError."""
+    parts = urlsplit(url)
+    try:
+        [(family, kind, *_, target), *_] = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_DGRAM)
+        with socket.socket(family, kind) as way:
+            way.connect(target)  # sends nothing
+            return str(way.getsockname()[0])
+    except OSError as error:
+        raise UsageError(
+            f"vllm.base_url: there is no way to {url} ({error}); correct it, or name this machine in vllm.group_address"
+        ) from error
+
+
+def _while_taken(
+    tensors: Iterator[tuple[str, torch.Tensor]], answer: Future[None]
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors, as long as the request under which they are taken has not failed."""
+    for each in tensors:
+        if answer.done():
+            answer.result()  # raises what went wrong
+        yield each
 
 
 def _authorization(settings: VllmSettings) -> dict[str, str]:

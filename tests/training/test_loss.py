@@ -12,12 +12,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_qwen import make_model
+from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from toolscale.records import TokenTrace
 from training.batch import Sample, empty_micro_batch, make_batch
 from training.config import LossSettings
-from training.loss import Scorer, Tokens, token_logprobs, token_losses
+from training.head import Head, token_logprobs
+from training.loss import Scorer, Tokens, token_losses
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.torch.jit.script:DeprecationWarning",
@@ -226,6 +228,21 @@ def test_no_gradient_beyond_the_bounds_in_the_wished_direction(
     assert new.grad is not None
     assert new.grad.item() == pytest.approx(0.0 if outside else -advantage * ratio, abs=1e-5)
     assert sums["clipped"].item() == outside
+
+
+@pytest.mark.parametrize("learns_entropy", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_chunks_of_the_head_have_the_gradient_of_all_tokens_at_once(learns_entropy: bool, biased: bool) -> None:
+    torch.manual_seed(0)
+    output, hidden, targets = nn.Linear(8, 11, bias=biased).double(), torch.randn(10, 8).double(), torch.arange(10)
+    found = []
+    for chunk in (10, 3):
+        states = hidden.clone().requires_grad_()
+        logprobs, entropy = Head(output, 0.7, chunk, learns_entropy)(states, targets)
+        loss = (logprobs * torch.arange(10)).sum() - (0.3 * entropy * torch.arange(10)).sum()
+        found.append((logprobs, entropy, *torch.autograd.grad(loss, [states, *output.parameters()])))
+    for at_once, chunked in zip(*found, strict=True):
+        torch.testing.assert_close(chunked, at_once, atol=1e-5, rtol=1e-5)
 
 
 def test_entropy_has_a_gradient_only_for_a_bonus() -> None:

@@ -3,6 +3,7 @@ and second is booked."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import takewhile
@@ -27,11 +28,14 @@ MOST_TURNS = 50
 _EMPTY = "Your message is empty. Call a tool, or write the final answer."
 
 
-async def run_rollout(setting: Setting, policy: Policy, sample: int) -> Rollout:
+async def run_rollout(setting: Setting, policy: Policy, sample: int, seconds: float | None = None) -> Rollout:
     """Run one policy on one task, once, and grade it. A world that it borrowed is given back even if it is
-    cancelled."""
+    cancelled.
+
+    `seconds`: after so many by the wall clock it ends as failed, with what it did until then; None: never.
+    """
     with ExitStack() as borrowed:
-        return await _Run(setting, policy, sample, borrowed).play()
+        return await _Run(setting, policy, sample, borrowed).play(seconds)
 
 
 class _Run:
@@ -58,10 +62,15 @@ class _Run:
         self._borrowed = borrowed
         self._episode: Episode | None = None
 
-    async def play(self) -> Rollout:
+    async def play(self, seconds: float | None) -> Rollout:
         """Take turns until there is an answer or a limit is reached."""
         try:
-            stop = await self._turns()
+            async with asyncio.timeout(seconds) as clock:
+                stop = await self._turns()
+        except TimeoutError:
+            if not clock.expired():  # somebody else's
+                raise
+            self.failure, stop = f"it was not done after {seconds:g} s", "failed"
         except SandboxLimitError as error:  # it ended the episode: what was done in it is gone
             self.failure, stop = f"a call hit a limit of the sandbox: {error}", "failed"
         right, finding = self._graded(stop)

@@ -70,7 +70,7 @@ def play(
         column = board.actions.index(tool)
         rows = np.flatnonzero(shares[:, column] > 1e-4)
         after = [
-            [*prompts[row], ids[tool], *codec.stop, *codec.next([{"role": "tool", "content": ""}])] for row in rows
+            [*prompts[row], ids[tool], codec.end, *codec.next([{"role": "tool", "content": ""}])] for row in rows
         ]
         if len(rows):
             shares[rows, column] *= next_words(model, after, [ids[LAST]], temperature)[:, 0]
