@@ -64,9 +64,7 @@ class ChatCodec:
     """The chat template of a tokenizer. The template must not change earlier turns when later ones come; that is tried
     on a short conversation."""
 
-    def __init__(
-        self, tokenizer: Any, template: str | None = None, thinking: bool = True, stop: Collection[int] = ()
-    ):
+    def __init__(self, tokenizer: Any, template: str | None = None, thinking: bool = True, stop: Collection[int] = ()):
         self._tokenizer = tokenizer
         self._template = template
         self._options = {} if thinking else {"enable_thinking": False}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -50,6 +51,9 @@ class RolloutSettings(Settings):
     """Rollouts of each task: the group."""
     concurrency: int | None = Field(default=None, ge=1)
     """Rollouts that run at once; none: all."""
+    wall_s: float = Field(default=1800.0, gt=0)
+    """Seconds by the wall clock after which a rollout ends as failed, and teaches nothing: one that waits for an expert
+    that never answers must not end the run."""
     temperature: float = Field(default=1.0, gt=0)
     max_new_tokens: int = Field(default=1024, ge=1)
     """Written in one turn at most; a turn cut there counts as malformed."""
@@ -233,12 +237,29 @@ class DataSettings(Settings):
     """Seconds that are waited for each second of a simulated expert."""
 
 
+OPERATION = (
+    "base_url",
+    "served_model",
+    "api_key_env",
+    "timeout_s",
+    "first_wait_s",
+    "group_address",
+    "group_port",
+    "refusal_s",
+    "restart_s",
+)
+"""Of a server: where it is and how it is spoken to, not what it does."""
+
+
 class RunSettings(Settings):
     """What GRPO and SFT have in common."""
 
     seed: int = 0
     threads: int | None = Field(default=None, ge=1)
     """Of each process on a CPU; none: as many as torch chooses."""
+    collective_timeout_s: float = Field(default=1800.0, gt=0)
+    """Seconds that the processes wait for each other, beside what the rollouts of a step can take: the first that is
+    done waits for the last."""
     model: ModelSettings
     loss: LossSettings = LossSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
@@ -249,7 +270,14 @@ class RunSettings(Settings):
 
     def identity(self) -> dict[str, Any]:
         """What makes a run what it is: a checkpoint can be taken up only where this is the same."""
-        return self.model_dump(mode="json", exclude={"checkpoint", "alarms", "metrics"})
+        whole = self.model_dump(mode="json", exclude={"checkpoint", "alarms", "metrics", "collective_timeout_s"})
+        if whole.get("vllm") is not None:
+            whole["vllm"] = {key: value for key, value in whole["vllm"].items() if key not in OPERATION}
+        return whole
+
+    def patience_s(self, ranks: int) -> float:
+        """Seconds that one of so many processes waits for the others before it gives up."""
+        return self.collective_timeout_s
 
     def digest(self) -> str:
         """The hash of `identity`."""
@@ -266,6 +294,13 @@ class Config(RunSettings):
     reward: RewardConfig = RewardConfig()
     """Kind of reward and filters; toolscale/reward describes its keys."""
     alarms: AlarmSettings = AlarmSettings()
+
+    def patience_s(self, ranks: int) -> float:
+        """Seconds that one of so many processes waits for the others before it gives up: no longer than the slowest
+        rollouts can take, one after the other where `concurrency` says so."""
+        rollouts = math.ceil(self.rollout.prompts / ranks) * self.rollout.samples
+        rounds = math.ceil(rollouts / (self.rollout.concurrency or rollouts))
+        return self.collective_timeout_s + rounds * self.rollout.wall_s
 
     @model_validator(mode="after")
     def _words_are_known(self) -> Config:

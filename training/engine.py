@@ -13,6 +13,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,10 @@ from training.loading import loading
 from training.loss import Scorer
 
 
-def start_processes(seed: int) -> None:
+def start_processes(seed: int, patience_s: float) -> None:
     """Seed the generators, and join the group of processes: those that `torchrun` or `deepspeed` started, or this one
-    alone."""
+    alone. `patience_s`: so long they wait for each other, in seconds."""
+    patience = timedelta(seconds=patience_s)
     random.seed(seed)
     numpy.random.seed(seed)
     torch.manual_seed(seed)
@@ -52,10 +54,11 @@ def start_processes(seed: int) -> None:
         os.environ.setdefault("LOCAL_RANK", "0")
         backend = "nccl" if torch.cuda.is_available() else "gloo"
         # No port, no network.
-        torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)
+        store = torch.distributed.HashStore()
+        torch.distributed.init_process_group(backend, timeout=patience, store=store, rank=0, world_size=1)
     elif torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    deepspeed.init_distributed()
+    deepspeed.init_distributed(timeout=patience)
 
 
 def rank() -> int:
@@ -131,7 +134,7 @@ class Engine:
     def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
         if config.threads is not None:
             torch.set_num_threads(config.threads)
-        start_processes(config.seed)
+        start_processes(config.seed, config.patience_s(world_size_wanted()))
         settings = read_deepspeed(config)
         self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
         # Loads each rank's part only; must stay alive.

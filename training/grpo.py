@@ -73,7 +73,8 @@ class Trainer:
         self.hand_over()
         self.policy.begin(f"{self.config.seed}|{number}")
         rollout = self.config.rollout
-        groups = await run_rollouts(tasks, self.policy, self.work.bench, rollout.samples, rollout.concurrency)
+        limits = (rollout.samples, rollout.concurrency, rollout.wall_s)
+        groups = await run_rollouts(tasks, self.policy, self.work.bench, *limits)
         rolled = time.perf_counter()
         self.keep(number, groups)
         scored = score_groups(tasks, groups, self.work.experts, self.config.reward)

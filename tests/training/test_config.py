@@ -15,6 +15,7 @@ from toy import make_toy
 
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.rollout.offering import generated as draw_question
+from training.checkpoint import check_folder, write_config
 from training.config import Config, DataSettings, OptimizerSettings, SftConfig, read_config
 from training.data import open_domains, question_source
 from training.engine import read_deepspeed
@@ -43,7 +44,8 @@ def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch
     [
         (
             {"stepps": 3},
-            "stepps: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, data,",
+            "stepps: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, "
+            "collective_timeout_s, data,",
         ),
         (
             {"loss": {"clip": 0.1}},
@@ -99,7 +101,7 @@ def test_a_bad_configuration_ends_the_command_with_status_2(tmp_path: Path, caps
         f"training: {path}: model: is missing; add it",
         f"training: {path}: data: is missing; add it",
         f"training: {path}: lr: is not a key of this section (value 3); remove it, or use one of: "
-        "alarms, checkpoint, data, deepspeed, loss, metrics, model, optimizer, reward, "
+        "alarms, checkpoint, collective_timeout_s, data, deepspeed, loss, metrics, model, optimizer, reward, "
         "rollout, seed, steps, threads, vllm",
     ]
     assert run_command(command, "grpo", [str(path)]) == 2
@@ -181,6 +183,15 @@ def test_questions_of_parquet_files_come_in_their_share(tmp_path: Path) -> None:
         question_source(DataSettings(mixture={}, questions=(str(path),)))
     with pytest.raises(DatasetError, match=r"none\.parquet: row 0: not a readable Parquet file"):
         question_source(DataSettings(mixture={}, questions=(str(tmp_path / "none.parquet"),)))
+
+
+def test_where_a_server_is_and_how_long_one_waits_is_not_what_a_run_is(tmp_path: Path) -> None:
+    # A run that was stopped is taken up with a server elsewhere, and by one that waits longer.
+    write_config(tmp_path / "out", read_config(make_toy(tmp_path, vllm={"base_url": "http://a:8000"})))
+    moved = {"base_url": "http://b:8000", "group_address": "10.0.0.1", "timeout_s": 60.0}
+    check_folder(tmp_path / "out", read_config(make_toy(tmp_path, vllm=moved, collective_timeout_s=60.0)))
+    with pytest.raises(UsageError, match=r"holds a run with vllm.update = 'nccl', the configuration has 'none'"):
+        check_folder(tmp_path / "out", read_config(make_toy(tmp_path, vllm=moved | {"update": "none"})))
 
 
 def test_the_learning_rate_rises_and_falls_in_straight_lines() -> None:

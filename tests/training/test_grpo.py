@@ -178,6 +178,8 @@ def test_two_ranks_that_wrote_unequally_enter_every_collective_equally_often(tmp
             tmp_path / str(number),
             deepspeed=str(tmp_path / "zero3.json"),
             loss={"head_chunk": 4, "batch_tokens": 40, **loss},
+            rollout={"prompts": 4, "samples": 2, "concurrency": 1, "wall_s": 50.0},
+            collective_timeout_s=100.0,
             sizes={"tie_word_embeddings": bool(number % 2)},
         )
         for number, loss in enumerate(losses)
@@ -193,7 +195,9 @@ def test_two_ranks_that_wrote_unequally_enter_every_collective_equally_often(tmp
         process.terminate()
         pytest.fail(f"the ranks wait for each other: {process.communicate()[0].decode()[-3000:]}")
     assert process.returncode == 0, told[-3000:]
-    one, two = (json.loads((tmp_path / name).read_text()) for name in ("one", "two"))
+    found = [json.loads((tmp_path / name).read_text()) for name in ("one", "two")]
+    one, two = (each["figures"] for each in found)
+    assert found[1]["patience_s"] == 100 + 4 * 50  # 4 rollouts of 50 s at most, one after the other
     assert [figures["trained_tokens"] for figures in two] == [33, 3, 43, 41] * len(losses)
     for alone, shared in zip(one, two, strict=True):
         assert shared == pytest.approx(alone, rel=1e-3, abs=1e-4)

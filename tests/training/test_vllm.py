@@ -17,7 +17,7 @@ import torch
 from toolscale.errors import ModelUnavailableError, UsageError
 from training.config import VllmSettings
 from training.generation import Completion, Request
-from training.vllm import VllmWriter, WeightSender
+from training.vllm import VllmWriter, WeightSender, address_towards
 
 GOOD = {
     "vllm_config": {
@@ -37,6 +37,9 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.seen: list[tuple[str, Any]] = []
         self.statuses: list[int] = []
+        self.joined = 0
+        """How often a trainer has joined; 0: it was just started, and takes no weights."""
+        self.loses_update = False
         self.choice: dict[str, Any] = {
             "token_ids": [5, 6, 0],
             "logprobs": {"token_logprobs": [-1.0, -0.5, -0.25]},
@@ -60,7 +63,12 @@ class Server(ThreadingHTTPServer):
             return {"world_size": 2}
         if path == "/init_weight_transfer_engine":
             assert self.wire.get(timeout=120) == body["init_info"]  # the trainer joins while this request is under way
+            self.joined += 1
         if path == "/update_weights":
+            if not self.joined:
+                raise RuntimeError("NCCL weight transfer not initialized.")
+            if self.loses_update:
+                raise RuntimeError("a worker died")
             self.received += [self.wire.get(timeout=120) for _ in body["update_info"]["names"]]  # type: ignore[misc]
         return {"choices": [self.choice]} if path == "/v1/completions" else {}
 
@@ -76,7 +84,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _reply(self, body: Any) -> None:
         status = self.server.statuses.pop(0) if self.server.statuses else 200
-        content = json.dumps(self.server.answer(self.path, body) if status == 200 else {"error": "busy"}).encode()
+        answer: Any = {"error": "busy"}
+        if status == 200:
+            try:
+                answer = self.server.answer(self.path, body)
+            except RuntimeError as error:  # as vLLM answers what its engine raises
+                status, answer = 500, {"error": str(error)}
+        content = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -137,6 +151,10 @@ def test_token_ids_go_in_and_come_out(server: Server) -> None:
                 "temperature": 0.7,
                 "top_p": 1.0,
                 "top_k": -1,
+                "min_p": 0.0,
+                "repetition_penalty": 1.0,
+                "presence_penalty": 0.0,
+                "frequency_penalty": 0.0,
                 "seed": random.Random("draw").getrandbits(31),
                 "logprobs": 0,
                 "stop_token_ids": [0],
@@ -172,7 +190,7 @@ def test_a_server_that_is_away_ends_the_rollout(server: Server) -> None:
         ({"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0]}}, "gave 2 tokens and 1 log-probabilities"),
         (
             {"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "stop"},
-            "ended a turn without its stop token",
+            r"ended a turn with the token 5, and its stop tokens are \[0\]; serve the model of model.path,",
         ),
     ],
 )
@@ -187,13 +205,20 @@ def test_a_key_that_is_not_there_is_asked_for(server: Server) -> None:
         write(server, api_key_env="NO_SUCH_KEY")
 
 
+TENSORS = {"a": torch.ones(2, 3), "b": torch.zeros(4)}
+DESCRIBED = [(name, "float32", list(tensor.shape)) for name, tensor in TENSORS.items()]
+
+
+def sender_to(server: Server, **settings: Any) -> WeightSender:
+    return WeightSender(VllmSettings(base_url=server.url, refusal_s=0.2, **settings), QueueTransport(server))
+
+
 def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server) -> None:
-    sender = WeightSender(VllmSettings(base_url=server.url), QueueTransport(server), address="10.0.0.1")
-    tensors = {"a": torch.ones(2, 3), "b": torch.zeros(4)}
-    described = [(name, "float32", list(tensor.shape)) for name, tensor in tensors.items()]
+    sender = sender_to(server, group_address="10.0.0.1")
     for _ in range(2):
-        sender.send(described, iter(tensors.items()))
+        sender.send(DESCRIBED, iter(TENSORS.items()))
     sender.close()
+    health = ("/health", None)
     update = [
         ("/start_weight_update", {}),
         (
@@ -209,7 +234,7 @@ def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server)
         ("/get_world_size", None),
         ("/init_weight_transfer_engine", {"init_info": init}),
     ]
-    assert server.seen == [*once, *update, *update]
+    assert server.seen == [health, *once, *update, health, *update]
     assert [name for name, _ in server.received] == ["a", "b"] * 2
 
 
@@ -222,7 +247,47 @@ def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server)
 )
 def test_a_server_that_cannot_be_trained_with_is_refused(info: dict[str, Any], problem: str, server: Server) -> None:
     server.info = {"vllm_config": info}
-    sender = WeightSender(VllmSettings(base_url=server.url), QueueTransport(server), address="10.0.0.1")
+    sender = sender_to(server)
     with pytest.raises(UsageError, match=problem):
         sender.send([], iter(()))
     sender.close()
+
+
+def test_the_server_finds_the_trainer_at_the_address_on_the_way_to_it(server: Server) -> None:
+    # The name of a machine often stands for 127.0.1.1, where no other machine finds it.
+    sender = sender_to(server)
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+    [joined] = [body["init_info"] for path, body in server.seen if path == "/init_weight_transfer_engine"]
+    assert joined["master_address"] == "127.0.0.1"
+    with pytest.raises(UsageError, match=r"there is no way to http://no\.such\.server\.invalid .* vllm.group_address"):
+        address_towards("http://no.such.server.invalid")
+
+
+def test_a_server_that_was_started_anew_is_joined_again(server: Server) -> None:
+    sender = sender_to(server, restart_s=60)
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    server.joined = 0  # it was started anew, and still loads its model
+    server.statuses = [503]
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+    assert [name for name, _ in server.received] == ["a", "b"] * 2
+    assert server.joined == 1
+
+
+def test_a_server_that_does_not_come_back_ends_the_run(server: Server) -> None:
+    sender = sender_to(server, restart_s=0)
+    server.statuses = [503]
+    with pytest.raises(ModelUnavailableError, match=r"/health: status 503: .* \(waited 0 s, vllm.restart_s\)"):
+        sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+
+
+def test_an_update_that_fails_is_noticed_before_anything_is_sent(server: Server) -> None:
+    sender = sender_to(server)
+    server.loses_update = True
+    sent = iter(TENSORS.items())
+    with pytest.raises(ModelUnavailableError, match=r"/update_weights: status 500: .*a worker died"):
+        sender.send(DESCRIBED, sent)
+    sender.close()
+    assert next(sent)[0] == "a"  # a broadcast of it would wait for the worker for ever

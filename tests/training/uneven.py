@@ -2,7 +2,8 @@
 
     python uneven.py OUT CONFIG [CONFIG]…
 
-makes four updates with each configuration, in this process or in one of several, and writes their figures to OUT.
+makes four updates with each configuration, in this process or in one of several, and writes to OUT their figures and
+how long the processes would have waited for each other.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def run_uneven(configs: list[Path], out: Path) -> None:
             batch = make_batch(own, config.loss.batch_tokens, 0, correct=False)
             figures.append(trainer.update(batch, number))
     if rank() == 0:
-        out.write_text(json.dumps(figures))
+        group = torch.distributed.distributed_c10d._get_default_group()
+        patience = group._get_backend(torch.device("cpu")).options._timeout.total_seconds()
+        out.write_text(json.dumps({"figures": figures, "patience_s": patience}))
 
 
 if __name__ == "__main__":

@@ -142,7 +142,9 @@ class TokenTrace(Record):
     """Log-probability under the policy that sampled it; 0 where it was not written."""
 
 
-Stop = Literal["answered", "turns", "tokens", "dollars", "failed"]
+Stop = Literal["answered", "turns", "tokens", "dollars", "context", "failed"]
+"""Why a rollout ended: with an answer, at a limit of its task, with the context of its model full, or for a reason that
+is not the policy's (a server, a sandbox, the clock)."""
 
 
 class Rollout(Record):

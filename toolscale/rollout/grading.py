@@ -14,6 +14,7 @@ UNANSWERED = {
     "turns": "no answer: the limit of turns was reached",
     "tokens": "no answer: the limit of tokens was reached",
     "dollars": "no answer: the limit of dollars was reached",
+    "context": "no answer: the conversation filled the context of the model",
 }
 
 

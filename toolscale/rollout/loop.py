@@ -110,7 +110,9 @@ class _Run:
                 return "tokens"
             try:
                 turn = await self.session.turn(self.fresh)
-            except (ModelUnavailableError, ContextFullError) as error:
+            except ContextFullError:
+                return "context"
+            except ModelUnavailableError as error:
                 self.failure = f"{self.policy.name}: {error}"
                 return "failed"
             self._book_turn(turn)
