@@ -110,6 +110,8 @@ class LossSettings(Settings):
 
     clip_low: float = Field(default=0.2, ge=0, lt=1)
     clip_high: float = Field(default=0.2, ge=0)
+    """Bounds of the ratio between the model and what it was before the first update on a batch. With epochs: 1 there is
+    one update, the ratio is 1, and neither these nor ratio_cap do anything."""
     ratio_cap: float | None = Field(default=None, gt=1)
     """The ratio itself is cut there (dual clip): bounds the loss of a rollout that was bad and has become likely."""
     importance_cap: float = Field(default=2.0, gt=0)
@@ -183,6 +185,8 @@ class MetricsSettings(Settings):
     """A project of Trackio."""
     wandb: str | None = None
     """A project of Weights & Biases."""
+    tensorboard: bool = False
+    """Event files for TensorBoard, in tensorboard/ beside metrics.jsonl."""
     plots: bool = True
     rollouts_every: int = Field(default=100, ge=0)
     """The rollouts of every so many steps are kept in rollouts/, whole, so that they can be read and graded again; 0:
@@ -302,6 +306,18 @@ class Config(RunSettings):
         rounds = math.ceil(rollouts / (self.rollout.concurrency or rollouts))
         return self.collective_timeout_s + rounds * self.rollout.wall_s
 
+    def idle(self) -> list[str]:
+        """The keys that the file sets and that do nothing beside its others, each with the reason."""
+        given, idle = self.loss.model_fields_set, []
+        if self.loss.epochs == 1:
+            why = "does nothing with loss.epochs: 1, where the ratio is always 1"
+            idle += [f"loss.{key} {why}" for key in ("clip_low", "clip_high", "ratio_cap") if key in given]
+        if self.vllm is None and "importance_cap" in given:
+            idle.append("loss.importance_cap does nothing without vllm, where the trainer's own model samples")
+        if self.loss.kl == 0 and "kl_kind" in given:
+            idle.append("loss.kl_kind does nothing with loss.kl: 0")
+        return idle
+
     @model_validator(mode="after")
     def _words_are_known(self) -> Config:
         """The tiny model knows the words of the grammar and no others."""
@@ -324,7 +340,9 @@ class SftConfig(RunSettings):
     batch: int = Field(default=32, ge=1)
     """Conversations of one step, over all ranks."""
     most_tokens: int = Field(default=8192, ge=2)
-    """Longer conversations are left out, and counted."""
+    """Longer conversations are left out, and counted: what done.json and the first lines of a run say."""
+    most_left_out: float = Field(default=0.1, ge=0, le=1)
+    """The largest share that may be left out for their length: a run that would leave out more is refused."""
 
 
 def read_config(path: Path, kind: type[Settings] = Config) -> Any:

@@ -120,10 +120,18 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
         "managed_gradient_accumulation": False,  # a step has as many micro-batches as its rollouts fill
         "gradient_clipping": config.optimizer.grad_clip,
         "bf16": {"enabled": config.model.dtype == "bfloat16"},
+        # In bfloat16 a sum stops growing after 256 summands of one size: a long batch would teach as little as that.
+        "data_types": {"grad_accum_dtype": "fp32"},
     }
     taken = sorted(set(ours) & set(settings))
     if taken:
         raise UsageError(f"deepspeed: {path}: {taken[0]!r} is decided by the configuration of the run; remove it")
+    stage = settings.get("zero_optimization", {}).get("stage", 0)
+    if stage not in (2, 3):
+        raise UsageError(
+            f"deepspeed: {path}: zero_optimization.stage is {stage}, and gradients of many micro-batches are summed in "
+            "float32 with 2 and 3 only; name one of training/deepspeed"
+        )
     return settings | ours
 
 
@@ -136,7 +144,7 @@ class Engine:
             torch.set_num_threads(config.threads)
         start_processes(config.seed, config.patience_s(world_size_wanted()))
         settings = read_deepspeed(config)
-        self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
+        self.stage = int(settings["zero_optimization"]["stage"])
         # Loads each rank's part only; must stay alive.
         self._partitioned_loading = HfDeepSpeedConfig(settings) if self.stage == 3 else None
         scorer = Scorer(

@@ -227,6 +227,8 @@ async def train(trainer: Trainer, out: Path, metrics: Metrics | None) -> None:
     config = trainer.config
     if metrics is not None:
         checkpoint.write_config(out, config)
+        for idle in config.idle():
+            logging.getLogger("training").warning(idle)
     step = take_up(out, trainer.engine, metrics)
     alarms = Alarms(config.alarms)
     for figures in read_metrics(out / "metrics.jsonl")[-config.alarms.window :]:

@@ -144,6 +144,13 @@ def test_deepspeed_may_not_decide_what_the_run_decides(tmp_path: Path) -> None:
         read_deepspeed(config)
 
 
+def test_a_stage_that_sums_gradients_in_bfloat16_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ds.json"
+    path.write_text(json.dumps({"zero_optimization": {"stage": 1}}))
+    with pytest.raises(UsageError, match=r"zero_optimization.stage is 1, .* name one of training/deepspeed"):
+        read_deepspeed(read_config(make_toy(tmp_path, deepspeed=str(path))))
+
+
 def test_a_dataset_without_its_environment_is_refused(mock_dataset: Path, tmp_path: Path) -> None:
     import shutil
 
@@ -183,6 +190,21 @@ def test_questions_of_parquet_files_come_in_their_share(tmp_path: Path) -> None:
         question_source(DataSettings(mixture={}, questions=(str(path),)))
     with pytest.raises(DatasetError, match=r"none\.parquet: row 0: not a readable Parquet file"):
         question_source(DataSettings(mixture={}, questions=(str(tmp_path / "none.parquet"),)))
+
+
+def test_what_does_nothing_is_said_to_do_nothing(tmp_path: Path) -> None:
+    set_all = {"clip_low": 0.1, "clip_high": 0.3, "ratio_cap": 3.0, "importance_cap": 2.0, "kl_kind": "mse"}
+    config = read_config(make_toy(tmp_path, loss=set_all))
+    assert [told.partition(" with")[0] for told in config.idle()] == [
+        "loss.clip_low does nothing",
+        "loss.clip_high does nothing",
+        "loss.ratio_cap does nothing",
+        "loss.importance_cap does nothing",
+        "loss.kl_kind does nothing",
+    ]
+    at_work = {**set_all, "epochs": 2, "kl": 0.1}
+    assert read_config(make_toy(tmp_path, loss=at_work, vllm={"base_url": "http://a:8000"})).idle() == []
+    assert [path.name for path in SHIPPED if kind_of(path) is Config and read_config(path).idle()] == []
 
 
 def test_where_a_server_is_and_how_long_one_waits_is_not_what_a_run_is(tmp_path: Path) -> None:
