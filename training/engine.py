@@ -120,7 +120,7 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
         "managed_gradient_accumulation": False,  # a step has as many micro-batches as its rollouts fill
         "gradient_clipping": config.optimizer.grad_clip,
         "bf16": {"enabled": config.model.dtype == "bfloat16"},
-        # In bfloat16 a sum stops growing after 256 summands of one size: a long batch would teach as little as that.
+        # In bfloat16 a sum of equal parts stops growing at 256 to 512 of them: a long batch would teach no more.
         "data_types": {"grad_accum_dtype": "fp32"},
     }
     taken = sorted(set(ours) & set(settings))
