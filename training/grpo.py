@@ -43,6 +43,7 @@ from training.config import Config, read_config
 from training.data import Work, open_work
 from training.engine import Engine, load_model, most, rank, total, world_size, world_size_wanted
 from training.loss import Scorer, Tokens, token_losses
+from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
 from training.sampler import local_policy
 from training.scoring import score_groups
@@ -214,6 +215,7 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
             f"rollout.prompts: {config.rollout.prompts} cannot be shared by {world_size_wanted()} processes; "
             "use a multiple of it"
         )
+    announce(config)
     with work.held:
         async with work.bench:
             engine = Engine(config, config.rollout.temperature, samples=config.vllm is None)

@@ -228,7 +228,7 @@ def local_policy(
         branched_tokens=settings.branched_tokens,
     )
 
-    memory = Memory()
+    memory = Memory(settings.kept_tokens)
 
     def run(requests: Sequence[Request]) -> list[Completion]:
         return generate(model, requests, generation, memory)

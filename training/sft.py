@@ -26,6 +26,7 @@ from training.codecs import load_codec
 from training.config import SftConfig, read_config
 from training.conversations import encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine, most, rank, total, world_size
+from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
 from training.starting import done_of, run_command, take_up, write_done
 
@@ -92,6 +93,7 @@ def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, A
     codec = codec or load_codec(config.model)
     samples, left_out = load_samples(config, codec)
     steps = steps_per_epoch(samples, config) * config.epochs
+    announce(config)
     engine = Engine(config)
     metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
     if metrics is not None:
