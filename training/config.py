@@ -302,11 +302,12 @@ class Config(RunSettings):
     alarms: AlarmSettings = AlarmSettings()
 
     def patience_s(self, ranks: int) -> float:
-        """Seconds that one of so many processes waits for the others before it gives up: no longer than the slowest
-        rollouts can take, one after the other where `concurrency` says so."""
+        """Seconds that one of so many processes waits for the others before it gives up: what the slowest rollouts can
+        take, one after the other where `concurrency` says so, and a server that is started anew."""
         rollouts = math.ceil(self.rollout.prompts / ranks) * self.rollout.samples
         rounds = math.ceil(rollouts / (self.rollout.concurrency or rollouts))
-        return self.collective_timeout_s + rounds * self.rollout.wall_s
+        restart_s = 0.0 if self.vllm is None else self.vllm.restart_s
+        return self.collective_timeout_s + rounds * self.rollout.wall_s + restart_s
 
     def idle(self) -> list[str]:
         """The keys that the file sets and that do nothing beside its others, each with the reason."""

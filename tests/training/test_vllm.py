@@ -9,12 +9,15 @@ import random
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tiny_qwen import make_model
 
 from toolscale.errors import ModelUnavailableError, UsageError
+from training.chat import ChatCodec
 from training.config import VllmSettings
 from training.generation import Completion, Request
 from training.vllm import VllmWriter, WeightSender, address_towards
@@ -122,13 +125,11 @@ class QueueTransport:
             self._server.wire.put(each)
 
 
-def write(server: Server, **settings: Any) -> Completion:
+def write(server: Server, stop: frozenset[int] = frozenset({0}), **settings: Any) -> Completion:
     """Write one turn after the tokens 1, 2."""
 
     async def once() -> Completion:
-        writer = VllmWriter(
-            VllmSettings(base_url=f"{server.url}/v1", first_wait_s=0.01, **settings), frozenset({0}), 0.7
-        )
+        writer = VllmWriter(VllmSettings(base_url=f"{server.url}/v1", first_wait_s=0.01, **settings), stop, 0.7)
         try:
             return await writer.write(Request("task", (1, 2), 9, random.Random("draw")))
         finally:
@@ -170,6 +171,16 @@ def test_token_ids_go_in_and_come_out(server: Server) -> None:
 def test_a_turn_that_was_cut_is_not_finished(server: Server) -> None:
     server.choice = {"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "length"}
     assert write(server, served_model="m") == Completion([5], [-1.0], finished=False)
+
+
+def test_a_turn_ends_with_any_stop_token_of_the_model(server: Server, tmp_path: Path) -> None:
+    # A vLLM adds the ids of generation_config to those of the request; this ended the run.
+    codec = ChatCodec.load(str(make_model(tmp_path)))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [codec.end, 6]}))
+    server.choice = {"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0, -0.5]}, "finish_reason": "stop"}
+    codec = ChatCodec.load(str(tmp_path))
+    assert write(server, codec.stop, served_model="m") == Completion([5, 6], [-1.0, -0.5], finished=True)
+    assert server.seen[0][1]["stop_token_ids"] == sorted({codec.end, 6})
 
 
 def test_a_busy_server_is_asked_again(server: Server) -> None:
