@@ -76,6 +76,9 @@ class VllmSettings(Settings):
     """A `vllm serve` that samples instead of this process."""
 
     base_url: str
+    further_urls: tuple[str, ...] = ()
+    """More servers of the same model, started alike: each task is worked on with one of them, and all get the weights.
+    Data-parallel ranks of one server need none."""
     served_model: str | None = None
     """The name it serves the model under; none: the only one it has."""
     api_key_env: str | None = None
@@ -87,10 +90,11 @@ class VllmSettings(Settings):
     group_port: int = Field(default=51216, ge=1, le=65535)
     """A free port of this machine on which trainer and server meet to hand over weights."""
     refusal_s: float = Field(default=1.0, ge=0)
-    """Seconds that are left to the server to refuse an update before tensors are sent: sending waits for a server that
-    takes them, and for one that does not, for ever."""
+    """Seconds that are left to a server to fail at an update before tensors are sent: sending waits for whoever takes
+    them, and where nobody does, for ever."""
     restart_s: float = Field(default=900.0, ge=0)
-    """Seconds that are waited for a server that is started anew: it loads its model first."""
+    """Seconds that are waited for a server that was joined and does not answer: one that is started anew loads its
+    model first."""
     update: Literal["nccl", "none"] = "nccl"
     """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that
     for long."""
@@ -98,12 +102,13 @@ class VllmSettings(Settings):
     @model_validator(mode="after")
     def _no_secret(self) -> VllmSettings:
         """The address stands in config.yaml and in errors."""
-        parts = urlsplit(self.base_url)
-        if parts.username or parts.password or parts.query:
-            raise ValueError(
-                "base_url holds a user, a password or a query; "
-                "leave only the address, and name the key's variable in api_key_env"
-            )
+        for name, url in (("base_url", self.base_url), *(("further_urls", url) for url in self.further_urls)):
+            parts = urlsplit(url)
+            if parts.username or parts.password or parts.query:
+                raise ValueError(
+                    f"{name} holds a user, a password or a query; "
+                    "leave only the address, and name the key's variable in api_key_env"
+                )
         return self
 
 
@@ -245,6 +250,7 @@ class DataSettings(Settings):
 
 OPERATION = (
     "base_url",
+    "further_urls",
     "served_model",
     "api_key_env",
     "timeout_s",

@@ -8,6 +8,7 @@ import queue
 import random
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -65,12 +66,13 @@ class Server(ThreadingHTTPServer):
         if path == "/get_world_size":
             return {"world_size": 2}
         if path == "/init_weight_transfer_engine":
-            assert self.wire.get(timeout=120) == body["init_info"]  # the trainer joins while this request is under way
+            met = self.wire.get(timeout=120)  # the trainer joins while this request is under way
+            assert isinstance(met, dict) and {**met, "rank_offset": 0} == {**body["init_info"], "rank_offset": 0}
             self.joined += 1
         if path == "/update_weights":
             if not self.joined:
                 raise RuntimeError("NCCL weight transfer not initialized.")
-            if self.loses_update:
+            if self.loses_update and body["update_info"]["names"]:
                 raise RuntimeError("a worker died")
             self.received += [self.wire.get(timeout=120) for _ in body["update_info"]["names"]]  # type: ignore[misc]
         return {"choices": [self.choice]} if path == "/v1/completions" else {}
@@ -103,26 +105,40 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
+@contextmanager
+def serving() -> Iterator[Server]:
     with Server() as found:
         threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield found
         found.shutdown()
 
 
-class QueueTransport:
-    """Carries tensors through the server's queue."""
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
 
-    def __init__(self, server: Server):
-        self._server = server
+
+@pytest.fixture
+def second() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+class QueueTransport:
+    """Carries tensors through the servers' queues."""
+
+    def __init__(self, *servers: Server):
+        self._servers = servers
 
     def join(self, init_info: dict[str, Any]) -> None:
-        self._server.wire.put(init_info)
+        for server in self._servers:
+            server.wire.put(init_info)
 
     def send(self, tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
         for each in tensors:
-            self._server.wire.put(each)
+            for server in self._servers:
+                server.wire.put(each)
 
 
 def write(server: Server, stop: frozenset[int] = frozenset({0}), **settings: Any) -> Completion:
@@ -232,6 +248,7 @@ def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server)
     health = ("/health", None)
     update = [
         ("/start_weight_update", {}),
+        ("/update_weights", {"update_info": {"names": [], "dtype_names": [], "shapes": []}}),
         (
             "/update_weights",
             {"update_info": {"names": ["a", "b"], "dtype_names": ["float32"] * 2, "shapes": [[2, 3], [4]]}},
@@ -284,6 +301,32 @@ def test_a_server_that_was_started_anew_is_joined_again(server: Server) -> None:
     sender.close()
     assert [name for name, _ in server.received] == ["a", "b"] * 2
     assert server.joined == 1
+
+
+def test_several_servers_share_the_tasks_and_get_the_same_weights(server: Server, second: Server) -> None:
+    settings = VllmSettings(base_url=server.url, further_urls=(f"{second.url}/v1",), refusal_s=0.2)
+    sender = WeightSender(settings, QueueTransport(server, second))
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    second.joined = 0  # one of them was started anew
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+    for each, offset in ((server, 1), (second, 3)):  # two workers each, after the trainer
+        found = [body["init_info"] for path, body in each.seen if path == "/init_weight_transfer_engine"]
+        assert [(info["rank_offset"], info["world_size"]) for info in found] == [(offset, 5)] * 2
+        assert [name for name, _ in each.received][-2:] == ["a", "b"]
+
+    async def turns() -> None:
+        writer = VllmWriter(settings, frozenset({0}), 1.0)
+        for task in range(8):
+            for _ in range(2):
+                await writer.write(Request(f"task-{task}", (task,), 9, random.Random(0)))
+        await writer.close()
+
+    asyncio.run(turns())
+    prompts = [
+        {body["prompt"][0] for path, body in each.seen if path == "/v1/completions"} for each in (server, second)
+    ]
+    assert prompts[0] | prompts[1] == set(range(8)) and prompts[0] and prompts[1] and not prompts[0] & prompts[1]
 
 
 def test_a_server_that_does_not_come_back_ends_the_run(server: Server) -> None:
