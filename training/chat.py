@@ -8,7 +8,7 @@ appended.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,8 +23,11 @@ FORM = 'Write each call as <tool_call>{"name": "…", "arguments": {…}}</tool_
 class Codec(Protocol):
     """Messages in OpenAI form to ids, and back."""
 
+    end: int
+    """The id with which the template ends a turn. It is appended if the model wrote none that ends one: the turn was
+    cut, or needs none."""
     stop: frozenset[int]
-    """Ids that end a turn. The smallest is appended if the model wrote none: the turn was cut, or needs none."""
+    """Ids that end a turn when the model writes them, `end` among them."""
     turn_tokens: int | None
     """After so many tokens a turn is complete without a stop token; None: a turn ends with a stop token."""
 
@@ -61,7 +64,7 @@ class ChatCodec:
     """The chat template of a tokenizer. The template must not change earlier turns when later ones come; that is tried
     on a short conversation."""
 
-    def __init__(self, tokenizer: Any, template: str | None = None, thinking: bool = True):
+    def __init__(self, tokenizer: Any, template: str | None = None, thinking: bool = True, stop: Collection[int] = ()):
         self._tokenizer = tokenizer
         self._template = template
         self._options = {} if thinking else {"enable_thinking": False}
@@ -72,7 +75,8 @@ class ChatCodec:
         if tokenizer.eos_token is None:
             raise UsageError("the tokenizer has no end-of-turn token (eos_token); set one in its tokenizer_config.json")
         self._end = str(tokenizer.eos_token)
-        self.stop = frozenset({int(tokenizer.eos_token_id)})
+        self.end = int(tokenizer.eos_token_id)
+        self.stop = frozenset({self.end, *stop})
         self.turn_tokens: int | None = None
         self._reserved = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
         ask = {"role": "user", "content": "a"}
@@ -94,7 +98,7 @@ class ChatCodec:
                 raise UsageError(f"model.template: {template}: cannot be read ({error.strerror})") from error
         with loading("tokenizer", model):
             tokenizer = AutoTokenizer.from_pretrained(model)
-        return cls(tokenizer, text, thinking)
+        return cls(tokenizer, text, thinking, stop_ids(model))
 
     def first(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         """The prompt, through the opening of the assistant's turn."""
@@ -178,6 +182,19 @@ class ChatCodec:
             "the chat template changes earlier turns when later ones come, so that written tokens cannot be kept; "
             "set model.template to one that does not, such as training/templates/qwen3.jinja"
         )
+
+
+def stop_ids(model: str) -> list[int]:
+    """The ids that end a text by the model's generation_config.json, or by its config.json where it has none. A vLLM
+    server ends turns with them too, whatever a request says, so every sampler does."""
+    from transformers import AutoConfig, GenerationConfig
+
+    with loading("configuration", model):
+        try:
+            found = GenerationConfig.from_pretrained(model).eos_token_id
+        except OSError:  # it has no generation_config.json
+            found = AutoConfig.from_pretrained(model).eos_token_id
+    return [] if found is None else [found] if isinstance(found, int) else list(found)
 
 
 def read_turn(text: str) -> tuple[dict[str, Any], str | None]:

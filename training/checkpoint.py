@@ -20,6 +20,7 @@ import numpy
 import torch
 import torch.distributed
 import yaml
+from pydantic import ValidationError
 
 from toolscale.dataset.storage import write_file
 from toolscale.errors import StorageError, UsageError
@@ -43,16 +44,15 @@ def check_folder(out: Path, config: RunSettings) -> None:
     known = out / "config.yaml"
     if not known.exists():
         return
-    before = _flat(yaml.safe_load(known.read_text(encoding="utf-8")))
-    now = _flat(config.identity())
-    differing = next(
-        (
-            key
-            for key in sorted({**before, **now})
-            if key.split(".")[0] in config.identity() and before.get(key) != now.get(key)
-        ),
-        None,
-    )
+    try:
+        held = type(config).model_validate(yaml.safe_load(known.read_text(encoding="utf-8")))
+    except (ValidationError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UsageError(
+            f"{known}: is no configuration that this program reads ({reason}); use another folder"
+        ) from error
+    before, now = _flat(held.identity()), _flat(config.identity())
+    differing = next((key for key in sorted({**before, **now}) if before.get(key) != now.get(key)), None)
     if differing is not None:
         raise UsageError(
             f"{out}: holds a run with {differing} = {before.get(differing)!r}, "

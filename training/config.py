@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -50,6 +51,9 @@ class RolloutSettings(Settings):
     """Rollouts of each task: the group."""
     concurrency: int | None = Field(default=None, ge=1)
     """Rollouts that run at once; none: all."""
+    wall_s: float = Field(default=1800.0, gt=0)
+    """Seconds by the wall clock after which a rollout ends as failed, and teaches nothing: one that waits for an expert
+    that never answers must not end the run."""
     temperature: float = Field(default=1.0, gt=0)
     max_new_tokens: int = Field(default=1024, ge=1)
     """Written in one turn at most; a turn cut there counts as malformed."""
@@ -64,20 +68,33 @@ class RolloutSettings(Settings):
     """Tokens of prompts, padding included, in one forward pass of the sampler in this process."""
     branched_tokens: int = Field(default=2048, ge=0)
     """Rows up to this length are shared by the samples of a task (training/packing.py); 0: never."""
+    kept_tokens: int = Field(default=200_000, ge=0)
+    """Tokens of prompts whose keys and values the sampler in this process keeps between the turns of a conversation."""
 
 
 class VllmSettings(Settings):
     """A `vllm serve` that samples instead of this process."""
 
     base_url: str
+    further_urls: tuple[str, ...] = ()
+    """More servers of the same model, started alike: each task is worked on with one of them, and all get the weights.
+    Data-parallel ranks of one server need none."""
     served_model: str | None = None
     """The name it serves the model under; none: the only one it has."""
     api_key_env: str | None = None
     timeout_s: float = Field(default=600.0, gt=0)
     first_wait_s: float = Field(default=0.5, gt=0)
     """Before the second of five attempts; twice as long before each further one."""
+    group_address: str | None = None
+    """The address of this machine at which the server finds the trainer; none: that on the way to base_url."""
     group_port: int = Field(default=51216, ge=1, le=65535)
     """A free port of this machine on which trainer and server meet to hand over weights."""
+    refusal_s: float = Field(default=1.0, ge=0)
+    """Seconds that are left to a server to fail at an update before tensors are sent: sending waits for whoever takes
+    them, and where nobody does, for ever."""
+    restart_s: float = Field(default=900.0, ge=0)
+    """Seconds that are waited for a server that was joined and does not answer: one that is started anew loads its
+    model first."""
     update: Literal["nccl", "none"] = "nccl"
     """`none`: the server keeps the weights it began with. For trials only: the importance correction cannot mend that
     for long."""
@@ -85,12 +102,13 @@ class VllmSettings(Settings):
     @model_validator(mode="after")
     def _no_secret(self) -> VllmSettings:
         """The address stands in config.yaml and in errors."""
-        parts = urlsplit(self.base_url)
-        if parts.username or parts.password or parts.query:
-            raise ValueError(
-                "base_url holds a user, a password or a query; "
-                "leave only the address, and name the key's variable in api_key_env"
-            )
+        for name, url in (("base_url", self.base_url), *(("further_urls", url) for url in self.further_urls)):
+            parts = urlsplit(url)
+            if parts.username or parts.password or parts.query:
+                raise ValueError(
+                    f"{name} holds a user, a password or a query; "
+                    "leave only the address, and name the key's variable in api_key_env"
+                )
         return self
 
 
@@ -99,6 +117,8 @@ class LossSettings(Settings):
 
     clip_low: float = Field(default=0.2, ge=0, lt=1)
     clip_high: float = Field(default=0.2, ge=0)
+    """Bounds of the ratio between the model and what it was before the first update on a batch. With epochs: 1 there is
+    one update, the ratio is 1, and neither these nor ratio_cap do anything."""
     ratio_cap: float | None = Field(default=None, gt=1)
     """The ratio itself is cut there (dual clip): bounds the loss of a rollout that was bad and has become likely."""
     importance_cap: float = Field(default=2.0, gt=0)
@@ -172,6 +192,8 @@ class MetricsSettings(Settings):
     """A project of Trackio."""
     wandb: str | None = None
     """A project of Weights & Biases."""
+    tensorboard: bool = False
+    """Event files for TensorBoard, in tensorboard/ beside metrics.jsonl."""
     plots: bool = True
     rollouts_every: int = Field(default=100, ge=0)
     """The rollouts of every so many steps are kept in rollouts/, whole, so that they can be read and graded again; 0:
@@ -226,12 +248,30 @@ class DataSettings(Settings):
     """Seconds that are waited for each second of a simulated expert."""
 
 
+OPERATION = (
+    "base_url",
+    "further_urls",
+    "served_model",
+    "api_key_env",
+    "timeout_s",
+    "first_wait_s",
+    "group_address",
+    "group_port",
+    "refusal_s",
+    "restart_s",
+)
+"""Of a server: where it is and how it is spoken to, not what it does."""
+
+
 class RunSettings(Settings):
     """What GRPO and SFT have in common."""
 
     seed: int = 0
     threads: int | None = Field(default=None, ge=1)
     """Of each process on a CPU; none: as many as torch chooses."""
+    collective_timeout_s: float = Field(default=1800.0, gt=0)
+    """Seconds that the processes wait for each other, beside what the rollouts of a step can take: the first that is
+    done waits for the last."""
     model: ModelSettings
     loss: LossSettings = LossSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
@@ -242,7 +282,14 @@ class RunSettings(Settings):
 
     def identity(self) -> dict[str, Any]:
         """What makes a run what it is: a checkpoint can be taken up only where this is the same."""
-        return self.model_dump(mode="json", exclude={"checkpoint", "alarms", "metrics"})
+        whole = self.model_dump(mode="json", exclude={"checkpoint", "alarms", "metrics", "collective_timeout_s"})
+        if whole.get("vllm") is not None:
+            whole["vllm"] = {key: value for key, value in whole["vllm"].items() if key not in OPERATION}
+        return whole
+
+    def patience_s(self, ranks: int) -> float:
+        """Seconds that one of so many processes waits for the others before it gives up."""
+        return self.collective_timeout_s
 
     def digest(self) -> str:
         """The hash of `identity`."""
@@ -259,6 +306,26 @@ class Config(RunSettings):
     reward: RewardConfig = RewardConfig()
     """Kind of reward and filters; toolscale/reward describes its keys."""
     alarms: AlarmSettings = AlarmSettings()
+
+    def patience_s(self, ranks: int) -> float:
+        """Seconds that one of so many processes waits for the others before it gives up: what the slowest rollouts can
+        take, one after the other where `concurrency` says so, and a server that is started anew."""
+        rollouts = math.ceil(self.rollout.prompts / ranks) * self.rollout.samples
+        rounds = math.ceil(rollouts / (self.rollout.concurrency or rollouts))
+        restart_s = 0.0 if self.vllm is None else self.vllm.restart_s
+        return self.collective_timeout_s + rounds * self.rollout.wall_s + restart_s
+
+    def idle(self) -> list[str]:
+        """The keys that the file sets and that do nothing beside its others, each with the reason."""
+        given, idle = self.loss.model_fields_set, []
+        if self.loss.epochs == 1:
+            why = "does nothing with loss.epochs: 1, where the ratio is always 1"
+            idle += [f"loss.{key} {why}" for key in ("clip_low", "clip_high", "ratio_cap") if key in given]
+        if self.vllm is None and "importance_cap" in given:
+            idle.append("loss.importance_cap does nothing without vllm, where the trainer's own model samples")
+        if self.loss.kl == 0 and "kl_kind" in given:
+            idle.append("loss.kl_kind does nothing with loss.kl: 0")
+        return idle
 
     @model_validator(mode="after")
     def _words_are_known(self) -> Config:
@@ -282,7 +349,9 @@ class SftConfig(RunSettings):
     batch: int = Field(default=32, ge=1)
     """Conversations of one step, over all ranks."""
     most_tokens: int = Field(default=8192, ge=2)
-    """Longer conversations are left out, and counted."""
+    """Longer conversations are left out, and counted: what done.json and the first lines of a run say."""
+    most_left_out: float = Field(default=0.1, ge=0, le=1)
+    """The largest share that may be left out for their length: a run that would leave out more is refused."""
 
 
 def read_config(path: Path, kind: type[Settings] = Config) -> Any:

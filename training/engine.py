@@ -13,6 +13,7 @@ import json
 import os
 import random
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,10 @@ from training.loading import loading
 from training.loss import Scorer
 
 
-def start_processes(seed: int) -> None:
+def start_processes(seed: int, patience_s: float) -> None:
     """Seed the generators, and join the group of processes: those that `torchrun` or `deepspeed` started, or this one
-    alone."""
+    alone. `patience_s`: so long they wait for each other, in seconds."""
+    patience = timedelta(seconds=patience_s)
     random.seed(seed)
     numpy.random.seed(seed)
     torch.manual_seed(seed)
@@ -52,10 +54,11 @@ def start_processes(seed: int) -> None:
         os.environ.setdefault("LOCAL_RANK", "0")
         backend = "nccl" if torch.cuda.is_available() else "gloo"
         # No port, no network.
-        torch.distributed.init_process_group(backend, store=torch.distributed.HashStore(), rank=0, world_size=1)
+        store = torch.distributed.HashStore()
+        torch.distributed.init_process_group(backend, timeout=patience, store=store, rank=0, world_size=1)
     elif torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    deepspeed.init_distributed()
+    deepspeed.init_distributed(timeout=patience)
 
 
 def rank() -> int:
@@ -117,10 +120,18 @@ def read_deepspeed(config: RunSettings) -> dict[str, Any]:
         "managed_gradient_accumulation": False,  # a step has as many micro-batches as its rollouts fill
         "gradient_clipping": config.optimizer.grad_clip,
         "bf16": {"enabled": config.model.dtype == "bfloat16"},
+        # In bfloat16 a sum of equal parts stops growing at 256 to 512 of them: a long batch would teach no more.
+        "data_types": {"grad_accum_dtype": "fp32"},
     }
     taken = sorted(set(ours) & set(settings))
     if taken:
         raise UsageError(f"deepspeed: {path}: {taken[0]!r} is decided by the configuration of the run; remove it")
+    stage = settings.get("zero_optimization", {}).get("stage", 0)
+    if stage not in (2, 3):
+        raise UsageError(
+            f"deepspeed: {path}: zero_optimization.stage is {stage}, and gradients of many micro-batches are summed in "
+            "float32 with 2 and 3 only; name one of training/deepspeed"
+        )
     return settings | ours
 
 
@@ -131,14 +142,17 @@ class Engine:
     def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
         if config.threads is not None:
             torch.set_num_threads(config.threads)
-        start_processes(config.seed)
+        start_processes(config.seed, config.patience_s(world_size_wanted()))
         settings = read_deepspeed(config)
-        self.stage = int(settings.get("zero_optimization", {}).get("stage", 0))
+        self.stage = int(settings["zero_optimization"]["stage"])
         # Loads each rank's part only; must stay alive.
         self._partitioned_loading = HfDeepSpeedConfig(settings) if self.stage == 3 else None
         scorer = Scorer(
             load_model(config.model), temperature, config.loss.head_chunk, learns_entropy=config.loss.entropy > 0
         )
+        if self.stage == 3:
+            for parameter in scorer.head.borrowed():  # gathered for its one call, not for a call of their own module
+                deepspeed.zero.register_external_parameter(scorer.head, parameter)
         parameters = [parameter for parameter in scorer.parameters() if parameter.requires_grad]
         options = config.optimizer
         optimizer = torch.optim.AdamW(parameters, lr=options.lr, betas=options.betas, weight_decay=options.weight_decay)

@@ -43,6 +43,7 @@ from training.config import Config, read_config
 from training.data import Work, open_work
 from training.engine import Engine, load_model, most, rank, total, world_size, world_size_wanted
 from training.loss import Scorer, Tokens, token_losses
+from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
 from training.sampler import local_policy
 from training.scoring import score_groups
@@ -73,7 +74,8 @@ class Trainer:
         self.hand_over()
         self.policy.begin(f"{self.config.seed}|{number}")
         rollout = self.config.rollout
-        groups = await run_rollouts(tasks, self.policy, self.work.bench, rollout.samples, rollout.concurrency)
+        limits = (rollout.samples, rollout.concurrency, rollout.wall_s)
+        groups = await run_rollouts(tasks, self.policy, self.work.bench, *limits)
         rolled = time.perf_counter()
         self.keep(number, groups)
         scored = score_groups(tasks, groups, self.work.experts, self.config.reward)
@@ -213,6 +215,7 @@ async def run(config: Config, out: Path, work: Work | None = None, codec: Codec 
             f"rollout.prompts: {config.rollout.prompts} cannot be shared by {world_size_wanted()} processes; "
             "use a multiple of it"
         )
+    announce(config)
     with work.held:
         async with work.bench:
             engine = Engine(config, config.rollout.temperature, samples=config.vllm is None)
@@ -226,6 +229,8 @@ async def train(trainer: Trainer, out: Path, metrics: Metrics | None) -> None:
     config = trainer.config
     if metrics is not None:
         checkpoint.write_config(out, config)
+        for idle in config.idle():
+            logging.getLogger("training").warning(idle)
     step = take_up(out, trainer.engine, metrics)
     alarms = Alarms(config.alarms)
     for figures in read_metrics(out / "metrics.jsonl")[-config.alarms.window :]:

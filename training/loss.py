@@ -19,9 +19,9 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 
 from training.config import LossSettings
+from training.head import Head
 from training.packing import Packed, Row, lay_out
 
 
@@ -39,34 +39,17 @@ class Written:
         return Written(self.rows.to(device), self.columns.to(device), self.targets.to(device))
 
 
-def token_logprobs(
-    logits: torch.Tensor, targets: torch.Tensor, temperature: float, learns_entropy: bool = False
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-probability of each target and entropy of each distribution, in float32; logits (tokens, vocabulary).
-
-    `learns_entropy`: whether the entropy has a gradient, for a bonus on it.
-    """
-    logits = logits.float() / temperature
-    logsumexp = logits.logsumexp(-1)
-    logprobs = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - logsumexp
-    with torch.set_grad_enabled(learns_entropy and torch.is_grad_enabled()):
-        entropy = logsumexp - ((logits - logsumexp.unsqueeze(-1)).exp() * logits).sum(-1)
-    return logprobs, entropy
-
-
 class Scorer(nn.Module):
     """A causal language model that gives log-probabilities of chosen tokens: what DeepSpeed wraps.
 
-    The head runs at the columns that predict a written token, never at a prompt's, and `chunk` of them at a time: with
-    151,936 words the logits of 32,768 tokens would be 19 GB. A chunk's logits are made again in the backward pass.
+    The head runs at the columns that predict a written token, never at a prompt's, and `chunk` of them at a time
+    (training/head.py). Every pass calls each module of the model once, whatever its tokens.
     """
 
     def __init__(self, model: nn.Module, temperature: float = 1.0, chunk: int = 1024, learns_entropy: bool = False):
         super().__init__()
-        self.learns_entropy = learns_entropy
         self.model: Any = model
-        self.temperature = temperature
-        self.chunk = chunk
+        self.head = Head(self.model.get_output_embeddings(), temperature, chunk, learns_entropy)
 
     def forward(self, packed: Packed, written: Written) -> tuple[torch.Tensor, torch.Tensor]:
         """Log-probabilities and entropies, both (tokens,)."""
@@ -75,25 +58,8 @@ class Scorer(nn.Module):
         hidden = self.model.base_model(
             input_ids=packed.ids, position_ids=positions, attention_mask=mask, use_cache=False
         ).last_hidden_state
-        chosen = hidden[written.rows, written.columns]
-        parts = [
-            self._score(chosen[start : start + self.chunk], written.targets[start : start + self.chunk])
-            for start in self._starts(chosen)
-        ]
-        return torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
-
-    def _starts(self, chosen: torch.Tensor) -> range:
-        return range(0, max(len(chosen), 1), self.chunk)
-
-    def _score(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        if not torch.is_grad_enabled() or len(hidden) < self.chunk:
-            return self._head(hidden, targets)
-        return checkpoint(self._head, hidden, targets, use_reentrant=False)  # type: ignore[no-any-return]
-
-    def _head(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return token_logprobs(
-            self.model.get_output_embeddings()(hidden), targets, self.temperature, self.learns_entropy
-        )
+        logprobs, entropy = self.head(hidden[written.rows, written.columns], written.targets)
+        return logprobs, entropy
 
 
 def arrange(

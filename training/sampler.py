@@ -196,7 +196,7 @@ class TokenSession:
         ids = completion.ids[:-1] if completion.finished else completion.ids
         message, malformed = policy.codec.read(ids, self._conversation, self._tools)
         if not completion.finished:
-            self._append([min(policy.codec.stop)])  # the model did not write it, and the conversation needs it
+            self._append([policy.codec.end])  # the model did not write it, and the conversation needs it
         if not completion.finished and len(completion.ids) != fixed:
             policy.cut += 1
             malformed = CUT.format(limit=limit)
@@ -228,7 +228,7 @@ def local_policy(
         branched_tokens=settings.branched_tokens,
     )
 
-    memory = Memory()
+    memory = Memory(settings.kept_tokens)
 
     def run(requests: Sequence[Request]) -> list[Completion]:
         return generate(model, requests, generation, memory)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolscale.models.pricing import pool_references
-from toolscale.records import ExpertSpec, Rollout, RolloutTask
+from toolscale.records import NOT_ITS_DOING, ExpertSpec, Rollout, RolloutTask
 from toolscale.reward import FilterCounts, References, RewardConfig, Selected, figures_of, rewards_of, select_samples
 from toolscale.rollout.actions import answers_of, price_at
 
@@ -32,10 +32,13 @@ def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> Ref
     )
 
 
-def penalized(group: Sequence[Rollout], rewards: Sequence[float], penalty: float) -> list[float]:
-    """Take the penalty from rollouts with a turn that could not be read, or without an answer."""
+def penalized(group: Sequence[Rollout], rewards: Sequence[float], config: RewardConfig) -> list[float]:
+    """Take `unusable_penalty` from rollouts with a turn that could not be read, or without an answer, and
+    `unanswered_penalty` from those that a limit stopped."""
     return [
-        reward - penalty * (rollout.malformed > 0 or rollout.stop != "answered")
+        reward
+        - config.unusable_penalty * (rollout.malformed > 0 or rollout.stop != "answered")
+        - config.unanswered_penalty * (rollout.stop not in ("answered", *NOT_ITS_DOING))
         for rollout, reward in zip(group, rewards, strict=True)
     ]
 
@@ -57,7 +60,7 @@ def score_groups(
                 task_references(task, experts),
                 config,
             ),
-            config.unusable_penalty,
+            config,
         )
         for task, group in zip(tasks, groups, strict=True)
     ]

@@ -26,26 +26,30 @@ from training.codecs import load_codec
 from training.config import SftConfig, read_config
 from training.conversations import encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine, most, rank, total, world_size
+from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
 from training.starting import done_of, run_command, take_up, write_done
 
 
-def load_samples(config: SftConfig, codec: Codec) -> list[Sample]:
-    """Read and encode all conversations. Raises UsageError if none is left."""
+def load_samples(config: SftConfig, codec: Codec) -> tuple[list[Sample], int]:
+    """Read and encode all conversations; return those that are short enough, and how many are not. Raises UsageError if
+    there are none, or if more than `most_left_out` of them are too long."""
     conversations = [each for name in config.conversations for each in read_conversations(Path(name))]
     conversations += [each for name in config.datasets for each in golden_conversations(Path(name))]
     traces = [encode_conversation(codec, each) for each in conversations]
+    if not traces:
+        raise UsageError("there is no conversation to learn from; name conversations or datasets")
     kept = [trace for trace in traces if len(trace.ids) <= config.most_tokens]
-    if not kept:
-        raise UsageError(
-            f"there is no conversation of at most {config.most_tokens} tokens to learn from; "
-            "name conversations or datasets"
+    if left_out := len(traces) - len(kept):
+        lengths = sorted(len(trace.ids) for trace in traces)
+        told = (
+            f"{left_out} of {len(traces)} conversations are longer than most_tokens ({config.most_tokens}); "
+            f"half are longer than {lengths[len(lengths) // 2]}, the longest has {lengths[-1]}"
         )
-    if len(kept) < len(traces):
-        logging.getLogger("training").warning(
-            "%d of %d conversations are longer than most_tokens and left out", len(traces) - len(kept), len(traces)
-        )
-    return [Sample(trace, 1.0, number) for number, trace in enumerate(kept)]
+        if left_out > config.most_left_out * len(traces):
+            raise UsageError(f"{told}; raise most_tokens, or most_left_out ({config.most_left_out:g}) to go on without")
+        logging.getLogger("training").warning("%s: they are left out", told)
+    return [Sample(trace, 1.0, number) for number, trace in enumerate(kept)], left_out
 
 
 def pick(samples: list[Sample], config: SftConfig, step: int) -> list[Sample]:
@@ -87,8 +91,9 @@ def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, A
     """Train for all epochs, from the last checkpoint in `out` if there is one; return what done.json is to say."""
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
-    samples = load_samples(config, codec)
+    samples, left_out = load_samples(config, codec)
     steps = steps_per_epoch(samples, config) * config.epochs
+    announce(config)
     engine = Engine(config)
     metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None
     if metrics is not None:
@@ -113,7 +118,8 @@ def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, A
         return {}
     codec.save(out / "model")
     metrics.close()
-    return done_of(config, steps, read_metrics(out / "metrics.jsonl"), ("loss", "grad_norm"))
+    done = done_of(config, steps, read_metrics(out / "metrics.jsonl"), ("loss", "grad_norm"))
+    return done | {"conversations": len(samples), "left_out": left_out}
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from toolscale.records import Rollout, RolloutTask
+from toolscale.records import NOT_ITS_DOING, Rollout, RolloutTask
 from training.engine import total, world_size
 from training.sampler import ModelPolicy
 from training.scoring import Scored
+
+SHARES = ("reward", "right", "cost_usd", "latency_s", "malformed", "failed", "at_limit")
+"""Figures that are means over rollouts."""
 
 DOMAIN = "domain"
 """What calls of a domain's tools are counted as."""
@@ -36,7 +39,8 @@ def describe(
             "cost_usd": sum(rollout.cost_usd for rollout in rollouts),
             "latency_s": sum(rollout.latency_s for rollout in rollouts),
             "malformed": sum(rollout.malformed > 0 for rollout in rollouts),
-            "failed": sum(rollout.stop == "failed" for rollout in rollouts),
+            "failed": sum(rollout.stop in NOT_ITS_DOING for rollout in rollouts),
+            "at_limit": sum(rollout.stop not in ("answered", *NOT_ITS_DOING) for rollout in rollouts),
             "turns": sum(charge.kind == "orchestrator" for charge in charges),
             "groups": counts.groups,
             "groups_kept": len({each.group for each in scored.selected}),
@@ -49,7 +53,7 @@ def describe(
         }
     )
     many = max(1.0, sums["rollouts"])
-    means = {name: sums[name] / many for name in ("reward", "right", "cost_usd", "latency_s", "malformed", "failed")}
+    means = {name: sums[name] / many for name in SHARES}
     whole = {name: int(sums[name]) for name in ("groups", "groups_kept", "samples_kept", "turns", "cut", "tokens")}
     spread = math.sqrt(max(0.0, sums["squares"] / many - means["reward"] ** 2))
     spread = 0.0 if spread < 1e-7 else spread  # what is left of equal rewards after rounding

@@ -7,7 +7,7 @@ requirements. To test it, with the server on one GPU and the trainer on another:
 
     pip install "vllm>=0.28,<=0.31"
     VLLM_SERVER_DEV_MODE=1 CUDA_VISIBLE_DEVICES=0 vllm serve Qwen/Qwen3-0.6B --logprobs-mode processed_logprobs \
-        --weight-transfer-config '{"backend": "nccl"}'
+        --generation-config vllm --weight-transfer-config '{"backend": "nccl"}'
     toolscale synthesize finance --tasks 400 --out var/datasets/finance
     CUDA_VISIBLE_DEVICES=1 python -m training.grpo training/configs/gpu_small.yaml --out var/training/vllm
 
@@ -16,7 +16,12 @@ weight stays near 1 (0.98 to 1.02) if weights arrive and log-probabilities mean 
 
 The server's numbers differ from the trainer's (other kernels, other batches), so the loss is weighed by truncated
 importance sampling (training/loss.py). Weights go to it once a step, before the first turn, when no request is under
-way: every rank gathers each parameter (under ZeRO-3), and the first one sends it.
+way: every rank gathers each parameter (under ZeRO-3), and the first one sends it, to all servers at once. A server that
+was started anew knows no trainer, and refuses even an update of nothing: it is joined again, and gets the weights.
+
+Turns end with the ids of the model's generation_config too, which a vLLM adds to those of a request (Qwen3: <|im_end|>
+and <|endoftext|>). Its other defaults must not reach a request: --generation-config vllm leaves them out, and what
+changes the distribution is set in each request besides.
 """
 
 from __future__ import annotations
@@ -24,9 +29,12 @@ from __future__ import annotations
 import math
 import os
 import socket
+import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
+from urllib.parse import urlsplit
+from zlib import crc32
 
 import httpx2
 import torch
@@ -41,8 +49,14 @@ from training.sampler import ModelPolicy
 ATTEMPTS = 5
 START = (
     "start it with VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs "
-    """--weight-transfer-config '{"backend": "nccl"}'"""
+    """--generation-config vllm --weight-transfer-config '{"backend": "nccl"}'"""
 )
+
+
+NOTHING: dict[str, Any] = {"update_info": {"names": [], "dtype_names": [], "shapes": []}}
+
+POLL_S = 1.0
+"""Between looks at whether a server is back."""
 
 
 class _BusyError(Exception):
@@ -50,15 +64,16 @@ class _BusyError(Exception):
 
 
 class VllmWriter:
-    """Writes turns with the completions endpoint. The server batches what comes in at the same time."""
+    """Writes turns with the completions endpoint. A server batches what comes in at the same time; of several, one has
+    all conversations of a task, which begin alike."""
 
     def __init__(self, settings: VllmSettings, stop: frozenset[int], temperature: float):
         self._settings = settings
         self._stop = stop
         self._temperature = temperature
-        self._url = settings.base_url.rstrip("/").removesuffix("/v1")
+        self._urls = addresses(settings)
         self._headers = _authorization(settings)
-        self._model = settings.served_model
+        self._models: dict[str, str] = {}
         self._client: httpx2.AsyncClient | None = None
 
     def opened(self) -> None:
@@ -70,14 +85,19 @@ class VllmWriter:
     async def write(self, request: Request) -> Completion:
         """Write one turn. Raises ModelUnavailableError after five attempts, and UsageError where the server is not set
         up for training."""
+        url = self._urls[crc32(str(request.group).encode()) % len(self._urls)]
         body = {
-            "model": await self.model(),
+            "model": self._settings.served_model or await self._model(url),
             "prompt": list(request.ids),
             "max_tokens": request.limit,
             "n": 1,
             "temperature": self._temperature,
             "top_p": 1.0,
             "top_k": -1,
+            "min_p": 0.0,
+            "repetition_penalty": 1.0,
+            "presence_penalty": 0.0,
+            "frequency_penalty": 0.0,
             "seed": request.draws.getrandbits(31),
             "logprobs": 0,
             "stop_token_ids": sorted(self._stop),
@@ -86,7 +106,7 @@ class VllmWriter:
             "skip_special_tokens": False,
             "add_special_tokens": False,
         }
-        answer = await self._call("POST", "/v1/completions", body)
+        answer = await self._call("POST", url, "/v1/completions", body)
         try:
             [choice] = answer["choices"]
             ids, logprobs = (
@@ -95,18 +115,18 @@ class VllmWriter:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(
-                f"vllm.base_url: {self._url} does not give token ids with log-probabilities ({error!r}); {START}"
+                f"vllm.base_url: {url} does not give token ids with log-probabilities ({error!r}); {START}"
             ) from error
         if not ids or len(ids) != len(logprobs) or not all(map(math.isfinite, logprobs)):
             raise UsageError(
-                f"vllm.base_url: {self._url} gave {len(ids)} tokens "
-                f"and {len(logprobs)} log-probabilities of them; {START}"
+                f"vllm.base_url: {url} gave {len(ids)} tokens and {len(logprobs)} log-probabilities of them; {START}"
             )
         finished = ids[-1] in self._stop
         if choice.get("finish_reason") == "stop" and not finished:
             raise UsageError(
-                f"vllm.base_url: {self._url} ended a turn without its stop token; "
-                "serve the model of model.path, with its tokenizer"
+                f"vllm.base_url: {url} ended a turn with the token {ids[-1]}, and its stop tokens are "
+                f"{sorted(self._stop)}; serve the model of model.path, with its tokenizer and its generation_config; "
+                f"{START}"
             )
         return Completion(ids, logprobs, finished)
 
@@ -116,14 +136,14 @@ class VllmWriter:
             await self._client.aclose()
             self._client = None
 
-    async def model(self) -> str:
-        """The name that the server knows the model by."""
-        if self._model is None:
-            listed = await self._call("GET", "/v1/models", None)
-            self._model = str(listed["data"][0]["id"])
-        return self._model
+    async def _model(self, url: str) -> str:
+        """The name that a server knows the model by."""
+        if url not in self._models:
+            listed = await self._call("GET", url, "/v1/models", None)
+            self._models[url] = str(listed["data"][0]["id"])
+        return self._models[url]
 
-    async def _call(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+    async def _call(self, method: str, url: str, path: str, body: dict[str, Any] | None) -> Any:
         if self._client is None:
             limits = httpx2.Limits(max_connections=None)
             self._client = httpx2.AsyncClient(timeout=self._settings.timeout_s, headers=self._headers, limits=limits)
@@ -133,23 +153,23 @@ class VllmWriter:
                 retry=retry_if_exception_type(_BusyError), stop=stop_after_attempt(ATTEMPTS), wait=wait, reraise=True
             ):
                 with attempt:
-                    return await self._once(method, path, body)
+                    return await self._once(method, url + path, body)
         except _BusyError as error:
             raise ModelUnavailableError(
-                f"vllm.base_url: {self._url} gave no answer in {ATTEMPTS} attempts ({error})"
+                f"vllm.base_url: {url} gave no answer in {ATTEMPTS} attempts ({error})"
             ) from error
 
-    async def _once(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+    async def _once(self, method: str, address: str, body: dict[str, Any] | None) -> Any:
         assert self._client is not None
         try:
-            response = await self._client.request(method, self._url + path, json=body)
+            response = await self._client.request(method, address, json=body)
         except httpx2.TransportError as error:
             raise _BusyError(f"{type(error).__name__}: {error}") from error
         if response.status_code == 429 or response.status_code >= 500:
             raise _BusyError(f"status {response.status_code}")
         if response.status_code != 200:
             raise UsageError(
-                f"vllm.base_url: {self._url}{path} refused a request "
+                f"vllm.base_url: {address} refused a request "
                 f"(status {response.status_code}: {response.text[:200]}); {START}"
             )
         return response.json()
@@ -183,6 +203,7 @@ class NcclTransport:
 
     def join(self, init_info: dict[str, Any]) -> None:
         """Meet the workers as rank 0."""
+        self._group = None  # lets go of the port, where this is another meeting
         self._group = self._common.trainer_init(init_info)
 
     def send(self, tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
@@ -193,30 +214,33 @@ class NcclTransport:
 
 
 class WeightSender:
-    """Gives the server the weights of the trainer. Only the first rank has one."""
+    """Gives the servers the weights of the trainer, all of them at once. Only the first rank has one."""
 
-    def __init__(self, settings: VllmSettings, transport: Transport, address: str | None = None):
+    def __init__(self, settings: VllmSettings, transport: Transport):
         self._settings = settings
         self._transport = transport
-        self._address = address
-        self._url = settings.base_url.rstrip("/").removesuffix("/v1")
+        self._urls = addresses(settings)
         self._client = httpx2.Client(timeout=settings.timeout_s, headers=_authorization(settings))
         self._joined = False
 
     def send(
         self, described: Sequence[tuple[str, str, list[int]]], tensors: Iterator[tuple[str, torch.Tensor]]
     ) -> None:
-        """Replace the weights of the server. `described`: name, type and shape of each tensor, in the order in which
-        they come."""
-        if not self._joined:
-            self._join()
+        """Replace the weights of the servers. `described`: name, type and shape of each tensor, in the order in which
+        they come.
+
+        Raises ModelUnavailableError where a server that was joined is not back after `restart_s`, or stops taking
+        tensors: before the next tensor is sent, since sending waits for whoever takes it.
+        """
         names, types, shapes = ([each[place] for each in described] for place in range(3))
-        self._post("/start_weight_update", {})
         update = {"update_info": {"names": names, "dtype_names": types, "shapes": shapes}}
-        with ThreadPoolExecutor(max_workers=1) as executor:  # the workers receive while the request is under way
-            answer = executor.submit(self._post, "/update_weights", update)
-            self._transport.send(tensors)
-            answer.result()
+        with ThreadPoolExecutor(
+            max_workers=len(self._urls)
+        ) as executor:  # workers receive while requests are under way
+            answers = self._begin(executor, update)
+            self._transport.send(_while_taken(tensors, answers))
+            for answer in answers:
+                answer.result()
         self._post("/finish_weight_update", {})
         self._post("/reset_prefix_cache", None)  # keys and values of the old weights
 
@@ -224,45 +248,94 @@ class WeightSender:
         """Let go of connections."""
         self._client.close()
 
-    def _join(self) -> None:
-        info = self._get("/server_info", {"config_format": "json"})["vllm_config"]
-        if info.get("weight_transfer_config") is None:
-            raise UsageError(f"vllm.base_url: {self._url} takes no weights; {START}")
-        if (mode := info["model_config"].get("logprobs_mode")) != "processed_logprobs":
-            raise UsageError(
-                f"vllm.base_url: {self._url} gives {mode} (log-probabilities before the temperature); {START}"
-            )
-        workers = int(self._get("/get_world_size", {})["world_size"])
-        address = self._address or socket.gethostbyname(socket.gethostname())
+    def _begin(self, executor: ThreadPoolExecutor, update: dict[str, Any]) -> list[Future[Any]]:
+        """Open an update that all servers take. An update of nothing is answered at once by a server that was joined,
+        and refused by one that was started anew: then all are joined again, before any of them waits for tensors."""
+        known = self._joined
+        if known:
+            self._await_servers(self._settings.restart_s)
+        else:
+            self._join(patience_s=0.0)
+        self._post("/start_weight_update", {})
+        try:
+            self._post("/update_weights", NOTHING)
+        except ModelUnavailableError:
+            if not known:
+                raise
+            self._post("/finish_weight_update", {})
+            self._join(self._settings.restart_s)
+            self._post("/start_weight_update", {})
+            self._post("/update_weights", NOTHING)
+        answers = [executor.submit(self._request, "POST", url, "/update_weights", json=update) for url in self._urls]
+        self._notice(answers)
+        return answers
+
+    def _notice(self, answers: Sequence[Future[Any]]) -> None:
+        """Leave the servers time to refuse, before something is begun that waits for them."""
+        wait(answers, timeout=self._settings.refusal_s, return_when=FIRST_EXCEPTION)
+        _raise_failed(answers)
+
+    def _await_servers(self, patience_s: float) -> None:
+        """Wait until all servers answer: one that is started anew loads its model first."""
+        deadline = time.monotonic() + patience_s
+        for url in self._urls:
+            while True:
+                try:
+                    self._request("GET", url, "/health")
+                    break
+                except ModelUnavailableError as error:
+                    if time.monotonic() >= deadline:
+                        raise ModelUnavailableError(f"{error} (waited {patience_s:g} s, vllm.restart_s)") from error
+                time.sleep(POLL_S)
+
+    def _join(self, patience_s: float) -> None:
+        """Meet the workers of all servers: the trainer is the first of the group, and theirs follow in order."""
+        self._joined = False
+        self._await_servers(patience_s)
+        workers = [self._workers(url) for url in self._urls]
         init = {
-            "master_address": address,
+            "master_address": self._settings.group_address or address_towards(self._urls[0]),
             "master_port": self._settings.group_port,
             "rank_offset": 1,
-            "world_size": workers + 1,
+            "world_size": 1 + sum(workers),
             "packed": True,
         }
-        with ThreadPoolExecutor(max_workers=1) as executor:
-            answer = executor.submit(self._post, "/init_weight_transfer_engine", {"init_info": init})
+        with ThreadPoolExecutor(max_workers=len(self._urls)) as executor:
+            answers = []
+            for place, url in enumerate(self._urls):
+                body = {"init_info": init | {"rank_offset": 1 + sum(workers[:place])}}
+                answers.append(executor.submit(self._request, "POST", url, "/init_weight_transfer_engine", json=body))
+            self._notice(answers)
             self._transport.join(init)
-            answer.result()
+            for answer in answers:
+                answer.result()
         self._joined = True
 
-    def _get(self, path: str, query: dict[str, str]) -> Any:
-        return self._request("GET", path, params=query).json()
+    def _workers(self, url: str) -> int:
+        """How many workers a server has, data-parallel ones included. Raises UsageError where it is not set up for
+        training."""
+        info = self._request("GET", url, "/server_info", params={"config_format": "json"}).json()["vllm_config"]
+        if info.get("weight_transfer_config") is None:
+            raise UsageError(f"vllm.base_url: {url} takes no weights; {START}")
+        if (mode := info["model_config"].get("logprobs_mode")) != "processed_logprobs":
+            raise UsageError(f"vllm.base_url: {url} gives {mode} (log-probabilities before the temperature); {START}")
+        return int(self._request("GET", url, "/get_world_size").json()["world_size"])
 
     def _post(self, path: str, body: dict[str, Any] | None) -> None:
-        self._request("POST", path, json=body)
+        """Ask all servers for the same, one after the other."""
+        for url in self._urls:
+            self._request("POST", url, path, json=body)
 
-    def _request(self, method: str, path: str, **options: Any) -> httpx2.Response:
+    def _request(self, method: str, url: str, path: str, **options: Any) -> httpx2.Response:
         try:
-            response = self._client.request(method, self._url + path, **options)
+            response = self._client.request(method, url + path, **options)
         except httpx2.TransportError as error:
-            raise ModelUnavailableError(f"vllm.base_url: {self._url}{path}: {type(error).__name__}: {error}") from error
+            raise ModelUnavailableError(f"vllm.base_url: {url}{path}: {type(error).__name__}: {error}") from error
         if response.status_code == 404:
-            raise UsageError(f"vllm.base_url: {self._url} has no {path}; {START}")
+            raise UsageError(f"vllm.base_url: {url} has no {path}; {START}")
         if response.status_code != 200:
             raise ModelUnavailableError(
-                f"vllm.base_url: {self._url}{path}: status {response.status_code}: {response.text[:200]}"
+                f"vllm.base_url: {url}{path}: status {response.status_code}: {response.text[:200]}"
             )
         return response
 
@@ -280,6 +353,41 @@ def make_sender(config: Config, first: bool) -> WeightSender | None:
     if config.vllm is None or config.vllm.update == "none" or not first:
         return None
     return WeightSender(config.vllm, NcclTransport())
+
+
+def address_towards(url: str) -> str:
+    """The address of this machine on the way to a server. The name of a machine often stands for 127.0.1.1, where
+    nobody else finds it. Raises UsageError."""
+    parts = urlsplit(url)
+    try:
+        [(family, kind, *_, target), *_] = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_DGRAM)
+        with socket.socket(family, kind) as way:
+            way.connect(target)  # sends nothing
+            return str(way.getsockname()[0])
+    except OSError as error:
+        raise UsageError(
+            f"vllm.base_url: there is no way to {url} ({error}); correct it, or name this machine in vllm.group_address"
+        ) from error
+
+
+def addresses(settings: VllmSettings) -> list[str]:
+    """Where the servers are, without the version of the protocol."""
+    return [url.rstrip("/").removesuffix("/v1") for url in (settings.base_url, *settings.further_urls)]
+
+
+def _raise_failed(answers: Sequence[Future[Any]]) -> None:
+    for answer in answers:
+        if answer.done():
+            answer.result()  # raises what went wrong
+
+
+def _while_taken(
+    tensors: Iterator[tuple[str, torch.Tensor]], answers: Sequence[Future[Any]]
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors, as long as no request under which they are taken has failed."""
+    for each in tensors:
+        _raise_failed(answers)
+        yield each
 
 
 def _authorization(settings: VllmSettings) -> dict[str, str]:

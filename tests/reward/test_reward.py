@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from toolscale.errors import UsageError
-from toolscale.records import Charge, Preference, Rollout
+from toolscale.records import Charge, Preference, Rollout, Stop
 from toolscale.reward import (
     NO_EXPERTS,
     Figures,
@@ -56,7 +56,9 @@ configs = st.builds(
 )
 
 
-def rollout(*charges: Charge, right: bool = True, answer: str | None = "42", malformed: int = 0) -> Rollout:
+def rollout(
+    *charges: Charge, right: bool = True, answer: str | None = "42", malformed: int = 0, stop: Stop = "answered"
+) -> Rollout:
     return Rollout(
         id="r",
         task_id="t",
@@ -66,7 +68,7 @@ def rollout(*charges: Charge, right: bool = True, answer: str | None = "42", mal
         messages=(),
         ledger=charges,
         answer=answer,
-        stop="answered",
+        stop=stop,
         malformed=malformed,
         right=right,
         finding="",
@@ -257,16 +259,37 @@ def test_filters_say_why_a_sample_is_left_out() -> None:
         rollout(answer=" "),
     )
     groups = [[(fine, 1.0), (unread, 0.0), (silent, 0.0), (blank, 0.0)], [(fine, 1.0), (fine, 1.0)], [(fine, 0.5)], []]
-    assert select_samples(groups) == (
+    assert select_samples(groups, RewardConfig(drop_unparsable=True, unanswered="drop")) == (
         [Selected(0, 0, pytest.approx(1.5))],
         FilterCounts(
             groups=4, samples=7, homogeneous_groups=3, homogeneous_samples=3, unparsable=1, unanswered=2, kept=1
         ),
     )
-    lenient = RewardConfig(drop_unparsable=False, drop_unanswered=False)
-    selected, counts = select_samples(groups, lenient)
-    assert [(one.group, one.member) for one in selected] == [(0, 0), (0, 1), (0, 2), (0, 3)]
-    assert counts == FilterCounts(groups=4, samples=7, homogeneous_groups=3, homogeneous_samples=3, kept=4)
+    for config in (RewardConfig(), RewardConfig(unanswered="keep")):
+        selected, counts = select_samples(groups, config)
+        assert [(one.group, one.member) for one in selected] == [(0, 0), (0, 1), (0, 2), (0, 3)]
+        assert counts == FilterCounts(groups=4, samples=7, homogeneous_groups=3, homogeneous_samples=3, kept=4)
+
+
+def test_whoever_recovers_is_learned_from_and_whoever_never_answers_is_learned_away_from() -> None:
+    # A rollout with one bad argument, and one that went round in circles, were both left out: they taught nothing.
+    right, recovered, looped = rollout(), rollout(malformed=1), rollout(answer=None, stop="turns")
+    selected, counts = select_samples([[(right, 1.0), (recovered, 1.0), (looped, -0.25)]])
+    assert [(one.member, one.advantage > 0) for one in selected] == [(0, True), (1, True), (2, False)]
+    assert counts == FilterCounts(groups=1, samples=3, kept=3)
+    # It is never an example, however little it cost beside the others.
+    wrong = rollout(right=False)
+    selected, counts = select_samples([[(wrong, -1.0), (wrong, -0.5), (looped, -0.25)]])
+    assert [one.member for one in selected] == [0, 1]
+    assert counts == FilterCounts(groups=1, samples=3, unanswered=1, kept=2)
+    assert select_samples([[(looped, -0.25), (looped, -1.0)]])[1] == FilterCounts(groups=1, samples=2, unanswered=2)
+
+
+def test_what_failed_says_nothing_of_its_group() -> None:
+    group = [(rollout(), 1.0), (rollout(right=False), 0.0), (rollout(answer=None, stop="failed"), -9.0)]
+    selected, counts = select_samples([group])
+    assert selected == [Selected(0, 0, pytest.approx(0.5**0.5)), Selected(0, 1, pytest.approx(-(0.5**0.5)))]
+    assert counts == FilterCounts(groups=1, samples=3, failed=1, kept=2)
 
 
 def test_references_of_a_pool() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from stage import (
     EXPERTS,
     OFFERED,
     Calculator,
+    Recital,
     Reciting,
     ask,
     asking,
@@ -39,6 +41,7 @@ from toolscale.rollout import (
     run_rollouts,
     write_rollouts,
 )
+from toolscale.rollout.policy import Message, Tool, Turn
 from toolscale.rollout.scripted import at_random
 
 ASKS = Reciting([calling(ask("expert-2", final=True))])
@@ -50,6 +53,33 @@ def run(
     """Rollouts on the three experts."""
     bench = Bench(EXPERTS, {"calculator": Calculator()}, {} if domain is None else {"mock": domain})
     return asyncio.run(run_rollouts(tasks, policy, bench, samples, **more))
+
+
+class Stuck(Reciting):
+    """The second turn of the sample 1 never ends."""
+
+    def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> Recital:
+        """Begin a conversation."""
+        return Unanswered(self) if sample == 1 else super().session(task, messages, tools, sample)
+
+
+class Unanswered(Recital):
+    """A conversation that waits for ever after its first turn."""
+
+    async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
+        """Say one message."""
+        if self.turns:
+            await asyncio.Event().wait()
+        return await super().turn(observations)
+
+
+def test_a_straggler_ends_as_failed_and_the_others_go_on() -> None:
+    policy = Stuck([calling(call("calculator", {"expression": "7 + 1"})), saying("The answer is 8.")])
+    [group] = run([asking()], policy, seconds=0.5)
+    assert [rollout.stop for rollout in group] == ["answered", "failed", "answered"]
+    assert group[1].finding == "no answer: it was not done after 0.5 s"
+    assert group[1].uses() == {"calculator": 1}  # what it did until then is kept
+    assert regrade(group[1], asking()) == (False, group[1].finding)
 
 
 def test_all_rollouts_wait_for_their_experts_together() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_qwen import make_tokenizer
+from tiny_qwen import make_model, make_tokenizer
 
 from toolscale.errors import UsageError
 from training.chat import ChatCodec, read_turn
@@ -64,8 +65,24 @@ def test_what_is_written_is_read(text: str, arguments: dict[str, Any], thinks: b
     message = {"role": "assistant", "content": text, "tool_calls": [made("f", arguments), made("g", {}, 2)]}
     message |= {"reasoning_content": text} if thinks else {}
     *ids, end = CODEC.write(message)
-    assert {end} == CODEC.stop
+    assert {end} == {CODEC.end} == CODEC.stop
     assert CODEC.read(ids) == (message, None)
+
+
+@pytest.mark.parametrize("generation", [[8, 9], 8, None])
+def test_a_turn_ends_where_a_server_of_the_model_ends_it(generation: list[int] | int | None, tmp_path: Path) -> None:
+    # Qwen3 has two such ids in its generation_config, of which the tokenizer knows one: a vLLM stops at both.
+    make_model(tmp_path)
+    codec = ChatCodec.load(str(tmp_path))
+    [own] = codec.stop
+    (tmp_path / "generation_config.json").unlink()
+    settings = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(settings | {"eos_token_id": generation}))
+    also = set() if generation is None else {8} if generation == 8 else {8, 9}
+    assert ChatCodec.load(str(tmp_path)).stop == {own} | also
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [own, 7]}))
+    codec = ChatCodec.load(str(tmp_path))
+    assert (codec.stop, codec.end) == ({own, 7}, own)  # what is appended to a turn that was cut is the template's own
 
 
 PIECES = ("<tool_call>", "</tool_call>", "<think>", "</think>", '{"name": "f", "arguments": {}}', "\n", " ", "x", "{")

@@ -15,6 +15,7 @@ from toy import make_toy
 
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.rollout.offering import generated as draw_question
+from training.checkpoint import check_folder, write_config
 from training.config import Config, DataSettings, OptimizerSettings, SftConfig, read_config
 from training.data import open_domains, question_source
 from training.engine import read_deepspeed
@@ -43,7 +44,8 @@ def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch
     [
         (
             {"stepps": 3},
-            "stepps: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, data,",
+            "stepps: is not a key of this section (value 3); remove it, or use one of: alarms, checkpoint, "
+            "collective_timeout_s, data,",
         ),
         (
             {"loss": {"clip": 0.1}},
@@ -99,7 +101,7 @@ def test_a_bad_configuration_ends_the_command_with_status_2(tmp_path: Path, caps
         f"training: {path}: model: is missing; add it",
         f"training: {path}: data: is missing; add it",
         f"training: {path}: lr: is not a key of this section (value 3); remove it, or use one of: "
-        "alarms, checkpoint, data, deepspeed, loss, metrics, model, optimizer, reward, "
+        "alarms, checkpoint, collective_timeout_s, data, deepspeed, loss, metrics, model, optimizer, reward, "
         "rollout, seed, steps, threads, vllm",
     ]
     assert run_command(command, "grpo", [str(path)]) == 2
@@ -142,6 +144,13 @@ def test_deepspeed_may_not_decide_what_the_run_decides(tmp_path: Path) -> None:
         read_deepspeed(config)
 
 
+def test_a_stage_that_sums_gradients_in_bfloat16_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ds.json"
+    path.write_text(json.dumps({"zero_optimization": {"stage": 1}}))
+    with pytest.raises(UsageError, match=r"zero_optimization.stage is 1, .* name one of training/deepspeed"):
+        read_deepspeed(read_config(make_toy(tmp_path, deepspeed=str(path))))
+
+
 def test_a_dataset_without_its_environment_is_refused(mock_dataset: Path, tmp_path: Path) -> None:
     import shutil
 
@@ -181,6 +190,30 @@ def test_questions_of_parquet_files_come_in_their_share(tmp_path: Path) -> None:
         question_source(DataSettings(mixture={}, questions=(str(path),)))
     with pytest.raises(DatasetError, match=r"none\.parquet: row 0: not a readable Parquet file"):
         question_source(DataSettings(mixture={}, questions=(str(tmp_path / "none.parquet"),)))
+
+
+def test_what_does_nothing_is_said_to_do_nothing(tmp_path: Path) -> None:
+    set_all = {"clip_low": 0.1, "clip_high": 0.3, "ratio_cap": 3.0, "importance_cap": 2.0, "kl_kind": "mse"}
+    config = read_config(make_toy(tmp_path, loss=set_all))
+    assert [told.partition(" with")[0] for told in config.idle()] == [
+        "loss.clip_low does nothing",
+        "loss.clip_high does nothing",
+        "loss.ratio_cap does nothing",
+        "loss.importance_cap does nothing",
+        "loss.kl_kind does nothing",
+    ]
+    at_work = {**set_all, "epochs": 2, "kl": 0.1}
+    assert read_config(make_toy(tmp_path, loss=at_work, vllm={"base_url": "http://a:8000"})).idle() == []
+    assert [path.name for path in SHIPPED if kind_of(path) is Config and read_config(path).idle()] == []
+
+
+def test_where_a_server_is_and_how_long_one_waits_is_not_what_a_run_is(tmp_path: Path) -> None:
+    # A run that was stopped is taken up with a server elsewhere, and by one that waits longer.
+    write_config(tmp_path / "out", read_config(make_toy(tmp_path, vllm={"base_url": "http://a:8000"})))
+    moved = {"base_url": "http://b:8000", "group_address": "10.0.0.1", "timeout_s": 60.0}
+    check_folder(tmp_path / "out", read_config(make_toy(tmp_path, vllm=moved, collective_timeout_s=60.0)))
+    with pytest.raises(UsageError, match=r"holds a run with vllm.update = 'nccl', the configuration has 'none'"):
+        check_folder(tmp_path / "out", read_config(make_toy(tmp_path, vllm=moved | {"update": "none"})))
 
 
 def test_the_learning_rate_rises_and_falls_in_straight_lines() -> None:

@@ -20,6 +20,7 @@ import torch
 import yaml
 from toy import ToyCodec, make_toy, run_toy, toy_work
 from transformers import AutoModelForCausalLM
+from uneven import run_uneven
 
 from toolscale.errors import StorageError, TrainingError, UsageError
 from toolscale.rollout import read_rollouts, run_rollouts
@@ -164,6 +165,42 @@ def test_two_processes_with_unequal_numbers_of_turns_finish(unbroken: Path, tmp_
         assert sum(parameter.abs().sum().item() > 0 for parameter in model.parameters()) == len(
             list(model.parameters())
         )
+
+
+def test_two_ranks_that_wrote_unequally_enter_every_collective_equally_often(tmp_path: Path) -> None:
+    # Of no parameter every rank keeps a copy, as with large models, and the head runs in up to ten chunks. With one
+    # gather for each chunk the ranks waited for each other for ever, forward and backward.
+    partitioned = {"zero_optimization": {"stage": 3, "stage3_param_persistence_threshold": 0, "overlap_comm": False}}
+    (tmp_path / "zero3.json").write_text(json.dumps(partitioned | {"steps_per_print": 10**9}))
+    losses: list[dict[str, Any]] = [{}, {"epochs": 2, "kl": 0.1, "entropy": 0.1}]
+    configs = [
+        make_toy(
+            tmp_path / str(number),
+            deepspeed=str(tmp_path / "zero3.json"),
+            loss={"head_chunk": 4, "batch_tokens": 40, **loss},
+            rollout={"prompts": 4, "samples": 2, "concurrency": 1, "wall_s": 50.0},
+            collective_timeout_s=100.0,
+            sizes={"tie_word_embeddings": bool(number % 2)},
+        )
+        for number, loss in enumerate(losses)
+    ]
+    script = (str(TOY.with_name("uneven.py")), str(tmp_path / "two"), *map(str, configs))
+    process = start(
+        "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *script, DS_ACCELERATOR="cpu"
+    )
+    run_uneven(configs, tmp_path / "one")
+    try:
+        told = process.communicate(timeout=100)[0].decode()
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        pytest.fail(f"the ranks wait for each other: {process.communicate()[0].decode()[-3000:]}")
+    assert process.returncode == 0, told[-3000:]
+    found = [json.loads((tmp_path / name).read_text()) for name in ("one", "two")]
+    one, two = (each["figures"] for each in found)
+    assert found[1]["patience_s"] == 100 + 4 * 50  # 4 rollouts of 50 s at most, one after the other
+    assert [figures["trained_tokens"] for figures in two] == [33, 3, 43, 41] * len(losses)
+    for alone, shared in zip(one, two, strict=True):
+        assert shared == pytest.approx(alone, rel=1e-3, abs=1e-4)
 
 
 def test_a_checkpoint_of_another_model_or_configuration_is_refused(

@@ -12,12 +12,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_qwen import make_model
+from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from toolscale.records import TokenTrace
 from training.batch import Sample, empty_micro_batch, make_batch
 from training.config import LossSettings
-from training.loss import Scorer, Tokens, token_logprobs, token_losses
+from training.head import Head, token_logprobs
+from training.loss import Scorer, Tokens, token_losses
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.torch.jit.script:DeprecationWarning",
@@ -53,20 +55,21 @@ def own_loss(
     old: float,
     reference: Any = None,
     budget: int = 64,
+    temperature: float = 1.0,
+    correct: bool = False,
 ) -> torch.Tensor:
     """The loss as training/grpo.py makes it, with old log-probabilities that are `old` away from the new ones."""
-    scorer, known = Scorer(model, chunk=7), None if reference is None else Scorer(reference, chunk=7)
-    batch = make_batch(samples, budget, branched, correct=False)
+    scorer = Scorer(model, temperature, chunk=7, learns_entropy=settings.entropy > 0)
+    known = None if reference is None else Scorer(reference, temperature, chunk=7)
+    batch = make_batch(samples, budget, branched, correct)
     loss = torch.zeros(())
     for part in batch.parts:
-        new = scorer(part.packed, part.wanted)[0][part.spread]
+        new, entropy = (each[part.spread] for each in scorer(part.packed, part.wanted))
         with torch.no_grad():
             ref = None if known is None else known(part.packed, part.wanted)[0][part.spread]
         shifted = new.detach() - old * torch.sin(new.detach() * 50) if old else None
-        loss = (
-            loss
-            + token_losses(new, Tokens(part.tokens.advantages, shifted, None, ref), settings)[0].sum() / batch.tokens
-        )
+        losses, _ = token_losses(new, Tokens(part.tokens.advantages, shifted, part.tokens.sampled, ref), settings)
+        loss = loss + (losses.sum() - settings.entropy * entropy.sum()) / batch.tokens
     return loss
 
 
@@ -77,7 +80,13 @@ def gradients(model: Any, loss: torch.Tensor) -> torch.Tensor:
 
 
 def trl_loss(
-    folder: Path, samples: list[Sample], settings: LossSettings, old: float, reference: Any = None
+    folder: Path,
+    samples: list[Sample],
+    settings: LossSettings,
+    old: float,
+    reference: Any = None,
+    temperature: float = 1.0,
+    correct: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Loss and gradient of GRPOTrainer._compute_loss, fed with the same rollouts in TRL's own shape."""
     from datasets import Dataset
@@ -95,6 +104,8 @@ def trl_loss(
         epsilon=settings.clip_low,
         epsilon_high=settings.clip_high,
         delta=settings.ratio_cap,
+        temperature=temperature,
+        entropy_coef=settings.entropy,
         gradient_checkpointing=False,
         use_bias_correction_kl=False,
         dataloader_pin_memory=False,
@@ -110,7 +121,7 @@ def trl_loss(
     begins = [next(place for place, mine in enumerate(sample.trace.written) if mine) for sample in samples]
     left, right = max(begins), max(len(sample.trace.ids) - begin for sample, begin in zip(samples, begins, strict=True))
     fields: dict[str, list[list[float]]] = {
-        name: [] for name in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "tool_mask")
+        name: [] for name in ("prompt_ids", "prompt_mask", "completion_ids", "completion_mask", "tool_mask", "sampled")
     }
     for sample, begin in zip(samples, begins, strict=True):
         ids, written = list(sample.trace.ids), list(sample.trace.written)
@@ -120,6 +131,7 @@ def trl_loss(
         fields["completion_ids"].append(ids[begin:] + [0] * rest)
         fields["completion_mask"].append([1] * (len(ids) - begin) + [0] * rest)
         fields["tool_mask"].append([int(mine) for mine in written[begin:]] + [0] * rest)
+        fields["sampled"].append([*sample.trace.logprobs[begin:], *[0.0] * rest])
     inputs: dict[str, Any] = {name: torch.tensor(values) for name, values in fields.items()}
     inputs["advantages"] = torch.tensor([sample.advantage for sample in samples])
     inputs["num_items_in_batch"] = inputs["tool_mask"].sum()
@@ -136,22 +148,31 @@ def trl_loss(
             inputs["ref_per_token_logps"], _, _ = trainer._get_per_token_logps_and_entropies(
                 trainer.ref_model, *whole, right
             )
+    if correct:
+        trainer.use_vllm = True  # whose part of the loss is this one factor
+        before = inputs.get("old_per_token_logps", new)
+        weights = (before - inputs["sampled"]).exp().clamp(max=settings.importance_cap)
+        inputs |= {"importance_sampling_ratio": weights, "sampling_per_token_logps": inputs["sampled"]}
     trainer.args.steps_per_generation = 1
     loss = trainer._compute_loss(trainer.model, inputs)
     return loss.detach(), gradients(trainer.model, loss)
 
 
 @pytest.mark.parametrize(
-    ("settings", "old"),
+    ("settings", "old", "temperature", "correct"),
     [
-        (LossSettings(), 0.0),
-        (LossSettings(clip_low=0.2, clip_high=0.28), 0.5),
-        (LossSettings(ratio_cap=1.3, clip_high=0.1), 0.5),
-        (LossSettings(kl=0.1), 0.3),
+        (LossSettings(), 0.0, 1.0, False),
+        (LossSettings(clip_low=0.2, clip_high=0.28), 0.5, 1.0, False),
+        (LossSettings(ratio_cap=1.3, clip_high=0.1), 0.5, 1.0, False),
+        (LossSettings(kl=0.1), 0.3, 0.7, False),
+        (LossSettings(importance_cap=1.5), 0.3, 0.7, True),
+        (LossSettings(entropy=0.2), 0.3, 0.7, False),
     ],
-    ids=["on policy", "clipped", "dual clip", "with KL"],
+    ids=["on policy", "clipped", "dual clip", "with KL", "sampled elsewhere", "bonus for entropy"],
 )
-def test_loss_and_gradient_are_those_of_trl(settings: LossSettings, old: float, tmp_path: Path) -> None:
+def test_loss_and_gradient_are_those_of_trl(
+    settings: LossSettings, old: float, temperature: float, correct: bool, tmp_path: Path
+) -> None:
     folder = make_model(tmp_path / "model")
     reference = (
         AutoModelForCausalLM.from_pretrained(make_model(tmp_path / "reference", seed=1)) if settings.kl else None
@@ -159,8 +180,9 @@ def test_loss_and_gradient_are_those_of_trl(settings: LossSettings, old: float, 
     samples = some_samples()
     model = AutoModelForCausalLM.from_pretrained(folder)
     model.train()
-    loss = own_loss(model, samples, settings, branched=2048, old=old, reference=reference)
-    expected, expected_gradient = trl_loss(folder, samples, settings, old, reference)
+    options: dict[str, Any] = {"old": old, "reference": reference, "temperature": temperature, "correct": correct}
+    loss = own_loss(model, samples, settings, branched=2048, **options)
+    expected, expected_gradient = trl_loss(folder, samples, settings, **options)
     torch.testing.assert_close(loss.detach(), expected, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(gradients(model, loss), expected_gradient, atol=1e-5, rtol=1e-4)
 
@@ -226,6 +248,21 @@ def test_no_gradient_beyond_the_bounds_in_the_wished_direction(
     assert new.grad is not None
     assert new.grad.item() == pytest.approx(0.0 if outside else -advantage * ratio, abs=1e-5)
     assert sums["clipped"].item() == outside
+
+
+@pytest.mark.parametrize("learns_entropy", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_chunks_of_the_head_have_the_gradient_of_all_tokens_at_once(learns_entropy: bool, biased: bool) -> None:
+    torch.manual_seed(0)
+    output, hidden, targets = nn.Linear(8, 11, bias=biased).double(), torch.randn(10, 8).double(), torch.arange(10)
+    found = []
+    for chunk in (10, 3):
+        states = hidden.clone().requires_grad_()
+        logprobs, entropy = Head(output, 0.7, chunk, learns_entropy)(states, targets)
+        loss = (logprobs * torch.arange(10)).sum() - (0.3 * entropy * torch.arange(10)).sum()
+        found.append((logprobs, entropy, *torch.autograd.grad(loss, [states, *output.parameters()])))
+    for at_once, chunked in zip(*found, strict=True):
+        torch.testing.assert_close(chunked, at_once, atol=1e-5, rtol=1e-5)
 
 
 def test_entropy_has_a_gradient_only_for_a_bonus() -> None:

@@ -4,6 +4,7 @@ the same bytes."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,18 @@ from tiny_qwen import make_model, make_tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from toolscale.errors import UsageError
+from toolscale.records import TokenTrace
+from training.batch import Sample, make_batch
 from training.chat import ChatCodec
 from training.config import SftConfig, read_config
 from training.conversations import encode_conversation, golden_conversations, read_conversations
+from training.engine import Engine
 from training.metrics import read_metrics
 from training.sft import run
 
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.torch.jit.script:DeprecationWarning", "ignore:.torch.distributed:FutureWarning"
+)
 
 
 TALKS: list[dict[str, Any]] = [
@@ -79,6 +85,44 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(tmp_path: Path) -> None
     assert (broken / "model" / "model.safetensors").read_bytes() == (
         tmp_path / "whole" / "model" / "model.safetensors"
     ).read_bytes()
+
+
+def test_what_is_too_long_is_counted_and_too_much_of_it_is_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = {"role": "user", "content": "Say one. " * 40}
+    talks = [*TALKS, {"messages": [long, *TALKS[0]["messages"]]}]
+    path = write_config(tmp_path, epochs=1, most_tokens=100)
+    (tmp_path / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)))
+    told = r"1 of 5 conversations are longer than most_tokens \(100\); half are longer than \d+, the longest has \d{3}"
+    with pytest.raises(UsageError, match=told + r"; raise most_tokens, or most_left_out \(0.1\) to go on without"):
+        run(read_config(path, SftConfig), tmp_path / "out")
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"most_left_out": 0.2}))
+    done = run(read_config(path, SftConfig), tmp_path / "out")
+    assert (done["conversations"], done["left_out"]) == (4, 1)
+    assert re.search(told + ": they are left out", caplog.text)
+
+
+@pytest.mark.parametrize("stage", ["zero2", "zero3"])
+def test_gradients_of_many_micro_batches_are_summed_in_float32(stage: str, tmp_path: Path) -> None:
+    # A bfloat16 sum of equal parts stops at 256 to 512 of them: the gradient of a long batch was too small by the rest.
+    path = write_config(
+        tmp_path,
+        model={"path": str(make_model(tmp_path / "small", num_hidden_layers=1)), "dtype": "bfloat16"},
+        deepspeed=f"training/deepspeed/{stage}.json",
+    )
+    engine = Engine(read_config(path, SftConfig))
+    engine.set_lr(0.0)
+    trace = TokenTrace(ids=tuple(range(9)), written=(False, *(True,) * 8), logprobs=(0.0,) * 9)
+    [part] = make_batch([Sample(trace, 1.0, 0)], 100, 0, correct=False).parts
+    norms = []
+    for count in (1, 640):
+        for _ in range(count):
+            logprobs, _ = engine.deepspeed(part.packed, part.wanted)
+            engine.deepspeed.backward(-logprobs.sum() / count)
+        engine.deepspeed.step()
+        norms.append(float(engine.deepspeed.get_global_grad_norm()))
+    assert norms[1] == pytest.approx(norms[0], rel=0.02)
 
 
 @pytest.mark.parametrize(

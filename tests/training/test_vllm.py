@@ -8,16 +8,20 @@ import queue
 import random
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tiny_qwen import make_model
 
 from toolscale.errors import ModelUnavailableError, UsageError
+from training.chat import ChatCodec
 from training.config import VllmSettings
 from training.generation import Completion, Request
-from training.vllm import VllmWriter, WeightSender
+from training.vllm import VllmWriter, WeightSender, address_towards
 
 GOOD = {
     "vllm_config": {
@@ -37,6 +41,9 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.seen: list[tuple[str, Any]] = []
         self.statuses: list[int] = []
+        self.joined = 0
+        """How often a trainer has joined; 0: it was just started, and takes no weights."""
+        self.loses_update = False
         self.choice: dict[str, Any] = {
             "token_ids": [5, 6, 0],
             "logprobs": {"token_logprobs": [-1.0, -0.5, -0.25]},
@@ -59,8 +66,14 @@ class Server(ThreadingHTTPServer):
         if path == "/get_world_size":
             return {"world_size": 2}
         if path == "/init_weight_transfer_engine":
-            assert self.wire.get(timeout=120) == body["init_info"]  # the trainer joins while this request is under way
+            met = self.wire.get(timeout=120)  # the trainer joins while this request is under way
+            assert isinstance(met, dict) and {**met, "rank_offset": 0} == {**body["init_info"], "rank_offset": 0}
+            self.joined += 1
         if path == "/update_weights":
+            if not self.joined:
+                raise RuntimeError("NCCL weight transfer not initialized.")
+            if self.loses_update and body["update_info"]["names"]:
+                raise RuntimeError("a worker died")
             self.received += [self.wire.get(timeout=120) for _ in body["update_info"]["names"]]  # type: ignore[misc]
         return {"choices": [self.choice]} if path == "/v1/completions" else {}
 
@@ -76,7 +89,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def _reply(self, body: Any) -> None:
         status = self.server.statuses.pop(0) if self.server.statuses else 200
-        content = json.dumps(self.server.answer(self.path, body) if status == 200 else {"error": "busy"}).encode()
+        answer: Any = {"error": "busy"}
+        if status == 200:
+            try:
+                answer = self.server.answer(self.path, body)
+            except RuntimeError as error:  # as vLLM answers what its engine raises
+                status, answer = 500, {"error": str(error)}
+        content = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -86,35 +105,47 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
+@contextmanager
+def serving() -> Iterator[Server]:
     with Server() as found:
         threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield found
         found.shutdown()
 
 
-class QueueTransport:
-    """Carries tensors through the server's queue."""
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
 
-    def __init__(self, server: Server):
-        self._server = server
+
+@pytest.fixture
+def second() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+class QueueTransport:
+    """Carries tensors through the servers' queues."""
+
+    def __init__(self, *servers: Server):
+        self._servers = servers
 
     def join(self, init_info: dict[str, Any]) -> None:
-        self._server.wire.put(init_info)
+        for server in self._servers:
+            server.wire.put(init_info)
 
     def send(self, tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
         for each in tensors:
-            self._server.wire.put(each)
+            for server in self._servers:
+                server.wire.put(each)
 
 
-def write(server: Server, **settings: Any) -> Completion:
+def write(server: Server, stop: frozenset[int] = frozenset({0}), **settings: Any) -> Completion:
     """Write one turn after the tokens 1, 2."""
 
     async def once() -> Completion:
-        writer = VllmWriter(
-            VllmSettings(base_url=f"{server.url}/v1", first_wait_s=0.01, **settings), frozenset({0}), 0.7
-        )
+        writer = VllmWriter(VllmSettings(base_url=f"{server.url}/v1", first_wait_s=0.01, **settings), stop, 0.7)
         try:
             return await writer.write(Request("task", (1, 2), 9, random.Random("draw")))
         finally:
@@ -137,6 +168,10 @@ def test_token_ids_go_in_and_come_out(server: Server) -> None:
                 "temperature": 0.7,
                 "top_p": 1.0,
                 "top_k": -1,
+                "min_p": 0.0,
+                "repetition_penalty": 1.0,
+                "presence_penalty": 0.0,
+                "frequency_penalty": 0.0,
                 "seed": random.Random("draw").getrandbits(31),
                 "logprobs": 0,
                 "stop_token_ids": [0],
@@ -152,6 +187,16 @@ def test_token_ids_go_in_and_come_out(server: Server) -> None:
 def test_a_turn_that_was_cut_is_not_finished(server: Server) -> None:
     server.choice = {"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "length"}
     assert write(server, served_model="m") == Completion([5], [-1.0], finished=False)
+
+
+def test_a_turn_ends_with_any_stop_token_of_the_model(server: Server, tmp_path: Path) -> None:
+    # A vLLM adds the ids of generation_config to those of the request; this ended the run.
+    codec = ChatCodec.load(str(make_model(tmp_path)))
+    (tmp_path / "generation_config.json").write_text(json.dumps({"eos_token_id": [codec.end, 6]}))
+    server.choice = {"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0, -0.5]}, "finish_reason": "stop"}
+    codec = ChatCodec.load(str(tmp_path))
+    assert write(server, codec.stop, served_model="m") == Completion([5, 6], [-1.0, -0.5], finished=True)
+    assert server.seen[0][1]["stop_token_ids"] == sorted({codec.end, 6})
 
 
 def test_a_busy_server_is_asked_again(server: Server) -> None:
@@ -172,7 +217,7 @@ def test_a_server_that_is_away_ends_the_rollout(server: Server) -> None:
         ({"token_ids": [5, 6], "logprobs": {"token_logprobs": [-1.0]}}, "gave 2 tokens and 1 log-probabilities"),
         (
             {"token_ids": [5], "logprobs": {"token_logprobs": [-1.0]}, "finish_reason": "stop"},
-            "ended a turn without its stop token",
+            r"ended a turn with the token 5, and its stop tokens are \[0\]; serve the model of model.path,",
         ),
     ],
 )
@@ -187,15 +232,23 @@ def test_a_key_that_is_not_there_is_asked_for(server: Server) -> None:
         write(server, api_key_env="NO_SUCH_KEY")
 
 
+TENSORS = {"a": torch.ones(2, 3), "b": torch.zeros(4)}
+DESCRIBED = [(name, "float32", list(tensor.shape)) for name, tensor in TENSORS.items()]
+
+
+def sender_to(server: Server, **settings: Any) -> WeightSender:
+    return WeightSender(VllmSettings(base_url=server.url, refusal_s=0.2, **settings), QueueTransport(server))
+
+
 def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server) -> None:
-    sender = WeightSender(VllmSettings(base_url=server.url), QueueTransport(server), address="10.0.0.1")
-    tensors = {"a": torch.ones(2, 3), "b": torch.zeros(4)}
-    described = [(name, "float32", list(tensor.shape)) for name, tensor in tensors.items()]
+    sender = sender_to(server, group_address="10.0.0.1")
     for _ in range(2):
-        sender.send(described, iter(tensors.items()))
+        sender.send(DESCRIBED, iter(TENSORS.items()))
     sender.close()
+    health = ("/health", None)
     update = [
         ("/start_weight_update", {}),
+        ("/update_weights", {"update_info": {"names": [], "dtype_names": [], "shapes": []}}),
         (
             "/update_weights",
             {"update_info": {"names": ["a", "b"], "dtype_names": ["float32"] * 2, "shapes": [[2, 3], [4]]}},
@@ -209,7 +262,7 @@ def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server)
         ("/get_world_size", None),
         ("/init_weight_transfer_engine", {"init_info": init}),
     ]
-    assert server.seen == [*once, *update, *update]
+    assert server.seen == [health, *once, *update, health, *update]
     assert [name for name, _ in server.received] == ["a", "b"] * 2
 
 
@@ -222,7 +275,73 @@ def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server)
 )
 def test_a_server_that_cannot_be_trained_with_is_refused(info: dict[str, Any], problem: str, server: Server) -> None:
     server.info = {"vllm_config": info}
-    sender = WeightSender(VllmSettings(base_url=server.url), QueueTransport(server), address="10.0.0.1")
+    sender = sender_to(server)
     with pytest.raises(UsageError, match=problem):
         sender.send([], iter(()))
     sender.close()
+
+
+def test_the_server_finds_the_trainer_at_the_address_on_the_way_to_it(server: Server) -> None:
+    # The name of a machine often stands for 127.0.1.1, where no other machine finds it.
+    sender = sender_to(server)
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+    [joined] = [body["init_info"] for path, body in server.seen if path == "/init_weight_transfer_engine"]
+    assert joined["master_address"] == "127.0.0.1"
+    with pytest.raises(UsageError, match=r"there is no way to http://no\.such\.server\.invalid .* vllm.group_address"):
+        address_towards("http://no.such.server.invalid")
+
+
+def test_a_server_that_was_started_anew_is_joined_again(server: Server) -> None:
+    sender = sender_to(server, restart_s=60)
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    server.joined = 0  # it was started anew, and still loads its model
+    server.statuses = [503]
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+    assert [name for name, _ in server.received] == ["a", "b"] * 2
+    assert server.joined == 1
+
+
+def test_several_servers_share_the_tasks_and_get_the_same_weights(server: Server, second: Server) -> None:
+    settings = VllmSettings(base_url=server.url, further_urls=(f"{second.url}/v1",), refusal_s=0.2)
+    sender = WeightSender(settings, QueueTransport(server, second))
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    second.joined = 0  # one of them was started anew
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+    for each, offset in ((server, 1), (second, 3)):  # two workers each, after the trainer
+        found = [body["init_info"] for path, body in each.seen if path == "/init_weight_transfer_engine"]
+        assert [(info["rank_offset"], info["world_size"]) for info in found] == [(offset, 5)] * 2
+        assert [name for name, _ in each.received][-2:] == ["a", "b"]
+
+    async def turns() -> None:
+        writer = VllmWriter(settings, frozenset({0}), 1.0)
+        for task in range(8):
+            for _ in range(2):
+                await writer.write(Request(f"task-{task}", (task,), 9, random.Random(0)))
+        await writer.close()
+
+    asyncio.run(turns())
+    prompts = [
+        {body["prompt"][0] for path, body in each.seen if path == "/v1/completions"} for each in (server, second)
+    ]
+    assert prompts[0] | prompts[1] == set(range(8)) and prompts[0] and prompts[1] and not prompts[0] & prompts[1]
+
+
+def test_a_server_that_does_not_come_back_ends_the_run(server: Server) -> None:
+    sender = sender_to(server, restart_s=0)
+    server.statuses = [503]
+    with pytest.raises(ModelUnavailableError, match=r"/health: status 503: .* \(waited 0 s, vllm.restart_s\)"):
+        sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+
+
+def test_an_update_that_fails_is_noticed_before_anything_is_sent(server: Server) -> None:
+    sender = sender_to(server)
+    server.loses_update = True
+    sent = iter(TENSORS.items())
+    with pytest.raises(ModelUnavailableError, match=r"/update_weights: status 500: .*a worker died"):
+        sender.send(DESCRIBED, sent)
+    sender.close()
+    assert next(sent)[0] == "a"  # a broadcast of it would wait for the worker for ever

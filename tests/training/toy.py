@@ -22,6 +22,7 @@ class ToyCodec:
     """Six tokens: 0 ends a turn, 1 asks the first expert, 2 to 5 are letters. A prompt is the first characters of the
     question."""
 
+    end = STOP
     stop = frozenset({STOP})
     turn_tokens = None
 
@@ -117,17 +118,16 @@ def make_toy(folder: Path, **changes: Any) -> Path:
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
     torch.manual_seed(0)
-    sizes = {
+    sizes: dict[str, Any] = {
         "hidden_size": 32,
         "intermediate_size": 64,
         "num_hidden_layers": 2,
         "num_attention_heads": 2,
         "num_key_value_heads": 1,
         "head_dim": 16,
+        "tie_word_embeddings": True,
     }
-    shape = Qwen3Config(
-        vocab_size=6, max_position_embeddings=128, tie_word_embeddings=True, **(sizes | changes.pop("sizes", {}))
-    )
+    shape = Qwen3Config(vocab_size=6, max_position_embeddings=128, **(sizes | changes.pop("sizes", {})))
     Qwen3ForCausalLM(shape).save_pretrained(folder / "base")
     config: dict[str, Any] = {
         "steps": 6,

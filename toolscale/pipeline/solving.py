@@ -15,7 +15,7 @@ from toolscale.errors import BudgetError, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
 from toolscale.pipeline.remaking import Made, open_made, remake
-from toolscale.records import Attempt, Preference, Rollout, RolloutTask, Task
+from toolscale.records import NOT_ITS_DOING, Attempt, Preference, Rollout, RolloutTask, Task
 from toolscale.rollout import Bench, Domain, Setting, run_rollout
 from toolscale.rollout.chat_policy import ChatPolicy
 from toolscale.tasks.words import key_of
@@ -139,7 +139,7 @@ async def _try(
             solving.stopped = str(rollout)
         elif isinstance(rollout, BaseException):
             raise rollout
-        elif rollout.stop in ("failed", "void"):
+        elif rollout.stop in NOT_ITS_DOING:
             solving.failed += 1
         else:
             attempts.append(_attempt(task, sample, model.endpoint.model, rollout))

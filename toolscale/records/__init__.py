@@ -61,6 +61,7 @@ from toolscale.records.release import (
     UnjudgedTask,
 )
 from toolscale.records.rollout import (
+    NOT_ITS_DOING,
     AnswerKey,
     Charge,
     Limits,
@@ -100,17 +101,17 @@ from toolscale.records.tool import Check, Exec, Forbid, Let, LetRows, NewId, Ret
 from toolscale.records.verdict import GATES, UNDECIDED, GateResult, Grade, Judged, Status, Verdict
 
 __all__ = [
-    "CATEGORIES", "GATES", "QUIET", "TYPICAL_INPUT", "UNDECIDED", "Admission", "AdmissionCall", "AnswerKey",
-    "Attempt", "CallStep", "Candidate", "CasesSpec", "Catalogue", "ChangedDomain", "ChangedTask", "Changes", "Charge",
-    "Check", "ColumnSpec", "ColumnType", "ComparedDomain", "ComparedFigure", "ComparedTasks", "Comparison",
-    "Decision", "Description", "Difficulty", "DomainChanges", "DraftCandidate", "DraftOrigin", "DraftStage",
-    "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact", "FactKind",
-    "FailedTask", "FileEntry", "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory", "Grade",
-    "IfStep", "Intent", "IntentsSpec", "Interaction", "Interactions", "Invariant", "Judged", "LanguageSpec", "Let",
-    "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant", "PolicySpec",
-    "PopulationSpec", "Preference", "Price", "PriceList", "Private", "ProposalOrigin", "Provenance", "Quantity",
-    "Question", "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return", "Role",
-    "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot",
+    "CATEGORIES", "GATES", "NOT_ITS_DOING", "QUIET", "TYPICAL_INPUT", "UNDECIDED", "Admission", "AdmissionCall",
+    "AnswerKey", "Attempt", "CallStep", "Candidate", "CasesSpec", "Catalogue", "ChangedDomain", "ChangedTask",
+    "Changes", "Charge", "Check", "ColumnSpec", "ColumnType", "ComparedDomain", "ComparedFigure", "ComparedTasks",
+    "Comparison", "Decision", "Description", "Difficulty", "DomainChanges", "DraftCandidate", "DraftOrigin",
+    "DraftStage", "EachStep", "Effort", "Endpoint", "EnvironmentSpec", "Exec", "ExpertReply", "ExpertSpec", "Fact",
+    "FactKind", "FailedTask", "FileEntry", "FindStep", "Forbid", "GateResult", "GoldenCall", "GoldenTrajectory",
+    "Grade", "IfStep", "Intent", "IntentsSpec", "Interaction", "Interactions", "Invariant", "Judged", "LanguageSpec",
+    "Let", "LetRows", "Limits", "Manifest", "NewId", "OfferedExpert", "Part", "Persona", "PlanStep", "Plant",
+    "PolicySpec", "PopulationSpec", "Preference", "Price", "PriceList", "Private", "ProposalOrigin", "Provenance",
+    "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return",
+    "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot",
     "Solution", "Solved", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace",
     "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict",
     "VerifierCase", "WordedPreference", "Words", "WordsLine", "WorldSpec", "is_evolved",

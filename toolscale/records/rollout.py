@@ -142,9 +142,13 @@ class TokenTrace(Record):
     """Log-probability under the policy that sampled it; 0 where it was not written."""
 
 
-Stop = Literal["answered", "turns", "tokens", "dollars", "left", "void", "failed"]
-"""`left`: the person of a dialogue was asked too often. `void`: the person erred, and that says nothing about the
-policy."""
+Stop = Literal["answered", "turns", "tokens", "dollars", "context", "left", "void", "failed"]
+"""Why a rollout ended: with an answer, at a limit of its task, with the context of its model full, left by the person
+of a dialogue, who was asked too often; or for a reason that is not the policy's. Then it is `void` where the person
+erred, and `failed` otherwise (a server, a sandbox, the clock)."""
+
+NOT_ITS_DOING: frozenset[Stop] = frozenset(("failed", "void"))
+"""Ends that say nothing of the policy."""
 
 
 class Rollout(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolscale.records import Rollout
+from toolscale.records import NOT_ITS_DOING, Rollout
 from toolscale.reward.group import advantages, keep_group
 from toolscale.reward.kinds import RewardConfig
 
@@ -15,18 +15,20 @@ class FilterCounts:
     """What was looked at and what was left out. A sample counts once, for the first reason that holds, in the order of
     the fields.
 
-    homogeneous_samples + unparsable + unanswered + undecided + kept = samples.
+    failed + homogeneous_samples + unparsable + unanswered + undecided + kept = samples.
     """
 
     groups: int = 0
     samples: int = 0
+    failed: int = 0
+    """Samples that ended for a reason that is not the policy's: a server, a sandbox, the clock, a person who erred."""
     homogeneous_groups: int = 0
     """Groups whose rewards hardly differ: all of their samples are left out."""
     homogeneous_samples: int = 0
     unparsable: int = 0
     """Samples with a turn that could not be read as a message or as calls."""
     unanswered: int = 0
-    """Samples without a final message, or with an empty one."""
+    """Samples without a final message, or with an empty one, that are not there to be done less."""
     undecided: int = 0
     """Samples whose final message rules cannot grade."""
     kept: int = 0
@@ -51,21 +53,24 @@ def select_samples(
     """Return which samples of groups of (rollout, reward) are trained on, in order, and counts of why the others are
     not.
 
-    Mean and deviation are those of the whole group: a sample that is left out still says how good its group was.
+    Mean and deviation are those of the whole group, but for rollouts that failed: a sample that is left out still says
+    how good its group was, if what became of it was the policy's doing.
     """
     config = config or RewardConfig()
     selected: list[Selected] = []
     counts = FilterCounts()
     for number, group in enumerate(groups):
-        rewards = [reward for _, reward in group]
+        played = [(member, rollout) for member, (rollout, _) in enumerate(group) if rollout.stop not in NOT_ITS_DOING]
+        rewards = [group[member][1] for member, _ in played]
+        counts += FilterCounts(groups=1, samples=len(group), failed=len(group) - len(played))
         if not keep_group(rewards, config.least_std):
-            counts += FilterCounts(groups=1, samples=len(group), homogeneous_groups=1, homogeneous_samples=len(group))
+            counts += FilterCounts(homogeneous_groups=1, homogeneous_samples=len(played))
             continue
-        counts += FilterCounts(groups=1, samples=len(group))
-        for member, (advantage, (rollout, _)) in enumerate(zip(advantages(rewards, config.scale), group, strict=True)):
+        some_answered = any(map(_answered, (rollout for _, rollout in played)))
+        for (member, rollout), advantage in zip(played, advantages(rewards, config.scale), strict=True):
             if config.drop_unparsable and rollout.malformed:
                 counts += FilterCounts(unparsable=1)
-            elif config.drop_unanswered and not (rollout.answer or "").strip():
+            elif not _answered(rollout) and not _teaches(advantage, some_answered, config):
                 counts += FilterCounts(unanswered=1)
             elif config.drop_undecided and rollout.undecided:
                 counts += FilterCounts(undecided=1)
@@ -73,3 +78,13 @@ def select_samples(
                 counts += FilterCounts(kept=1)
                 selected.append(Selected(number, member, advantage))
     return selected, counts
+
+
+def _answered(rollout: Rollout) -> bool:
+    return bool((rollout.answer or "").strip())
+
+
+def _teaches(advantage: float, some_answered: bool, config: RewardConfig) -> bool:
+    """Whether a rollout without an answer is trained on. Where nobody of its group answered, there is nothing better to
+    be seen, and the cheapest way round would count as good."""
+    return config.unanswered == "keep" or (config.unanswered == "lower" and some_answered and advantage < 0)

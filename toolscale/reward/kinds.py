@@ -34,10 +34,16 @@ class RewardConfig(Record):
     """A group whose rewards deviate less is not trained on."""
     scale: Scale = "group"
     """What advantages are divided by; `none` keeps them in units of the reward, and the bonus for entropy with them."""
-    drop_unparsable: bool = True
-    """Whether a rollout with a turn that could not be read is left out."""
-    drop_unanswered: bool = True
-    """Whether a rollout without an answer is left out."""
+    drop_unparsable: bool = False
+    """Whether a rollout with a turn that could not be read is left out, even one that went on to an answer: how to
+    recover is learned from those."""
+    unanswered: Literal["lower", "keep", "drop"] = "lower"
+    """What is done with a rollout without an answer: one that went round in circles, or filled its context. lower: it
+    is trained on where its advantage is below zero and others of its group answered, so that the model does it less;
+    keep: it is trained on as any other; drop: it is left out, and teaches nothing."""
+    unanswered_penalty: float = Field(default=0.25, ge=0, le=4)
+    """Taken from the reward of a rollout that a limit stopped: else to go round in circles for nothing is no worse than
+    a wrong answer, and better than one that cost something."""
     drop_undecided: bool = True
     """Whether a rollout is left out whose final message rules cannot grade (docs/grading.md)."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from toolscale.errors import SandboxLimitError, UsageError
 from toolscale.questions import answer_key, grade_answer
-from toolscale.records import AnswerKey, Rollout, RolloutTask, Stop, ToolCall
+from toolscale.records import NOT_ITS_DOING, AnswerKey, Rollout, RolloutTask, Stop, ToolCall
 from toolscale.rollout.domain import Domain
 from toolscale.rollout.person import MOST_REPLIES
 
@@ -15,6 +15,7 @@ UNANSWERED = {
     "turns": "no answer: the limit of turns was reached",
     "tokens": "no answer: the limit of tokens was reached",
     "dollars": "no answer: the limit of dollars was reached",
+    "context": "no answer: the conversation filled the context of the model",
     "left": f"no answer: the person was asked more than {MOST_REPLIES} times, and left",
 }
 
@@ -41,7 +42,7 @@ def regrade(rollout: Rollout, task: RolloutTask, domain: Domain | None = None) -
     environment task is missing."""
     if rollout.task_id != task.id:
         raise UsageError(f"rollout {rollout.id} is of the task {rollout.task_id}, not of {task.id}")
-    if rollout.stop in ("failed", "void"):  # what failed is not done again
+    if rollout.stop in NOT_ITS_DOING:  # what failed is not done again
         return False, rollout.finding
     return grade_outcome(task, domain, rollout.calls, rollout.answer, rollout.stop)
 

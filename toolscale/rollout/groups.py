@@ -13,20 +13,26 @@ from toolscale.rollout.policy import Policy
 
 
 async def run_rollouts(
-    tasks: Sequence[RolloutTask], policy: Policy, bench: Bench, samples: int = 8, concurrency: int | None = None
+    tasks: Sequence[RolloutTask],
+    policy: Policy,
+    bench: Bench,
+    samples: int = 8,
+    concurrency: int | None = None,
+    seconds: float | None = None,
 ) -> list[list[Rollout]]:
     """Return one group of `samples` rollouts for each task, in the order of the tasks.
 
     At most `concurrency` rollouts run at one time, by default all. Concurrency changes no result where experts are
     simulated. An exception that nobody expected stops all rollouts: RolloutError with the id of the task. If this is
-    cancelled, so are they, and what they borrowed is given back.
+    cancelled, so are they, and what they borrowed is given back. A rollout that is not done `seconds` after it began
+    ends as failed.
     """
     if samples < 1 or (concurrency is not None and concurrency < 1):
         raise UsageError(f"samples ({samples}) and concurrency ({concurrency}) must be at least 1")
     settings = [bench.setting(task) for task in tasks]
     gate = asyncio.Semaphore(concurrency or max(1, len(settings) * samples))
     running = [
-        [asyncio.ensure_future(_run(setting, policy, sample, gate)) for sample in range(samples)]
+        [asyncio.ensure_future(_run(setting, policy, sample, gate, seconds)) for sample in range(samples)]
         for setting in settings
     ]
     everything = [rollout for group in running for rollout in group]
@@ -41,10 +47,12 @@ async def run_rollouts(
         await asyncio.gather(*everything, return_exceptions=True)
 
 
-async def _run(setting: Setting, policy: Policy, sample: int, gate: asyncio.Semaphore) -> Rollout:
+async def _run(
+    setting: Setting, policy: Policy, sample: int, gate: asyncio.Semaphore, seconds: float | None
+) -> Rollout:
     async with gate:
         try:
-            return await run_rollout(setting, policy, sample)
+            return await run_rollout(setting, policy, sample, seconds)
         except Exception as error:
             raise RolloutError(f"task {setting.task.id}, sample {sample}: {type(error).__name__}: {error}") from error
 

@@ -3,6 +3,7 @@ and second is booked."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import takewhile
@@ -28,11 +29,14 @@ MOST_TURNS = 50
 _EMPTY = "Your message is empty. Call a tool, or write the final answer."
 
 
-async def run_rollout(setting: Setting, policy: Policy, sample: int) -> Rollout:
+async def run_rollout(setting: Setting, policy: Policy, sample: int, seconds: float | None = None) -> Rollout:
     """Run one policy on one task, once, and grade it. A world that it borrowed is given back even if it is
-    cancelled."""
+    cancelled.
+
+    `seconds`: after so many by the wall clock it ends as failed, with what it did until then; None: never.
+    """
     with ExitStack() as borrowed:
-        return await _Run(setting, policy, sample, borrowed).play()
+        return await _Run(setting, policy, sample, borrowed).play(seconds)
 
 
 class _Run:
@@ -62,10 +66,15 @@ class _Run:
         is_dialogue = environment_task is not None and environment_task.interaction == "dialogue"
         self._talk = Talk(environment_task.candidate, setting.person) if environment_task and is_dialogue else None
 
-    async def play(self) -> Rollout:
+    async def play(self, seconds: float | None) -> Rollout:
         """Take turns until there is an answer or a limit is reached."""
         try:
-            stop = await self._turns()
+            async with asyncio.timeout(seconds) as clock:
+                stop = await self._turns()
+        except TimeoutError:
+            if not clock.expired():  # somebody else's
+                raise
+            self.failure, stop = f"it was not done after {seconds:g} s", "failed"
         except SandboxLimitError as error:  # it ended the episode: what was done in it is gone
             self.failure, stop = f"a call hit a limit of the sandbox: {error}", "failed"
         except VoidConversationError as error:
@@ -107,7 +116,9 @@ class _Run:
                 return "tokens"
             try:
                 turn = await self.session.turn(self.fresh)
-            except (ModelUnavailableError, ContextFullError) as error:
+            except ContextFullError:
+                return "context"
+            except ModelUnavailableError as error:
                 self.failure = f"{self.policy.name}: {error}"
                 return "failed"
             self._book_turn(turn)

@@ -85,7 +85,8 @@ class TinyCodec:
                 f"the tokenizer does not have the word {missing[0]}; "
                 "model.codec: tiny needs the tokenizer of training/tiny/base"
             )
-        self.stop = frozenset({ids[END]})
+        self.end = ids[END]
+        self.stop = frozenset({self.end})
         self.turn_tokens: int | None = 1
         self._next = {word: [ids[TOOL], ids[word], ids[ASSISTANT]] for word in (RESULT, ERROR)}
 

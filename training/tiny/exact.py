@@ -69,9 +69,7 @@ def play(
     for tool in TOOLS:
         column = board.actions.index(tool)
         rows = np.flatnonzero(shares[:, column] > 1e-4)
-        after = [
-            [*prompts[row], ids[tool], *codec.stop, *codec.next([{"role": "tool", "content": ""}])] for row in rows
-        ]
+        after = [[*prompts[row], ids[tool], codec.end, *codec.next([{"role": "tool", "content": ""}])] for row in rows]
         if len(rows):
             shares[rows, column] *= next_words(model, after, [ids[LAST]], temperature)[:, 0]
     shares[:, -1] = np.clip(1 - shares[:, :-1].sum(axis=1), 0, 1)
