@@ -44,7 +44,9 @@ class ScriptedPerson:
 
 
 def answer_to(candidate: Candidate, message: str) -> str | None:
-    """Return what the embedded person answers; None if the message asks for nothing."""
+    """Return what the embedded person answers; None if the message asks for nothing, or if all was said at once."""
+    if candidate.interaction != "dialogue":
+        return None
     inquiry = read_inquiry(message, candidate.replies)
     if not inquiry.asks:
         return None
