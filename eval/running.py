@@ -1,0 +1,126 @@
+"""A whole evaluation: a benchmark is opened, its policies run one after the other, and the report is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from eval.benchmark import Opened, about, open_benchmark, title_of
+from eval.harness import AT_ONCE, Harness, Progress
+from eval.policies import BASELINES, FRAME, MODEL, Player, checkpoint, endpoint, scripted
+from eval.purse import REPLIES, Purse
+from eval.records import Settings
+from eval.report.writing import write_report
+from eval.storage import read_results
+from eval.summary import Summary, summarize
+from toolscale.errors import UsageError
+from toolscale.models.chat import model_from
+from training.config import Config, read_config
+
+UNTRAINED = "untrained"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be run."""
+
+    kind: str
+    settings: Settings
+    out: Path
+    policies: tuple[tuple[str, str], ...] = ()
+    """(name, what it is): the folder of a checkpoint, `model`, `untrained`, or the name of a policy without a model."""
+    environ: Mapping[str, str] | None = None
+    """Names the model, and the judge."""
+    tasks: int | None = None
+    samples: int = 1
+    temperature: float = 0.0
+    at_once: int = AT_ONCE
+    max_cost: float | None = None
+    replies: Path = REPLIES
+    baselines: bool = True
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What came of it."""
+
+    folder: Path
+    summaries: tuple[Summary, ...]
+
+
+async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluated:
+    """Run all policies and write the report. What stops one of them stops the run; what was done is kept, and the
+    same call goes on."""
+    purse = Purse(wanted.max_cost, wanted.replies)
+    players = players_of(wanted, purse)
+    folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))
+    opened = open_benchmark(wanted.kind, wanted.settings, wanted.tasks)
+    try:
+        for note in opened.notes:
+            say(note)
+        guarded(opened, purse)
+        harness = Harness(wanted.kind, wanted.settings, opened, folder)
+        for player in players:
+            with _bar() as bar:
+                shown = partial(_show, bar, bar.add_task(player.name, total=None))
+                progress = await harness.run(player, wanted.samples, wanted.at_once, shown)
+            say(progress.told())
+    finally:
+        await opened.close()
+    write_report(folder)
+    found = [read_results(harness.folder_of(player)) for player in players]
+    return Evaluated(folder, tuple(summarize(header, lines) for header, lines in found))
+
+
+def players_of(wanted: Wanted, purse: Purse) -> list[Player]:
+    """Return the policies in the order in which they run and stand in the table: the wanted ones, then those without a
+    model. UsageError if one cannot be opened."""
+    config: Config = read_config(Path(wanted.settings.config))
+    players = [_player(name, what, config, wanted, purse) for name, what in wanted.policies]
+    known = {player.name for player in players}
+    others = (*(BASELINES if wanted.baselines else ()), *FRAME)
+    return [*players, *(scripted(name, wanted.settings.seed) for name in others if name not in known)]
+
+
+def guarded(opened: Opened, purse: Purse) -> None:
+    """Have experts behind endpoints paid from the purse."""
+    bench = opened.ground.bench
+    bench.experts = {name: purse.guard(expert) for name, expert in bench.experts.items()}
+
+
+def slug(title: str) -> str:
+    """Return a name for a folder."""
+    return "".join(letter if letter.isalnum() else "-" for letter in title).strip("-").replace("--", "-")
+
+
+def _player(name: str, what: str, config: Config, wanted: Wanted, purse: Purse) -> Player:
+    if what == MODEL:
+        if wanted.environ is None:
+            raise UsageError("the policy `model` needs the environment; set TOOLSCALE_MODEL")
+        return endpoint(model_from(wanted.environ), purse, wanted.temperature)
+    if what == UNTRAINED:
+        return checkpoint(Path(config.model.path), name, config, wanted.temperature)
+    if "/" in what or Path(what).is_dir():
+        folder = Path(what)
+        own = folder.parent / "config.yaml"
+        return checkpoint(folder, name, read_config(own) if own.is_file() else config, wanted.temperature)
+    if name != what:
+        raise UsageError(f"--policy {name}={what}: {what} is no folder; policies without a model keep their own names")
+    return scripted(what, wanted.settings.seed)
+
+
+def _show(bar: Bar, number: TaskID, progress: Progress) -> None:
+    bar.update(number, description=progress.told(), completed=progress.done, total=progress.total)
+
+
+def _bar() -> Bar:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Bar(*columns, console=console, transient=True, disable=not console.is_terminal)
