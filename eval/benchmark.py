@@ -13,6 +13,7 @@ from eval import benchmarks
 from eval.ground import Ground
 from eval.records import Settings, Status, task_hash_of
 from toolscale.errors import UsageError
+from toolscale.models.chat import ChatClient
 from toolscale.records import Rollout, RolloutTask
 
 
@@ -70,6 +71,8 @@ class Opened:
     grade: Grade
     notes: tuple[str, ...] = ()
     """What a reader must know of the tasks: how many rows were left out, that it is a part of the set."""
+    with_judge: Callable[[ChatClient], Grade] | None = None
+    """How it is graded where a model judges what rules cannot; None: rules decide everything."""
 
     async def close(self) -> None:
         """End processes and engines."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from eval.records import Settings
 from toolscale.basic_tools import open_basic_tools
-from toolscale.basic_tools.settings import LocalSearchSettings
+from toolscale.basic_tools.settings import LocalSearchSettings, WebSearchSettings
 from toolscale.models.catalogue import load_catalogue
 from toolscale.models.experts import make_expert
 from toolscale.records import Catalogue, Task
@@ -39,8 +39,11 @@ def open_ground(
     mixture: Mapping[str, float],
     tasks: Sequence[Task] = (),
     domains: Mapping[str, Domain] | None = None,
+    *,
+    web: bool = False,
 ) -> Ground:
-    """Open what the configuration offers to tasks of this mixture; `tasks` and `domains`: those of datasets.
+    """Open what the configuration offers to tasks of this mixture; `tasks` and `domains`: those of datasets, `web`:
+    with the search on the web, if its key is set.
 
     Words are those of the test split, draws are others than in training, and no expert is invented. SpecError or
     UsageError for what is missing or wrong.
@@ -62,6 +65,8 @@ def open_ground(
     if settings.corpus is not None:
         search = (wanted.local_search or LocalSearchSettings(corpus="")).model_copy(update={"corpus": settings.corpus})
         wanted = wanted.model_copy(update={"local_search": search})
+    if web:
+        wanted = wanted.model_copy(update={"web_search": wanted.web_search or WebSearchSettings()})
     with ExitStack() as opening:
         basic = opening.enter_context(open_basic_tools(with_library(wanted, opening)))
         source = rollout_source(

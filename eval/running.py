@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from eval.answers import open_judge
 from eval.benchmark import Opened, about, open_benchmark, title_of
 from eval.harness import AT_ONCE, Harness, Progress
 from eval.policies import BASELINES, FRAME, MODEL, Player, checkpoint, endpoint, scripted
@@ -61,19 +63,16 @@ async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluat
     purse = Purse(wanted.max_cost, wanted.replies)
     players = players_of(wanted, purse)
     folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))
-    opened = open_benchmark(wanted.kind, wanted.settings, wanted.tasks)
-    try:
+    async with AsyncExitStack() as held:
+        opened = await open_judged(wanted, purse, held)
         for note in opened.notes:
             say(note)
-        guarded(opened, purse)
         harness = Harness(wanted.kind, wanted.settings, opened, folder)
         for player in players:
             with _bar() as bar:
                 shown = partial(_show, bar, bar.add_task(player.name, total=None))
                 progress = await harness.run(player, wanted.samples, wanted.at_once, shown)
             say(progress.told())
-    finally:
-        await opened.close()
     write_report(folder)
     found = [read_results(harness.folder_of(player)) for player in players]
     return Evaluated(folder, tuple(summarize(header, lines) for header, lines in found))
@@ -89,10 +88,15 @@ def players_of(wanted: Wanted, purse: Purse) -> list[Player]:
     return [*players, *(scripted(name, wanted.settings.seed) for name in others if name not in known)]
 
 
-def guarded(opened: Opened, purse: Purse) -> None:
-    """Have experts behind endpoints paid from the purse."""
+async def open_judged(wanted: Wanted, purse: Purse, held: AsyncExitStack) -> Opened:
+    """Open the benchmark, to be closed with `held`: its judge, if it wants one and the environment names one, and its
+    experts behind endpoints are paid from the purse."""
+    opened = open_benchmark(wanted.kind, wanted.settings, wanted.tasks)
+    held.push_async_callback(opened.close)
     bench = opened.ground.bench
     bench.experts = {name: purse.guard(expert) for name, expert in bench.experts.items()}
+    judge = await open_judge(wanted.environ or {}, purse, held) if opened.with_judge is not None else None
+    return opened if judge is None or opened.with_judge is None else replace(opened, grade=opened.with_judge(judge))
 
 
 def slug(title: str) -> str:
