@@ -74,6 +74,7 @@ def list_(json_: bool) -> None:
 @click.option("--config", default=Settings().config, show_default=True, help="What is offered: its section `data`.")
 @click.option("--catalogue", metavar="FILE", help="Other experts than those of the configuration.")
 @click.option("--price-lists", metavar="FOLDER", help="Other price lists than those of the configuration.")
+@click.option("--turns", default=Settings().turns, show_default=True, type=click.IntRange(1), help="Of a rollout.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of draws of offers and questions.")
 @click.option("--tasks", type=click.IntRange(1), help="So many tasks.  [default: all]")
 @click.option("--samples", default=1, show_default=True, type=click.IntRange(1, 64), help="Of each task.")

@@ -56,6 +56,7 @@ def open_ground(
             "wording": "test",
             "datasets": (),
             "questions": (),
+            "limits": config.data.limits.model_copy(update={"turns": settings.turns}),
             "catalogue": settings.catalogue or config.data.catalogue,
             "price_lists": settings.price_lists or config.data.price_lists,
         }

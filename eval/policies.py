@@ -32,6 +32,9 @@ BASELINES = ("random", "strongest", "cheapest", "tools", "oracle")
 MODEL = "model"
 """The model that the environment names."""
 
+DONE = "Done."
+"""What the reference solution says where nothing was asked and its message is empty: a rollout needs a last one."""
+
 STAGE = "evaluate"
 
 
@@ -62,12 +65,13 @@ class GoldenPolicy:
 
 
 class GoldenSession:
-    """One recital: the calls one after the other, then the answer."""
+    """One recital: all calls in one message, so that no limit of turns is in the way, then the answer."""
 
     def __init__(self, bench: Bench, task: RolloutTask) -> None:
         script = answer_key_of(task, bench.domain_of(task)).right
-        self._messages = [_calling(call.name, call.arguments, place) for place, call in enumerate(script.calls)]
-        self._messages.append({"role": "assistant", "content": script.answer})
+        calls = [_call(call.name, call.arguments, place) for place, call in enumerate(script.calls, start=1)]
+        acting = [{"role": "assistant", "content": None, "tool_calls": calls}] if calls else []
+        self._messages: list[Message] = [*acting, {"role": "assistant", "content": script.answer or DONE}]
         self._turns = 0
 
     async def turn(self, observations: Any) -> Turn:
@@ -126,7 +130,9 @@ def checkpoint(folder: Path, name: str, config: Config, temperature: float = 0.0
         from training.codecs import load_codec  # torch takes seconds to load: only where a model is played
         from training.evaluate import load
         from training.sampler import local_policy
+        from transformers.utils.logging import disable_progress_bar
 
+        disable_progress_bar()
         with loading("model", str(folder)):
             model = load(folder)
         codec = load_codec(config.model.model_copy(update={"path": str(folder)}))
@@ -154,7 +160,6 @@ def endpoint(model: ChatModel, purse: Purse, temperature: float = 0.0) -> Player
     return Player(name, identity, opened, at_once=model.at_once)
 
 
-def _calling(name: str, arguments: Mapping[str, Any], place: int) -> Message:
+def _call(name: str, arguments: Mapping[str, Any], place: int) -> Message:
     function = {"name": name, "arguments": canonical_json(dict(arguments))}
-    call = {"id": f"call_{place + 1}", "type": "function", "function": function}
-    return {"role": "assistant", "content": None, "tool_calls": [call]}
+    return {"id": f"call_{place}", "type": "function", "function": function}

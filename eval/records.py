@@ -39,6 +39,8 @@ class Settings(Record):
     """Other experts than those of the configuration."""
     price_lists: str | None = None
     """A folder of price lists instead of those of the configuration."""
+    turns: int = Field(default=50, ge=1)
+    """Messages of a policy at most, as in ToolOrchestra's protocol; more than training allows."""
     seed: int = 0
 
 
