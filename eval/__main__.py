@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 
-from eval.cli import main
+from eval.cli import run_program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program())

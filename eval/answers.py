@@ -147,7 +147,9 @@ def normalized(text: str) -> str:
     plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     plain = re.sub(r"[\"`“”*_;]|(?<!\w)['‘’]|['‘’](?!\w)|(?<!\d)[,.]|[,.](?!\d)|(?<=[^\W\d])-(?=[^\W\d])", " ", plain)
     words = [word.casefold() if len(word) > SHORT else word for word in plain.split()]
-    return " ".join(word for word in words if word.casefold() not in ("a", "an", "the") or len(words) == 1)
+    # Inside, `a` may be a name: vitamin A.
+    first = 1 if len(words) > 1 and words[0].casefold() in ("a", "an", "the") else 0
+    return " ".join(word for word in words[first:] if word != "the")
 
 
 async def open_judge(environ: Mapping[str, str], purse: Purse, held: AsyncExitStack) -> ChatClient | None:

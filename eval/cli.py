@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +24,14 @@ _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9 ._-]{0,59})=(.+)")
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 def commands() -> None:
     """Evaluate policies on benchmarks, and compare what came of it."""
+
+
+def run_program() -> int:
+    """Run as a program. The signals SIGTERM and SIGHUP end it in the same way as Ctrl-C: what was sent is waited for,
+    and kept."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    return main()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -174,6 +183,10 @@ def _named(policies: Sequence[str]) -> tuple[tuple[str, str], ...]:
     if twice is not None:
         raise UsageError(f"--policy: {twice!r} is given twice; name each as NAME=FOLDER")
     return tuple(found)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _fail(message: str, status: int) -> int:
