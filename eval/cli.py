@@ -186,7 +186,7 @@ def _named(policies: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)  # which the event loop knows how to end by: nothing under way is dropped
 
 
 def _fail(message: str, status: int) -> int:
