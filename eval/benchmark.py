@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from eval import benchmarks
@@ -94,11 +95,23 @@ def about(name: str) -> About:
 def open_benchmark(name: str, settings: Settings, tasks: int | None = None) -> Opened:
     """Open a benchmark: `tasks` of its tasks, or all. UsageError or DatasetError, in one line, for what is missing."""
     module = _module(name)
+    check_setting(name, settings)
+    opened: Opened = module.open_benchmark(settings, tasks)
+    return opened
+
+
+def check_setting(name: str, settings: Settings) -> None:
+    """Raise UsageError if the benchmark has no such setting."""
+    module = _module(name)
     if settings.setting is not None and settings.setting not in module.ABOUT.settings:
         known = ", ".join(module.ABOUT.settings) or "none"
         raise UsageError(f"{name} has no setting {settings.setting!r}; it has: {known}")
-    opened: Opened = module.open_benchmark(settings, tasks)
-    return opened
+
+
+def recorded_by(name: str) -> Callable[[Settings, Path, int | None], list[Path]] | None:
+    """Return what grades the trajectories that another program recorded, for a benchmark that only that can run."""
+    found: Callable[[Settings, Path, int | None], list[Path]] | None = getattr(_module(name), "grade_recorded", None)
+    return found
 
 
 def title_of(name: str, about: About, settings: Settings) -> str:

@@ -53,7 +53,8 @@ class Comparison:
     cost: Estimate
     """Dollars of a task, A less B."""
     latency: Estimate
-    utility: Estimate
+    utility: Estimate | None
+    """None where the users' weights are not known."""
     per_right: tuple[float, float, float] | None
     """Dollars for each right answer, A less B, with its interval; None where one of them has nothing right."""
     needed: int | None
@@ -104,7 +105,9 @@ def compare(header_a: Header, lines_a: Sequence[Line], header_b: Header, lines_b
         mcnemar=mcnemar(*right),
         cost=difference(lambda each: each.cost_usd).estimate,
         latency=difference(lambda each: each.latency_s).estimate,
-        utility=difference(lambda each: each.utility).estimate,
+        utility=difference(lambda each: each.utility or 0.0).estimate
+        if all(each.utility is not None for each in (*one, *other))
+        else None,
         per_right=_per_right(one, other, clusters),
         needed=tasks_needed(delta, error, len(common)) if delta and error else None,
         changed=tuple(
@@ -127,8 +130,8 @@ def told(comparison: Comparison) -> list[str]:
         f"standard errors {100 * found.accuracy.error_a:.1f} and {100 * found.accuracy.error_b:.1f}, paired "
         f"{100 * estimate.error:.1f}; correlation over tasks {found.accuracy.correlation:.2f}",
         f"McNemar: {found.mcnemar.only_a} only {a}, {found.mcnemar.only_b} only {b}, p = {found.mcnemar.p:.3g}",
-        f"cents of a task: {_signed(found.cost, 100, 3)}; seconds: {_signed(found.latency, 1, 1)}; "
-        f"utility: {_signed(found.utility, 1, 3)}",
+        f"cents of a task: {_signed(found.cost, 100, 3)}; seconds: {_signed(found.latency, 1, 1)}"
+        + ("" if found.utility is None else f"; utility: {_signed(found.utility, 1, 3)}"),
     ]
     if found.per_right is not None:
         value, low, high = (100 * each for each in found.per_right)

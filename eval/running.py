@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 
 from eval.answers import open_judge
-from eval.benchmark import Opened, about, open_benchmark, title_of
+from eval.benchmark import Opened, about, check_setting, open_benchmark, recorded_by, title_of
 from eval.harness import AT_ONCE, Harness, Progress
 from eval.policies import BASELINES, FRAME, MODEL, Player, checkpoint, endpoint, scripted
 from eval.purse import REPLIES, Purse
@@ -60,6 +60,8 @@ class Evaluated:
 async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluated:
     """Run all policies and write the report. What stops one of them stops the run; what was done is kept, and the
     same call goes on."""
+    if (graded := recorded_by(wanted.kind)) is not None:
+        return _recorded(wanted, graded)
     purse = Purse(wanted.max_cost, wanted.replies)
     players = players_of(wanted, purse)
     folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))
@@ -76,6 +78,23 @@ async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluat
     write_report(folder)
     found = [read_results(harness.folder_of(player)) for player in players]
     return Evaluated(folder, tuple(summarize(header, lines) for header, lines in found))
+
+
+def _recorded(wanted: Wanted, graded: Callable[[Settings, Path, int | None], list[Path]]) -> Evaluated:
+    """Grade what another program ran."""
+    if wanted.policies:
+        raise UsageError(
+            f"{wanted.kind} runs in its own program, not here: leave --policy out, and give what it wrote as --data; "
+            f"{about(wanted.kind).data}"
+        )
+    check_setting(wanted.kind, wanted.settings)
+    name = "-".join(
+        [wanted.kind, *(Path(each).name for each in wanted.settings.data[:1]), wanted.settings.setting or ""]
+    )
+    folder = wanted.out / slug(name)
+    folders = graded(wanted.settings, folder, wanted.tasks)
+    write_report(folder)
+    return Evaluated(folder, tuple(summarize(*read_results(each)) for each in folders))
 
 
 def players_of(wanted: Wanted, purse: Purse) -> list[Player]:

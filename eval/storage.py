@@ -60,6 +60,12 @@ class Results:
         self._results.write(line.model_dump_json().encode() + b"\n")
         self.lines[line.key] = line
 
+    def clear(self) -> None:
+        """Drop all lines: what comes takes their place."""
+        for file in (self._results, self._rollouts):
+            file.truncate(0)
+        self.lines.clear()
+
     def close(self) -> None:
         """Close the files."""
         self._results.close()

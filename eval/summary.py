@@ -29,7 +29,8 @@ class TaskScore:
     latency_s: float
     samples: int
     right: int
-    utility: float
+    utility: float | None
+    """None where the user's weights are not known; so is the regret."""
     regret: float | None
 
 
@@ -92,15 +93,14 @@ def summarize(header: Header, lines: Sequence[Line]) -> Summary:
     clusters = [each.cluster for each in scores]
     costs, seconds = [each.cost_usd for each in scores], [each.latency_s for each in scores]
     total = sum(costs)
-    regrets = [(each.regret, each.cluster) for each in scores if each.regret is not None]
     return Summary(
         policy=name,
         benchmark=benchmark,
         tasks=len(scores),
         **counts,
         accuracy=mean_interval([each.score for each in scores], clusters, share=True),
-        utility=mean_interval([each.utility for each in scores], clusters),
-        regret=mean_interval([value for value, _ in regrets], [cluster for _, cluster in regrets]) if regrets else None,
+        utility=_where_known(scores, lambda each: each.utility),
+        regret=_where_known(scores, lambda each: each.regret),
         cost=mean_interval(costs, clusters),
         cost_median=float(np.median(costs)),
         cost_p90=float(np.quantile(costs, 0.9)),
@@ -126,7 +126,7 @@ def _score(group: Sequence[Line]) -> TaskScore:
     def mean(of: Callable[[Line], float]) -> float:
         return sum(of(line) for line in group) / count
 
-    utility = mean(lambda line: line.utility or 0.0)
+    utility = None if first.utility is None else mean(lambda line: line.utility or 0.0)
     return TaskScore(
         task=first.task,
         task_hash=first.task_hash,
@@ -138,8 +138,13 @@ def _score(group: Sequence[Line]) -> TaskScore:
         samples=count,
         right=sum(line.score == 1 for line in group),
         utility=utility,
-        regret=None if first.best is None else first.best - utility,
+        regret=None if first.best is None or utility is None else first.best - utility,
     )
+
+
+def _where_known(scores: Sequence[TaskScore], of: Callable[[TaskScore], float | None]) -> Estimate | None:
+    known = [(value, each.cluster) for each in scores if (value := of(each)) is not None]
+    return mean_interval([value for value, _ in known], [cluster for _, cluster in known]) if known else None
 
 
 def _per_right(scores: Sequence[TaskScore], clusters: Sequence[str]) -> tuple[float, float, float] | None:

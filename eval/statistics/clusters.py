@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -105,7 +106,8 @@ def resampled_ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 
     if len(above) < 2:  # scipy resamples two at least, and of one there is nothing to draw
         return np.full(RESAMPLES, ratio(above, below))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # all clusters alike: an interval without width
         found = stats.bootstrap(
             (above, below), ratio, paired=True, vectorized=True, n_resamples=RESAMPLES, batch=500,
             method="percentile", rng=np.random.default_rng(SEED),
