@@ -15,12 +15,12 @@ from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import file_hash
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
-from toolscale.records import Price, RolloutTask, TokenTrace
+from toolscale.records import Catalogue, Price, RolloutTask, TokenTrace
 from toolscale.rollout import GIVE_UP, Bench, Policy, ScriptedPolicy
 from toolscale.rollout.chat_policy import ChatPolicy
 from toolscale.rollout.grading import answer_key_of
 from toolscale.rollout.policy import Message, Tool, Turn
-from toolscale.rollout.scripted import FREE, at_random, best, cheapest, strongest, tools_first
+from toolscale.rollout.scripted import FREE, Choose, at_random, best, cheapest, strongest, tools_first
 from training.config import Config
 from training.loading import loading
 
@@ -98,15 +98,7 @@ def scripted(name: str, seed: int = 0) -> Player:
         if name == "golden":
             yield GoldenPolicy(benchmark.ground.bench)
             return
-        choose = {
-            "idle": lambda: lambda task, sample: GIVE_UP,
-            "random": lambda: at_random(seed),
-            "strongest": lambda: strongest(catalogue),
-            "cheapest": lambda: cheapest(catalogue),
-            "tools": lambda: tools_first(cheapest(catalogue)),
-            "oracle": lambda: best(catalogue, utility_of(catalogue), strongest(catalogue)),
-        }[name]()
-        yield ScriptedPolicy(name, choose)
+        yield ScriptedPolicy(name, _choice(name, catalogue, seed))
 
     return Player(name, {"kind": "scripted", "name": name, "seed": seed}, opened)
 
@@ -158,6 +150,20 @@ def endpoint(model: ChatModel, purse: Purse, temperature: float = 0.0) -> Player
             yield ChatPolicy(client, STAGE, temperature=temperature)
 
     return Player(name, identity, opened, at_once=model.at_once)
+
+
+def _choice(name: str, catalogue: Catalogue, seed: int) -> Choose:
+    """Return what a policy without a model does. `oracle` knows what every choice is worth where that is known, which
+    is for questions; with environment tasks it asks the strongest."""
+    if name == "idle":
+        return lambda task, sample: GIVE_UP
+    if name == "random":
+        return at_random(seed)
+    if name == "tools":
+        return tools_first(cheapest(catalogue))
+    if name == "oracle":
+        return best(catalogue, utility_of(catalogue), strongest(catalogue))
+    return strongest(catalogue) if name == "strongest" else cheapest(catalogue)
 
 
 def _call(name: str, arguments: Mapping[str, Any], place: int) -> Message:

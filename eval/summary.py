@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -85,19 +85,24 @@ def task_scores(lines: Sequence[Line]) -> list[TaskScore]:
 def summarize(header: Header, lines: Sequence[Line]) -> Summary:
     """Return what the lines of a policy say."""
     scores, status = task_scores(lines), Counter(line.status for line in lines)
-    counts = {"lines": len(lines), "unscored": status["unscored"], "errors": status["error"]}
-    name, benchmark = header.policy, header.benchmark
+    nothing = Summary(
+        policy=header.policy,
+        benchmark=header.benchmark,
+        tasks=0,
+        lines=len(lines),
+        unscored=status["unscored"],
+        errors=status["error"],
+        accuracy=None,
+    )
     if not scores:
-        return Summary(name, benchmark, 0, **counts, accuracy=None)
+        return nothing
     scored = [line for line in lines if line.score is not None]
     clusters = [each.cluster for each in scores]
     costs, seconds = [each.cost_usd for each in scores], [each.latency_s for each in scores]
     total = sum(costs)
-    return Summary(
-        policy=name,
-        benchmark=benchmark,
+    return replace(
+        nothing,
         tasks=len(scores),
-        **counts,
         accuracy=mean_interval([each.score for each in scores], clusters, share=True),
         utility=_where_known(scores, lambda each: each.utility),
         regret=_where_known(scores, lambda each: each.regret),

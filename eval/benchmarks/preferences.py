@@ -50,6 +50,11 @@ def open_benchmark(settings: Settings, tasks: int | None) -> Opened:
 
 def _case(task: RolloutTask, name: str) -> Case:
     weights = WISHES[name]
-    wish = Preference(instruction=state_weights(weights, PHRASING), **weights)
+    wish = Preference(
+        instruction=state_weights(weights, PHRASING),
+        outcome=weights["outcome"],
+        cost=weights["cost"],
+        latency=weights["latency"],
+    )
     changed = task.model_copy(update={"id": f"{task.id}-{name}", "preference": wish})
     return Case(changed, task.id, {"wish": name, "category": task.category})

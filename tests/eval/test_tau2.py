@@ -20,7 +20,7 @@ from toolscale.errors import UsageError
 BOOK = {"action_id": "1", "name": "book_slot", "arguments": {"slot": "s1", "notes": '{"a": 1}'}}
 LOOK = {"action_id": "2", "name": "get_slot", "arguments": {"slot": "s1"}}
 
-CUT, BROKE = "no end of its own", "the trial broke"
+CUT, LOST = "no end of its own", "infrastructure_error"
 UNTOLD = "tau2 recorded nothing, and it takes its environment to tell"
 
 TASKS: list[dict[str, Any]] = [
@@ -72,7 +72,7 @@ def simulated(name: str, *messages: dict[str, Any], ending: str = "user_stop", *
         (simulated("book", calling(BOOK), saying("150 0")), "scored", 0.0, "not met: COMMUNICATE"),
         (simulated("book", calling(LOOK), saying("1500")), "scored", 0.0, "not met: DB"),
         (simulated("book", calling(BOOK), saying("1500"), ending="max_steps"), "scored", 0.0, f"{CUT}: max_steps"),
-        (simulated("book", saying("1500"), ending="infrastructure_error"), "error", None, f"{BROKE}: infrastructure_error"),
+        (simulated("book", saying("1500"), ending=LOST), "error", None, f"the trial broke: {LOST}"),
         (simulated("look", saying("Hm.")), "scored", 1.0, "met: DB, COMMUNICATE"),
         (simulated("must", saying("Hm.")), "scored", 0.0, "not met: ACTION"),
         (simulated("must", calling(LOOK, role="user")), "scored", 1.0, "met: ACTION"),
@@ -124,7 +124,7 @@ def domain(tmp_path: Path) -> Path:
         trials = [
             {
                 "task_id": name, "trial": trial, "termination_reason": "agent_stop", "agent_cost": 0.02,
-                "messages": [calling(*([LOOK, BOOK] if name == "book" else [LOOK])), saying(told if trial == 0 else "no")],
+                "messages": [calling(LOOK, *([BOOK] if name == "book" else [])), saying(told if trial == 0 else "no")],
                 "duration": 5.0,
             }
             for name in ("book", "look", "must")
