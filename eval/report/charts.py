@@ -43,22 +43,27 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
 
 def _against(points: Sequence[tuple[str, Estimate, Estimate]], label: str, scale: float) -> str:
     figure, axes = open_axes(3.4)
-    places = [(scale * each.value, 100 * right.value) for _, each, right in points]
-    front = pareto(places)
-    axes.step(
-        [places[place][0] for place in front], [places[place][1] for place in front],
-        where="post", color=BOUND, linestyle="--", linewidth=1.2,
-    )  # fmt: skip
-    for place, (name, each, right) in enumerate(points):
-        x, y = places[place]
+    names: dict[tuple[float, float], list[str]] = {}
+    spans: dict[tuple[float, float], tuple[Estimate, Estimate]] = {}
+    for name, each, right in points:  # policies that did the same are one point with several names
+        place = (scale * each.value, 100 * right.value)
+        names.setdefault(place, []).append(name)
+        spans[place] = (each, right)
+    places = list(names)
+    front = [places[number] for number in pareto(places)]
+    axes.step(*zip(*front, strict=True), where="post", color=BOUND, linestyle="--", linewidth=1.2)
+    for (x, y), (each, right) in spans.items():
         axes.errorbar(
-            x, y, color=BAR if place in front else OTHER, marker="o", markersize=5, linewidth=1.2,
+            x, y, color=BAR if (x, y) in front else OTHER, marker="o", markersize=5, linewidth=1.2,
             xerr=[[max(0.0, x - scale * max(each.low, 0))], [max(0.0, scale * each.high - x)]],
             yerr=[[max(0.0, y - 100 * right.low)], [max(0.0, 100 * right.high - y)]],
         )  # fmt: skip
-        axes.annotate(name, (x, y), xytext=(5, 5), textcoords="offset points", fontsize=FONT - 1, color=INK)
+        axes.annotate(
+            ", ".join(names[x, y]), (x, y), xytext=(5, 5), textcoords="offset points", fontsize=FONT - 1, color=INK
+        )
     axes.set_xscale("log")
     axes.minorticks_off()
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=f"{label} (logarithmic)", ylabel="right, %")
     axes.margins(x=0.2, y=0.12)
     return svg_of(figure, axes)

@@ -56,8 +56,8 @@ def _example(line: Line, rollout: Rollout) -> Example:
         if role == "system":
             continue
         if content := message.get("content"):
-            said.append(Said({"assistant": line.policy}.get(role, role), str(content)[:LONGEST]))
+            said.append(Said(role, str(content)[:LONGEST]))
         for call in message.get("tool_calls") or ():
             function = call["function"]
-            said.append(Said(f"{line.policy} calls", f"{function['name']}({function['arguments']})"[:LONGEST]))
+            said.append(Said(f"{role} calls", f"{function['name']}({function['arguments']})"[:LONGEST]))
     return Example(line.policy, line.failure or "", line.task, line.finding, tuple(said))

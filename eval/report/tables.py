@@ -9,31 +9,31 @@ from eval.summary import Summary
 
 NONE = "–"
 
-COLUMNS = (
-    "policy", "right", "95 % interval", "tasks", "unscored", "errors", "utility", "regret", "cents",
-    "cents, median, p90", "cents for a right one", "seconds", "seconds, median, p90",
-)  # fmt: skip
+RIGHT = ("policy", "right", "95 % interval", "tasks", "unscored", "errors", "utility", "regret")
+SPENT = ("policy", "cents", "median", "p90", "cents for a right one", "seconds", "median", "p90")
 
 
-def row(summary: Summary) -> tuple[str, ...]:
-    """Return the cells of one policy, in the order of COLUMNS."""
+def right_row(summary: Summary) -> tuple[str, ...]:
+    """Return the cells of one policy, in the order of RIGHT."""
     counts = (f"{summary.tasks:,}", f"{summary.unscored:,}", f"{summary.errors:,}")
-    accuracy, cost, latency = summary.accuracy, summary.cost, summary.latency
-    if accuracy is None or cost is None or latency is None:
-        return (summary.policy, NONE, NONE, *counts, *(NONE,) * (len(COLUMNS) - 6))
-    per_right = summary.per_right
+    accuracy = summary.accuracy
+    interval = NONE if accuracy is None else f"{accuracy.low:.1%} to {accuracy.high:.1%}"
+    worth = (_number(summary.utility, 3), _number(summary.regret, 3))
+    return (summary.policy, _share(accuracy), interval, *counts, *worth)
+
+
+def spent_row(summary: Summary) -> tuple[str, ...]:
+    """Return the cells of one policy, in the order of SPENT."""
+    cost, latency, per_right = summary.cost, summary.latency, summary.per_right
+    if cost is None or latency is None:
+        return (summary.policy, *(NONE,) * (len(SPENT) - 1))
+    cents = (cost.value, summary.cost_median, summary.cost_p90)
+    seconds = (latency.value, summary.latency_median, summary.latency_p90)
     return (
         summary.policy,
-        f"{accuracy.value:.1%}",
-        f"{accuracy.low:.1%} to {accuracy.high:.1%}",
-        *counts,
-        _number(summary.utility, 3),
-        _number(summary.regret, 3),
-        f"{100 * cost.value:.3f}",
-        f"{100 * summary.cost_median:.3f}, {100 * summary.cost_p90:.3f}",
+        *(f"{100 * value:.3f}" for value in cents),
         NONE if per_right is None else f"{100 * per_right[0]:.3f}",
-        f"{latency.value:.1f}",
-        f"{summary.latency_median:.1f}, {summary.latency_p90:.1f}",
+        *(f"{value:.1f}" for value in seconds),
     )
 
 
@@ -73,10 +73,13 @@ def failure_rows(summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
 
 def text_table(summaries: Sequence[Summary]) -> list[str]:
     """Return the lines of a table for a terminal."""
-    shown = ("policy", "right", "95 % interval", "tasks", "errors", "utility", "cents", "seconds")
-    places = [COLUMNS.index(name) for name in shown]
-    cells = [shown, *(tuple(row(each)[place] for place in places) for each in summaries)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(shown))]
+    shown = ("policy", "right", "95 % interval", "tasks", "errors", "utility")
+    places = [RIGHT.index(name) for name in shown]
+    cells = [(*shown, "cents", "seconds")]
+    for each in summaries:
+        right, spent = right_row(each), spent_row(each)
+        cells.append((*(right[place] for place in places), spent[SPENT.index("cents")], spent[SPENT.index("seconds")]))
+    widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     return [
         "  ".join(
             cell.ljust(width) if place == 0 else cell.rjust(width)

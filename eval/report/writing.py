@@ -14,7 +14,7 @@ from eval.records import Header, Line
 from eval.report.charts import draw_charts
 from eval.report.examples import find_examples
 from eval.report.published import NOTE, ROWS, SOURCE
-from eval.report.tables import COLUMNS, failure_rows, group_rows, how, pass_rows, row
+from eval.report.tables import RIGHT, SPENT, failure_rows, group_rows, how, pass_rows, right_row, spent_row
 from eval.storage import HEADER, read_results
 from eval.summary import summarize
 from toolscale.config import VERSION
@@ -46,8 +46,8 @@ def write_report(folder: Path) -> tuple[Path, Path]:
         "header": first,
         "headers": [header for header, _ in results],
         "how": how(summaries),
-        "columns": COLUMNS,
-        "rows": [row(each) for each in summaries],
+        "right": [RIGHT, *map(right_row, summaries)],
+        "spent": [SPENT, *map(spent_row, summaries)],
         "passes": pass_rows(summaries),
         "groups": group_rows(summaries),
         "failures": failure_rows(summaries),

@@ -20,7 +20,7 @@ from evaluated import Play
 from eval.cli import main
 from eval.policies import scripted
 from eval.report.charts import pareto
-from eval.report.tables import COLUMNS, row, text_table
+from eval.report.tables import RIGHT, SPENT, right_row, spent_row, text_table
 from eval.report.writing import write_report
 from eval.storage import RESULTS, ROLLOUTS, read_results
 from eval.summary import summarize
@@ -79,9 +79,10 @@ def test_the_page_needs_nothing_else_and_has_every_policy(folder: Path) -> None:
 def test_figures_of_the_page_are_those_of_the_stored_lines_to_the_last_digit(folder: Path) -> None:
     _, summary = (path.read_text() for path in write_report(folder))
     for name in ("idle", "golden", "random", "strongest"):
-        cells = row(summarize(*read_results(folder / name)))
-        assert len(cells) == len(COLUMNS)
-        assert f"| {' | '.join(cells)} |" in summary
+        found = summarize(*read_results(folder / name))
+        for cells, head in ((right_row(found), RIGHT), (spent_row(found), SPENT)):
+            assert len(cells) == len(head)
+            assert f"| {' | '.join(cells)} |" in summary
 
 
 def test_what_others_wrote_is_shown_and_not_obeyed(folder: Path) -> None:
