@@ -13,6 +13,7 @@ from typing import Any
 from eval import benchmarks
 from eval.ground import Ground
 from eval.records import Settings, Status, task_hash_of
+from eval.worth import Worth
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatClient
 from toolscale.records import Rollout, RolloutTask
@@ -74,6 +75,11 @@ class Opened:
     """What a reader must know of the tasks: how many rows were left out, that it is a part of the set."""
     with_judge: Callable[[ChatClient], Grade] | None = None
     """How it is graded where a model judges what rules cannot; None: rules decide everything."""
+
+    @cached_property
+    def worth(self) -> Worth:
+        """What rollouts and choices are worth with these experts."""
+        return Worth(self.ground.catalogue)
 
     async def close(self) -> None:
         """End processes and engines."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from eval.benchmark import Case, Graded, Opened
 from eval.grading import NOBODY, failure_of
 from eval.records import Line, key_of
-from eval.worth import best_utility, utility_got
 from toolscale.records import Rollout
 
 
@@ -18,7 +17,7 @@ def line_of(opened: Opened, case: Case, policy_hash: str, rollout: Rollout, grad
     for name, count in rollout.uses().items():
         uses[called.get(name, name)] = uses.get(called.get(name, name), 0) + count
     scored, wish = graded.status == "scored", case.task.preference
-    catalogue, task_hash = opened.ground.catalogue, case.hash
+    task_hash = case.hash
     return Line(
         key=key_of(task_hash, policy_hash, rollout.sample),
         task=case.task.id,
@@ -35,8 +34,8 @@ def line_of(opened: Opened, case: Case, policy_hash: str, rollout: Rollout, grad
         stop=rollout.stop,
         judge=graded.judge,
         confidence=graded.confidence,
-        utility=utility_got(case.task, rollout, graded.score == 1, catalogue) if scored else None,
-        best=best_utility(case.task, catalogue),
+        utility=opened.worth.got(case.task, rollout, right=graded.score == 1) if scored else None,
+        best=opened.worth.best(case.task),
         weights=(wish.outcome, wish.cost, wish.latency),
         cost_usd=rollout.cost_usd,
         latency_s=rollout.latency_s,

@@ -10,12 +10,11 @@ from typing import Any
 
 from eval.benchmark import Opened
 from eval.purse import Purse
-from eval.worth import utility_of
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import file_hash
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
-from toolscale.records import Catalogue, Price, RolloutTask, TokenTrace
+from toolscale.records import Price, RolloutTask, TokenTrace
 from toolscale.rollout import GIVE_UP, Bench, Policy, ScriptedPolicy
 from toolscale.rollout.chat_policy import ChatPolicy
 from toolscale.rollout.grading import answer_key_of
@@ -94,11 +93,10 @@ def scripted(name: str, seed: int = 0) -> Player:
 
     @asynccontextmanager
     async def opened(benchmark: Opened) -> AsyncIterator[Policy]:
-        catalogue = benchmark.ground.catalogue
         if name == "golden":
             yield GoldenPolicy(benchmark.ground.bench)
             return
-        yield ScriptedPolicy(name, _choice(name, catalogue, seed))
+        yield ScriptedPolicy(name, _choice(name, benchmark, seed))
 
     return Player(name, {"kind": "scripted", "name": name, "seed": seed}, opened)
 
@@ -152,9 +150,10 @@ def endpoint(model: ChatModel, purse: Purse, temperature: float = 0.0) -> Player
     return Player(name, identity, opened, at_once=model.at_once)
 
 
-def _choice(name: str, catalogue: Catalogue, seed: int) -> Choose:
+def _choice(name: str, benchmark: Opened, seed: int) -> Choose:
     """Return what a policy without a model does. `oracle` knows what every choice is worth where that is known, which
     is for questions; with environment tasks it asks the strongest."""
+    catalogue = benchmark.ground.catalogue
     if name == "idle":
         return lambda task, sample: GIVE_UP
     if name == "random":
@@ -162,7 +161,7 @@ def _choice(name: str, catalogue: Catalogue, seed: int) -> Choose:
     if name == "tools":
         return tools_first(cheapest(catalogue))
     if name == "oracle":
-        return best(catalogue, utility_of(catalogue), strongest(catalogue))
+        return best(catalogue, benchmark.worth.utility, strongest(catalogue))
     return strongest(catalogue) if name == "strongest" else cheapest(catalogue)
 
 

@@ -32,11 +32,13 @@ def open_benchmark(settings: Settings, tasks: int | None) -> Opened:
         of = "" if settings.domain is None else f" of the domain {settings.domain}"
         raise UsageError(f"{', '.join(settings.data)}: no task{of} in the test split; make or name a larger dataset")
     ground = open_ground(settings, {TOOLS: 1.0}, found, domains)
+    count = tasks or len(found)
     return Opened(
         about=ABOUT,
-        cases=[_case(ground.source[number]) for number in range(tasks or len(found))],
+        cases=[_case(ground.source[number]) for number in range(count)],
         ground=ground,
         grade=partial(grade_by_rules, ground.bench),
+        notes=(f"{count} offers of {len(found)} tasks",) if count > len(found) else (),
     )
 
 

@@ -19,7 +19,6 @@ from eval.purse import Purse
 from eval.records import Settings
 from eval.running import Wanted, run_benchmark
 from eval.storage import read_results
-from eval.worth import best_utility
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.records import Endpoint
@@ -236,7 +235,7 @@ def test_preferences_are_pairs_of_one_question() -> None:
     first = opened.cases[:4]
     assert len({case.cluster for case in first}) == 1 and len({case.hash for case in first}) == 4
     assert len({case.task.experts for case in first}) == 1
-    worth = [best_utility(case.task, opened.ground.catalogue) for case in first]
+    worth = [opened.worth.best(case.task) for case in first]
     most = [case.task.preference.outcome for case in first]
     assert all(each is not None and each <= bound for each, bound in zip(worth, most, strict=True))
 
