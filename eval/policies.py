@@ -117,15 +117,9 @@ def checkpoint(folder: Path, name: str, config: Config, temperature: float = 0.0
 
     @asynccontextmanager
     async def opened(benchmark: Opened) -> AsyncIterator[Policy]:
-        from training.codecs import load_codec  # torch takes seconds to load: only where a model is played
-        from training.evaluate import load
-        from training.sampler import local_policy
-        from transformers.utils.logging import disable_progress_bar
+        from training.sampler import local_policy  # torch takes seconds to load: only where a model is played
 
-        disable_progress_bar()
-        with loading("model", str(folder)):
-            model = load(folder)
-        codec = load_codec(config.model.model_copy(update={"path": str(folder)}))
+        model, codec = _load(folder, config)
         yield local_policy(model, codec, config.rollout, name, temperature)
 
     return Player(name, identity, opened)
@@ -148,6 +142,30 @@ def endpoint(model: ChatModel, purse: Purse, temperature: float = 0.0) -> Player
             yield ChatPolicy(client, STAGE, temperature=temperature)
 
     return Player(name, identity, opened, at_once=model.at_once)
+
+
+def _load(folder: Path, config: Config) -> tuple[Any, Any]:
+    """Return the model of a folder, and its codec. UsageError if they cannot be loaded, or do not belong together."""
+    from safetensors import SafetensorError
+    from training.codecs import load_codec
+    from training.evaluate import load
+    from transformers import AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
+    codec = load_codec(config.model.model_copy(update={"path": str(folder)}))
+    try:
+        with loading("model", str(folder)):
+            model = load(folder)
+    except SafetensorError as error:
+        raise UsageError(f"{folder}: the weights cannot be read ({error}); copy the model again") from error
+    words, rows = len(AutoTokenizer.from_pretrained(folder)), model.get_input_embeddings().num_embeddings
+    if words > rows:
+        raise UsageError(
+            f"{folder}: the tokenizer has {words} words and the model {rows}; "
+            "put the tokenizer there that the model was trained with"
+        )
+    return model, codec
 
 
 def _choice(name: str, benchmark: Opened, seed: int) -> Choose:

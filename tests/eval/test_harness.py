@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,17 @@ from chat_server import Answer, chat_server, said
 
 from eval.benchmark import Opened
 from eval.harness import MOST_LOST, Harness
-from eval.policies import Player, endpoint, scripted
+from eval.policies import Player, checkpoint, endpoint, scripted
 from eval.purse import Purse
 from eval.records import Line, Settings
 from eval.storage import RESULTS, ROLLOUTS, read_results
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.records import Endpoint, Price
+from training.config import read_config
 
 from evaluated import TASKS, Play
+from tiny_qwen import make_model
 
 
 def model(url: str, purse: Purse, deadline: float = 20.0, price: Price | None = None) -> Player:
@@ -216,3 +219,26 @@ def test_progress_tells_accuracy_and_cost(questions: Opened, tmp_path: Path) -> 
     asyncio.run(harness.run(scripted("golden"), 1, 4, lambda progress: told.append(progress.told())))
     assert told[0] == "golden: nothing scored, $0.0000"
     assert told[1:] == ["golden: 100.0% right, $0.0000"] * TASKS
+
+
+def test_a_checkpoint_of_another_tokenizer_is_one_line(play: Play, tmp_path: Path) -> None:
+    config = read_config(Path("training/configs/tiny_cpu.yaml"))
+    other = make_model(tmp_path / "qwen")
+    with pytest.raises(UsageError, match=r"the tokenizer does not have the word .*; model.codec: tiny needs"):
+        play(checkpoint(other, "other", config))
+    mixed = tmp_path / "mixed"
+    shutil.copytree(other, mixed)
+    for path in Path(config.model.path).glob("*token*.json"):
+        shutil.copy(path, mixed)
+    with pytest.raises(UsageError, match=r"mixed: the tokenizer has \d+ words and the model \d+; put the"):
+        play(checkpoint(mixed, "mixed", config))
+    (mixed / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(UsageError, match="mixed: the weights cannot be read"):
+        play(checkpoint(mixed, "broken", config))
+
+
+def test_a_tiny_checkpoint_plays_and_a_second_run_of_it_does_nothing(play: Play) -> None:
+    config = read_config(Path("training/configs/tiny_cpu.yaml"))
+    player = checkpoint(Path(config.model.path), "untrained", config)
+    before = content(play(player))
+    assert [line.turns for line in read_results(play(player))[1]] and content(play(player)) == before
