@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,11 +22,15 @@ from eval.records import Settings
 from eval.report.writing import write_report
 from eval.storage import read_results
 from eval.summary import Summary, summarize
+from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.models.chat import model_from
 from training.config import Config, read_config
 
 UNTRAINED = "untrained"
+DONE = "done.json"
+"""The figures of all policies, for machines."""
+
 Say = Callable[[str], None]
 
 
@@ -75,9 +80,7 @@ async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluat
                 shown = partial(_show, bar, bar.add_task(player.name, total=None))
                 progress = await harness.run(player, wanted.samples, wanted.at_once, shown)
             say(progress.told())
-    write_report(folder)
-    found = [read_results(harness.folder_of(player)) for player in players]
-    return Evaluated(folder, tuple(summarize(header, lines) for header, lines in found))
+    return _ended(folder, [harness.folder_of(player) for player in players])
 
 
 def _recorded(wanted: Wanted, graded: Callable[[Settings, Path, int | None], list[Path]]) -> Evaluated:
@@ -92,9 +95,16 @@ def _recorded(wanted: Wanted, graded: Callable[[Settings, Path, int | None], lis
         [wanted.kind, *(Path(each).name for each in wanted.settings.data[:1]), wanted.settings.setting or ""]
     )
     folder = wanted.out / slug(name)
-    folders = graded(wanted.settings, folder, wanted.tasks)
+    return _ended(folder, graded(wanted.settings, folder, wanted.tasks))
+
+
+def _ended(folder: Path, folders: Sequence[Path]) -> Evaluated:
+    """Write the report, and last the figures: whoever waits for a run waits for that file."""
     write_report(folder)
-    return Evaluated(folder, tuple(summarize(*read_results(each)) for each in folders))
+    summaries = tuple(summarize(*read_results(each)) for each in folders)
+    figures = {each.policy: asdict(each) for each in summaries}
+    write_file(folder / DONE, (json.dumps(figures, indent=1) + "\n").encode())
+    return Evaluated(folder, summaries)
 
 
 def players_of(wanted: Wanted, purse: Purse) -> list[Player]:
@@ -129,14 +139,20 @@ def _player(name: str, what: str, config: Config, wanted: Wanted, purse: Purse) 
             raise UsageError("the policy `model` needs the environment; set TOOLSCALE_MODEL")
         return endpoint(model_from(wanted.environ), purse, wanted.temperature)
     if what == UNTRAINED:
-        return checkpoint(Path(config.model.path), name, config, wanted.temperature)
+        began = next((own for _, folder in wanted.policies if (own := _config_of(folder)) is not None), config)
+        return checkpoint(Path(began.model.path), name, began, wanted.temperature)
     if "/" in what or Path(what).is_dir():
-        folder = Path(what)
-        own = folder.parent / "config.yaml"
-        return checkpoint(folder, name, read_config(own) if own.is_file() else config, wanted.temperature)
+        return checkpoint(Path(what), name, _config_of(what) or config, wanted.temperature)
     if name != what:
         raise UsageError(f"--policy {name}={what}: {what} is no folder; policies without a model keep their own names")
     return scripted(what, wanted.settings.seed)
+
+
+def _config_of(folder: str) -> Config | None:
+    """Return the configuration that training wrote beside a checkpoint; None if there is none."""
+    path = Path(folder).parent / "config.yaml"
+    found: Config | None = read_config(path) if "/" in folder and path.is_file() else None
+    return found
 
 
 def _show(bar: Bar, number: TaskID, progress: Progress) -> None:

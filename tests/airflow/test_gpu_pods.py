@@ -43,6 +43,9 @@ def test_tasks_of_the_queue_gpu_choose_the_pod_with_a_gpu(tmp_path: Path) -> Non
     (mount,) = VALUES["scheduler"]["extraVolumeMounts"]
     template = {"pod_template_file": f"{mount['mountPath']}/gpu-pod.yaml"}
     assert templates(tmp_path / "cluster", VALUES["airflowLocalSettings"]) == {
+        "evaluate_orchestrator.evaluate": template,
+        "evaluate_orchestrator.regression_gate": template,
+        "evaluate_orchestrator.stop": template,
         "train_orchestrator.train": template,
         "train_orchestrator.report": template,
         "train_orchestrator.stop": template,

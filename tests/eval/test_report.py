@@ -122,7 +122,8 @@ def test_a_run_a_comparison_and_a_report_by_the_command_line(tmp_path: Path) -> 
     assert [each["policy"] for each in found["policies"]] == ["tools", "idle", "golden"]
     assert [each["accuracy"]["value"] for each in found["policies"]][1:] == [0, 1]
     folder = Path(found["folder"])
-    assert sorted(path.name for path in folder.iterdir()) == ["golden", "idle", "report.html", "summary.md", "tools"]
+    made = sorted(path.name for path in folder.iterdir())
+    assert made == ["done.json", "golden", "idle", "report.html", "summary.md", "tools"]
     status, found = command("compare", str(folder / "idle"), str(folder / "golden"), "--gate")
     assert (status, found["verdict"], found["tasks"]) == (1, "worse", 6)
 
