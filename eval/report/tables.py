@@ -75,7 +75,7 @@ def text_table(summaries: Sequence[Summary]) -> list[str]:
     """Return the lines of a table for a terminal."""
     shown = ("policy", "right", "95 % interval", "tasks", "errors", "utility")
     places = [RIGHT.index(name) for name in shown]
-    cells = [(*shown, "cents", "seconds")]
+    cells: list[tuple[str, ...]] = [(*shown, "cents", "seconds")]
     for each in summaries:
         right, spent = right_row(each), spent_row(each)
         cells.append((*(right[place] for place in places), spent[SPENT.index("cents")], spent[SPENT.index("seconds")]))
