@@ -30,8 +30,8 @@ class Results:
     def __init__(self, folder: Path, header: Header, lines: Sequence[Line]) -> None:
         self.folder, self.header = folder, header
         self.lines = {line.key: line for line in lines}
-        self._results = (folder / RESULTS).open("ab", buffering=0)
-        self._rollouts = (folder / ROLLOUTS).open("ab", buffering=0)
+        self._results = (folder / RESULTS).open("ab")
+        self._rollouts = (folder / ROLLOUTS).open("ab")
 
     @classmethod
     @contextmanager
@@ -39,10 +39,10 @@ class Results:
         """Open a folder, new or not, and drop what a kill has left half written. UsageError if it holds results of
         another policy or benchmark, or if another process writes it."""
         make_folder(folder)
-        with only_writer(folder), storage_errors("write", folder):
-            _check(folder, header)
-            lines = _aligned(folder)
-            results = cls(folder, header, lines)
+        with only_writer(folder):
+            with storage_errors("write", folder):
+                _check(folder, header)
+                results = cls(folder, header, _aligned(folder))
             try:
                 yield results
             finally:
@@ -56,8 +56,10 @@ class Results:
     def append(self, line: Line, rollout: Rollout) -> None:
         """Write a rollout, then its line. Tokens are left out: they are not needed to grade it again."""
         kept = Kept(key=line.key, rollout=rollout.model_copy(update={"trace": None}))
-        self._rollouts.write(kept.model_dump_json().encode() + b"\n")
-        self._results.write(line.model_dump_json().encode() + b"\n")
+        with storage_errors("write", self.folder):
+            for file, record in ((self._rollouts, kept), (self._results, line)):
+                file.write(record.model_dump_json().encode() + b"\n")
+                file.flush()
         self.lines[line.key] = line
 
     def clear(self) -> None:

@@ -19,7 +19,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.serialization.serialized_objects import DagSerialization
 
 bag = DagBag("dags")
-assert len(bag.dags) == 4, bag.import_errors
+assert len(bag.dags) == 5, bag.import_errors
 dags = [DagSerialization.from_dict(json.loads(json.dumps(DagSerialization.to_dict(dag)))) for dag in bag.dags.values()]
 print(json.dumps({f"{dag.dag_id}.{task.task_id}": task.executor_config for dag in dags\
  for task in dag.tasks if task.executor_config}))
