@@ -11,13 +11,16 @@ SLUG := $(shell printf %s '$(DOMAIN)' | tr 'A-Z ' 'a-z_')
 OUT ?= var/datasets/$(SLUG)
 PORT ?= 8080
 CONFIG ?= training/configs/tiny_cpu.yaml
+BENCHMARK ?= heldout
+POLICY ?= var/training/tiny_cpu/model
+DATA ?= $(if $(filter heldout,$(BENCHMARK)),var/datasets/$(SLUG))
 HERE = environments/$(SLUG)/environment.yaml
 # A domain that somebody wrote is widened; one that a model drafted is what GENERATOR=model gave, and stays so.
 WIDENS = $(and $(filter model,$(GENERATOR)),$(wildcard $(HERE)),$(if $(shell grep -s '^drafted:' $(HERE)),,yes))
 FASTEST := $(addprefix tests/,language preferences reward test_architecture.py test_docs.py test_public_api.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset report publish airflow train experiments test check bench lint schemas system clean
+.PHONY: help install dataset report publish airflow train eval experiments test check bench lint schemas system clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +46,10 @@ publish: install ## Show what publishing on the Hub would upload, or do it: DOMA
 train: OUT = var/training/$(basename $(notdir $(CONFIG)))
 train: $(VENV)/train.stamp ## Train an orchestrator and evaluate it: CONFIG, OUT.
 	$(BIN)/python -m training.train $(CONFIG) --out $(OUT)
+
+eval: OUT = var/eval
+eval: $(VENV)/train.stamp ## Evaluate a checkpoint beside its beginning and policies without a model: BENCHMARK, POLICY, DOMAIN (or DATA), OUT.
+	$(BIN)/python -m eval run $(BENCHMARK) --policy untrained --policy trained=$(POLICY) $(DATA:%=--data %) --out $(OUT)
 
 experiments: $(VENV)/train.stamp ## Run the experiments of docs/results anew.
 	$(BIN)/python -m training.experiments --out docs/results

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import click
 import pyarrow.parquet as pq
-from scipy.stats import binomtest  # type: ignore[import-untyped]
+from scipy.stats import binomtest
 
 from toolscale.cli.asking import by_model, model_at
 from toolscale.config import POPULATION_SEED

@@ -95,9 +95,8 @@ def test_nothing_else_reaches_the_builder_whichever_it_is() -> None:
 
 
 def test_all_parts_of_the_checkout_that_airflow_reads_are_inside() -> None:
-    assert {"airflow.cfg", "dags", "environments", "plugins", "pools.json", "scripts", "toolscale", "training"} <= set(
-        COPIED
-    )
+    read = {"airflow.cfg", "dags", "environments", "eval", "plugins", "pools.json", "scripts", "toolscale", "training"}
+    assert read <= set(COPIED)
     assert os.access(ROOT / "deploy" / "entrypoint", os.X_OK)
 
 

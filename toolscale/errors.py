@@ -19,6 +19,7 @@ ToolScaleError
 ├── TrainingError            a training stopped itself (an alarm, a loss that is not a number), ended without a result,
 │                            or was stopped
 ├── TrainingInterruptedError a training was killed, again and again; its checkpoints stay
+├── RegressionError          a checkpoint is worse than the last accepted one, with 95 % confidence
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a
@@ -185,6 +186,11 @@ class TrainingError(PermanentError, ToolScaleError):
 class TrainingInterruptedError(TransientError, ToolScaleError):
     """A training was killed more often than it is started again without a new checkpoint. Started later, it goes on
     from the newest one."""
+
+
+class RegressionError(PermanentError, ToolScaleError):
+    """A checkpoint is worse than the last accepted one on the same tasks: the whole 95 % interval of the paired
+    difference is below 0. The message has the figures."""
 
 
 class StorageError(TransientError, ToolScaleError):

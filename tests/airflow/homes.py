@@ -18,6 +18,7 @@ from services import Service, free_ports, running
 ROOT = Path(__file__).parents[2]
 TRIAL_DAGS = Path(__file__).with_name("trial_dags")
 TRIAL_TRAINING = Path(__file__).with_name("trial_training")
+TRIAL_EVAL = Path(__file__).with_name("trial_eval")
 PASSWORDS = {"admin": "a password of tests", "viewer": "another of tests"}
 LOCAL_BUNDLE = "airflow.dag_processing.bundles.local.LocalDagBundle"
 
@@ -51,13 +52,14 @@ def make_home(
 
     No run is scheduled.
 
-    `training`: what stands for the repository's folder of that name. Every dataset that a test makes starts a training:
-    one that takes no time.
+    `training`: what stands for the repository's folder of that name. Every dataset that a test makes starts a training,
+    and that an evaluation: both take no time.
     """
     (folder / ".airflow").mkdir(parents=True)
     for name in ("airflow.cfg", "dags", "plugins", "pools.json"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "training").symlink_to(training)
+    (folder / "eval").symlink_to(TRIAL_EVAL)
     (folder / ".airflow" / "passwords.json").write_text(json.dumps(PASSWORDS))
     bundles = [{"name": "dags-folder", "classpath": LOCAL_BUNDLE, "kwargs": {}}]
     if dags is not None:

@@ -19,7 +19,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.serialization.serialized_objects import DagSerialization
 
 bag = DagBag("dags")
-assert len(bag.dags) == 4, bag.import_errors
+assert len(bag.dags) == 5, bag.import_errors
 dags = [DagSerialization.from_dict(json.loads(json.dumps(DagSerialization.to_dict(dag)))) for dag in bag.dags.values()]
 print(json.dumps({f"{dag.dag_id}.{task.task_id}": task.executor_config for dag in dags\
  for task in dag.tasks if task.executor_config}))
@@ -43,6 +43,9 @@ def test_tasks_of_the_queue_gpu_choose_the_pod_with_a_gpu(tmp_path: Path) -> Non
     (mount,) = VALUES["scheduler"]["extraVolumeMounts"]
     template = {"pod_template_file": f"{mount['mountPath']}/gpu-pod.yaml"}
     assert templates(tmp_path / "cluster", VALUES["airflowLocalSettings"]) == {
+        "evaluate_orchestrator.evaluate": template,
+        "evaluate_orchestrator.regression_gate": template,
+        "evaluate_orchestrator.stop": template,
         "train_orchestrator.train": template,
         "train_orchestrator.report": template,
         "train_orchestrator.stop": template,

@@ -28,6 +28,9 @@ PUBLISHING = timedelta(days=2)
 TRAINING = timedelta(days=10)
 """A training may take seven days, and is tried again."""
 
+EVALUATING = timedelta(days=3)
+"""An evaluation waits for a GPU as a training does, takes twelve hours at most, and is tried again."""
+
 
 def hold(dataset_url: str, who: str, how_long: timedelta, now: datetime | None = None) -> None:
     """Keep the run of a dataset from being removed. Nothing happens if it is in no run: only runs are removed."""

@@ -19,6 +19,8 @@ class ChatPolicy:
     client: ChatClient
     stage: str
     """Under which the ledger of the client books it."""
+    temperature: float | None = None
+    """None: the server's own."""
 
     @property
     def name(self) -> str:
@@ -32,23 +34,28 @@ class ChatPolicy:
 
     def session(self, task: RolloutTask, messages: list[Message], tools: list[Tool], sample: int) -> ChatSession:
         """Begin a conversation."""
-        return ChatSession(self.client, self.stage, messages, tools, sample)
+        return ChatSession(self, messages, tools, sample)
 
 
 class ChatSession:
     """One conversation, sent whole each time."""
 
-    def __init__(
-        self, client: ChatClient, stage: str, messages: Sequence[Message], tools: Sequence[Tool], sample: int
-    ) -> None:
-        self._client, self._stage, self._tools, self._sample = client, stage, tuple(tools), sample
+    def __init__(self, policy: ChatPolicy, messages: Sequence[Message], tools: Sequence[Tool], sample: int) -> None:
+        self._policy, self._tools, self._sample = policy, tuple(tools), sample
         self._history: list[Mapping[str, object]] = list(messages)
 
     async def turn(self, observations: Sequence[Mapping[str, object]]) -> Turn:
         """Ask for the next message."""
         self._history += observations
-        reply = await self._client.ask(
-            ChatRequest(self._stage, tuple(self._history), tools=self._tools, sample=self._sample)
+        policy = self._policy
+        reply = await policy.client.ask(
+            ChatRequest(
+                policy.stage,
+                tuple(self._history),
+                tools=self._tools,
+                temperature=policy.temperature,
+                sample=self._sample,
+            )
         )
         text, malformed = reply.content or reply.refusal, None
         message: Message = {"role": "assistant", "content": text}

@@ -38,17 +38,18 @@ def draw_charts(parts: Sequence[Measured], outside: Sequence[Measured], figures:
     charts["Golden calls of a task"] = _columns(figures.calls)
     tools = dict(list(figures.tools.items())[:MOST_BARS])
     most = f", the {MOST_BARS} most used" if len(figures.tools) > MOST_BARS else ""
-    charts[f"Golden calls to each tool{most}"] = _bars(tools)
+    charts[f"Golden calls to each tool{most}"] = draw_bars(tools)
     return charts
 
 
 def _compared(items: Sequence[Measured], name: str, bound: float | None, ours: int) -> str:
     values = {item.name: getattr(item.texts, name) or 0.0 for item in items}
-    return _bars(values, bound, ours)
+    return draw_bars(values, bound, ours)
 
 
-def _bars(values: Mapping[str, float], bound: float | None = None, ours: int | None = None) -> str:
-    figure, axes = _axes(0.27 * len(values) + 0.6)
+def draw_bars(values: Mapping[str, float], bound: float | None = None, ours: int | None = None) -> str:
+    """Return bars from top to bottom; `bound`: a dashed line, `ours`: so many have the colour of what is ours."""
+    figure, axes = open_axes(0.27 * len(values) + 0.6)
     names = [_short(name) for name in values]
     colours = [BAR if ours is None or place < ours else OTHER for place in range(len(values))]
     bars = axes.barh(range(len(values)), list(values.values()), color=colours, height=0.7)
@@ -58,34 +59,35 @@ def _bars(values: Mapping[str, float], bound: float | None = None, ours: int | N
         axes.axvline(bound, color=BOUND, linestyle="--", linewidth=1.2)
     axes.set_ylim(len(values) - 0.5, -0.5)
     axes.margins(x=0.15)
-    return _svg(figure, axes)
+    return svg_of(figure, axes)
 
 
 def _columns(values: Mapping[int, int]) -> str:
-    figure, axes = _axes(2.4)
+    figure, axes = open_axes(2.4)
     bars = axes.bar([str(key) for key in values], list(values.values()), color=BAR)
     axes.bar_label(bars, padding=2, fontsize=FONT - 1, color=INK)
     axes.set(xlabel="golden calls", ylabel="tasks")
     axes.margins(y=0.12)
-    return _svg(figure, axes)
+    return svg_of(figure, axes)
 
 
 def _histogram(values: Sequence[float]) -> str:
-    figure, axes = _axes(2.4)
+    figure, axes = open_axes(2.4)
     axes.hist(values, bins=[step / 40 for step in range(41)], color=BAR)
     axes.axvline(NEAR_COSINE, color=BOUND, linestyle="--", linewidth=1.2)
     axes.set(xlabel="cosine with the nearest earlier request", ylabel="requests", xlim=(0, 1))
-    return _svg(figure, axes)
+    return svg_of(figure, axes)
 
 
-def _axes(height: float) -> tuple[Any, Axes]:
+def open_axes(height: float) -> tuple[Any, Axes]:
+    """Return an empty drawing of this height, in inches, and its axes."""
     from matplotlib.figure import Figure  # loads for half a second: not for those who draw nothing
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     return figure, figure.subplots()
 
 
-def _svg(figure: Any, axes: Axes) -> str:
+def svg_of(figure: Any, axes: Axes) -> str:
     """Return the drawing alone, text as text, its colours those of the page."""
     import matplotlib as mpl
 

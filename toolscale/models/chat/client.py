@@ -110,8 +110,15 @@ class ChatClient:
         if (same := self._under_way.get(key)) is not None:
             return self._booked(request, await asyncio.shield(same), paid=False)
         task = self._under_way[key] = asyncio.create_task(self._paid(request, key))
-        task.add_done_callback(lambda _: self._under_way.pop(key, None))
+        task.add_done_callback(lambda done: self._over(key, done))
         return await asyncio.shield(task)
+
+    def _over(self, key: str, done: asyncio.Task[ChatReply]) -> None:
+        """Forget a request that is over. Whoever waited for it may have been cancelled meanwhile: then nobody else
+        looks at its error, and it would be printed when the task is collected."""
+        self._under_way.pop(key, None)
+        if not done.cancelled():
+            done.exception()
 
     async def ask_json(
         self, request: ChatRequest, problem: Problem = lambda value: (), taken: list[ChatReply] | None = None

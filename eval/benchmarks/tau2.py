@@ -1,0 +1,167 @@
+"""tau2-bench: its tasks as they are, and the trajectories that its own program recorded.
+
+Its environments are Python 3.12 programs with a simulated user, so agents run in tau2, not here. What it wrote is
+graded here again, beside an agent that does nothing and the reference solution, with pass^k, intervals and pairs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eval.benchmark import About, Graded
+from eval.recorded.tau2_files import REMEDY, Simulation, Tau2Task, read_run, read_tasks
+from eval.recorded.tau2_reward import golden, grade_simulation, idle
+from eval.records import HASH, Failure, Header, Line, Settings, key_of, policy_hash_of
+from eval.storage import Results
+from toolscale.canonical import content_hash
+from toolscale.config import VERSION
+from toolscale.errors import UsageError
+from toolscale.records import Charge, Rollout, ToolCall
+
+BASE, TRAIN, TEST, REPAIRED = "base", "train", "test", "repaired base"
+
+ABOUT = About(
+    title="Customers of an airline, a shop, a telephone company: recorded conversations, graded again",
+    size="base: airline 50, retail 114, telecom 114, banking_knowledge 97, mock 10",
+    licence="MIT (sierra-research/tau2-bench)",
+    data="a checkout of tau2-bench 1.0.1 with its own Python 3.12 environment: in it, `tau2 run --domain airline "
+    "--agent-llm … --user-llm … --num-trials 4`; then --data CHECKOUT/data/tau2/domains/airline --data RESULTS.json",
+    judged_by="tau2's rules; what only its environment can tell is taken from its results, or unscored",
+    settings=(BASE, TRAIN, TEST, REPAIRED),
+)
+
+
+def grade_recorded(settings: Settings, out: Path, tasks: int | None) -> list[Path]:
+    """Grade the runs in result files, and the rows of idle and golden; return the folders of their lines. Lines that
+    are there are replaced: grading again is what this is. UsageError for a file that is missing or none."""
+    if not settings.data:
+        raise UsageError(f"tau2 needs the tasks of a domain: --data FOLDER; {ABOUT.data}")
+    folder, setting = Path(settings.data[0]), settings.setting or BASE
+    found = read_tasks(folder, BASE if setting == REPAIRED else setting)[:tasks]
+    runs = [read_run(Path(name)) for name in settings.data[1:]]
+    recorded = {each.task for run in runs for each in run.simulations}
+    unknown = sorted(recorded - {task.id for task in found})
+    if unknown and len(unknown) == len(recorded):
+        raise UsageError(f"{settings.data[1]}: none of its tasks is in {folder} ({setting}); {REMEDY}")
+    played: list[tuple[str, dict[str, Any], Sequence[Simulation]]] = [
+        (run.agent, {"kind": "tau2", "agent": run.agent, "user simulator": run.user}, run.simulations) for run in runs
+    ]
+    for name, play in (("idle", idle), ("golden", golden)):
+        played.append((name, {"kind": "scripted", "name": name}, [play(task) for task in found]))
+    title = f"tau2 {folder.name} ({setting})"
+    folders = []
+    for name, identity, simulations in played:
+        header = Header(
+            version=VERSION,
+            benchmark=title,
+            kind="tau2",
+            settings=settings,
+            licence=ABOUT.licence,
+            judged_by=ABOUT.judged_by,
+            simulated=False,
+            notes=_notes(runs, found, unknown),
+            policy=name,
+            identity=identity,
+            policy_hash=policy_hash_of(identity),
+        )
+        folders.append(_write(out / name.replace("/", "_"), header, found, simulations))
+    return folders
+
+
+def _notes(runs: Sequence[Any], tasks: Sequence[Tau2Task], unknown: Sequence[str]) -> tuple[str, ...]:
+    users = ", ".join(dict.fromkeys(run.user for run in runs))
+    notes = [f"{len(tasks)} tasks", *([f"User simulator: {users}"] if users else [])]
+    return (*notes, *([f"{len(unknown)} recorded tasks are not in this set and are left out"] if unknown else []))
+
+
+def _write(folder: Path, header: Header, tasks: Sequence[Tau2Task], simulations: Sequence[Simulation]) -> Path:
+    """Write the lines of a run anew, tasks in their order, trials after one another."""
+    by_task: dict[str, list[Simulation]] = {}
+    for simulation in sorted(simulations, key=lambda each: each.trial):
+        by_task.setdefault(simulation.task, []).append(simulation)
+    with Results.opened(folder, header) as results:
+        results.clear()
+        for task in tasks:
+            for trial, simulation in enumerate(by_task.get(task.id, ())):
+                results.append(*_line(header, task, simulation, trial))
+    return folder
+
+
+def _line(header: Header, task: Tau2Task, simulation: Simulation, trial: int) -> tuple[Line, Rollout]:
+    graded = grade_simulation(task, simulation)
+    task_hash = content_hash(task.raw)[:HASH]
+    turns = sum(message.get("role") == "assistant" for message in simulation.messages)
+    uses: dict[str, int] = {}
+    for call in simulation.calls():
+        uses[call.name] = uses.get(call.name, 0) + 1
+    line = Line(
+        key=key_of(task_hash, header.policy_hash, trial),
+        task=task.id,
+        task_hash=task_hash,
+        cluster=task.id,
+        policy=header.policy,
+        policy_hash=header.policy_hash,
+        sample=trial,
+        status=graded.status,
+        score=graded.score,
+        finding=graded.finding,
+        failure=_failure(graded, simulation) if graded.score == 0 else None,
+        stop="answered" if simulation.ending in ("agent_stop", "user_stop") else "failed",
+        judge=graded.judge,
+        cost_usd=simulation.cost_usd,
+        latency_s=simulation.seconds,
+        own_cost_usd=simulation.cost_usd,
+        own_latency_s=simulation.seconds,
+        input_tokens=0,
+        output_tokens=0,
+        turns=turns,
+        malformed=0,
+        uses=uses,
+        failed_calls=sum(call.failed for call in simulation.calls()),
+    )
+    return line, _rollout(header, line, simulation)
+
+
+def _failure(graded: Graded, simulation: Simulation) -> Failure:
+    if graded.finding.startswith("no end"):
+        return "limit"
+    if not simulation.calls():
+        return "gave up"
+    return "missed fact" if graded.finding == "not met: COMMUNICATE" else "wrong call"
+
+
+def _rollout(header: Header, line: Line, simulation: Simulation) -> Rollout:
+    said = simulation.said()
+    charge = Charge(
+        turn=0, kind="orchestrator", name=header.policy, cost_usd=simulation.cost_usd, latency_s=simulation.seconds
+    )
+    return Rollout(
+        id=f"{line.task}:{header.policy}:{line.sample}",
+        task_id=line.task,
+        category="tools",
+        policy=header.policy,
+        sample=line.sample,
+        messages=tuple(_message(message) for message in simulation.messages),
+        calls=tuple(ToolCall(name=call.name, arguments=dict(call.arguments)) for call in simulation.calls()),
+        ledger=(charge,),
+        answer=said[-1] if said else None,
+        stop=line.stop,
+        right=line.score == 1,
+        finding=line.finding,
+    )
+
+
+def _message(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message in OpenAI form."""
+    calls = [
+        {
+            "id": call.get("id") or "",
+            "type": "function",
+            "function": {"name": call["name"], "arguments": json.dumps(call.get("arguments") or {})},
+        }
+        for call in raw.get("tool_calls") or ()
+    ]
+    return {"role": raw.get("role"), "content": raw.get("content"), **({"tool_calls": calls} if calls else {})}

@@ -1,0 +1,1 @@
+"""Trajectories that other programs recorded, graded as those programs grade, and kept as lines like all others."""

@@ -1,0 +1,165 @@
+"""A whole evaluation: a benchmark is opened, its policies run one after the other, and the report is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from eval.answers import open_judge
+from eval.benchmark import Opened, about, check_setting, open_benchmark, recorded_by, title_of
+from eval.harness import AT_ONCE, Harness, Progress
+from eval.policies import BASELINES, FRAME, MODEL, Player, checkpoint, endpoint, scripted
+from eval.purse import REPLIES, Purse
+from eval.records import Settings
+from eval.report.writing import write_report
+from eval.storage import read_results
+from eval.summary import Summary, summarize
+from toolscale.dataset.storage import write_file
+from toolscale.errors import UsageError
+from toolscale.models.chat import model_from
+from training.config import Config, read_config
+
+UNTRAINED = "untrained"
+DONE = "done.json"
+"""The figures of all policies, for machines."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be run."""
+
+    kind: str
+    settings: Settings
+    out: Path
+    policies: tuple[tuple[str, str], ...] = ()
+    """(name, what it is): the folder of a checkpoint, `model`, `untrained`, or the name of a policy without a model."""
+    environ: Mapping[str, str] | None = None
+    """Names the model, and the judge."""
+    tasks: int | None = None
+    samples: int = 1
+    temperature: float = 0.0
+    at_once: int = AT_ONCE
+    max_cost: float | None = None
+    replies: Path = REPLIES
+    baselines: bool = True
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What came of it."""
+
+    folder: Path
+    summaries: tuple[Summary, ...]
+
+
+async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluated:
+    """Run all policies and write the report. What stops one of them stops the run; what was done is kept, and the
+    same call goes on."""
+    if (graded := recorded_by(wanted.kind)) is not None:
+        return _recorded(wanted, graded)
+    purse = Purse(wanted.max_cost, wanted.replies)
+    players = players_of(wanted, purse)
+    folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))
+    async with AsyncExitStack() as held:
+        opened = await open_judged(wanted, purse, held)
+        for note in opened.notes:
+            say(note)
+        harness = Harness(wanted.kind, wanted.settings, opened, folder)
+        for player in players:
+            with _bar() as bar:
+                shown = partial(_show, bar, bar.add_task(player.name, total=None))
+                progress = await harness.run(player, wanted.samples, wanted.at_once, shown)
+            say(progress.told())
+    return _ended(folder, [harness.folder_of(player) for player in players])
+
+
+def _recorded(wanted: Wanted, graded: Callable[[Settings, Path, int | None], list[Path]]) -> Evaluated:
+    """Grade what another program ran."""
+    if wanted.policies:
+        raise UsageError(
+            f"{wanted.kind} runs in its own program, not here: leave --policy out, and give what it wrote as --data; "
+            f"{about(wanted.kind).data}"
+        )
+    check_setting(wanted.kind, wanted.settings)
+    name = "-".join(
+        [wanted.kind, *(Path(each).name for each in wanted.settings.data[:1]), wanted.settings.setting or ""]
+    )
+    folder = wanted.out / slug(name)
+    return _ended(folder, graded(wanted.settings, folder, wanted.tasks))
+
+
+def _ended(folder: Path, folders: Sequence[Path]) -> Evaluated:
+    """Write the report, and last the figures: whoever waits for a run waits for that file."""
+    write_report(folder)
+    summaries = tuple(summarize(*read_results(each)) for each in folders)
+    figures = {each.policy: asdict(each) for each in summaries}
+    write_file(folder / DONE, (json.dumps(figures, indent=1) + "\n").encode())
+    return Evaluated(folder, summaries)
+
+
+def players_of(wanted: Wanted, purse: Purse) -> list[Player]:
+    """Return the policies in the order in which they run and stand in the table: the wanted ones, then those without a
+    model. UsageError if one cannot be opened."""
+    config: Config = read_config(Path(wanted.settings.config))
+    players = [_player(name, what, config, wanted, purse) for name, what in wanted.policies]
+    known = {player.name for player in players}
+    others = (*(BASELINES if wanted.baselines else ()), *FRAME)
+    return [*players, *(scripted(name, wanted.settings.seed) for name in others if name not in known)]
+
+
+async def open_judged(wanted: Wanted, purse: Purse, held: AsyncExitStack) -> Opened:
+    """Open the benchmark, to be closed with `held`: its judge, if it wants one and the environment names one, and its
+    experts behind endpoints are paid from the purse."""
+    opened = open_benchmark(wanted.kind, wanted.settings, wanted.tasks)
+    held.push_async_callback(opened.close)
+    bench = opened.ground.bench
+    bench.experts = {name: purse.guard(expert) for name, expert in bench.experts.items()}
+    judge = await open_judge(wanted.environ or {}, purse, held) if opened.with_judge is not None else None
+    return opened if judge is None or opened.with_judge is None else replace(opened, grade=opened.with_judge(judge))
+
+
+def slug(title: str) -> str:
+    """Return a name for a folder."""
+    return "".join(letter if letter.isalnum() else "-" for letter in title).strip("-").replace("--", "-")
+
+
+def _player(name: str, what: str, config: Config, wanted: Wanted, purse: Purse) -> Player:
+    if what == MODEL:
+        if wanted.environ is None:
+            raise UsageError("the policy `model` needs the environment; set TOOLSCALE_MODEL")
+        return endpoint(model_from(wanted.environ), purse, wanted.temperature)
+    if what == UNTRAINED:
+        began = next((own for _, folder in wanted.policies if (own := _config_of(folder)) is not None), config)
+        return checkpoint(Path(began.model.path), name, began, wanted.temperature)
+    if "/" in what or Path(what).is_dir():
+        return checkpoint(Path(what), name, _config_of(what) or config, wanted.temperature)
+    if name != what:
+        raise UsageError(f"--policy {name}={what}: {what} is no folder; policies without a model keep their own names")
+    return scripted(what, wanted.settings.seed)
+
+
+def _config_of(folder: str) -> Config | None:
+    """Return the configuration that training wrote beside a checkpoint; None if there is none."""
+    path = Path(folder).parent / "config.yaml"
+    found: Config | None = read_config(path) if "/" in folder and path.is_file() else None
+    return found
+
+
+def _show(bar: Bar, number: TaskID, progress: Progress) -> None:
+    bar.update(number, description=progress.told(), completed=progress.done, total=progress.total)
+
+
+def _bar() -> Bar:
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Bar(*columns, console=console, transient=True, disable=not console.is_terminal)

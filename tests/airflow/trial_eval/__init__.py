@@ -1,0 +1,1 @@
+"""Stands for `eval` in tests of what runs around an evaluation."""

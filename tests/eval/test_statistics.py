@@ -1,0 +1,222 @@
+"""Every formula against figures worked out by hand, against another way to compute it, and against a library."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from eval.calibration import calibration_error
+from eval.statistics import (
+    Corrected,
+    Estimate,
+    McNemar,
+    benjamini_hochberg,
+    clustered_error,
+    cohen_kappa,
+    corrected_proportion,
+    detectable_difference,
+    holm,
+    mcnemar,
+    mean_interval,
+    paired_difference,
+    pass_at_k,
+    pass_hat_k,
+    ratio_difference,
+    ratio_interval,
+    sample_size,
+    seed_interval,
+    seeds_and_tasks,
+    tasks_needed,
+    wilson,
+)
+from toolscale.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("right", "tasks", "low", "high"),
+    [(200, 200, 0.981, 1.0), (0, 50, 0.0, 0.071), (0, 200, 0.0, 0.019), (8, 10, 0.490, 0.943)],
+)
+def test_wilson_is_the_formula(right: int, tasks: int, low: float, high: float) -> None:
+    p, z = right / tasks, 1.959964
+    centre = (p + z * z / (2 * tasks)) / (1 + z * z / tasks)
+    half = z / (1 + z * z / tasks) * math.sqrt(p * (1 - p) / tasks + z * z / (4 * tasks**2))
+    assert wilson(right, tasks) == pytest.approx((centre - half, centre + half), abs=1e-6)
+    assert wilson(right, tasks) == pytest.approx((low, high), abs=5e-4)
+
+
+def test_wilson_refuses_what_is_no_proportion() -> None:
+    with pytest.raises(UsageError, match="3 of 2 is no proportion"):
+        wilson(3, 2)
+
+
+def test_the_clustered_error_by_hand() -> None:
+    # mean 0.5; sums of deviations 1.0 and -1.0; sqrt(1 + 1) / 4
+    assert clustered_error([1, 1, 0, 0], ["a", "a", "b", "b"]) == pytest.approx(math.sqrt(2) / 4)
+    # every task alone: the plain error, with n in place of n - 1
+    assert clustered_error([1, 1, 0, 0], ["a", "b", "c", "d"]) == pytest.approx(math.sqrt(4 * 0.25) / 4)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.floats(0, 1)), min_size=2, max_size=30))
+def test_the_clustered_error_is_millers_double_sum(drawn: list[tuple[str, float]]) -> None:
+    clusters, values = [cluster for cluster, _ in drawn], [value for _, value in drawn]
+    mean, n = sum(values) / len(values), len(values)
+    total = sum(
+        (one - mean) * (other - mean)
+        for place, one in enumerate(values)
+        for number, other in enumerate(values)
+        if clusters[place] == clusters[number]
+    )
+    assert (n * clustered_error(values, clusters)) ** 2 == pytest.approx(total, abs=1e-9)
+
+
+def test_many_clusters_have_a_t_interval() -> None:
+    clusters = [str(number // 2) for number in range(50)]
+    values = [float(number % 3 == 0) for number in range(50)]
+    half = stats.t.ppf(0.975, 24) * clustered_error(values, clusters)
+    assert mean_interval(values, clusters) == Estimate(
+        0.34, 0.34 - half, 0.34 + half, clustered_error(values, clusters), 50, 25, "t"
+    )
+
+
+def test_few_clusters_are_drawn_and_the_draws_are_the_same_every_time() -> None:
+    values, clusters = [1.0, 1.0, 0.0, 0.5, 0.0, 1.0], ["a", "a", "b", "b", "c", "c"]
+    found = mean_interval(values, clusters)
+    assert (found.value, found.method, found.clusters) == (pytest.approx(3.5 / 6), "bootstrap", 3)
+    # The means of clusters are 1, 0.25 and 0.5: one draw in 27 is all of the least, and one all of the greatest.
+    assert (found.low, found.high) == (0.25, 1.0)
+    assert mean_interval(values, clusters) == found
+
+
+def test_a_share_without_failures_has_a_width_by_its_clusters() -> None:
+    clusters = [str(number // 10) for number in range(300)]
+    found = mean_interval([1.0] * 300, clusters, share=True)
+    assert (found.low, found.high, found.method) == (*wilson(30, 30), "wilson")
+
+
+def test_tasks_on_their_own_have_wilsons_interval() -> None:
+    found = mean_interval([1.0, 0.0, 1.0, 1.0], list("abcd"), share=True)
+    assert (found.value, found.low, found.high) == (0.75, *wilson(3, 4))
+
+
+def test_one_cluster_says_nothing() -> None:
+    assert mean_interval([0.0, 1.0], ["a", "a"]).method == "none"
+
+
+def test_the_error_of_a_difference_is_that_of_its_parts_less_what_they_share() -> None:
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 2, 400).astype(float)
+    b = np.where(rng.random(400) < 0.8, a, 1 - a)
+    found = paired_difference(a.tolist(), b.tolist(), [str(number) for number in range(400)])
+    parts = found.error_a**2 + found.error_b**2 - 2 * found.error_a * found.error_b * found.correlation
+    assert found.estimate.error == pytest.approx(math.sqrt(parts))
+    assert found.estimate.value == pytest.approx(a.mean() - b.mean())
+    assert found.estimate.error == pytest.approx(stats.sem(a - b))
+    low, high = stats.ttest_rel(a, b).confidence_interval(0.95)
+    assert (found.estimate.low, found.estimate.high) == pytest.approx((low, high))
+
+
+def test_pairs_must_be_of_the_same_tasks() -> None:
+    with pytest.raises(UsageError, match="2 scores against 1"):
+        paired_difference([1, 0], [1], ["a", "b"])
+
+
+def test_mcnemar_is_twice_the_tail_of_a_coin() -> None:
+    a = [True] * 9 + [False] * 2 + [True] * 20
+    b = [False] * 9 + [True] * 2 + [True] * 20
+    assert mcnemar(a, b) == McNemar(9, 2, pytest.approx(2 * stats.binom.cdf(2, 11, 0.5)))
+    assert mcnemar([True], [True]) == McNemar(0, 0, 1.0)
+    assert mcnemar([True, False], [False, True]).p == 1.0
+
+
+def test_a_ratio_keeps_both_of_its_parts_together() -> None:
+    # Two dollars for each right answer in every cluster: no draw gives anything else.
+    assert ratio_interval([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], ["a", "b", "c"]) == (2.0, 2.0)
+    # One cluster of three has nothing right: a draw of it alone has no dollars for a right answer.
+    low, high = ratio_interval([1.0, 1.0, 1.0], [1.0, 1.0, 0.0], ["a", "b", "c"])
+    assert (low, high) == (1.0, math.inf)
+
+
+def test_a_difference_of_ratios_is_paired() -> None:
+    right, clusters = [1.0, 2.0, 1.0, 3.0], ["a", "b", "c", "d"]
+    costs = [1.0, 5.0, 2.0, 4.0]
+    value, low, high = ratio_difference(
+        ([cost + 2 * count for cost, count in zip(costs, right, strict=True)], costs), (right, right), clusters
+    )
+    assert (value, low, high) == pytest.approx((2.0, 2.0, 2.0))
+
+
+@pytest.mark.parametrize(("samples", "right", "k"), [(5, 2, 1), (5, 2, 3), (8, 8, 4), (6, 0, 2), (4, 1, 4)])
+def test_pass_at_k_and_pass_hat_k_count_all_subsets(samples: int, right: int, k: int) -> None:
+    from itertools import combinations
+
+    subsets = list(combinations([True] * right + [False] * (samples - right), k))
+    assert pass_at_k(samples, right, k) == pytest.approx(sum(map(any, subsets)) / len(subsets))
+    assert pass_hat_k(samples, right, k) == pytest.approx(sum(map(all, subsets)) / len(subsets))
+
+
+def test_one_sample_has_no_pass_4() -> None:
+    with pytest.raises(UsageError, match="4 of 1 samples cannot be drawn; take 4 samples of each task at least"):
+        pass_hat_k(1, 1, 4)
+
+
+@pytest.mark.parametrize(("delta", "samples", "tasks"), [(0.03, 1, 3876), (0.05, 1, 1396), (0.03, 10, 1260)])
+def test_the_sizes_of_millers_example(delta: float, samples: int, tasks: int) -> None:
+    found = sample_size(delta, 1 / 9, 1 / 6, 1 / 6, samples, samples)
+    assert abs(found - tasks) <= 1
+    assert detectable_difference(found, 1 / 9, 1 / 6, 1 / 6, samples, samples) <= delta
+
+
+def test_tasks_needed_take_the_error_as_it_was_measured() -> None:
+    # 100 tasks with an error of 5 points: the variance of a task is 0.25.
+    assert tasks_needed(0.1, 0.05, 100) == sample_size(0.1, 0.25) == 197
+    with pytest.raises(UsageError, match="no number of tasks shows a difference of 0"):
+        tasks_needed(0.0, 0.05, 100)
+
+
+def test_seeds_have_students_interval() -> None:
+    mean, low, high = seed_interval([0.5, 0.6, 0.7])
+    assert (mean, high - mean) == (pytest.approx(0.6), pytest.approx(4.3027 * 0.1 / math.sqrt(3), abs=1e-4))
+    assert (low, high) == pytest.approx(stats.t.interval(0.95, 2, 0.6, stats.sem([0.5, 0.6, 0.7])))
+    with pytest.raises(UsageError, match="1 seeds have no spread"):
+        seed_interval([0.5])
+
+
+def test_seeds_and_tasks_both_vary() -> None:
+    mean, low, high = seeds_and_tasks([[1.0] * 4, [0.0] * 4])
+    assert (mean, low, high) == (0.5, 0.0, 1.0)
+
+
+def test_many_comparisons() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert benjamini_hochberg([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.04, 0.04])
+
+
+def test_kappa_by_hand() -> None:
+    # 20 both yes, 15 both no, 5 and 10 apart: p_o 0.7, p_e 0.5, so 0.4 (Cohen's example as it is often taught).
+    first = ["yes"] * 25 + ["no"] * 25
+    second = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
+    assert cohen_kappa(first, second) == pytest.approx(0.4)
+    assert cohen_kappa([1, 1], [1, 1]) == 1.0
+
+
+def test_a_judges_errors_are_taken_out() -> None:
+    graded = [(True, True)] * 90 + [(False, True)] * 10 + [(True, False)] * 20 + [(False, False)] * 80
+    judged = [True] * 55 + [False] * 45
+    found = corrected_proportion(judged, graded)
+    # (0.55 + 0.8 - 1) / (0.9 + 0.8 - 1)
+    assert found == Corrected(pytest.approx(0.5), found.low, found.high, 0.9, pytest.approx(0.8))
+    assert found.low < 0.5 < found.high
+    with pytest.raises(UsageError, match="this judge says nothing"):
+        corrected_proportion(judged, [(True, True), (True, False)])
+
+
+def test_calibration_over_all_bins_and_as_hle_has_it() -> None:
+    # Two bins of 100: confidence 0.2 with 40 right, then 0.9 with 50 right.
+    confidences, right = [0.2] * 100 + [0.9] * 100, [True] * 40 + [False] * 60 + [True] * 50 + [False] * 50
+    assert calibration_error(confidences, right) == pytest.approx(math.sqrt(0.5 * 0.2**2 + 0.5 * 0.4**2))
+    assert calibration_error(confidences, right, without_last=True) == pytest.approx(math.sqrt(0.5 * 0.2**2))
