@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from scipy.stats import binomtest  # type: ignore[import-untyped]
+from scipy.stats import binomtest
 
 from toolscale.language.inquiries import Inquiry, read_inquiry
 from toolscale.records import Reply

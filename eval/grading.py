@@ -21,7 +21,10 @@ _GIVEN_UP = re.compile(
 
 
 async def grade_by_rules(bench: Bench, case: Case, rollout: Rollout) -> Graded:
-    """Grade a rollout with nothing but its calls and its answer, by the rules of questions and environments."""
+    """Grade a rollout with nothing but its calls and its answer, by the rules of questions and environments. One in
+    which the person of a dialogue erred has no score."""
+    if rollout.stop == "void":
+        return Graded("unscored", None, rollout.finding, NOBODY)
     right, finding = regrade(rollout, case.task, bench.domain_of(case.task))
     return Graded("scored", float(right), finding, RULES)
 
@@ -33,7 +36,7 @@ def failure_of(case: Case, rollout: Rollout, bench: Bench, finding: str) -> Fail
     nothing; for environment tasks other calls than the golden ones, the same calls with other arguments, or the right
     end state and a message without its facts.
     """
-    if rollout.stop in ("turns", "tokens", "dollars", "failed"):
+    if rollout.stop in ("turns", "tokens", "dollars", "context", "left", "failed"):
         return "malformed" if rollout.malformed and rollout.stop != "dollars" else "limit"
     if rollout.undecided:
         return "undecided"
