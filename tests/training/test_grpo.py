@@ -190,7 +190,7 @@ def test_two_ranks_that_wrote_unequally_enter_every_collective_equally_often(tmp
     )
     run_uneven(configs, tmp_path / "one")
     try:
-        told = process.communicate(timeout=100)[0].decode()
+        told = process.communicate(timeout=300)[0].decode()
     except subprocess.TimeoutExpired:
         process.terminate()
         pytest.fail(f"the ranks wait for each other: {process.communicate()[0].decode()[-3000:]}")
