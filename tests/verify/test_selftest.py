@@ -136,6 +136,13 @@ def test_a_twin_that_the_schema_does_not_let_in_is_passed_over(tmp_path: Path) -
     assert row.planted == 0 and row.not_applicable > 0
 
 
+def test_a_changed_row_keeps_what_is_unique() -> None:
+    """A seat was moved onto another one, and the self-test of railway ended with an error of the database."""
+    environment = load_environment("railway")
+    (row,) = run_selftest(environment, populate(environment), per_kind=4, kinds=["broken_invariant"]).kinds
+    assert (row.planted, row.rejected) == (4, 4)
+
+
 def test_candidates_of_all_streams_are_bent(mock: SelfTest) -> None:
     assert 0.5 < mock.evolved / mock.good < 0.8
 

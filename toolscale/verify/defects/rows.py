@@ -54,11 +54,14 @@ def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Rand
     return whole if _is_unique(ground, role.table, whole) else None
 
 
-def _is_unique(ground: Ground, table: str, row: Row) -> bool:
-    """Whether no row has the same values as this one where the schema wants them to be unique."""
+def _is_unique(ground: Ground, table: str, row: Row, *, is_changed: bool = False) -> bool:
+    """Whether no other row has the same values as this one where the schema wants them to be unique. `is_changed`: it
+    takes the place of the row with its key."""
     spec = ground.environment.schema.tables[table]
-    keys = [spec.key, *((name,) for name, column in spec.columns.items() if column.unique), *spec.unique]
-    others = ground.table(table).values()
+    keys = [*((name,) for name, column in spec.columns.items() if column.unique), *spec.unique]
+    keys += [] if is_changed else [spec.key]
+    own = tuple(row[column] for column in spec.key)
+    others = [other for key, other in ground.table(table).items() if not is_changed or tuple(key) != own]
     return not any(
         all(row[column] is not None and row[column] == other[column] for column in key)
         for key in keys
@@ -185,7 +188,9 @@ def _other_value(ground: Ground, table: str, row: Row, column: str, rng: random.
                 {other[column] for other in ground.table(table).values() if other[column] not in (None, row[column])}
             ),
         )
-    return value if value is not None and fault(value, spec) is None and not spec.check else None
+    if value is None or fault(value, spec) is not None or spec.check:
+        return None
+    return value if _is_unique(ground, table, {**row, column: value}, is_changed=True) else None
 
 
 def breaks(ground: Ground, rows: Rows, calls: Any, environment: Any = None) -> bool:
