@@ -16,6 +16,7 @@ ToolScaleError
 ├── BudgetError              the next request to a model might pass the cap on dollars
 ├── RolloutError             a rollout broke in a way that nobody expected; the message names the task
 ├── ContextFullError         a conversation has no room left in the context of the model that writes it
+├── VoidConversationError    a person who is played by a model said what the scenario does not have
 ├── TrainingError            a training stopped itself (an alarm, a loss that is not a number), ended without a result,
 │                            or was stopped
 ├── TrainingInterruptedError a training was killed, again and again; its checkpoints stay
