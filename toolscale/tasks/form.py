@@ -117,7 +117,7 @@ def form_of(plan: Plan) -> Form:
     for tell, name in zip(tells, field_names(tells), strict=True):
         if name is not None and name not in fields:
             labelled = tell.each is not None and tell.about is not None
-            fields[name] = Field(name, tell.kind, _said(tell), tell.each is not None, labelled)
+            fields[name] = Field(name, tell.kind, _told_apart(tell, name), tell.each is not None, labelled)
     return Form(tuple(fields.values()))
 
 
@@ -149,6 +149,12 @@ def _slug(tell: Tell) -> str:
     name = re.sub(r"[^a-z0-9]+", "_", _said(tell).lower()).strip("_")[:_LONGEST_NAME].strip("_")
     unit = {"money": "_cents", "duration": "_minutes"}.get(tell.kind, "")
     return f"{name.removesuffix(unit)}{unit}"
+
+
+def _told_apart(tell: Tell, name: str) -> str:
+    """What a tell is called; where several are called the same, which of them in the order of the request."""
+    place = name.removeprefix(f"{_slug(tell)}_")
+    return f"{_said(tell)} (number {place} of those that the request asks for)" if place.isdigit() else _said(tell)
 
 
 def _said(tell: Tell) -> str:
