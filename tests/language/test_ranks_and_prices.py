@@ -63,3 +63,21 @@ def test_whoever_is_greeted_is_no_answer(answer: str, is_right: bool) -> None:
     names = frozenset(("Melanie", "Stephanie"))
     finding = grade_answer(answer, [Fact(kind="text", value="Melanie")], observed={"text": names}, today=TODAY)
     assert (finding is None) is is_right
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_right"),
+    [
+        ("The ticket price is $24.60, it goes from platform 4, and the bike is booked.", True),
+        ("It leaves from platform 4; the ticket price is $24.60.", True),
+        ("The ticket price is $24.60. The platform is 4.", True),
+        ("It leaves from platform 5; the ticket price is $24.60.", False),
+        ("Your seat is in room 4; the ticket price is $24.60.", False),
+    ],
+)
+def test_a_platform_is_told_by_its_number(answer: str, is_right: bool) -> None:
+    facts = [
+        Fact(kind="money", value=2460, about="ticket price"),
+        Fact(kind="number", value=4, about="platform"),
+    ]
+    assert (grade_answer(answer, facts, today=TODAY) is None) is is_right

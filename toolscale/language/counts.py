@@ -4,7 +4,7 @@ whole."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from toolscale.language.dates import day_number
@@ -53,13 +53,16 @@ _RANK_NOUNS = (" place", " position", " spot", " rank", " line", " queue", " lis
 _OF_A_CODE = re.compile(r"-[a-z]")
 
 
-def is_no_count(lower: str, mention: Mention) -> bool:
+def is_no_count(lower: str, mention: Mention, asked: Collection[str] = ()) -> bool:
     """Whether a number is no count: an hour (`at 4`), a span of time (`24 hours`), a name (`room 4`), a year, or a
-    negative number."""
+    negative number. Behind a word that is `asked` for it is what is wanted: the platform is told by *from platform
+    4*."""
     start, end = mention.start, mention.end
     if min(mention.readings, default=0) < 0:
         return False  # degrees, which were read with their sign
     before = lower[max(0, start - 24) : start]
+    if before.rstrip().endswith(tuple(asked)):
+        return False
     if _SPAN.match(lower, end) or _OF_A_CODE.match(lower, end) or _LABELLED.search(before):
         return True
     if _DAYS.match(lower, end):

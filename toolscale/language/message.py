@@ -97,10 +97,11 @@ class Message:
         values = in_units(answer.lower, values, units)
         if not any(fact.kind == "number" for fact in facts):
             return values
+        asked = [bare_label(fact.about) for fact in facts if fact.kind == "number" and fact.about]
         return [
             m
             for m in with_ranks(answer.lower, values)
-            if m.kind != "number" or stands_with(answer.lower, m.end, units) or not is_no_count(answer.lower, m)
+            if m.kind != "number" or stands_with(answer.lower, m.end, units) or not is_no_count(answer.lower, m, asked)
         ]
 
     @cached_property
