@@ -21,7 +21,10 @@ def synthesize(admin: AirflowClient) -> str:
     admin.wait_for_dag(SYNTHESIZE)
     admin.wait_for_dag(PUBLISH)
     before = runs(admin)
-    admin.wait(SYNTHESIZE, admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 10, "publish": "ask"}))
+    admin.wait(
+        SYNTHESIZE,
+        admin.trigger(SYNTHESIZE, {"domains": ["mock"], "tasks": 10, "interaction": "single", "publish": "ask"}),
+    )
     return next_run(admin, before)
 
 

@@ -15,7 +15,7 @@ from toolscale.pipeline import synthesize
 
 pytestmark = pytest.mark.xdist_group("servers")
 
-CONF = {"domains": ["mock"], "tasks": 30, "publish": "never"}
+CONF = {"domains": ["mock"], "tasks": 30, "interaction": "single", "publish": "never"}
 
 
 @pytest.fixture(scope="module")

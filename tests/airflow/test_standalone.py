@@ -61,6 +61,7 @@ def test_what_airflow_writes_stays_in_its_folder_and_the_secret_is_private(live_
         ".airflow",
         "airflow.cfg",
         "dags",
+        "eval",
         "plugins",
         "pools.json",
         "standalone.log",
