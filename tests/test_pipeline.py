@@ -95,6 +95,8 @@ def test_a_killed_run_leaves_nothing_half_true_and_the_next_one_completes_it(
         "mock",
         "--tasks",
         "10",
+        "--interaction",
+        "single",
         "--out",
         str(out),
         "--workers",
