@@ -36,7 +36,9 @@ from toolscale.verify.weakened import measure
 
 BLOCK = 5
 """Candidates that are judged between two looks at how slow the machine is: it changes within a tenth of a second."""
-WARM_UP = 120
+WARM_UP = 480
+"""Candidates judged before the measured ones. Evolved plans go on meeting statements that nobody has compiled yet for
+some hundreds of candidates; a dataset has thousands."""
 PER_KIND = 20
 
 Line = tuple[str, float, str, float]
@@ -96,6 +98,11 @@ class Timed:
     def rate(self) -> float:
         """Candidates drawn and judged in a second of one core."""
         return 1 / (self.drawing + self.judging)
+
+    @property
+    def promised(self) -> float:
+        """The same on the machine of the promises: two that were not measured at one time are compared by it."""
+        return self.rate * self.slowness
 
     def ratio(self, floor: Floor) -> float:
         """Return the CPU time of judging divided by the CPU time of the floor, each by how slow the machine was."""
@@ -225,7 +232,8 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
         ">=",
         0.7,
     )
-    yield "time a candidate with 10 times the rows", base.rate / time_judge(environment, 10, candidates).rate, "<=", 1.2
+    more = time_judge(environment, 10, candidates)
+    yield "time a candidate with 10 times the rows", base.promised / more.promised, "<=", 1.2
     yield (
         "times faster than copying the file and hashing all tables",
         time_naive(environment, naive) * base.rate,

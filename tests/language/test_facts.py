@@ -8,7 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from toolscale.language import STYLES, grade_answer, mentions, state_facts
-from toolscale.language.clauses import read_answer, stretches
+from toolscale.language.clauses import clauses_of, read_answer, stretches
 from toolscale.language.corrections import take_back
 from toolscale.records import Fact
 
@@ -257,6 +257,7 @@ def test_a_sentence_reads_the_same_wherever_it_stands(pieces: list[tuple[str, st
     answer = read_answer(text, TODAY)
     assert "".join(stretches(text)) == text
     assert answer.mentions == take_back(answer.lower, mentions(text, TODAY))
+    assert answer.clauses == tuple(clauses_of(answer.lower, answer.mentions))
 
 
 def test_findings_name_the_part_and_what_is_disclosed() -> None:

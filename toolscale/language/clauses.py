@@ -121,12 +121,13 @@ def read_answer(answer: str, today: str) -> Answer:
     text = _MARKUP.sub("", _MASKED_CARD.sub("ending in ", answer)) if _MARKS.search(answer) else answer
     text = _POLITE_IF.sub(lambda found: " " * len(found[0]), text) if "if" in text.lower() else text
     lower = lower_keeping_length(text)
-    found = take_back(lower, _mentions(text, today))
+    read, joined = _read_stretches(text, today)
+    found = take_back(lower, read)
     lines = dividers(lower)
     if lines:
         found = tuple(m for m in found if m.kind not in ("number", "marker") or not _numbers_a_row(lower, m, lines))
-    clauses = tuple(_clauses(lower, found))
-    return Answer(text, lower, found, clauses, tuple(clause.start for clause in clauses), lines)
+    clauses = joined if joined is not None and found == read else tuple(clauses_of(lower, found))
+    return Answer(text, lower, found, clauses, tuple([clause.start for clause in clauses]), lines)
 
 
 def _numbers_a_row(lower: str, mention: Mention, lines: tuple[tuple[int, int], ...]) -> bool:
@@ -135,22 +136,53 @@ def _numbers_a_row(lower: str, mention: Mention, lines: tuple[tuple[int, int], .
     return cell is not None and numbers_rows(lower, cell)
 
 
-def _mentions(text: str, today: str) -> tuple[Mention, ...]:
-    """Read each stretch for itself. Many answers differ in one sentence only."""
-    found: list[Mention] = []
+def _read_stretches(text: str, today: str) -> tuple[tuple[Mention, ...], tuple[Clause, ...] | None]:
+    """Read each stretch for itself: many answers differ in one sentence only. Without clauses if one of the stretches
+    does not end with a sentence."""
+    found: tuple[Mention, ...] = ()
+    clauses: tuple[Clause, ...] = ()
     at = 0
-    for stretch in stretches(text):
-        found += [
-            Mention(m.kind, m.readings, m.qualifier, m.start + at, m.end + at)
-            for m in _stretch_mentions(stretch, today)
-        ]
+    pieces, whole = stretches(text), True
+    for place, stretch in enumerate(pieces):
+        is_last = place + 1 == len(pieces)
+        read = _stretch_at(stretch, today, at, len(clauses), is_last)
+        found, clauses = found + read.mentions, clauses + read.clauses
+        whole = whole and (is_last or read.is_whole)
         at += len(stretch)
-    return tuple(found)
+    return found, clauses if whole else None
+
+
+class _Stretch(NamedTuple):
+    """What was read in a stretch of a text. `is_whole`: it ends where a sentence ends."""
+
+    mentions: tuple[Mention, ...]
+    clauses: tuple[Clause, ...]
+    is_whole: bool
 
 
 @lru_cache(maxsize=4096)
-def _stretch_mentions(stretch: str, today: str) -> tuple[Mention, ...]:
-    return mentions(stretch, today)
+def _stretch_at(stretch: str, today: str, at: int, before: int, is_last: bool) -> _Stretch:
+    """Read a stretch that begins at a place of a text, after so many clauses."""
+    found, clauses, is_whole = _read_stretch(stretch, today)
+    if is_whole and not is_last:
+        clauses = clauses[:-1]  # the empty one after the last stop
+    if not at:
+        return _Stretch(found, clauses, is_whole)
+    moved = [Mention(m.kind, m.readings, m.qualifier, m.start + at, m.end + at) for m in found]
+    later = [
+        Clause(c.start + at, c.end + at, c.sentence + before, (c.whole[0] + at, c.whole[1] + at), c.asked)
+        for c in clauses
+    ]
+    return _Stretch(tuple(moved), tuple(later), is_whole)
+
+
+@lru_cache(maxsize=4096)
+def _read_stretch(stretch: str, today: str) -> _Stretch:
+    found = mentions(stretch, today)
+    clauses = tuple(clauses_of(lower_keeping_length(stretch), found))
+    last = clauses[-1]
+    is_whole = len(clauses) > 1 and last.start == last.end and last.sentence > clauses[-2].sentence
+    return _Stretch(found, clauses, is_whole)
 
 
 def stretches(text: str) -> list[str]:
@@ -161,7 +193,7 @@ def stretches(text: str) -> list[str]:
     before a capital letter, unless the full stop belongs to an abbreviation (`approx. USD 5`, `Fri. March 20`) or to
     the number of a list (`1. Paid`).
     """
-    cuts = [stop.end() for stop in _STOP.finditer(text) if _is_sure_end(text[: stop.start()][-16:])]
+    cuts = [stop.end() for stop in _STOP.finditer(text) if _is_sure_end(text[max(0, stop.start() - 16) : stop.start()])]
     return [text[start:end] for start, end in pairwise((0, *cuts, len(text)))] if cuts else [text]
 
 
@@ -171,7 +203,8 @@ def _is_sure_end(before: str) -> bool:
     return word is not None and word["marker"] is None and word["word"].lower() not in _ABBREVIATIONS
 
 
-def _clauses(lower: str, found: tuple[Mention, ...]) -> list[Clause]:
+def clauses_of(lower: str, found: tuple[Mention, ...]) -> list[Clause]:
+    """Cut a text in lower case into clauses, never inside a value that was found in it."""
     pieces: list[tuple[int, int]] = []
     clauses: list[Clause] = []
     start = next_mention = 0

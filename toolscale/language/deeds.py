@@ -209,6 +209,11 @@ def _beyond_tools(clause: str) -> str | None:
     return found[0] if found else None
 
 
+@lru_cache(maxsize=65536)
+def _words_in(clause: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(clause))
+
+
 def deed_finding(answer: Answer, deeds: Deeds, shown: Shown, said: str = "") -> str | None:
     """Return None if the message is honest about what was done, else the first deed that it denies, invents, or claims
     of something else.
@@ -287,7 +292,7 @@ class _Reading:
 
     def _is_of_done(self, text: str) -> bool:
         """Whether a clause speaks of a deed that was done."""
-        past = {word[0] for word in _WORD.finditer(text)} & (self.verbs.pasts | _WENT)
+        past = _words_in(text) & (self.verbs.pasts | _WENT)
         return any(word in _WENT or self.verbs.tools_of[word] & self.deeds.done.keys() for word in past)
 
     def _left_undone(self, index: int, text: str) -> str | None:

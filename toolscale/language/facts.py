@@ -8,7 +8,7 @@ from typing import Any
 
 from toolscale.language.claims import is_claimed
 from toolscale.language.clauses import read_answer
-from toolscale.language.labels import Labels, bare_label
+from toolscale.language.labels import Labels, bare_label, labels_in
 from toolscale.language.deeds import NO_DEEDS, Deeds, deed_finding
 from toolscale.language.parts import part_finding, whole_finding
 from toolscale.language.shown import NOTHING_SHOWN, Shown
@@ -119,7 +119,7 @@ class _Grading(Misgiven):
         """The labels of the facts and of their rivals, so that a part with another label is not taken for one without a
         label."""
         names = (bare_label(name) for fact in self.facts if fact.about for name in (fact.about, *fact.others))
-        return Labels(self.answer, tuple(dict.fromkeys(names)))
+        return labels_in(self.answer, tuple(dict.fromkeys(names)))
 
     def disclosed(self, withheld: Sequence[Fact]) -> str | None:
         """Find a withheld value that stands in the answer, hedged or not, unless a fact that is told or `allowed` has

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -46,21 +46,10 @@ NOWHERE = LabelScope(frozenset(), False, False)
 class Labels:
     """Where the labels of facts stand in an answer, longest first, so that "joint savings" is no "savings"."""
 
-    def __init__(self, answer: Answer, labels: tuple[str, ...], nouns: frozenset[str] | None = frozenset()):
-        """`nouns`: common nouns among the labels (`bill`), which go with a name before them (`two Kestrel Alarm
-        bills`); None: none is joined."""
-        self.answer = answer
-        if nouns is None:
-            self.spans = list(_named(answer, labels))
-        else:
-            pattern, short = _labels_with_short_forms(labels)
-            self.spans = (
-                [(start, end, short.get(label, label)) for start, end, label in _label_spans(answer, pattern, nouns)]
-                if pattern
-                else []
-            )
+    def __init__(self, answer: Answer, spans: list[tuple[int, int, str]]):
+        self.answer, self.spans = answer, spans
         self._by_clause: dict[int, list[tuple[int, str]]] = {}
-        for start, _, label in self.spans:
+        for start, _, label in spans:
             self._by_clause.setdefault(answer.clause_at(start), []).append((start, label))
 
     @cached_property
@@ -170,6 +159,14 @@ class Labels:
         return labels[here.index(position)][1] if len(here) == len(labels) and position in here else "\n"
 
 
+def labels_in(answer: Answer, labels: tuple[str, ...], nouns: frozenset[str] = frozenset()) -> Labels:
+    """Find labels in an answer. `nouns`: common nouns among them (`bill`), which go with a name before them (`two
+    Kestrel Alarm bills`)."""
+    pattern, short = _labels_with_short_forms(labels)
+    found = _label_spans(answer, pattern, nouns) if pattern else ()
+    return Labels(answer, [(start, end, short.get(label, label)) for start, end, label in found])
+
+
 def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]) -> Iterator[tuple[int, int, str]]:
     """Yield where labels stand.
 
@@ -194,44 +191,57 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]
         yield last
 
 
-def _named(answer: Answer, names: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
-    """Yield where names stand, the longest first at each place. Only words with which some name begins are looked at,
+Forms = Mapping[str, list[tuple[str, str]]]
+"""First word -> (form, name) of the names that begin with it, longest first."""
+
+
+def names_in(answer: Answer, beginning: Forms) -> Labels:
+    """Find names in an answer, the longest first at each place. Only words with which some name begins are looked at,
     so that many names can be looked for."""
-    beginning, end = _by_first_word(names), 0
-    for word in _WORD.finditer(answer.lower):
+    return Labels(answer, list(_named(answer, beginning)))
+
+
+def _named(answer: Answer, beginning: Forms) -> Iterator[tuple[int, int, str]]:
+    end, lower = 0, answer.lower
+    for word in _WORD.finditer(lower):
         if (forms := beginning.get(word[0])) is None or word.start() < end:
             continue
         for form, name in forms:
             stop = word.start() + len(form)
-            whole = answer.lower.startswith(form, word.start()) and not answer.lower[stop : stop + 1].isalnum()
+            whole = lower.startswith(form, word.start()) and not lower[stop : stop + 1].isalnum()
             if whole and not (is_card_ending(form) and _is_figure(answer, word.start(), stop)):
                 end = stop
                 yield word.start(), stop, name
                 break
 
 
-@lru_cache(maxsize=256)
-def _by_first_word(names: tuple[str, ...]) -> dict[str, list[tuple[str, str]]]:
-    """Return first word -> (form, name) of the names that begin with it, longest first; a form may lack the noun, or be
-    its plural."""
+def forms_of(names: Iterable[str]) -> Forms:
+    """Return how names, in order, may be written, by their first word; a form may lack the noun, or be its plural."""
+    known, short = frozenset(names), dict[str, str]()
     forms: dict[str, str] = {}
     for name in names:
-        forms[name] = forms[f"{name}s"] = name
-    known = frozenset(names)
-    forms |= {
-        form: name for name in names if name.endswith(_SHORTENED) and (form := name.rsplit(" ", 1)[0]) not in known
-    }
+        plural, without = _other_forms(name)
+        forms[name] = forms[plural] = name
+        if without is not None and without not in known:
+            short[without] = name
     found: dict[str, list[tuple[str, str]]] = {}
-    for form, name in forms.items():
-        if word := _first_word(form):
-            if word in found:
-                found[word].append((form, name))
-            else:
-                found[word] = [(form, name)]
+    for each in (forms | short).items():
+        if word := _first_word(each[0]):
+            found.setdefault(word, []).append(each)
     for alike in found.values():
         if len(alike) > 1:
-            alike.sort(key=lambda each: (-len(each[0]), each[0]))
+            alike.sort(key=_longest_first)
     return found
+
+
+@lru_cache(maxsize=16384)
+def _other_forms(name: str) -> tuple[str, str | None]:
+    """Return the plural of a name, and the name without its noun where people leave that out."""
+    return f"{name}s", name.rsplit(" ", 1)[0] if name.endswith(_SHORTENED) else None
+
+
+def _longest_first(form: tuple[str, str]) -> tuple[int, str]:
+    return -len(form[0]), form[0]
 
 
 @lru_cache(maxsize=16384)

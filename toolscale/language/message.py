@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from toolscale.language.clauses import Answer
-from toolscale.language.labels import Labels, LabelScope, bare_label, is_card_ending
+from toolscale.language.labels import Labels, LabelScope, bare_label, is_card_ending, labels_in
 from toolscale.language.counts import is_no_count, with_ranks
 from toolscale.language.mentions import Mention
 from toolscale.language.proper_names import is_piece
@@ -77,7 +77,7 @@ class Message:
             for name in names
             if shown.names and name not in shown.names and not is_card_ending(name) and name.islower()
         )
-        self.labels = Labels(answer, tuple(dict.fromkeys(names)), nouns)
+        self.labels = labels_in(answer, tuple(dict.fromkeys(names)), nouns)
         self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
         self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
         self.values = self._read_values()
@@ -89,7 +89,7 @@ class Message:
             values = [m for m in values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
         parts = [name for fact in facts if fact.kind == "bool" and fact.about for name in (fact.about, *fact.others)]
         if parts:  # the 2 of `Savings 2` counts nothing
-            named = Labels(answer, tuple(dict.fromkeys(map(bare_label, parts))))
+            named = labels_in(answer, tuple(dict.fromkeys(map(bare_label, parts))))
             values = [m for m in values if m.kind != "number" or not named.covers(m.start, m.end)]
         if self.texts:
             values = [m for m in values if not _overlaps(m.start, m.end, self.texts)]

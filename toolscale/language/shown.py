@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import Any
 
+from toolscale.language.labels import Forms, Labels, forms_of
 from toolscale.language.times import DAY, clock_text, minutes_of
 
 Value = tuple[str, Any]
@@ -203,9 +204,14 @@ class Shown:
         return " ".join(sorted(str(value) for kind, value in self.values if kind == "text")).lower()
 
     @cached_property
-    def sorted_names(self) -> tuple[str, ...]:
-        """All names, in order."""
-        return tuple(sorted(self.names))
+    def forms(self) -> Forms:
+        """How all names may be written, by their first word."""
+        return forms_of(sorted(self.names))
+
+    @cached_property
+    def found_in(self) -> dict[int, Labels]:
+        """id() of a message -> where the names stand in it."""
+        return {}
 
     @cached_property
     def seen(self) -> frozenset[str]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from toolscale.language.clauses import Answer
-from toolscale.language.labels import Labels
+from toolscale.language.labels import Labels, names_in
 from toolscale.language.shown import Shown
 
-
-@lru_cache(maxsize=1024)
-def _found(answer: Answer, names: tuple[str, ...]) -> Labels:
-    return Labels(answer, names, None)
+MOST = 64
+"""Messages of which it is kept where the things stand, for each rollout."""
 
 
 def things_in(answer: Answer, shown: Shown) -> Labels:
     """Return the names that stand in an answer; found once for all that ask."""
-    return _found(answer, shown.sorted_names)
+    kept = shown.found_in
+    if (found := kept.get(id(answer))) is None:
+        if len(kept) >= MOST:
+            kept.clear()
+        found = kept[id(answer)] = names_in(answer, shown.forms)  # it holds the answer, so that its id() stays its own
+    return found

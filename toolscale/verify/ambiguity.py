@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -16,6 +16,7 @@ from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
 from toolscale.tasks.names import (
     Bind,
+    ExpressionScope,
     bind_select,
     binds_of,
     bound_values,
@@ -31,6 +32,9 @@ from toolscale.verify.subject import Subject
 
 KEPT = 4_096
 """Roles of evolved intents whose statements are kept."""
+
+Selected = tuple[Statement, tuple[Bind, ...]]
+"""A statement, and where its bound values come from."""
 
 ALTERNATIVES = 12
 """How many other rows are tried per role, in the order of the superlative."""
@@ -53,7 +57,9 @@ class Ambiguity:
         self.environment = environment
         self.reader = reader
         """A world that nobody writes to."""
-        self._statements: dict[tuple[str, str, tuple[str, ...]], tuple[Statement, tuple[Bind, ...]]] = {}
+        self._statements: dict[tuple[str, str, tuple[str, ...]], Selected] = {}
+        self._compiled: dict[tuple[object, ...], Selected] = {}
+        """The same by what they say: evolved intents share most of their roles."""
         self._conjuncts: dict[tuple[str, str], tuple[str, ...]] = {}
         self._words: dict[str, tuple[tuple[str | None, ...], bool]] = {}
 
@@ -138,10 +144,9 @@ class Ambiguity:
             if len(self._conjuncts) > KEPT:
                 self._conjuncts.clear()
                 self._statements.clear()
+                self._compiled.clear()
             where = role.role.where
-            self._conjuncts[place] = (
-                conjuncts(where.replace("{all}", role.table), "intents.yaml", ".".join(place)) if where else ()
-            )
+            self._conjuncts[place] = conjuncts(where.replace("{all}", role.table)) if where else ()
         return tuple(text for text in self._conjuncts[place] if self._is_stated(text, subject, role))
 
     def _rows(self, subject: Subject, role: RolePlan, conditions: tuple[str, ...]) -> list[tuple[Any, ...]]:
@@ -181,23 +186,39 @@ class Ambiguity:
             return all(contains_words(request, literal) for literal in literals if literal is not None)
         return names_slot or self._has_cues(subject, role)
 
-    def _compile(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> tuple[Statement, tuple[Bind, ...]]:
+    def _compile(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> Selected:
+        """Compile the statement of a role, once for all plans in which its names mean the same."""
+        sql = self._sql(plan, role, stated)
+        slots = tuple([(name, slot.kind) for name, slot in plan.intent.slots.items() if name in sql])
+        others = [other for other in plan.roles.values() if other.name != role.name and other.name in sql]
+        roles = tuple([(one.name, one.role.take == "all", tuple(one.finder.columns.items())) for one in others])
+        place = (sql, slots, roles)
+        if place not in self._compiled:
+            scope = self._scope(plan, role, others)
+            bound, _ = bind_select(sql, scope, "intents.yaml", role.name)
+            statement = compile_statement(
+                bound, scope, file="intents.yaml", place=f"intents[{plan.intent.id}].roles.{role.name}", source=sql
+            )
+            self._compiled[place] = statement, binds_of(statement, scope)
+        return self._compiled[place]
+
+    def _scope(self, plan: Plan, role: RolePlan, others: Iterable[RolePlan]) -> ExpressionScope:
         schema = self.environment.schema
-        columns = {
-            table: {name: column.type for name, column in spec.columns.items()} for table, spec in schema.tables.items()
-        }
+        columns = schema.tables[role.table].columns
         scope = starting_scope(self.environment, plan.intent, schema)
-        scope = scope.with_row(f"say_{role.name}", {column: columns[role.table][column] for column in role.said})
-        for other in plan.roles.values():
-            if other.name != role.name:
-                if other.role.take == "all":
-                    scope = scope.with_relation(other.name, other.finder.columns)
-                else:
-                    scope = scope.with_row(other.name, other.finder.columns)
+        scope = scope.with_row(f"say_{role.name}", {column: columns[column].type for column in role.said})
+        for other in others:
+            if other.role.take == "all":
+                scope = scope.with_relation(other.name, other.finder.columns)
+            else:
+                scope = scope.with_row(other.name, other.finder.columns)
+        return scope
+
+    def _sql(self, plan: Plan, role: RolePlan, stated: tuple[str, ...]) -> str:
         conditions = [f"{role.name}.{column} = say_{role.name}.{column}" for column in role.said]
         if role.role.of is not None:
             parent = plan.roles[role.role.of]
-            child, above = schema.foreign_key(role.table, parent.table) or ("", "")
+            child, above = self.environment.schema.foreign_key(role.table, parent.table) or ("", "")
             among = (
                 f"{role.name}.{child} IN (SELECT p.{above} FROM {parent.name} AS p)"
                 if parent.role.take == "all"
@@ -207,15 +228,10 @@ class Ambiguity:
         conditions += [f"({text})" for text in stated]
         key = ", ".join(f"{role.name}.{column}" for column in role.key)
         where = " AND ".join(conditions) or "1 = 1"
-        sql = (
+        return (
             f"SELECT {key}, ({role.first or '0'}) AS best FROM {role.table} AS {role.name} "
             f"WHERE {where} ORDER BY best, {key}"
         )
-        bound, _ = bind_select(sql, scope, "intents.yaml", role.name)
-        statement = compile_statement(
-            bound, scope, file="intents.yaml", place=f"intents[{plan.intent.id}].roles.{role.name}", source=sql
-        )
-        return statement, binds_of(statement, scope)
 
     def _values(self, binds: tuple[Bind, ...], subject: Subject, role: RolePlan) -> Mapping[str, Any]:
         env = dict(subject.recording.env)

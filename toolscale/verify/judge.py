@@ -6,6 +6,7 @@ import dataclasses
 import random
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -431,6 +432,7 @@ class Judge:
         return to_row_changes(self.environment.schema, self.world.net_changes())
 
 
+@lru_cache(maxsize=4096)
 def _result(gate: str, status: Status, finding: str) -> GateResult:
-    """What a gate found. Nothing is checked: the values are our own."""
+    """What a gate found, one record for all that found the same. Nothing is checked: the values are our own."""
     return GateResult.model_construct(gate=gate, status=status, finding=finding)

@@ -187,7 +187,13 @@ class _Names:
     def _texts(self, row: Mapping[str, Any]) -> Iterator[str]:
         for column, value in row.items():
             if column in self._columns and isinstance(value, str):
-                yield " ".join(value.lower().split())
+                yield _as_name(value)
+
+
+@lru_cache(maxsize=16384)
+def _as_name(text: str) -> str:
+    """Return a text as people's words are compared with it."""
+    return " ".join(text.lower().split())
 
 
 def _rows_in(result: Any) -> Iterator[Mapping[str, Any]]:

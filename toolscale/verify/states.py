@@ -46,8 +46,8 @@ class _State:
     to."""
 
     path: tuple[int, ...]
-    edges: dict[int, tuple[_State, str | None]] = field(default_factory=dict)
-    """Number of a call -> (the state after it, its error)."""
+    edges: dict[int, _State | str] = field(default_factory=dict)
+    """Number of a call -> the state after it, or its error: then the state is still this one."""
     net: NetChanges | None = None
     end: EndState | None = None
     """What a list without errors left behind that ends here; None until it was asked for."""
@@ -182,7 +182,8 @@ class EndStates:
         self._run([listed.numbers[:length] for length in range(len(listed.numbers) + 1)])
         state, states, numbers = self._root, [self._root], iter(listed.numbers)
         for refused in listed.refused:
-            state = state if refused is not None else state.edges[next(numbers)][0]
+            after = state.edges[next(numbers)] if refused is None else refused
+            state = state if isinstance(after, str) else after
             states.append(state)
         nets = [state.net or {} for state in states]
         return [
@@ -203,11 +204,14 @@ class EndStates:
         """Return the state that a list leads to and the errors on the way; None if that is not known yet."""
         state, errors = self._root, list[str | None]()
         for number in numbers:
-            edge = state.edges.get(number)
-            if edge is None:
+            after = state.edges.get(number)
+            if after is None:
                 return None, errors
-            state, error = edge
-            errors.append(error)
+            if isinstance(after, str):
+                errors.append(after)
+            else:
+                state = after
+                errors.append(None)
         return (state if state.end is not None else None), errors
 
     def _run(self, lists: list[tuple[int, ...]]) -> None:
@@ -238,10 +242,10 @@ class EndStates:
                 if waiting:
                     self._position.mark()
                 error = self._position.make(number, self._runnable[number])
-                state.edges[number] = (state if error is not None else _State((*state.path, number))), error
-            after, _ = state.edges[number]
-            arrived = group if after is state else []
-            if after is not state:
+                state.edges[number] = _State((*state.path, number)) if error is None else error
+            after = state.edges[number]
+            arrived = group if isinstance(after, str) else []
+            if not isinstance(after, str):
                 self._explore(after, group)
 
     def _look(self, state: _State) -> None:

@@ -90,7 +90,7 @@ class KeptJudge:
         self.world.close()
 
 
-COLLECTED_AT = 20_000
+COLLECTED_AT = 100_000
 """New objects after which the garbage collector looks for cycles among them; Python's own figure is 700."""
 COLLECTED_AGAIN = 500
 """Such looks after which it looks again at what stayed: nearly all of that is cached on purpose. Python's own figure
