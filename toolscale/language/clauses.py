@@ -25,7 +25,7 @@ _POLITE_IF = re.compile(
 """A condition in form only: it makes nothing doubtful, and is taken out."""
 _MASKED_CARD = re.compile(r"[*•·]{3,}\s?(?=\d{4})")
 _MARKS = re.compile(r"[<*_`\\•·]")
-_STOP = re.compile(r"(?<=[A-Za-z\d])[.!?](?=\s+[A-Z])")
+_STOP = re.compile(r"[.!?](?<=[A-Za-z\d].)(?=\s+[A-Z])")
 _LAST_WORD = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
 _ABBREVIATIONS = frozenset(
     (

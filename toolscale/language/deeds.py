@@ -231,8 +231,12 @@ class _Reading:
         self.answer, self.deeds, self.shown = answer, deeds, shown
         self.said, self.verbs = said, deeds.verbs
         self.things = things_in(answer, shown)
-        self.known = f"{said.lower()} {shown.texts}"
         self.involved = deeds.involved
+
+    @cached_property
+    def known(self) -> str:
+        """The words of the request, and all texts that were shown."""
+        return f"{self.said.lower()} {self.shown.texts}"
 
     def of_sentence(self, indices: range) -> str | None:
         """What is dishonest in a sentence, given by its clauses; looked at once for all messages that have it."""

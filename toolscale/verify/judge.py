@@ -364,8 +364,7 @@ class Judge:
         return fingerprint([recorded.call.result for recorded in subject.recording.calls], subject.net)
 
     def _engines_agree(self, subject: Subject) -> tuple[Status, str]:
-        draw = stable_int("audit", canonical_json(subject.candidate.model_dump(mode="json"))) % 10_000
-        if draw >= self._audit_share * 10_000:
+        if not self._is_audited(subject.candidate):
             return "attested", "every tool was compared on both engines at admission; this task was not drawn"
         if self._auditor is None:
             self._auditor = World(self.environment, self.rows, engine="duckdb")
@@ -373,6 +372,13 @@ class Judge:
         if replayed(self._auditor, calls) == self._fingerprint(subject):
             return "pass", "DuckDB gives the same results and row changes"
         return "fail", "DuckDB gives other results or row changes than SQLite"
+
+    def _is_audited(self, candidate: Candidate) -> bool:
+        """Whether the sample of the auditor has a candidate: it depends on the candidate alone."""
+        if not self._audit_share:
+            return False
+        draw = stable_int("audit", canonical_json(candidate.model_dump(mode="json"))) % 10_000
+        return draw < self._audit_share * 10_000
 
     def _mutate(
         self,
