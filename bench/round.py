@@ -1,0 +1,88 @@
+"""The recorded round of strangers, graded again: `python -m bench.round`.
+
+`tests/answers/round` holds what solvers did with tasks of finance, and the grades that it got. An id of a task tells
+which environment it belongs to, so all ids are other ones once a file of finance changed; `--write` looks the tasks up
+by the numbers of their candidates and puts today's ids in. Grades are never written.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from toolscale.environment import World, load_environment, populate
+from toolscale.records import Solution, Verdict
+from toolscale.tasks import CandidateSource
+from toolscale.verify import Judge, grade_subject
+from toolscale.verify.accepted import accepted_task
+
+ROUND = Path(__file__).parents[1] / "tests" / "answers" / "round"
+FILES = ("prose-73110", "prose-73111", "form-73110", "form-73111", "model-40")
+"""What was solved in which way, and the seed of its tasks."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a solver did with one task."""
+
+    solution: dict[str, Any]
+    recorded: dict[str, Any]
+    """The grade that it got, with the number of the candidate."""
+    found: dict[str, Any]
+    """The same, as it is graded now, with the id that the task has now."""
+
+
+def regraded(name: str, source: CandidateSource, judge: Judge) -> list[Line]:
+    """Grade a file of the round again."""
+    kind, _, seed = name.partition("-")
+    lines = []
+    for solution, recorded in zip(_lines(f"{name}.jsonl"), _lines(f"{name}.grades.jsonl"), strict=True):
+        candidate, made = source.draw(int(seed), recorded["candidate"]), Solution.model_validate(solution)
+        assert candidate is not None
+        subject = judge.subject(candidate.model_copy(update={"interaction": "form" if kind == "form" else "single"}))
+        task = accepted_task(subject, Verdict(gates=()), judge.initial_state_hash)
+        grade = grade_subject(subject, made.calls, made.answer)
+        found = {**recorded, "task": task.id, "score": grade.score, "finding": grade.finding}
+        lines.append(Line(solution, recorded, found))
+    return lines
+
+
+def _lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (ROUND / name).read_text(encoding="utf-8").splitlines()]
+
+
+def _write(name: str, lines: list[Line]) -> None:
+    for file, records in (
+        (f"{name}.jsonl", [{**line.solution, "task": line.found["task"]} for line in lines]),
+        (f"{name}.grades.jsonl", [{**line.recorded, "task": line.found["task"]} for line in lines]),
+    ):
+        text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+        (ROUND / file).write_text(text, encoding="utf-8")
+
+
+@click.command(help=__doc__)
+@click.option("--write", is_flag=True, help="Write the ids that the tasks have now; refused where a grade changed.")
+def main(write: bool) -> None:
+    environment = load_environment("finance")
+    rows = populate(environment)
+    judge = Judge(environment, rows, audit_share=0, replica=False)
+    source = CandidateSource(environment, World(environment, rows))
+    for name in FILES:
+        lines = regraded(name, source, judge)
+        moved = [line for line in lines if line.found["task"] != line.recorded["task"]]
+        changed = [line for line in lines if line.found != {**line.recorded, "task": line.found["task"]}]
+        right = sum(line.found["score"] for line in lines)
+        click.echo(f"{name}: {right} of {len(lines)} right, {len(changed)} graded otherwise, {len(moved)} new ids")
+        for recorded, found in ((line.recorded, line.found) for line in changed):
+            click.echo(f"  candidate {recorded['candidate']}: {recorded['finding']} -> {found['finding']}")
+        if write and not changed:
+            _write(name, lines)
+    judge.close()
+
+
+if __name__ == "__main__":
+    main()
