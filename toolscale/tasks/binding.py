@@ -33,6 +33,10 @@ PROBES = 600
 ROWS = 40
 """How many rows of one role are tried under one parent."""
 
+CHOICES = 30_000
+"""How many rows of all roles together are tried for a number: a third of a second. One candidate in a thousand lies
+beyond, and roles without a common parent whose condition never holds have millions."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -142,7 +146,7 @@ class CandidateSource:
         rng = self._rng("candidate", seed, number)
         say = {name: self._slot(slot, rng) for name, slot in plan.intent.slots.items() if slot.sql is None}
         env: dict[str, Any] = {"say": say, "policy": dict(self.environment.spec.policy.constants)}
-        case = self._bind(queries, 0, env, {}, rng)
+        case = self._bind(queries, 0, env, {}, rng, iter(range(CHOICES)))
         if case is None:
             return None
         # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of
@@ -209,18 +213,22 @@ class CandidateSource:
         env: dict[str, Any],
         rows: dict[str, list[dict[str, Any]]],
         rng: random.Random,
+        left: Iterator[int],
     ) -> Case | None:
-        """Bind the roles from `depth` on, going back where a condition fails; None if no way is left."""
+        """Bind the roles from `depth` on, going back where a condition fails; None if no way, or nothing of `left`, is
+        left."""
         if depth == len(queries):
             return Case(dict(rows), dict(env["say"]))
         query = queries[depth]
         for choice in self._choices(query, env, rng):
+            if next(left, None) is None:
+                return None
             rows[query.name] = choice
             env[query.name] = choice[0]
             env[relation_key(query.name)] = choice
             say = dict(env["say"])
             if self._draw_slots(query, env, rng) and all(self._holds(condition, env) for condition in query.conditions):
-                case = self._bind(queries, depth + 1, env, rows, rng)
+                case = self._bind(queries, depth + 1, env, rows, rng, left)
                 if case is not None:
                     return case
             env["say"] = say
