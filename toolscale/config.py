@@ -113,9 +113,8 @@ MOST_DUPLICATES = 0
 pass, so a dataset that has one was not made through that gate."""
 
 MOST_SAME_CHANGES = 0
-"""Tasks that change rows just as an earlier one does and tell the same, by other calls. The gate `novel` does not look
-for them, so nothing keeps a dataset from having one (finance: none of 396, one of 1,500): `toolscale stats --check`
-names them, and no run of a scheduler fails for them."""
+"""Tasks that change rows just as an earlier one does and tell the same, by whatever calls. The gate `novel` lets none
+pass."""
 
 LEAST_KILLED = 5
 """At least this many wrong trajectories were caught in every single task. The judge asks for as many, so a row with

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.dataset.made import candidate, judged, task
 from toolscale.dataset.making.selection import Weights, apply_novelty, count_accepted, select, share_out, weights_of
 from toolscale.environment import load_environment
-from toolscale.records import Judged
+from toolscale.records import Judged, RowChange
 from toolscale.tasks.binding import streams_of
 
 
@@ -113,8 +114,20 @@ def test_the_same_deed_in_other_words_is_not_novel() -> None:
     )
     first, second = apply_novelty([judged(0), twin])
     assert [gate.finding for gate in first.verdict.gates if gate.gate == "novel"] == ["unlike every task before it"]
-    assert [gate.finding for gate in second.verdict.failed] == ["same calls, row changes and facts as candidate 0"]
-    assert second.task and second.task.verdict["novel"] == "fail: same calls, row changes and facts as candidate 0"
+    assert [gate.finding for gate in second.verdict.failed] == ["does and tells the same as candidate 0"]
+    assert second.task and second.task.verdict["novel"] == "fail: does and tells the same as candidate 0"
+
+
+@pytest.mark.parametrize("reordered", [True, False])
+def test_the_same_changes_in_another_order_or_by_other_calls_are_not_novel(reordered: bool) -> None:
+    def change(key: str) -> RowChange:
+        return RowChange(table="bills", key=(key,), before={"status": "unpaid"}, after={"status": "paid"})
+
+    first = task(candidate(0)).model_copy(update={"row_changes": (change("b_1"), change("b_2"))})
+    other = first.golden_calls[::-1] if reordered else first.golden_calls[:1]
+    second = first.model_copy(update={"row_changes": first.row_changes[::-1], "golden_calls": other})
+    _, found = apply_novelty([judged(n).model_copy(update={"task": each}) for n, each in enumerate((first, second))])
+    assert [gate.finding for gate in found.verdict.failed] == ["does and tells the same as candidate 0"]
 
 
 def test_a_rejected_candidate_is_not_remembered() -> None:

@@ -18,8 +18,9 @@ from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
-from toolscale.canonical import content_hash
+from toolscale.canonical import canonical_json, content_hash
 from toolscale.config import BENCHMARK_GRAM_WORDS, SHARED_RUN_WORDS, SKELETON_LIMIT
+from toolscale.environment.builtins import HANDOVERS
 from toolscale.language.marks import MASK
 from toolscale.records import GateResult, Judged, Task
 
@@ -58,7 +59,7 @@ class Novelty:
 
     def _objection(self, request: str, key: str, form: tuple[str, tuple[str, ...]], runs: dict[int, str]) -> str | None:
         if key in self._tasks:
-            return f"same calls, row changes and facts as candidate {self._tasks[key]}"
+            return f"does and tells the same as candidate {self._tasks[key]}"
         if self._forms[form] >= SKELETON_LIMIT:
             return f"{SKELETON_LIMIT} tasks before it have the same words around other facts, and the same calls"
         if (shared := next((run for run in runs if run in self._runs), None)) is not None:
@@ -91,11 +92,14 @@ def hash_benchmarks(texts: Iterable[str]) -> str:
 
 
 def _deed(task: Task) -> str:
-    """Identify what a task does and tells, apart from its words."""
-    calls = [[call.name, call.arguments] for call in task.golden_calls]
-    return content_hash(
-        [calls, [change.model_dump() for change in task.row_changes], [fact.model_dump() for fact in task.communicate]]
-    )
+    """Identify what a task does and tells, apart from its words and from the order of its parts: the row changes and
+    the facts. Where no row is changed, or none but that of a hand-over, the calls count too: refusals of different
+    things are all told with a no."""
+    changes = [change.model_dump() for change in task.row_changes]
+    writes = any(change.table != HANDOVERS for change in task.row_changes)
+    calls = [] if writes else [[call.name, call.arguments] for call in task.golden_calls]
+    facts = [fact.model_dump() for fact in task.communicate]
+    return content_hash([sorted(map(canonical_json, parts)) for parts in (calls, changes, facts)])
 
 
 def runs_of(text: str, size: int) -> Iterator[str]:
