@@ -108,6 +108,9 @@ LEAST_KILL_RATE = 0.99
 mean that the verifier does not see what matters. finance: all but two of nine thousand. With two dozen trajectories
 tried for each candidate, the bound is still met if one candidate in five has a survivor."""
 
+MOST_NAMED = 3
+"""A dataset of more domains than these is called by their number, not by their names."""
+
 MOST_DUPLICATES = 0
 """Tasks that repeat another: the same request, or the same calls, row changes and facts. The gate `novel` lets none
 pass, so a dataset that has one was not made through that gate."""

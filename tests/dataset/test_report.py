@@ -13,8 +13,11 @@ from browser import ARGUMENTS, CHROMIUM
 from tests.dataset.test_quality import TASKS, change, said_again
 from toolscale.cli import main
 from toolscale.dataset.arrow import TASK_SCHEMA
+from toolscale.dataset.checking.measuring import measure_dataset
+from toolscale.dataset.checking.reporting import note_missing
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.embedding import missing_packages
+from toolscale.dataset.making.folder import read_dataset
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
@@ -129,6 +132,16 @@ def test_tools_and_intents_that_no_task_touches_are_named(dataset: Path, capsys:
     printed = capsys.readouterr().out
     assert "tools that are never called: list_loans, renew_loan, return_loan\n" in printed
     assert "intents without a task: renew_due_first, return_all, pay_over_desk_limit\n" in printed
+
+
+def test_many_missing_names_stand_at_the_end_of_the_page_alone(dataset: Path) -> None:
+    change(dataset, TASKS, lambda rows: rows.__setitem__(slice(None), [rows[0]]))
+    change(dataset, ("mock", "test", TASK_SCHEMA), lambda rows: rows.clear())
+    measurement = measure_dataset(read_dataset(dataset))
+    assert list(note_missing(measurement, 2))[:2] == [
+        "tools that are never called: 3, named below",
+        "intents without a task: 3, named below",
+    ]
 
 
 @pytest.mark.parametrize(

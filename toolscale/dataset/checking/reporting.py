@@ -25,6 +25,9 @@ UNTOUCHED = {
 }
 """Sort of coverage -> what its missing names are."""
 
+MOST_LISTED = 12
+"""Names in a line at the head of the page; if there are more, they stand at its end alone."""
+
 LONGEST_SHOWN = 2_000
 """Characters of a request on the page."""
 
@@ -46,7 +49,7 @@ def render_report(title: str, measurement: Measurement, quality: Quality, figure
         version=VERSION,
         measurement=measurement,
         quality=quality,
-        notes=list(note_missing(measurement)),
+        notes=list(note_missing(measurement, MOST_LISTED)),
         columns=columns,
         rows=[
             {"title": row.title, "meaning": row.meaning, "cells": [row.text(item) for item in columns]} for row in told
@@ -67,13 +70,14 @@ def untouched(measurement: Measurement) -> dict[str, tuple[str, ...]]:
     return {title: names for title, names in found.items() if names}
 
 
-def note_missing(measurement: Measurement) -> Iterator[str]:
-    """Yield a line for what is missing and no threshold forbids: tools and intents that no task touches, by name, and
-    figures that were left out."""
+def note_missing(measurement: Measurement, most: int | None = None) -> Iterator[str]:
+    """Yield a line for what is missing and no threshold forbids: tools and intents that no task touches, by name (by
+    their number if there are more than `most`), and figures that were left out."""
     missing = untouched(measurement)
     for sort in ("tools", "intents"):
         if names := missing.get(UNTOUCHED[sort]):
-            yield f"{UNTOUCHED[sort]}: {', '.join(names)}"
+            few = most is None or len(names) <= most
+            yield f"{UNTOUCHED[sort]}: {', '.join(names) if few else f'{len(names)}, named below'}"
     if measurement.left_out:
         yield measurement.left_out
 

@@ -11,7 +11,7 @@ import jinja2
 import pyarrow as pa
 import yaml
 
-from toolscale.config import ALL
+from toolscale.config import ALL, MOST_NAMED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
@@ -145,8 +145,9 @@ def _header(contents: Sequence[Contents]) -> dict[str, Any]:
     groups |= {part.domain: [part] for part in contents}
     configs = [_config(name, [part.domain for part in parts]) for name, parts in groups.items()]
     infos = [_info(name, parts) for name, parts in groups.items()]
+    titles = [part.title for part in contents]
     return {
-        "pretty_name": f"ToolScale {', '.join(part.title for part in contents)}",
+        "pretty_name": f"ToolScale {', '.join(titles) if len(titles) <= MOST_NAMED else f'{len(titles)} domains'}",
         "license": licenses if len(licenses) > 1 else licenses[0],
         "language": ["en"],
         "task_categories": ["text-generation"],

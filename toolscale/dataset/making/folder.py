@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from toolscale.config import MOST_NAMED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import UNREADABLE, Row, reject_row, task_row, tools_json
 from toolscale.dataset.describing.card import Contents, render_card
@@ -124,9 +125,8 @@ def describe(parts: Iterable[tuple[str, Part]], files: Iterable[FileEntry], rele
     version = max(
         (part.version for part in domains.values()), key=lambda text: [int(number) for number in text.split(".")]
     )
-    return Manifest(
-        name=f"toolscale-{'-'.join(domains)}", version=version, domains=domains, release=release, files=tuple(files)
-    )
+    named = "-".join(domains) if len(domains) <= MOST_NAMED else f"{len(domains)}-domains"
+    return Manifest(name=f"toolscale-{named}", version=version, domains=domains, release=release, files=tuple(files))
 
 
 def draw_plots(contents: Contents) -> dict[str, bytes]:
