@@ -49,6 +49,28 @@ def test_whoever_ends_a_run_gets_one_line_from_it_and_all_its_helpers(tmp_path: 
     assert make(tmp_path / "mock").returncode == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_of_all_domains_ends_at_once_with_one_line(tmp_path: Path, number: signal.Signals) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "toolscale", "synthesize", "all", "--out", str(tmp_path / "all")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    while len(list(tmp_path.glob(".*.work/*/judged"))) < min(2, len(os.sched_getaffinity(0))):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.killpg(process.pid, number)
+    if number == signal.SIGTERM:  # as `timeout make dataset` does: to the group, and once more through make
+        process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err.strip() == "toolscale: interrupted; run the same command again to go on"
+    assert not (tmp_path / "all").exists()
+
+
 def test_output_that_cannot_be_written_is_one_line(mock_dataset: Path) -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "toolscale", "show", str(mock_dataset)]

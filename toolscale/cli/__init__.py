@@ -78,6 +78,7 @@ def run() -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)  # `timeout make dataset` sends it twice: to the group, and through make
     raise KeyboardInterrupt
 
 

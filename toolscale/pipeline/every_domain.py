@@ -7,7 +7,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,9 +21,14 @@ from toolscale.environment.registry import read_folder
 from toolscale.errors import ToolScaleError, UsageError
 from toolscale.pipeline.stages import synthesize
 from toolscale.records import Interactions, Manifest, WorldSpec
+from toolscale.sandbox.interrupts import uninterrupted
 
 Report = Callable[[str, str, int, int], None]
 """Called with a domain, what is being done for it, how much of that is done, and of how much."""
+
+
+GONE = (EOFError, ConnectionError)
+"""What a queue raises whose process was ended, by a signal to all processes of a run."""
 
 
 @dataclass(frozen=True)
@@ -108,20 +113,24 @@ def _relayed(report: Report, from_processes: bool) -> Iterator[Any]:
     if not from_processes:
         yield _Direct(report)
         return
-    with multiprocessing.get_context("spawn").Manager() as manager:
+    with uninterrupted():
+        manager = multiprocessing.get_context("spawn").Manager()
+    with manager:
         told = manager.Queue()
         relay = threading.Thread(target=_report_all, args=(told, report), daemon=True)
         relay.start()
         try:
             yield told
         finally:
-            told.put(None)
+            with suppress(*GONE):
+                told.put(None)
             relay.join()
 
 
 def _report_all(told: queue.Queue[tuple[str, str, int, int] | None], report: Report) -> None:
-    while (line := told.get()) is not None:
-        report(*line)
+    with suppress(*GONE):
+        while (line := told.get()) is not None:
+            report(*line)
 
 
 @dataclass(frozen=True)

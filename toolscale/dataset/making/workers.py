@@ -23,12 +23,12 @@ def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], wo
     """Yield `function(item)` in the order of the items; one worker, or one item, stays in this process.
 
     Workers are spawned, not forked: a process that draws a progress bar has threads. They end with the process that
-    started them, even if that is killed.
+    started them, even if that is killed, and at once if it is interrupted.
     """
     if workers <= 1 or len(items) <= 1:
         yield from map(function, items)
         return
-    context = multiprocessing.get_context("spawn")
+    context, others = multiprocessing.get_context("spawn"), set(multiprocessing.active_children())
     with ProcessPoolExecutor(min(workers, len(items)), mp_context=context, initializer=_end_with_parent) as pool:
         with uninterrupted():  # the processes start when they are given work
             futures: list[Future[Result]] = [pool.submit(function, item) for item in items]
@@ -39,6 +39,10 @@ def map_in_workers(function: Callable[[Item], Result], items: Sequence[Item], wo
             raise ToolScaleError(
                 "a worker process was killed (out of memory?); run again with fewer --workers: nothing is lost"
             ) from error
+        except (KeyboardInterrupt, GeneratorExit):
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
         finally:
             for future in futures:
                 future.cancel()
