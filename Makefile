@@ -20,7 +20,7 @@ WIDENS = $(and $(filter model,$(GENERATOR)),$(wildcard $(HERE)),$(if $(shell gre
 FASTEST := $(addprefix tests/,language preferences reward test_architecture.py test_docs.py test_public_api.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset report publish airflow train eval experiments test check bench lint schemas system clean
+.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench lint schemas system clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ eval: $(VENV)/train.stamp ## Evaluate a checkpoint beside its beginning and poli
 
 experiments: $(VENV)/train.stamp ## Run the experiments of docs/results anew.
 	$(BIN)/python -m training.experiments --out docs/results
+
+nightly: OUT = var/nightly
+nightly: $(VENV)/train.stamp ## Run one night in an Airflow of its own: synthesize, publish (to a Hub of its own), train, evaluate: DOMAIN, TASKS, OUT.
+	PYTHONPATH=tests/airflow $(BIN)/python -m bench.chain --domain $(DOMAIN) $(TASKS:%=--tasks %) --out $(OUT)
 
 test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, tests.
 	$(MAKE) --no-print-directory lint

@@ -300,6 +300,8 @@ class Config(RunSettings):
     """One run of GRPO."""
 
     steps: int = Field(ge=1)
+    must_learn: bool = True
+    """A run of the tiny model that did not learn what it is trained for ends with an error."""
     data: DataSettings
     rollout: RolloutSettings = RolloutSettings()
     vllm: VllmSettings | None = None

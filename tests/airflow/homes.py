@@ -45,6 +45,7 @@ def make_home(
     *,
     dags: Path | None = None,
     training: Path = TRIAL_TRAINING,
+    evaluation: Path = TRIAL_EVAL,
     settings: Mapping[str, str] | None = None,
 ) -> AirflowHome:
     """Make `folder` an AIRFLOW_HOME. `dags`: a folder of more DAG files beside the repository's. Passwords are asked
@@ -52,14 +53,14 @@ def make_home(
 
     No run is scheduled.
 
-    `training`: what stands for the repository's folder of that name. Every dataset that a test makes starts a training,
-    and that an evaluation: both take no time.
+    `training`, `evaluation`: what stands for the repository's folders `training` and `eval`. Every dataset that a test
+    makes starts a training, and that an evaluation: both take no time, unless they are the repository's own.
     """
     (folder / ".airflow").mkdir(parents=True)
-    for name in ("airflow.cfg", "dags", "plugins", "pools.json"):
+    for name in ("airflow.cfg", "dags", "plugins", "pools.json", "experts"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "training").symlink_to(training)
-    (folder / "eval").symlink_to(TRIAL_EVAL)
+    (folder / "eval").symlink_to(evaluation)
     (folder / ".airflow" / "passwords.json").write_text(json.dumps(PASSWORDS))
     bundles = [{"name": "dags-folder", "classpath": LOCAL_BUNDLE, "kwargs": {}}]
     if dags is not None:

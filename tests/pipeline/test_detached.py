@@ -224,7 +224,7 @@ def test_a_lock_file_without_a_process_stops_nobody(out: Path) -> None:
 def test_a_training_that_fails_is_not_tried_again_and_says_why(out: Path, status: int, words: str) -> None:
     with pytest.raises(TrainingError) as caught:
         train(out, fail_at=3, status=status)
-    assert str(caught.value) == f"the training of {out} {words}\ntraining\nstep 3 cannot be done"
+    assert str(caught.value) == f"the run in {out} {words}\ntraining\nstep 3 cannot be done"
     assert isinstance(caught.value, PermanentError)
     assert len(pids(out)) == 1
 
@@ -255,7 +255,7 @@ def test_a_stopped_training_is_started_again_by_nobody_but_who_starts_it(out: Pa
     wait_until(reaches(out, 2))
     assert stop_training(out)
     assert not is_running(pids(out)[0])
-    with pytest.raises(TrainingError, match="was stopped; start it again to go on from its newest checkpoint"):
+    with pytest.raises(TrainingError, match="was stopped; start it again to go on from where it was"):
         watch_training(out, poll=0.02)
     (out / "release").touch()
     assert start_training(out, words, out.parent)

@@ -121,22 +121,20 @@ def watch_training(out: Path, *, poll: float = 5.0, restarts: int = 3) -> dict[s
                     news.tell()
                     return _read_done(out)
                 if (place / "stop").exists():
-                    raise TrainingError(
-                        f"the training of {out} was stopped; start it again to go on from its newest checkpoint"
-                    )
+                    raise TrainingError(f"the run in {out} was stopped; start it again to go on from where it was")
                 if outcome.state == "failed":
-                    raise TrainingError(f"the training of {out} {outcome.detail}\n{log_end(place)}")
+                    raise TrainingError(f"the run in {out} {outcome.detail}\n{log_end(place)}")
                 if (newest := _newest_checkpoint(out)) != reached:
                     left, reached = restarts, newest
                 if left == 0:
                     detail = (
-                        f"the training of {out} {outcome.detail}, "
+                        f"the run in {out} {outcome.detail}, "
                         f"{restarts + 1} times without a new checkpoint; see {place / 'log.txt'}"
                     )
                     raise TrainingInterruptedError(f"{detail}\n{log_end(place)}")
                 left -= 1
                 log.warning(
-                    "the training of %s %s; it is started again%s",
+                    "the run in %s %s; it is started again%s",
                     out,
                     outcome.detail,
                     f" from {newest}" if newest else "",
@@ -158,7 +156,7 @@ def stop_training(out: Path, *, grace: float = 30.0) -> bool:
     write_file(place / "stop", b"")
     start = _last_start(place)
     if start is not None and (start["host"], start["boot_id"]) != detached_process.machine():
-        raise TrainingError(f"the training of {out} runs on {start['host']}; stop it there: kill {start['pid']}")
+        raise TrainingError(f"the run in {out} runs on {start['host']}; stop it there: kill {start['pid']}")
     for act, seconds in ((signal.SIGTERM, grace), (signal.SIGKILL, 10.0)):
         end = time.monotonic() + seconds
         if start is not None:
@@ -167,7 +165,7 @@ def stop_training(out: Path, *, grace: float = 30.0) -> bool:
             if _is_free(place):
                 return True
             time.sleep(0.05)
-    raise TrainingError(f"the training of {out} cannot be ended: a process still holds {place / 'lock'}")
+    raise TrainingError(f"the run in {out} cannot be ended: a process still holds {place / 'lock'}")
 
 
 def log_end(place: Path) -> str:
