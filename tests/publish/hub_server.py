@@ -413,7 +413,9 @@ class Handler(BaseHTTPRequestHandler):
             for depth in range(1, path[len(start) :].count("/") + 1)
         }
         recursive = self.query.get("recursive", ["false"])[0].lower() in ("true", "1")
-        found: list[dict[str, Any]] = [{"type": "directory", "oid": "0" * 40, "size": 0, "path": path} for path in sorted(folders)]
+        found: list[dict[str, Any]] = [
+            {"type": "directory", "oid": "0" * 40, "size": 0, "path": path} for path in sorted(folders)
+        ]
         found += [entry.described(path) for path, entry in sorted(below.items())]
         return found if recursive else [item for item in found if "/" not in item["path"][len(start) :]]
 
