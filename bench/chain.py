@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +21,8 @@ import click
 
 if TYPE_CHECKING:
     from homes import LiveAirflow
+
+    from tests.publish.hub_server import Hub
 
 CHAIN = ("synthesize_dataset", "publish_dataset", "train_orchestrator", "evaluate_orchestrator")
 REPO = "me/nightly"
@@ -43,6 +47,22 @@ LAST = {
     "evaluate_orchestrator": "regression_gate",
 }
 """DAG -> the task that says what came of it."""
+
+
+@contextmanager
+def house(folder: Path, training: Path | None = None) -> Iterator[tuple[LiveAirflow, Hub]]:
+    """Run an Airflow in `folder` that publishes to a Hub on this machine, and trains and evaluates as the repository
+    does. `training`: what stands for the repository's folder of that name."""
+    from homes import ROOT, make_home, standalone
+
+    from tests.publish.hub_server import serving
+
+    with serving() as (endpoint, hub):
+        connection = json.dumps({"conn_type": "generic", "password": "hf_write", "host": endpoint})
+        settings = {"AIRFLOW_CONN_TOOLSCALE_HUB": connection}
+        home = make_home(folder, training=training or ROOT / "training", evaluation=ROOT / "eval", settings=settings)
+        with standalone(home) as live:
+            yield live, hub
 
 
 def run_chain(live: LiveAirflow, domain: str, tasks: int) -> list[Run]:
@@ -79,20 +99,15 @@ def _seconds(run: dict[str, Any]) -> float:
 @click.option("--tasks", default=396, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default="var/nightly", show_default=True)
 def main(domain: str, tasks: int, out: Path) -> None:
-    from homes import ROOT, make_home, standalone
-
-    from tests.publish.hub_server import serving
-
-    shutil.rmtree(out, ignore_errors=True)
+    if out.exists():
+        if not (out / ".airflow").is_dir():
+            raise click.UsageError(f"{out} is no folder of an earlier night; give one that does not exist")
+        shutil.rmtree(out)
     begin = time.perf_counter()
-    with serving() as (endpoint, hub):
-        hub_connection = json.dumps({"conn_type": "generic", "password": "hf_write", "host": endpoint})
-        settings = {"AIRFLOW_CONN_TOOLSCALE_HUB": hub_connection}
-        home = make_home(out.absolute(), training=ROOT / "training", evaluation=ROOT / "eval", settings=settings)
-        with standalone(home) as live:
-            for run in run_chain(live, domain, tasks):
-                click.echo(f"{run.dag_id:<24}{run.state:<10}{run.seconds:>7.0f} s")
-        click.echo(f"published: {len(hub.titles(REPO))} commits in {REPO}")
+    with house(out.absolute()) as (live, hub):
+        for run in run_chain(live, domain, tasks):
+            click.echo(f"{run.dag_id:<24}{run.state:<10}{run.seconds:>7.0f} s")
+    click.echo(f"published: {len(hub.titles(REPO))} commits in {REPO}")
     for report in run.told["reports"]:
         click.echo(f"report: {report}")
     click.echo(f"{time.perf_counter() - begin:.0f} s from the start of Airflow to its end")

@@ -8,6 +8,7 @@ by the numbers of their candidates and puts today's ids in. Grades are never wri
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,12 +66,17 @@ def _write(name: str, lines: list[Line]) -> None:
 
 
 @click.command(help=__doc__)
-@click.option("--write", is_flag=True, help="Write the ids that the tasks have now; refused where a grade changed.")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Write the ids that the tasks have now, but not where a grade changed.",
+)
 def main(write: bool) -> None:
     environment = load_environment("finance")
     rows = populate(environment)
     judge = Judge(environment, rows, audit_share=0, replica=False)
     source = CandidateSource(environment, World(environment, rows))
+    otherwise = 0
     for name in FILES:
         lines = regraded(name, source, judge)
         moved = [line for line in lines if line.found["task"] != line.recorded["task"]]
@@ -79,9 +85,11 @@ def main(write: bool) -> None:
         click.echo(f"{name}: {right} of {len(lines)} right, {len(changed)} graded otherwise, {len(moved)} new ids")
         for recorded, found in ((line.recorded, line.found) for line in changed):
             click.echo(f"  candidate {recorded['candidate']}: {recorded['finding']} -> {found['finding']}")
+        otherwise += len(changed)
         if write and not changed:
             _write(name, lines)
     judge.close()
+    sys.exit(1 if otherwise else 0)
 
 
 if __name__ == "__main__":

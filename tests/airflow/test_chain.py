@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 import yaml
-from homes import ROOT, make_home, standalone
+from homes import ROOT
 
-from bench.chain import CHAIN, REPO, run_chain
-from tests.publish.hub_server import serving
+from bench.chain import CHAIN, REPO, house, run_chain
 
 pytestmark = pytest.mark.xdist_group("servers")
 
@@ -29,16 +27,8 @@ def two_steps(folder: Path) -> Path:
 
 
 def test_a_night_ends_in_an_evaluated_orchestrator(tmp_path: Path) -> None:
-    with serving() as (endpoint, hub):
-        connection = json.dumps({"conn_type": "generic", "password": "hf_write", "host": endpoint})
-        home = make_home(
-            tmp_path / "home",
-            training=two_steps(tmp_path / "training"),
-            evaluation=ROOT / "eval",
-            settings={"AIRFLOW_CONN_TOOLSCALE_HUB": connection},
-        )
-        with standalone(home) as live:
-            made, published, trained, evaluated = run_chain(live, "mock", 12)
+    with house(tmp_path / "home", two_steps(tmp_path / "training")) as (live, hub):
+        made, published, trained, evaluated = run_chain(live, "mock", 12)
     assert [run.dag_id for run in (made, published, trained, evaluated)] == list(CHAIN)
     assert published.told["repo"] == REPO and "mock/train-00000-of-00001.parquet" in hub.files(REPO)
     assert trained.told["dataset"] == published.told["dataset"] == made.told["dataset"]
