@@ -1,8 +1,8 @@
 """The recorded round of strangers, graded again: `python -m bench.round`.
 
-`tests/answers/round` holds what solvers did with tasks of finance, and the grades that it got. An id of a task tells
-which environment it belongs to, so all ids are other ones once a file of finance changed; `--write` looks the tasks up
-by the numbers of their candidates and puts today's ids in. Grades are never written.
+`tests/answers/round` holds what solvers did with tasks of finance, and the grades that it got. The id of a task
+depends on its environment, so all ids change whenever a file of finance does. `--write` finds the tasks by the numbers
+of their candidates and writes today's ids. Grades are never written.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ ROWS = 40
 """How many rows of one role are tried under one parent."""
 
 CHOICES = 30_000
-"""How many rows of all roles together are tried for a number: a third of a second. One candidate in a thousand lies
-beyond, and roles without a common parent whose condition never holds have millions."""
+"""How many rows of all roles together are tried for a number, which takes a third of a second. One candidate in a
+thousand would need more. Where a condition on roles without a common parent never holds, there are millions to try."""
 
 
 @dataclass(frozen=True)
