@@ -62,6 +62,7 @@ def test_what_airflow_writes_stays_in_its_folder_and_the_secret_is_private(live_
         "airflow.cfg",
         "dags",
         "eval",
+        "experts",
         "plugins",
         "pools.json",
         "standalone.log",
