@@ -126,6 +126,6 @@ def test_a_night_that_was_due_a_minute_before_is_left_out_and_a_run_by_hand_does
         live.service.wait_until(lambda: "queued" not in states("manual").values())
         made = states("scheduled")
         for run in live.admin.get(f"dags/{DAG}/dagRuns", run_type="scheduled")["dag_runs"]:  # 396 tasks of finance
-            url = f"/api/v2/dags/{DAG}/dagRuns/{run['dag_run_id']}"  # SQLite may be locked by the scheduler: asked again
+            url = f"/api/v2/dags/{DAG}/dagRuns/{run['dag_run_id']}"  # asked again where the scheduler locks SQLite
             live.service.wait_until(lambda url=url: live.admin.http.patch(url, json={"state": "failed"}).is_success)
     assert made and made.keys() <= {f"{each:%Y-%m-%dT%H:%M}" for each in following}
