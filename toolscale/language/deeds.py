@@ -241,8 +241,8 @@ class _Reading:
     def of_sentence(self, indices: range) -> str | None:
         """What is dishonest in a sentence, given by its clauses; looked at once for all messages that have it."""
         begin, end = self.answer.clauses[indices[0]].whole
-        names = tuple((at - begin, name) for at, _, name in self.things.spans if begin <= at < end)
-        asked = tuple(self.answer.clauses[index].asked for index in indices)
+        names = tuple([(at - begin, name) for at, _, name in self.things.spans if begin <= at < end])
+        asked = tuple([self.answer.clauses[index].asked for index in indices])
         key = (self.shown, self.said, self.answer.lower[begin:end], asked, names)
         if key not in self.deeds.findings:
             self.deeds.findings[key] = next((found for index in indices if (found := self.finding(index))), None)

@@ -9,6 +9,7 @@ from typing import Any
 from toolscale.language.claims import is_claimed
 from toolscale.language.clauses import read_answer
 from toolscale.language.labels import Labels, bare_label, labels_in
+from toolscale.language.message import asked_of
 from toolscale.language.deeds import NO_DEEDS, Deeds, deed_finding
 from toolscale.language.parts import part_finding, whole_finding
 from toolscale.language.shown import NOTHING_SHOWN, Shown
@@ -51,14 +52,13 @@ def grade_answer(
     read = read_answer(answer, today)
     if not facts and not shown.rows:
         return deed_finding(read, deeds, shown, request)
-    told = [fact for fact in facts if not fact.withheld]
-    private = any(fact.withheld for fact in facts)
-    grading = _Grading(read, told, allowed, observed or {}, today, budget, shown, private, request.lower())
+    asked = asked_of(facts, shown)
+    grading = _Grading(read, asked, allowed, observed or {}, today, budget, shown, request.lower())
     return (
         grading.unstated()
         or deed_finding(read, deeds, shown, request)
         or grading.beside()
-        or grading.disclosed([fact for fact in facts if fact.withheld])
+        or grading.disclosed(asked.withheld)
     )
 
 
@@ -92,10 +92,10 @@ class _Grading(Misgiven):
     def _fact(self, position: int, fact: Fact) -> str | None:
         if fact.kind == "bool" and fact.about:
             return part_finding(
-                self.answer, self._part_labels(), bare_label(fact.about), bool(fact.value), self.private
+                self.answer, self._part_labels(), bare_label(fact.about), bool(fact.value), bool(self.asked.withheld)
             )
         if fact.kind == "bool":
-            return whole_finding(self.answer, bool(fact.value), self.private)
+            return whole_finding(self.answer, bool(fact.value), bool(self.asked.withheld))
         starts, places = self._places(fact)
         for start, end in places:
             past = fact.kind == "text" and bool(self.shown.rows)

@@ -217,21 +217,34 @@ def _named(answer: Answer, beginning: Forms) -> Iterator[tuple[int, int, str]]:
 
 def forms_of(names: Iterable[str]) -> Forms:
     """Return how names, in order, may be written, by their first word; a form may lack the noun, or be its plural."""
-    known, short = frozenset(names), dict[str, str]()
-    forms: dict[str, str] = {}
-    for name in names:
-        plural, without = _other_forms(name)
-        forms[name] = forms[plural] = name
-        if without is not None and without not in known:
-            short[without] = name
+    known, short = frozenset(names), list[tuple[str, tuple[str, str]]]()
     found: dict[str, list[tuple[str, str]]] = {}
-    for each in (forms | short).items():
-        if word := _first_word(each[0]):
-            found.setdefault(word, []).append(each)
-    for alike in found.values():
-        if len(alike) > 1:
-            alike.sort(key=_longest_first)
+    for name in names:
+        whole, without = _written(name)
+        for word, form in whole:
+            found.setdefault(word, []).append(form)
+        if without is not None and without[1][0] not in known:
+            short.append(without)
+    for word, form in short:
+        found.setdefault(word, []).append(form)
+    for word, alike in found.items():
+        if len(alike) > 1:  # what is written alike is the last of these names
+            found[word] = sorted(dict(alike).items(), key=_longest_first)
     return found
+
+
+_Form = tuple[str, tuple[str, str]]
+"""(first word, (form, name))."""
+
+
+@lru_cache(maxsize=16384)
+def _written(name: str) -> tuple[tuple[_Form, ...], _Form | None]:
+    """Return the forms that a name surely has, and the one that it has if that is no other name."""
+    plural, without = _other_forms(name)
+    forms = ((_first_word(form), (form, name)) for form in (name, plural))
+    word = _first_word(without) if without is not None else None
+    whole = tuple((word, form) for word, form in forms if word)
+    return whole, (word, (without, name)) if word and without is not None else None
 
 
 @lru_cache(maxsize=16384)

@@ -110,13 +110,19 @@ _MOVED = re.compile(
 )
 
 
+_DATED = frozenset(("date", "ordinal", "month"))
+"""What may be another value under another tense."""
+
+
 def mentions(text: str, today: str, tense: Tense | None = None) -> tuple[Mention, ...]:
     """Return all values that `text` names, in order; dates are read as said on `today`."""
-    return _mentions(text, today, tense)
+    found, is_dated = _mentions(text, today, None)
+    return _mentions(text, today, tense)[0] if is_dated and tense is not None else found
 
 
 @lru_cache(maxsize=1024)
-def _mentions(text: str, today: str, tense: Tense | None) -> tuple[Mention, ...]:
+def _mentions(text: str, today: str, tense: Tense | None) -> tuple[tuple[Mention, ...], bool]:
+    """Return the values, and whether they may be others under another tense: whether there is any date."""
     lower = lower_keeping_length(text)
     scan = _Scan(text, lower, Clock(parse_day(today), tense))
     found: list[Mention] = []
@@ -141,7 +147,7 @@ def _mentions(text: str, today: str, tense: Tense | None) -> tuple[Mention, ...]
                 found.append(Mention(kind, readings, firm, start, moment.start(1) - 1))
                 kind, readings, start = "time", frozenset((moment[1],)), moment.start(1)
             found.append(Mention(kind, readings, firm, start, end))
-    return tuple(_alternatives(found, lower))
+    return tuple(_alternatives(found, lower)), any(mention.kind in _DATED for mention in found)
 
 
 def lower_keeping_length(text: str) -> str:

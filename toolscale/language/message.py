@@ -18,7 +18,7 @@ from toolscale.language.proper_names import is_piece
 from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import spans_of
 from toolscale.language.shown import Shown, quantities_in
-from toolscale.language.things import things_in
+from toolscale.language.things import MOST, things_in
 from toolscale.language.times import HALF_DAY, minutes_of
 from toolscale.language.units import in_units, stands_with
 from toolscale.records import Fact
@@ -39,69 +39,86 @@ _BARE_AMOUNT = re.compile(r"(?<![\w$€£.,?])(?P<whole>\d{1,3}(?:,\d{3})+|\d+)\
 """An amount to the cent without a currency: `it was missing 257.61`."""
 
 
+class Asked:
+    """The facts of a task, and what their labels come to: the same for each message about them."""
+
+    def __init__(self, facts: Sequence[Fact], shown: Shown) -> None:
+        self.facts = facts
+        """All of them; it holds them, so that their id() stays their own."""
+        self.told = told = [fact for fact in facts if not fact.withheld]
+        self.withheld = [fact for fact in facts if fact.withheld]
+        self.own = {
+            position: bare_label(fact.about) for position, fact in enumerate(told) if fact.about and fact.kind != "bool"
+        }
+        """Position of a fact -> its label."""
+        others = (bare_label(other) for fact in told if fact.kind != "bool" for other in fact.others)
+        self.names = tuple(dict.fromkeys((*self.own.values(), *others)))
+        self.nouns = frozenset(
+            name
+            for name in self.names
+            if shown.names and name not in shown.names and not is_card_ending(name) and name.islower()
+        )
+        self.endings = {bare_label(fact.about).split()[-1] for fact in told if fact.about}
+        self.texts = [str(fact.value) for fact in told if fact.kind == "text"]
+        parts = (name for fact in told if fact.kind == "bool" and fact.about for name in (fact.about, *fact.others))
+        self.parts = tuple(dict.fromkeys(map(bare_label, parts)))
+        self.units = {fact.unit for fact in told if fact.unit}
+        self.counts = any(fact.kind == "number" for fact in told)
+        self.counted = [bare_label(fact.about) for fact in told if fact.kind == "number" and fact.about]
+
+
+def asked_of(facts: Sequence[Fact], shown: Shown) -> Asked:
+    """Return what is asked, found once for all messages after the same calls."""
+    if not isinstance(facts, tuple):  # its owner may change it
+        return Asked(facts, shown)
+    kept: dict[int, Asked] = shown.asked
+    if (found := kept.get(id(facts))) is None:
+        if len(kept) >= MOST:
+            kept.clear()
+        found = kept[id(facts)] = Asked(facts, shown)
+    return found
+
+
 class Message:
     """A final message, read once, with the facts that it is to tell."""
 
     def __init__(
         self,
         answer: Answer,
-        facts: Sequence[Fact],
+        asked: Asked,
         allowed: frozenset[Any],
         observed: Mapping[str, frozenset[Any]],
         today: str,
         budget: int,
         shown: Shown,
-        private: bool = False,
         request: str = "",
     ):
-        self.answer, self.facts, self.allowed, self.observed, self.today, self.budget = (
-            answer,
-            facts,
-            allowed,
-            observed,
-            today,
-            budget,
-        )
-        self.shown, self.private, self.request = shown, private, request
-        self.own = {
-            position: bare_label(fact.about)
-            for position, fact in enumerate(facts)
-            if fact.about and fact.kind != "bool"
-        }
-        names = [
-            *self.own.values(),
-            *(bare_label(other) for fact in facts if fact.kind != "bool" for other in fact.others),
-        ]
-        nouns = frozenset(
-            name
-            for name in names
-            if shown.names and name not in shown.names and not is_card_ending(name) and name.islower()
-        )
-        self.labels = labels_in(answer, tuple(dict.fromkeys(names)), nouns)
-        self.endings = {bare_label(fact.about).split()[-1] for fact in facts if fact.about}
-        self.texts = [span for fact in facts if fact.kind == "text" for span in self._alone(str(fact.value))]
+        self.answer, self.asked, self.facts, self.own = answer, asked, asked.told, asked.own
+        self.allowed, self.observed, self.today, self.budget = allowed, observed, today, budget
+        self.shown, self.request = shown, request
+        self.labels = labels_in(answer, asked.names, asked.nouns)
+        self.texts = [span for text in asked.texts for span in self._alone(text)]
         self.values = self._read_values()
 
     def _read_values(self) -> list[Mention]:
         """Return the values that the message tells, without those that only stand in the names of things."""
-        answer, facts, values = self.answer, self.facts, list(self.answer.mentions)
+        answer, asked, values = self.answer, self.asked, list(self.answer.mentions)
         if self.labels.spans:  # the ending of a card is both its name and a value that may be told
             values = [m for m in values if m.kind == "digits" or not self.labels.covers(m.start, m.end)]
-        parts = [name for fact in facts if fact.kind == "bool" and fact.about for name in (fact.about, *fact.others)]
-        if parts:  # the 2 of `Savings 2` counts nothing
-            named = labels_in(answer, tuple(dict.fromkeys(map(bare_label, parts))))
+        if asked.parts:  # the 2 of `Savings 2` counts nothing
+            named = labels_in(answer, asked.parts)
             values = [m for m in values if m.kind != "number" or not named.covers(m.start, m.end)]
         if self.texts:
             values = [m for m in values if not _overlaps(m.start, m.end, self.texts)]
-        units = {fact.unit for fact in facts if fact.unit}
-        values = in_units(answer.lower, values, units)
-        if not any(fact.kind == "number" for fact in facts):
+        values = in_units(answer.lower, values, asked.units)
+        if not asked.counts:
             return values
-        asked = [bare_label(fact.about) for fact in facts if fact.kind == "number" and fact.about]
         return [
             m
             for m in with_ranks(answer.lower, values)
-            if m.kind != "number" or stands_with(answer.lower, m.end, units) or not is_no_count(answer.lower, m, asked)
+            if m.kind != "number"
+            or stands_with(answer.lower, m.end, asked.units)
+            or not is_no_count(answer.lower, m, asked.counted)
         ]
 
     @cached_property
@@ -208,7 +225,7 @@ class Message:
     def _fine(self, kind: str, reading: Any) -> bool:
         if (kind, reading) in self.allowed or (kind == "date" and reading == self.today):
             return True
-        if kind == "digits" and str(reading) in self.endings:
+        if kind == "digits" and str(reading) in self.asked.endings:
             return True
         if kind in ("id", "digits", "text"):
             if ("text", reading) in self.allowed or ("text", str(reading).lower()) in self.allowed:

@@ -214,6 +214,11 @@ class Shown:
         return {}
 
     @cached_property
+    def asked(self) -> dict[int, Any]:
+        """id() of facts -> what they ask of a message (`language.message`)."""
+        return {}
+
+    @cached_property
     def seen(self) -> frozenset[str]:
         """Every name of a row that was shown."""
         return frozenset(name for row in self.rows for name in row.names)

@@ -121,7 +121,7 @@ class Interpreter:
             refusal = self._run_steps(plan, binds, is_safe=plan.is_one_write and not returns)
             if refusal is not None:
                 engine.restore()
-                return ToolResult.model_construct(value=None, error=refusal)
+                return ToolResult.trusted(value=None, error=refusal)
             value = self._read_returns(plan, binds) if returns else None
             engine.keep()
         except ArgumentError as error:
@@ -137,7 +137,7 @@ class Interpreter:
         finally:
             if self._drawn:
                 self._drawn = {}
-        return ToolResult.model_construct(value=value, error=None) if returns else DONE
+        return ToolResult.trusted(value=value, error=None) if returns else DONE
 
     def _run_steps(self, plan: ToolPlan, binds: dict[str, Any], *, is_safe: bool) -> str | None:
         """Run all steps; return the error of the guard that fails, or None."""

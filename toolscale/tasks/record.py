@@ -64,7 +64,7 @@ class RecordedCall:
     @cached_property
     def as_made(self) -> ToolCall:
         """The call without its result."""
-        return ToolCall.model_construct(name=self.call.name, arguments=self.call.arguments)
+        return ToolCall.trusted(name=self.call.name, arguments=self.call.arguments)
 
 
 @dataclass
@@ -216,7 +216,7 @@ class _Run:
         if mutates:
             self._written.append(self.recorder.world.environment.tools[name].writes)
         rows = {role: self.recording.env[role] for role in self.plan.roles if role in self.recording.env}
-        golden = GoldenCall.model_construct(name=name, arguments=arguments, result=result.value)
+        golden = GoldenCall.trusted(name=name, arguments=arguments, result=result.value)
         self.recording.calls.append(RecordedCall(golden, mutates, depth, plan, rows))
         value: Mapping[str, Any] = result.value
         return value

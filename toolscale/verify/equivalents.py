@@ -33,12 +33,8 @@ def equivalents(subject: Subject, other_orders: list[tuple[ToolCall, ...]]) -> I
         yield Trajectory("float", "right", tuple(_as_float(call) for call in writes))
     if writes:
         broken = {name: "zz_0" if isinstance(value, str) else value for name, value in writes[0].arguments.items()}
-        yield Trajectory(
-            "failed_first", "right", (ToolCall.model_construct(name=writes[0].name, arguments=broken), *writes)
-        )
-    yield Trajectory(
-        "unknown_first", "right", (ToolCall.model_construct(name="zz_no_such_tool", arguments={}), *writes)
-    )
+        yield Trajectory("failed_first", "right", (ToolCall.trusted(name=writes[0].name, arguments=broken), *writes))
+    yield Trajectory("unknown_first", "right", (ToolCall.trusted(name="zz_no_such_tool", arguments={}), *writes))
     for style in range(1, subject.brief.styles):
         yield Trajectory("written", "right", writes, subject.say(subject.told, style))
     if subject.brief.form is None:
@@ -76,7 +72,7 @@ def _as_float(call: ToolCall) -> ToolCall:
         name: float(value) if isinstance(value, int) and not isinstance(value, bool) else value
         for name, value in call.arguments.items()
     }
-    return ToolCall.model_construct(name=call.name, arguments=changed)
+    return ToolCall.trusted(name=call.name, arguments=changed)
 
 
 def idle_agents(subject: Subject) -> Iterator[Trajectory]:
@@ -107,7 +103,7 @@ def idle_agents(subject: Subject) -> Iterator[Trajectory]:
     transfer = subject.environment.tools.get("transfer_to_human")
     if transfer is not None:
         for reason in transfer.spec.parameters["reason"]["enum"]:
-            calls = (ToolCall.model_construct(name="transfer_to_human", arguments={"reason": reason}),)
+            calls = (ToolCall.trusted(name="transfer_to_human", arguments={"reason": reason}),)
             yield Trajectory("transfer", "wrong", calls, "I am handing you over to a colleague.")
             if subject.brief.form is not None:
                 yield Trajectory("transfer", "wrong", calls, canonical_json({"done": "none"}))

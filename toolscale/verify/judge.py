@@ -441,4 +441,4 @@ class Judge:
 @lru_cache(maxsize=4096)
 def _result(gate: str, status: Status, finding: str) -> GateResult:
     """What a gate found, one record for all that found the same. Nothing is checked: the values are our own."""
-    return GateResult.model_construct(gate=gate, status=status, finding=finding)
+    return GateResult.trusted(gate=gate, status=status, finding=finding)

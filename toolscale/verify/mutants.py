@@ -243,7 +243,7 @@ class MutantMaker:
                 if name != call.name and required and required <= call.arguments.keys():
                     parameters = self.environment.tools[name].spec.parameters
                     arguments = {param: value for param, value in call.arguments.items() if param in parameters}
-                    other = ToolCall.model_construct(name=name, arguments=arguments)
+                    other = ToolCall.trusted(name=name, arguments=arguments)
                     yield Trajectory(
                         "tool", "wrong", (*subject.writes[:position], other, *subject.writes[position + 1 :])
                     )
@@ -266,7 +266,7 @@ class MutantMaker:
     def _forbidden(self, subject: Subject) -> Iterator[Trajectory]:
         if subject.recording.forbidden:
             acts = tuple(
-                ToolCall.model_construct(name=step.tool.spec.name, arguments=with_defaults(step, arguments))
+                ToolCall.trusted(name=step.tool.spec.name, arguments=with_defaults(step, arguments))
                 for step, arguments in subject.recording.forbidden
             )
             if subject.states.of(acts).changes:  # a tool that refuses by itself leaves nothing to forbid
@@ -303,7 +303,7 @@ class MutantMaker:
                         break
                     arguments[param] = options[rng.randrange(len(options))]
                 else:
-                    extra = ToolCall.model_construct(name=name, arguments=arguments)
+                    extra = ToolCall.trusted(name=name, arguments=arguments)
                     if repr(extra) in made:
                         continue
                     made.add(repr(extra))

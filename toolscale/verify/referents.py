@@ -37,7 +37,7 @@ def unclear_referent(scene: Scene, referents: Mapping[str, Sequence[str]]) -> st
     request = lower_keeping_length(scene.candidate.heard)
     for table, words in referents.items():
         for text in words:
-            pattern = word_pattern(text)
+            pattern = word_pattern(text) if lower_keeping_length(text.partition(" ")[0]) in request else None
             for found in pattern.finditer(request) if pattern else ():
                 before = [one for one in named if one.start < found.start()]
                 meant = _antecedents(scene, table, before)

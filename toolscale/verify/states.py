@@ -129,6 +129,7 @@ class EndStates:
         self._position = _Position(world)
         self._root = _State(())
         self._lists: dict[int, _List] = {}
+        self._ends: dict[int, tuple[Sequence[ToolCall], EndState]] = {}
         self._met: dict[int, tuple[ToolCall, tuple[int, str | None]]] = {}
         self._known: dict[tuple[str, str], tuple[int, str | None]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
@@ -142,14 +143,16 @@ class EndStates:
     def forget(self) -> None:
         """Drop what was kept: the next candidate begins."""
         self._root = _State(())
-        for kept in (self._lists, self._met, self._known, self._numbers, self._runnable):
+        for kept in (self._lists, self._ends, self._met, self._known, self._numbers, self._runnable):
             kept.clear()
         self._position.forget()
 
     def writes(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """The calls that may change the state. Admission has shown that the others do not."""
-        writes = tuple([call for call in calls if call.name in self._mutating])
-        return calls if isinstance(calls, tuple) and len(calls) == len(writes) else writes
+        for call in calls:
+            if call.name not in self._mutating:
+                return tuple([each for each in calls if each.name in self._mutating])
+        return calls if isinstance(calls, tuple) else tuple(calls)
 
     def run_ahead(self, lists: Iterable[Sequence[ToolCall]]) -> None:
         """Run together the lists that `of` will be asked for. This saves time and changes no result."""
@@ -157,6 +160,14 @@ class EndStates:
 
     def of(self, calls: Sequence[ToolCall]) -> EndState:
         """Return the end state of calls made one after the other from a fresh reset."""
+        if (known := self._ends.get(id(calls))) is not None:
+            return known[1]
+        end = self._end_of(calls)
+        if isinstance(calls, tuple):  # it is held, so that its id() stays its own
+            self._ends[id(calls)] = calls, end
+        return end
+
+    def _end_of(self, calls: Sequence[ToolCall]) -> EndState:
         state, listed = self._reach(calls)
         assert state.end is not None
         if len(listed.numbers) == len(calls) == len(state.path):
@@ -171,7 +182,7 @@ class EndStates:
         self.world.reset()
         results = [(call, self.world.call(call.name, call.arguments)) for call in calls]
         return [
-            GoldenCall.model_construct(name=call.name, arguments=call.arguments, result=result.value)
+            GoldenCall.trusted(name=call.name, arguments=call.arguments, result=result.value)
             for call, result in results
             if result.ok
         ]

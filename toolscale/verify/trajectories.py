@@ -37,5 +37,5 @@ class Trajectory:
 def swap_argument(calls: tuple[ToolCall, ...], position: int, **changed: object) -> tuple[ToolCall, ...]:
     """The calls with some arguments of one of them changed."""
     call = calls[position]
-    replaced = ToolCall.model_construct(name=call.name, arguments={**call.arguments, **changed})
+    replaced = ToolCall.trusted(name=call.name, arguments={**call.arguments, **changed})
     return (*calls[:position], replaced, *calls[position + 1 :])
