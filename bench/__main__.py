@@ -10,120 +10,32 @@ import platform
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import click
 
-from bench.floor import Floor, UnsharedStates, measure_floor
+from bench.floor import UnsharedStates, measure_floor
+from bench.judging import Taken, Timed, draw, judge_all, time_judge, time_processes
 from bench.memory import run_measured
 from bench.models_client import AT_ONCE, SECONDS, SHARE, measure_client, share_of_ideal
 from bench.naive import NaiveStates
 from bench.nightly import HEALTHY, RUN, time_nightly
-from bench.reference import alongside, slowness
+from bench.reference import alongside
 from bench.rejects_page import FIRST_PAINT, measure_pages
 from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
 from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
-from toolscale.dataset.making.judging import spare_collector
 from toolscale.environment import Environment, World, load_environment, populate
-from toolscale.records import Candidate, Judged
+from toolscale.records import Judged
 from toolscale.tasks import CandidateSource
 from toolscale.verify import Judge
 from toolscale.verify.selftest import run_selftest
 from toolscale.verify.states import EndStates
 from toolscale.verify.weakened import measure
 
-BLOCK = 5
-"""Candidates that are judged between two looks at how slow the machine is: it changes within a tenth of a second."""
-WARM_UP = 480
-"""Candidates judged before the measured ones. Evolved plans go on meeting statements that nobody has compiled yet for
-some hundreds of candidates; a dataset has thousands."""
 PER_KIND = 20
 
 Line = tuple[str, float, str, float]
 """What was measured, the figure, and what is promised: `>=` or `<=` a bound."""
-
-
-def draw(
-    source: CandidateSource, seed: int, count: int, kind: str = "plain", warm_up: int = 1
-) -> tuple[list[Candidate], float]:
-    """Return so many candidates of the streams of a kind, and the seconds that drawing one took, without the first ones
-    that `warm_up` says."""
-    streams = [stream.name for stream in source.streams if stream.kind == kind]
-    found: list[Candidate] = []
-    start = time.process_time()
-    for place in range(4 * count):
-        candidate = source.draw(seed, source.number(streams[place % len(streams)], place // len(streams)))
-        if candidate is None:
-            continue
-        found.append(candidate)
-        if len(found) == count:
-            break
-        if len(found) == warm_up:
-            start = time.process_time()
-    return found, (time.process_time() - start) / max(len(found) - warm_up, 1)
-
-
-def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], float, float]:
-    """Judge candidates in blocks; return the verdicts, the mean seconds of the processor for one candidate, and how
-    slow the machine was meanwhile."""
-    judged, busy, scaled = [], 0.0, 0.0
-    before = slowness(times=1)
-    for begin in range(0, len(candidates), BLOCK):
-        block = candidates[begin : begin + BLOCK]
-        start = time.process_time()
-        judged += [judge.judge(candidate) for candidate in block]
-        spent, after = time.process_time() - start, slowness(times=1)
-        busy, scaled = busy + spent, scaled + spent / ((before + after) / 2)
-        before = after
-    return judged, busy / len(candidates), busy / scaled
-
-
-@dataclass(frozen=True)
-class Timed:
-    """Candidates that were judged on one core, without the sampled auditor; seconds are of the processor, for one
-    candidate. Other programs on the machine do not lengthen them."""
-
-    candidates: list[Candidate]
-    judged: list[Judged]
-    drawing: float
-    judging: float
-    """The mean. Each candidate is judged for the first time, so that the caches of the language hold
-    none of its texts."""
-    slowness: float
-    """Of the machine meanwhile, measured around each block: see bench/reference.py."""
-
-    @property
-    def rate(self) -> float:
-        """Candidates drawn and judged in a second of one core."""
-        return 1 / (self.drawing + self.judging)
-
-    @property
-    def promised(self) -> float:
-        """The same on the machine of the promises: two that were not measured at one time are compared by it."""
-        return self.rate * self.slowness
-
-    def ratio(self, floor: Floor) -> float:
-        """Return the CPU time of judging divided by the CPU time of the floor, each by how slow the machine was."""
-        return self.judging / self.slowness / (floor.seconds / floor.slowness)
-
-
-def time_judge(environment: Environment, scale: int, count: int, kind: str = "plain") -> Timed:
-    """Draw and judge so many candidates, after others that have the statements compiled and prepared."""
-    rows = populate(environment, 0, scale)
-    source = CandidateSource(environment, World(environment, rows))
-    spare_collector()  # as whatever makes a dataset does; else a full collection may fall into the drawing
-    candidates, drawing = draw(source, 1, WARM_UP + count, kind, WARM_UP)
-    # One catalogue of plans for whoever draws and whoever judges, as wherever a dataset is made.
-    judge = Judge(environment, rows, seed=0, scale=scale, audit_share=0, catalogue=source.catalogue)
-    spare_collector()
-    try:
-        judge_all(judge, candidates[:WARM_UP])
-        judged, seconds, slow = judge_all(judge, candidates[WARM_UP:])
-    finally:
-        judge.close()
-    return Timed(candidates[WARM_UP:], judged, drawing, seconds, slow)
 
 
 def seconds_line(what: str, measured: float, slow: float, most: float) -> Line:
@@ -136,14 +48,14 @@ def rate_line(what: str, measured: float, slow: float, least: float) -> Line:
     return f"{what} ({measured:.0f} here, {slow:.1f} times as slow)", measured * slow, ">=", least
 
 
-def floor_lines(name: str, environment: Environment, timed: Timed) -> list[Line]:
+def floor_lines(name: str, environment: Environment, timed: Timed, taken: Taken) -> list[Line]:
     """Divide the CPU time of judging by two floors: the statements that are executed, and those that would be executed
     if no list of calls shared any with another."""
     lines = []
     for which, states, most in (("executed", EndStates, 12.0), ("unshared", UnsharedStates, 9.0)):
         floor = measure_floor(environment, 1, timed.candidates, states)
         what = f"times the floor, {name}: {floor.statements:,.0f} statements {which}, {floor.seconds * 1e3:.2f} ms"
-        lines.append((what, timed.ratio(floor), "<=", most))
+        lines.append((what, taken.ratio(floor), "<=", most))
     return lines
 
 
@@ -215,33 +127,32 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     (wall, memory), slow = alongside(lambda: time_dataset(domain))
     yield seconds_line(f"seconds for make dataset DOMAIN={domain}, after installation", wall, slow, 40.0)
     yield "MB of all its processes together", memory, "<=", 500.0
-    base = time_judge(environment, 1, candidates)
+    base, taken = time_judge(environment, 1, candidates), time_processes(domain, 1, candidates)
     accepted = [one for one in base.judged if one.verdict.accepted]
     killed = sorted(one.verdict.mutants_killed for one in accepted)
     what = f"plain candidates a second on one core, {len(accepted)} accepted of {len(base.judged)}"
-    yield rate_line(what, base.rate, base.slowness, 150.0)
+    yield rate_line(what, taken.rate, taken.slowness, 150.0)
     yield "live mutants an accepted task, least", float(killed[0]), ">=", 5.0
     yield "live mutants an accepted task, median", float(statistics.median(killed)), ">=", 12.0
-    evolved = time_judge(environment, 1, candidates, "evolved")
-    slow = evolved.slowness
-    yield rate_line("evolved candidates through all gates a second on one core", 1 / evolved.judging, slow, 80.0)
-    yield rate_line("the same, drawn and put into words too", evolved.rate, slow, 45.0)
+    evolved, its = time_judge(environment, 1, candidates, "evolved"), time_processes(domain, 1, candidates, "evolved")
+    yield rate_line("evolved candidates through all gates a second on one core", 1 / its.judging, its.slowness, 80.0)
+    yield rate_line("the same, drawn and put into words too", its.rate, its.slowness, 45.0)
     yield (
         "share of evolved candidates accepted",
         sum(one.verdict.accepted for one in evolved.judged) / len(evolved.judged),
         ">=",
         0.7,
     )
-    more = time_judge(environment, 10, candidates)
-    yield "time a candidate with 10 times the rows", base.promised / more.promised, "<=", 1.2
+    more = time_processes(domain, 10, candidates)
+    yield "time a candidate with 10 times the rows", taken.promised / more.promised, "<=", 1.2
     yield (
         "times faster than copying the file and hashing all tables",
-        time_naive(environment, naive) * base.rate,
+        time_naive(environment, naive) * base.taken.rate,
         ">=",
         40.0,
     )
-    yield from floor_lines("plain", environment, base)
-    yield from floor_lines("evolved", environment, evolved)
+    yield from floor_lines("plain", environment, base, taken)
+    yield from floor_lines("evolved", environment, evolved, its)
     yield from selftest_lines(environment)
     yield from rollout_lines(environment, base.judged)
     seconds, slow = alongside(measure_client)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -191,22 +191,48 @@ def _label_spans(answer: Answer, pattern: re.Pattern[str], nouns: frozenset[str]
         yield last
 
 
-Forms = Mapping[str, list[tuple[str, str]]]
-"""First word -> (form, name) of the names that begin with it, longest first."""
+class Forms:
+    """How names may be written, by their first word; a form may lack the noun, or be its plural. Only the words that a
+    message has are looked up, so that there can be many names."""
+
+    def __init__(self, names: Collection[str]):
+        self._names = names
+        self.by_word: dict[str, list[str]] = {}
+        """First word -> the names of which some form begins with it."""
+        self._found: dict[str, list[tuple[str, str]]] = {}
+        for name in names:
+            for word in _first_words(name):
+                self.by_word.setdefault(word, []).append(name)
+
+    def beginning(self, word: str) -> list[tuple[str, str]]:
+        """Return (form, name) of the names that begin with a word, longest first."""
+        found = self._found.get(word)
+        if found is None:
+            found = self._found[word] = self._forms(word)
+        return found
+
+    def _forms(self, word: str) -> list[tuple[str, str]]:
+        whole, short = dict[str, str](), dict[str, str]()
+        for name in sorted(self.by_word[word]):  # what is written alike is the last of its names
+            plural, without = _other_forms(name)
+            whole[name] = whole[plural] = name
+            if without is not None and without not in self._names:
+                short[without] = name
+        return sorted([form for form in (whole | short).items() if _first_word(form[0]) == word], key=_longest_first)
 
 
-def names_in(answer: Answer, beginning: Forms) -> Labels:
+def names_in(answer: Answer, forms: Forms) -> Labels:
     """Find names in an answer, the longest first at each place. Only words with which some name begins are looked at,
     so that many names can be looked for."""
-    return Labels(answer, list(_named(answer, beginning)))
+    return Labels(answer, list(_named(answer, forms)))
 
 
-def _named(answer: Answer, beginning: Forms) -> Iterator[tuple[int, int, str]]:
+def _named(answer: Answer, forms: Forms) -> Iterator[tuple[int, int, str]]:
     end, lower = 0, answer.lower
     for word in _WORD.finditer(lower):
-        if (forms := beginning.get(word[0])) is None or word.start() < end:
+        if word[0] not in forms.by_word or word.start() < end:
             continue
-        for form, name in forms:
+        for form, name in forms.beginning(word[0]):
             stop = word.start() + len(form)
             whole = lower.startswith(form, word.start()) and not lower[stop : stop + 1].isalnum()
             if whole and not (is_card_ending(form) and _is_figure(answer, word.start(), stop)):
@@ -215,36 +241,12 @@ def _named(answer: Answer, beginning: Forms) -> Iterator[tuple[int, int, str]]:
                 break
 
 
-def forms_of(names: Iterable[str]) -> Forms:
-    """Return how names, in order, may be written, by their first word; a form may lack the noun, or be its plural."""
-    known, short = frozenset(names), list[tuple[str, tuple[str, str]]]()
-    found: dict[str, list[tuple[str, str]]] = {}
-    for name in names:
-        whole, without = _written(name)
-        for word, form in whole:
-            found.setdefault(word, []).append(form)
-        if without is not None and without[1][0] not in known:
-            short.append(without)
-    for word, form in short:
-        found.setdefault(word, []).append(form)
-    for word, alike in found.items():
-        if len(alike) > 1:  # what is written alike is the last of these names
-            found[word] = sorted(dict(alike).items(), key=_longest_first)
-    return found
-
-
-_Form = tuple[str, tuple[str, str]]
-"""(first word, (form, name))."""
-
-
 @lru_cache(maxsize=16384)
-def _written(name: str) -> tuple[tuple[_Form, ...], _Form | None]:
-    """Return the forms that a name surely has, and the one that it has if that is no other name."""
+def _first_words(name: str) -> tuple[str, ...]:
+    """Return the first words of all forms of a name: two, where it is one word that has a plural."""
     plural, without = _other_forms(name)
-    forms = ((_first_word(form), (form, name)) for form in (name, plural))
-    word = _first_word(without) if without is not None else None
-    whole = tuple((word, form) for word, form in forms if word)
-    return whole, (word, (without, name)) if word and without is not None else None
+    words = (_first_word(form) for form in (name, plural, without) if form is not None)
+    return tuple(dict.fromkeys(filter(None, words)))
 
 
 @lru_cache(maxsize=16384)

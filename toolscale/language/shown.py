@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from itertools import combinations, permutations
 from typing import Any
 
-from toolscale.language.labels import Forms, Labels, forms_of
+from toolscale.language.labels import Forms, Labels
 from toolscale.language.times import DAY, clock_text, minutes_of
 
 Value = tuple[str, Any]
@@ -206,7 +206,7 @@ class Shown:
     @cached_property
     def forms(self) -> Forms:
         """How all names may be written, by their first word."""
-        return forms_of(sorted(self.names))
+        return Forms(self.names)
 
     @cached_property
     def found_in(self) -> dict[int, Labels]:

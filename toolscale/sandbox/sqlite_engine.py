@@ -15,7 +15,7 @@ from toolscale.sandbox.ddl import create_indexes, create_tables
 from toolscale.sandbox.trigger_log import create_log
 from toolscale.sql.compiled import Statement
 
-STEP = 1_000
+STEP = 4_000
 UNLIMITED = 1 << 62
 CHUNK = 256
 HEAP_BYTES = 1 << 31

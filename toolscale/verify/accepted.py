@@ -80,7 +80,7 @@ def _proposer(subject: Subject) -> str:
     """Return the model that proposed the intent of a task, or one that is joined to it; empty if people wrote all."""
     lines = [line.split(" ") for line in subject.candidate.evolutions]
     joined = [names[0] for operator, *names in lines if operator == "compose"]
-    by = {intent.id: intent.proposed_by for intent in subject.environment.spec.intents.intents}
+    by = {each.id: each.proposed_by for each in subject.environment.spec.intents.intents if each.proposed_by}
     return next(filter(None, (by.get(name, "") for name in (subject.candidate.intent_id, *joined))), "")
 
 
