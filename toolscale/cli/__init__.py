@@ -18,6 +18,7 @@ from toolscale.cli.output import say
 from toolscale.cli.attempts import decide, quarantine, solve
 from toolscale.cli.comparing import diff
 from toolscale.cli.drafts import draft, propose
+from toolscale.cli.evaluating import compare, evaluate
 from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.measuring import report
@@ -39,7 +40,8 @@ def commands() -> None:
 
 VERBS = (
     domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, play, grade, reword,
-    solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, schemas,
+    solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, evaluate, compare,
+    schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -1,0 +1,42 @@
+"""The verbs `toolscale evaluate` and `toolscale compare` are the program `python -m eval`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolscale.cli.evaluating import _become
+from toolscale.errors import UsageError
+
+
+def ran(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("verb", "program"),
+    [
+        (["evaluate", "--list", "--json"], ["list", "--json"]),
+        (["evaluate", "no-such-benchmark"], ["run", "no-such-benchmark"]),
+        (["compare", "here", "there", "--gate"], ["compare", "here", "there", "--gate"]),
+        (["compare", "--help"], ["compare", "--help"]),
+    ],
+)
+def test_a_verb_says_and_returns_what_the_program_does_from_any_folder(
+    verb: list[str], program: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    said = ran(tmp_path, "toolscale", *verb)
+    assert said == ran(tmp_path, "eval", *program)
+    assert "Traceback" not in said[2]
+
+
+def test_without_a_checkout_it_is_one_line(tmp_path: Path) -> None:
+    line = f"{tmp_path / 'eval'}: is not there; evaluation is run in a checkout of the repository"
+    with pytest.raises(UsageError, match=re.escape(line)):
+        _become("run", [], tmp_path)
