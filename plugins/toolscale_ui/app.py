@@ -19,9 +19,18 @@ from toolscale_ui.card import rendered_card
 from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.datasets import PAGE_RUNS, Datasets
 from toolscale_ui.diff import Diffs
+from toolscale_ui.evaluations import Evaluations
 from toolscale_ui.gates import QUARANTINE
 from toolscale_ui.nights import Nights
-from toolscale_ui.pages import case_link, render, view_of_case, view_of_diff, view_of_nights, view_of_rejects
+from toolscale_ui.pages import (
+    case_link,
+    render,
+    view_of_case,
+    view_of_diff,
+    view_of_evaluations,
+    view_of_nights,
+    view_of_rejects,
+)
 from toolscale_ui.quarantine import MOST_BYTES, Quarantine
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import DAG_ID, Rejects
@@ -33,6 +42,7 @@ STATIC = {
     "quarantine.svg": "image/svg+xml",
     "datasets.svg": "image/svg+xml",
     "nights.svg": "image/svg+xml",
+    "evaluations.svg": "image/svg+xml",
 }
 """All that is served from `static/`."""
 
@@ -44,6 +54,13 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 
+REPORT_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; "
+    "base-uri 'none'; frame-ancestors 'self'; sandbox"
+}
+"""A report is one page with its own styles, written on a worker: it is shown in a sandbox, so that it is of no origin,
+runs nothing and asks for nothing."""
+
 
 @dataclass(frozen=True)
 class Contents:
@@ -52,6 +69,7 @@ class Contents:
     rejects: Rejects
     datasets: Datasets
     nights: Nights
+    evaluations: Evaluations
     diffs: Diffs
     quarantine: Quarantine
 
@@ -73,6 +91,7 @@ def create_app(
     _add_quarantine(app, open_folder, decider)
     _add_datasets(app, open_folder)
     _add_nights(app, open_folder)
+    _add_evaluations(app, open_folder)
 
     @app.get("/static/{name}")
     def static(name: str) -> Response:
@@ -215,12 +234,29 @@ def _add_nights(app: FastAPI, open_folder: Opener) -> None:
             return _missing("There is no such dataset", "It may belong to a run that was removed.", Query())
 
 
+def _add_evaluations(app: FastAPI, open_folder: Opener) -> None:
+    @app.get("/evaluations")
+    def evaluations(request: Request) -> Response:
+        number = Query.of(request.query_params).page
+        return _page("evaluations.jinja", **view_of_evaluations(open_folder().evaluations, number))
+
+    @app.get("/report")
+    def report(evaluation: str = "", benchmark: str = "") -> Response:
+        try:
+            content = open_folder().evaluations.report(evaluation, benchmark)
+        except KeyError:
+            return _missing("There is no such report", "Its evaluation may have been removed.", Query())
+        return HTMLResponse(content, headers=REPORT_HEADERS)
+
+
 def _opener(data: str, environments: Path | None) -> Opener:
     @cache
     def open_folder() -> Contents:
         folder = DataFolder(data)  # a failure is not kept: the next request tries again
         quarantine = Quarantine(lambda: discover(environments))
-        return Contents(Rejects(folder), Datasets(folder), Nights(folder), Diffs(folder), quarantine)
+        return Contents(
+            Rejects(folder), Datasets(folder), Nights(folder), Evaluations(folder), Diffs(folder), quarantine
+        )
 
     return open_folder
 

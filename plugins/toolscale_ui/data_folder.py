@@ -34,6 +34,9 @@ PATTERNS = {
     "trained_on": "training/*/trained_on.json",
     "report": "training/*/report.json",
     "trained": "training/*/done.json",
+    "gate": "evaluations/*/gate.json",
+    "evaluated": "evaluations/*/*/done.json",
+    "evaluation_report": "evaluations/*/*/report.html",
 }
 """What pages read, by kind; one star is one name."""
 
@@ -152,7 +155,9 @@ class DataFolder:
         kinds = {kind: re.compile(re.escape(pattern).replace(r"\*", "[^/]+")) for kind, pattern in PATTERNS.items()}
         if not self.fs.exists(root.split("/")[0]):
             raise FileNotFoundError(f"there is no bucket {root.split('/')[0]}")
-        found = {**self.fs.find(f"{root}/runs", detail=True), **self.fs.find(f"{root}/training", detail=True)}
+        found: dict[str, Any] = {}
+        for part in ("runs", "training", "evaluations"):
+            found |= self.fs.find(f"{root}/{part}", detail=True)
         for full, about in found.items():
             path = full.removeprefix(root).lstrip("/")
             kind = next((kind for kind, pattern in kinds.items() if pattern.fullmatch(path)), None)

@@ -19,6 +19,7 @@ from toolscale.records import ComparedDomain, ComparedFigure
 from toolscale_ui.case import case_of
 from toolscale_ui.diff import MOST_CHOICES, Diffs
 from toolscale_ui.drift import LEAST_NIGHTS
+from toolscale_ui.evaluations import SHOWN, Evaluations
 from toolscale_ui.gates import MEANINGS, STATUSES, place
 from toolscale_ui.nights import Night, Nights
 from toolscale_ui.quarantine import Quarantine
@@ -37,6 +38,7 @@ GATES_SHOWN = 3
 """Gates that are always shown for a night; the others are folded."""
 
 NAMES = {"domain": "Domain", "gate": "Gate", "intent": "Intent", "evolution": "Evolution", "run_id": "Run"}
+EVALUATING_DAG = "evaluate_orchestrator"
 AIRFLOW = "../"
 """From a page to the root of Airflow, wherever it is served."""
 
@@ -118,6 +120,17 @@ def view_of_nights(nights: Nights, number: int) -> dict[str, Any]:
     page = nights.page(number)
     rows = [_row(night) for night in page.nights]
     return {"found": page, "rows": rows, "data": nights.folder.shown, "box": (WIDTH, HEIGHT), "enough": LEAST_NIGHTS}
+
+
+def view_of_evaluations(evaluations: Evaluations, number: int) -> dict[str, Any]:
+    """Return what the page of evaluations shows."""
+    return {
+        "found": evaluations.page(number),
+        "shown": SHOWN,
+        "data": evaluations.folder.shown,
+        "dag": EVALUATING_DAG,
+        "box": (WIDTH, HEIGHT),
+    }
 
 
 def _row(night: Night) -> dict[str, Any]:

@@ -4,9 +4,10 @@ checkpoint is worse than the last accepted one.
     prepare_evaluation -> evaluate_checkpoint, once for each benchmark -> accept_checkpoint, and stop_evaluations
     whatever happened
 
-An evaluation is kept in `<root>/evaluations/<name>/<benchmark>/`, with its report; `<root>/evaluations/accepted.json`
-names the last checkpoint that was accepted. The program is `python -m eval`: its results only grow, so whoever is
-killed goes on. The accepted checkpoint plays the same tasks in the same run: that makes the comparison paired.
+An evaluation is kept in `<root>/evaluations/<name>/<benchmark>/`, with its report, and what the gate said of it in
+`<root>/evaluations/<name>/gate.json`; `<root>/evaluations/accepted.json` names the last checkpoint that was accepted.
+The program is `python -m eval`: its results only grow, so whoever is killed goes on. The accepted checkpoint plays the
+same tasks in the same run: that makes the comparison paired.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from toolscale.pipeline.holds import EVALUATING, hold, release
 
 log = logging.getLogger(__name__)
 
-FOLDER, ACCEPTED, REPORT = "evaluations", "accepted.json", "report.html"
+FOLDER, ACCEPTED, GATE, REPORT = "evaluations", "accepted.json", "gate.json", "report.html"
 HELDOUT = "heldout"
 """The benchmark that needs a dataset."""
 
@@ -105,7 +107,9 @@ def accept_checkpoint(root: str, evaluated: Sequence[Mapping[str, Any]], checkou
     found = {each["benchmark"]: _compare(each, checkout) for each in evaluated if each["accepted"]}
     for benchmark, comparison in found.items():
         log.info("%s: %s", benchmark, _told(comparison))
-    if worse := [benchmark for benchmark, comparison in found.items() if comparison["verdict"] == "worse"]:
+    worse = [benchmark for benchmark, comparison in found.items() if comparison["verdict"] == "worse"]
+    _keep_word(evaluated[0], {benchmark: comparison["verdict"] for benchmark, comparison in found.items()})
+    if worse:
         raise RegressionError(
             "\n".join(
                 f"{benchmark}: worse than the accepted checkpoint: {_told(found[benchmark])}" for benchmark in worse
@@ -123,6 +127,18 @@ def stop_evaluations(plans: Sequence[Mapping[str, Any]], checkout: Path) -> list
         if plan["dataset"]:
             release(plan["dataset"], f"evaluation-{open_place(plan['out']).parent.name}")
     return [plan["benchmark"] for plan in plans if stop_training(_working_folder(plan, checkout))]
+
+
+def _keep_word(evaluated: Mapping[str, Any], verdicts: Mapping[str, str]) -> None:
+    """Keep what the gate says beside the evaluation: pages show it."""
+    word = {
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "checkpoint": evaluated["checkpoint"],
+        "against": evaluated["accepted"],
+        "passed": "worse" not in verdicts.values(),
+        "verdicts": verdicts,
+    }
+    write_file(open_place(evaluated["out"]).parent / GATE, (json.dumps(word, indent=1) + "\n").encode())
 
 
 def _compare(each: Mapping[str, Any], checkout: Path) -> dict[str, Any]:
