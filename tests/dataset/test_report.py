@@ -12,6 +12,7 @@ import pytest
 from browser import ARGUMENTS, CHROMIUM
 from tests.dataset.test_quality import TASKS, change, said_again
 from toolscale.cli import main
+from toolscale.cli.screen import print_wide_table
 from toolscale.dataset.arrow import TASK_SCHEMA
 from toolscale.dataset.checking.measuring import measure_dataset
 from toolscale.dataset.checking.reporting import note_missing
@@ -174,3 +175,12 @@ def test_a_dataset_that_is_none_or_empty_is_refused(
     assert capsys.readouterr().err == (
         f"toolscale: {dataset} has no tasks, so there is nothing to measure; make it with more\n"
     )
+
+
+def test_more_columns_than_a_screen_has_room_for_come_in_several_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["quality", *(f"domain_{number:02}" for number in range(20))]
+    rows = [["calls a task", *(f"{number}.5" for number in range(20))], ["tools", *["all"] * 20]]
+    print_wide_table(names, rows)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [lines[0], lines[4]] == [names[:12], ["quality", *names[12:]]]
+    assert lines[5] == ["calls", "a", "task", *(f"{number}.5" for number in range(11, 20))]

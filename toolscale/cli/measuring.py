@@ -68,14 +68,14 @@ def quality_json(measurement: Measurement, quality: Quality) -> dict[str, Any]:
 
 def print_quality(measurement: Measurement) -> None:
     """Print the figures, a line each, with a column for each domain and file."""
-    from toolscale.cli.screen import print_table
+    from toolscale.cli.screen import print_wide_table
     from toolscale.dataset.checking.reporting import note_missing
     from toolscale.dataset.describing.told import tell_figures
 
     whole = [measurement.whole] if len(measurement.parts) > 1 else []
     columns = [*measurement.parts, *whole, *measurement.outside]
     rows = [(told.title, *(told.text(item) for item in columns)) for told in tell_figures(columns)]
-    print_table(("quality", *(item.name for item in columns)), rows)
+    print_wide_table(("quality", *(item.name for item in columns)), rows)
     for line in note_missing(measurement):
         say(line)
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from toolscale.verify.weakened import WeakenedResult
     from toolscale.verify.yields import Yield
 
+GAP = 2
+"""Spaces between two columns."""
 SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "bold red"), "not_run": ("·", "dim"), "attested": ("~", "dim")}
 
 
@@ -151,6 +153,22 @@ def print_figures(figures: Figures) -> None:
 def print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print rows under names."""
     _console().print(_table(names, rows))
+
+
+def print_wide_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under names, as several tables below each other where the screen is too narrow for all columns; each
+    begins with the first column."""
+    console = _console()
+    widths = [max(len(names[place]), *(len(row[place]) for row in rows)) + GAP for place in range(len(names))]
+    groups: list[list[int]] = [[0]]
+    for place in range(1, len(names)):
+        if len(groups[-1]) > 1 and sum(widths[each] for each in (*groups[-1], place)) > console.width:
+            groups.append([0])
+        groups[-1].append(place)
+    for number, group in enumerate(groups):
+        if number:
+            console.print()
+        console.print(_table([names[place] for place in group], [[row[place] for place in group] for row in rows]))
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -424,7 +442,7 @@ def _percent(share: float | None) -> str:
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, GAP, 0, 0))
     for place, name in enumerate(names):
         numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
         table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
