@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscale.language import Mention, mentions, states
+from toolscale.language.mentions import _mentions
 
 TODAY = "2026-03-16"
 CASES = [
@@ -26,6 +27,12 @@ def described(mention: Mention) -> str:
 def test_golden_text_is_read(text: str, tense: str, expected: str) -> None:
     found = mentions(text.replace("\\n", "\n"), TODAY, None if tense == "-" else tense)
     assert "; ".join(map(described, found)) == expected
+
+
+@pytest.mark.parametrize("tense", ["past", "future"])
+def test_what_is_read_once_for_all_tenses_reads_the_same_under_each(tense: str) -> None:
+    texts = [text.replace("\\n", "\n") for text, _, _ in CASES]
+    assert [mentions(text, TODAY, tense) for text in texts] == [_mentions(text, TODAY, tense)[0] for text in texts]
 
 
 def test_a_mention_knows_where_it_stands() -> None:
