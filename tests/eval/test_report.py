@@ -155,6 +155,10 @@ def test_bad_input_is_one_line(
     assert printed.out == "" and printed.err.startswith(said) and printed.err.count("\n") == 1
 
 
+def _heed_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_a_run_that_is_stopped_again_and_again_asks_nothing_twice(tmp_path: Path) -> None:
     tasks = 60
     arguments = ["run", "questions", "--tasks", str(tasks), "--no-baselines", "--policy", "model", "--at-once", "3"]
@@ -164,7 +168,9 @@ def test_a_run_that_is_stopped_again_and_again_asks_nothing_twice(tmp_path: Path
 
         def started(out: Path, replies: Path) -> subprocess.Popen[bytes]:
             given = [*arguments, "--out", str(out), "--replies", str(replies)]
-            return subprocess.Popen([sys.executable, "-m", "eval", *given], cwd=ROOT, env=environ)
+            command = [sys.executable, "-m", "eval", *given]
+            # Tests that run in the background ignore Ctrl-C, and so would what they start.
+            return subprocess.Popen(command, cwd=ROOT, env=environ, preexec_fn=_heed_ctrl_c)
 
         stopped = 0
         for number in range(STOPS):
