@@ -31,7 +31,11 @@ def test_a_checkpoint_is_accepted_and_a_worse_one_after_it_is_not(airflow_home: 
     first = model(tmp_path / "first")
     done = run_by_hand(airflow_home, {"checkpoint": first, "dataset": str(tmp_path), "out": "first"})
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    assert sorted(path.name for path in (folder / "first").glob("[a-z]*")) == ["heldout", "questions"]
+    assert sorted(path.name for path in (folder / "first").glob("[a-z]*")) == [
+        "gate.json",
+        "heldout",
+        "questions",
+    ]
     accepted = json.loads((folder / "accepted.json").read_text())
     reports = [str(folder / "first" / name / "report.html") for name in ("heldout", "questions")]
     assert accepted == {"checkpoint": first, "reports": reports}

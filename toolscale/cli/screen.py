@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from toolscale.verify.weakened import WeakenedResult
     from toolscale.verify.yields import Yield
 
-GAP = 2
-"""Spaces between two columns."""
+GAP = 2  # spaces between two columns
 SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "bold red"), "not_run": ("·", "dim"), "attested": ("~", "dim")}
 
 
