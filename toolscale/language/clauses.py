@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -85,6 +85,8 @@ class Answer:
     starts: tuple[int, ...]
     dividers: tuple[tuple[int, int], ...]
     """Where the lines stand that part the headers of tables from their rows."""
+    _firm: dict[int, bool] = field(default_factory=dict)
+    """Start of a clause -> whether it is firm."""
 
     @property
     def sentences(self) -> Iterator[range]:
@@ -103,10 +105,11 @@ class Answer:
 
     def is_firm(self, clause: Clause) -> bool:
         """Whether what stands in a clause is claimed, not asked, supposed or doubted."""
-        begin, end = clause.whole
-        return not (
-            clause.asked or is_unsure(self.lower[begin:end]) or _SUPPOSED.match(self.lower, clause.start, clause.end)
-        )
+        if (firm := self._firm.get(clause.start)) is None:
+            begin, end = clause.whole
+            unsure = clause.asked or is_unsure(self.lower[begin:end])
+            firm = self._firm[clause.start] = not (unsure or _SUPPOSED.match(self.lower, clause.start, clause.end))
+        return firm
 
 
 @lru_cache(maxsize=4096)
