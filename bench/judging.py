@@ -1,5 +1,5 @@
-"""What drawing and judging a candidate takes. One process gives 5 % more or less than another for all of its life,
-whatever it runs: so a figure is the mean of several processes, each begun for it as a dataset's are.
+"""What drawing and judging a candidate takes. One process is up to 15 % faster or slower than the next for all of its
+life, with the same code: so a rate is the mean of several processes.
 
 python -m bench.judging DOMAIN SCALE CANDIDATES KIND      one process's figures, as JSON
 """

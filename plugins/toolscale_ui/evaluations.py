@@ -9,6 +9,7 @@ from typing import Any
 
 from toolscale_ui.data_folder import DataFolder, Listing
 from toolscale_ui.lineage import MOST_TEXT
+from toolscale_ui.run_file import sayable
 from toolscale_ui.sparkline import Sparkline, sparkline
 
 PAGE_EVALUATIONS = 20
@@ -31,11 +32,6 @@ class Right:
     high: float
     tasks: int
     dollars: float | None
-
-    @property
-    def text(self) -> str:
-        """The share for people."""
-        return f"{100 * self.value:.1f} %"
 
     @property
     def interval(self) -> str:
@@ -143,19 +139,24 @@ class Evaluations:
             Evaluation(name, gates.get(f"evaluations/{name}/gate.json"), benchmarks[:MOST_BENCHMARKS])
             for name, benchmarks in by_name.items()
         ]
-        return sorted(made, key=lambda each: (each.gate is None, each.gate.finished if each.gate else "", each.name))[
-            ::-1
-        ]
+        return sorted(made, key=_newest, reverse=True)
+
+
+def _newest(evaluation: Evaluation) -> tuple[bool, str, str]:
+    """The order of evaluations: those without a word of the gate are the newest."""
+    gate = evaluation.gate
+    return gate is None, gate.finished if gate else "", evaluation.name
 
 
 def trends_of(evaluations: Sequence[Evaluation]) -> list[Trend]:
     """Return the trend of each benchmark over evaluations, given newest first."""
     points: dict[str, list[tuple[float, bool]]] = {}
     for evaluation in reversed(evaluations):
-        for benchmark in evaluation.benchmarks if evaluation.gate else ():
-            if benchmark.trained is not None and evaluation.gate is not None:
-                worse = evaluation.gate.verdicts.get(benchmark.name) == "worse"
-                points.setdefault(benchmark.name, []).append((benchmark.trained.value, worse))
+        verdicts = evaluation.gate.verdicts if evaluation.gate else None
+        for benchmark in evaluation.benchmarks:
+            if benchmark.trained is not None and verdicts is not None:
+                point = benchmark.trained.value, verdicts.get(benchmark.name) == "worse"
+                points.setdefault(benchmark.name, []).append(point)
     trends = []
     for name, all_points in sorted(points.items())[:MOST_BENCHMARKS]:
         drawn = all_points[-MOST_DRAWN:]
@@ -195,5 +196,4 @@ def _right_of(told: Mapping[str, Any]) -> Right | None:
 
 
 def _short(value: Any) -> str:
-    """Return a text that can be shown: JSON may hold half of a surrogate pair, which UTF-8 cannot."""
-    return str(value).encode(errors="replace").decode()[:MOST_TEXT]
+    return sayable(value)[:MOST_TEXT]

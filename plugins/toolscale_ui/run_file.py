@@ -32,15 +32,15 @@ def run_of(content: bytes) -> RunFile | str:
     params, domains, seed = about.get("params"), about.get("domains"), about.get("seed")
     return RunFile(
         dag_id=str(dag_id),
-        run_id=_sayable(run_id),
-        started=_sayable(about.get("started") or ""),
+        run_id=sayable(run_id),
+        started=sayable(about.get("started") or ""),
         seed=seed if isinstance(seed, int) else None,
         params=params if isinstance(params, dict) else {},
-        domains=[_sayable(domain) for domain in domains] if isinstance(domains, list) else [],
-        night=_sayable(about.get("night") or ""),
+        domains=[sayable(domain) for domain in domains] if isinstance(domains, list) else [],
+        night=sayable(about.get("night") or ""),
     )
 
 
-def _sayable(value: Any) -> str:
+def sayable(value: Any) -> str:
     """Return a text that can stand in an address: JSON may hold half of a surrogate pair, which UTF-8 cannot."""
     return str(value).encode(errors="replace").decode()

@@ -30,8 +30,8 @@ def ran(folder: Path, *arguments: str) -> tuple[int, str, str]:
 def test_a_verb_says_and_returns_what_the_program_does_from_any_folder(
     verb: list[str], program: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     said = ran(tmp_path, "toolscale", *verb)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # the program alone is found in its checkout only
     assert said == ran(tmp_path, "eval", *program)
     assert "Traceback" not in said[2]
 

@@ -198,6 +198,8 @@ def test_several_labelled_facts_with_one_false_are_graded_as_wrong(
     facts: list[Fact], data: st.DataObject, style: int
 ) -> None:
     fact = data.draw(st.sampled_from(facts))
+    # What is the label of another fact is told as soon as that one is: the judge makes no such mutants either.
+    assume(fact.kind not in ("text", "digits") or str(fact.value) not in {told.about for told in facts})
     other = 1 - int(fact.value) if fact.kind == "bool" else data.draw(values[fact.kind])
     assume((fact.kind, other) not in {(told.kind, told.value) for told in facts} or fact.kind == "bool")
     assume(str(other).lower() not in {str(told.about).lower() for told in facts})
