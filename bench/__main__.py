@@ -131,7 +131,7 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     accepted = [one for one in base.judged if one.verdict.accepted]
     killed = sorted(one.verdict.mutants_killed for one in accepted)
     what = f"plain candidates a second on one core, {len(accepted)} accepted of {len(base.judged)}"
-    yield rate_line(what, taken.rate, taken.slowness, 150.0)
+    yield rate_line(what, taken.rate, taken.slowness, 140.0)
     yield "live mutants an accepted task, least", float(killed[0]), ">=", 5.0
     yield "live mutants an accepted task, median", float(statistics.median(killed)), ">=", 12.0
     evolved, its = time_judge(environment, 1, candidates, "evolved"), time_processes(domain, 1, candidates, "evolved")

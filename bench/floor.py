@@ -24,7 +24,8 @@ from toolscale.sandbox.trigger_log import create_log
 from toolscale.verify import Judge
 from toolscale.verify.states import EndState, EndStates
 
-ROUNDS = 3
+ROUNDS = 9
+"""Times that the statements are run, each between two looks at how slow the machine is. The median counts."""
 
 Executed = tuple[int, str, Any]
 """(number of the connection, text, bound values)."""
@@ -115,10 +116,12 @@ def measure_floor(
         raise RuntimeError(
             f"the bare connections wrote {found} rows, the judge's {written}: these are not its statements"
         )
-    seconds, slow = alongside(lambda: statistics.median(_timed(run) for _ in range(ROUNDS)))
+    rounds = [alongside(lambda: _timed(run)) for _ in range(ROUNDS)]
     for connection in bare:
         connection.close()
-    return Floor(len(run) / len(candidates), seconds / len(candidates), slow)
+    seconds = statistics.median(taken for taken, _ in rounds)
+    scaled = statistics.median(taken / slow for taken, slow in rounds)
+    return Floor(len(run) / len(candidates), seconds / len(candidates), seconds / scaled)
 
 
 def _timed(run: list[tuple[sqlite3.Cursor, str, Any]]) -> float:

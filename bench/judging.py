@@ -14,14 +14,14 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from bench.floor import Floor
-from bench.reference import slowness
+from bench.reference import LARGE, slowness
 from toolscale.dataset.making.judging import spare_collector
 from toolscale.environment import Environment, World, load_environment, populate
 from toolscale.records import Candidate, Judged
 from toolscale.tasks import CandidateSource
 from toolscale.verify import Judge
 
-PROCESSES = 3
+PROCESSES = 5
 """Processes of which the mean is taken."""
 BLOCK = 5
 """Candidates that are judged between two looks at how slow the machine is: it changes within a tenth of a second."""
@@ -54,12 +54,12 @@ def judge_all(judge: Judge, candidates: list[Candidate]) -> tuple[list[Judged], 
     """Judge candidates in blocks; return the verdicts, the mean seconds of the processor for one candidate, and how
     slow the machine was meanwhile."""
     judged, busy, scaled = [], 0.0, 0.0
-    before = slowness(times=1)
+    before = slowness(LARGE, times=1)
     for begin in range(0, len(candidates), BLOCK):
         block = candidates[begin : begin + BLOCK]
         start = time.process_time()
         judged += [judge.judge(candidate) for candidate in block]
-        spent, after = time.process_time() - start, slowness(times=1)
+        spent, after = time.process_time() - start, slowness(LARGE, times=1)
         busy, scaled = busy + spent, scaled + spent / ((before + after) / 2)
         before = after
     return judged, busy / len(candidates), busy / scaled
