@@ -26,6 +26,9 @@ from toolscale.dataset.comparing.versions import release
 from toolscale.dataset.making.folder import CARD, list_files, read_contents, read_dataset, seal_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
+from toolscale.dataset.world import read_rows
+from toolscale.environment import load_environment
+from toolscale.errors import DatasetError
 
 REJECTED = "rejects/mock/rejected-00000-of-00001.parquet"
 DATABASE = "environments/mock/database.sqlite"
@@ -360,3 +363,12 @@ def test_files_that_are_folders_are_findings(dataset: Path) -> None:
 
 def test_an_untouched_list_of_files_is_what_is_there(dataset: Path) -> None:
     assert tuple(list_files(dataset)) == read_manifest(dataset).files
+
+
+@pytest.mark.parametrize("word", [b"CREATE TABLE", b"TEXT", b"STRICT"])
+def test_a_database_whose_tables_are_not_told_in_utf8_is_named(dataset: Path, word: bytes) -> None:
+    path = dataset / DATABASE
+    path.write_bytes(path.read_bytes().replace(word, word[:-1] + b"\xff", 1))
+    environment = load_environment(dataset / "environments" / "mock")
+    with pytest.raises(DatasetError, match=r"database\.sqlite: .*0xff.*; make the dataset again"):
+        read_rows(environment, path.parent)

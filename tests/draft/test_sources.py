@@ -329,6 +329,13 @@ def test_a_database_that_cannot_be_a_domain_is_one_line(
         read_source(sqlite(tmp_path / "a.sqlite", script), more)
 
 
+def test_a_database_whose_errors_are_not_utf8_is_one_line(tmp_path: Path) -> None:
+    path = Path(sqlite(tmp_path / "a.sqlite", "CREATE TABLE a (b INTEGER PRIMARY KEY, c INTEGER REFERENCES a (b));"))
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE", b"CREATE TABL\xff", 1))
+    with pytest.raises(UsageError, match=r"a\.sqlite: cannot be read \(.*0xff"):
+        read_source(str(path))
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

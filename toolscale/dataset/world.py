@@ -49,7 +49,7 @@ def read_rows(environment: Environment, folder: Path) -> Rows:
             rows[name] = connection.execute(
                 f"SELECT {', '.join(table.columns)} FROM {name} ORDER BY {', '.join(table.key)}"
             ).fetchall()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the message of an error may quote bytes of the file
         raise DatasetError(f"{path}: {error}; make the dataset again") from error
     finally:
         connection.close()

@@ -153,7 +153,7 @@ def _reflected(engine: sa.Engine, name: str) -> Iterator[Reflection]:
                     return connection.exec_driver_sql(sql).fetchall()
 
             yield Reflection(name, tables, engine.dialect.name == "sqlite", _told(name, ask))
-    except (SQLAlchemyError, sqlite3.Error) as error:
+    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # an error may quote bytes of the file
         cause = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise UsageError(f"{name}: cannot be read ({cause[:200]})") from error
     finally:
@@ -164,7 +164,7 @@ def _told(name: str, ask: Ask) -> Ask:
     def asked(sql: str) -> Sequence[Sequence[Any]]:
         try:
             return ask(sql)
-        except (SQLAlchemyError, sqlite3.Error, duckdb.Error) as error:
+        except (SQLAlchemyError, sqlite3.Error, duckdb.Error, UnicodeDecodeError) as error:
             cause = str(getattr(error, "orig", None) or error).splitlines()[0]
             raise UsageError(f"{name}: does not answer {sql[:120]!r} ({cause[:200]})") from error
 
