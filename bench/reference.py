@@ -1,13 +1,12 @@
 """How fast this machine is: fixed pieces of work, by which seconds of one machine are compared with those of another.
 
-Promises in seconds, milliseconds or candidates a second are made for a machine that takes `SECONDS` for a piece of
+Promises in seconds, milliseconds or candidates a second are made for a machine that takes `Work.seconds` for a piece of
 work. On a machine that takes twice as long, a figure may be twice as slow. There is nothing of this project in the
-work, so that no change of ours moves it.
+work, so that no change of ours moves it, but for another version of sqlglot.
 
-`SMALL` is patterns, texts, dicts, JSON and SQLite in one short loop, which the nearest cache of a core holds.
-`LARGE` is a parser and an optimizer of SQL in Python: much code and many objects, each touched a few times, as in
-judging. Where other programs of a shared machine take its caches and its memory, both of these slow down alike, and
-`SMALL` does not: see docs/performance.md.
+`SMALL` is patterns, texts, dicts, JSON and SQLite in one short loop. `LARGE` is a parser and an optimizer of SQL in
+Python: much code and many objects, each touched a few times, as in judging. The speed of judging follows `LARGE` more
+closely: docs/performance.md has the figures.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ T = TypeVar("T")
 
 _WORD = re.compile(r"\b(?:paid|moved|sent|frozen)\s(?P<amount>\$\d+(?:\.\d\d)?)\b|\b(?P<day>\d{1,2})(?:st|nd|rd|th)?\b")
 _TEXT = "I paid $12.50 to Northern Power on the 3rd and moved $200 to savings; nothing else was sent before the 14th. "
-
 
 _STATEMENTS = (
     "SELECT a.id, b.name, SUM(c.amount) AS total FROM account AS a JOIN branch AS b ON a.branch_id = b.id"

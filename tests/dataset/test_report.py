@@ -12,7 +12,7 @@ import pytest
 from browser import ARGUMENTS, CHROMIUM
 from tests.dataset.test_quality import TASKS, change, said_again
 from toolscale.cli import main
-from toolscale.cli.screen import print_wide_table
+from toolscale.cli.terminal import print_wide_table
 from toolscale.dataset.arrow import TASK_SCHEMA
 from toolscale.dataset.checking.measuring import measure_dataset
 from toolscale.dataset.checking.reporting import note_missing

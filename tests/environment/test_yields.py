@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 
 from toolscale.cli import main
-from toolscale.cli.screen import print_yields
+from toolscale.cli.tallies import print_yields
 from toolscale.environment import load_environment
 from toolscale.verify.yields import Yield, measure_yields, monotonous
 

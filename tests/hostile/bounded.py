@@ -18,7 +18,13 @@ from typing import IO, Any
 
 START = "from tests.hostile.bounded import serve; serve()"
 ROOT = Path(__file__).parents[2]
-LOADED = ("toolscale.cli", "toolscale.cli.screen", "toolscale.dataset.checking.recheck", "toolscale.pipeline.stages")
+LOADED = (
+    "toolscale.cli",
+    "toolscale.cli.screen",
+    "toolscale.cli.tallies",
+    "toolscale.dataset.checking.recheck",
+    "toolscale.pipeline.stages",
+)
 SECONDS = 60.0
 """Of processor time: far more than any case takes, far less than what hangs."""
 

@@ -18,7 +18,7 @@ def diff(before: str, after: str, json_: bool) -> None:
     Tasks are paired by their content, and then by the candidate that they were made of: such a pair is a task that
     changed.
     """
-    from toolscale.cli.screen import print_comparison
+    from toolscale.cli.tallies import print_comparison
     from toolscale.dataset.comparing.comparison import compare_places
 
     comparison = compare_places(before, after)

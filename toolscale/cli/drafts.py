@@ -77,7 +77,7 @@ def draft(
     The model is any OpenAI-compatible one: TOOLSCALE_MODEL is its name, OPENAI_BASE_URL and OPENAI_API_KEY say where,
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2).
     """
-    from toolscale.cli.screen import print_costs
+    from toolscale.cli.tallies import print_costs
     from toolscale.environment.registry import ROOT
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.drafting import DraftSettings, domain_of, draft_domain
@@ -143,7 +143,7 @@ def propose(
 
     The model is that of `draft`. Read the copy and commit it, or make tasks from it at once.
     """
-    from toolscale.cli.screen import print_costs
+    from toolscale.cli.tallies import print_costs
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.proposing import (
         ProposeSettings,
@@ -175,7 +175,7 @@ def propose(
 
 
 def _print_proposed(made: Proposed, ledger: Ledger, *, priced: bool, json_: bool) -> None:
-    from toolscale.cli.screen import print_costs, print_yields
+    from toolscale.cli.tallies import print_costs, print_yields
 
     if json_:
         return echo_json(
@@ -197,7 +197,7 @@ def _print_proposed(made: Proposed, ledger: Ledger, *, priced: bool, json_: bool
 
 
 def _print_made(made: Drafted, ledger: Ledger, *, priced: bool, json_: bool) -> None:
-    from toolscale.cli.screen import print_costs, print_yields
+    from toolscale.cli.tallies import print_costs, print_yields
 
     if json_:
         return echo_json(

@@ -92,7 +92,7 @@ def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
 def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool) -> None:
     """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike, and every intent
     yields tasks. All issues are listed, one a line."""
-    from toolscale.cli.screen import print_yields
+    from toolscale.cli.tallies import print_yields
     from toolscale.environment import load_environment, populate, write_admission
     from toolscale.environment.registry import find_folder
     from toolscale.pipeline import admit_domain

@@ -68,7 +68,7 @@ def quality_json(measurement: Measurement, quality: Quality) -> dict[str, Any]:
 
 def print_quality(measurement: Measurement) -> None:
     """Print the figures, a line each, with a column for each domain and file."""
-    from toolscale.cli.screen import print_wide_table
+    from toolscale.cli.terminal import print_wide_table
     from toolscale.dataset.checking.reporting import note_missing
     from toolscale.dataset.describing.told import tell_figures
 

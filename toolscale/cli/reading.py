@@ -171,7 +171,7 @@ def stats(
 ) -> None:
     """Count what is in DATASET: candidates and gates, calls, tools, tiers, mutants; with --quality, how varied its
     tasks are, and what of the domain they touch."""
-    from toolscale.cli.screen import print_figures
+    from toolscale.cli.tallies import print_figures
     from toolscale.dataset.making.folder import read_dataset
 
     reading = read_dataset(dataset, domain)

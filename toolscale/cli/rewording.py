@@ -49,7 +49,7 @@ def reword(
     The model is any OpenAI-compatible one: TOOLSCALE_MODEL is its name, OPENAI_BASE_URL and OPENAI_API_KEY say where,
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2). Exits 1 if the cap on dollars stopped it.
     """
-    from toolscale.cli.screen import print_costs
+    from toolscale.cli.tallies import print_costs
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.rewording import RewordSettings, reword_dataset
 

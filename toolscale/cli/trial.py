@@ -44,7 +44,7 @@ def selftest(
     threshold that was missed: defects that were let pass, good candidates that were rejected, a trajectory that the
     verifier graded wrongly, a check that is not missed.
     """
-    from toolscale.cli.screen import print_selftest, print_weakened
+    from toolscale.cli.tallies import print_selftest, print_weakened
     from toolscale.config import POPULATION_SEED
     from toolscale.environment import load_environment, populate
     from toolscale.verify.selftest import run_selftest

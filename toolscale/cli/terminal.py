@@ -1,0 +1,69 @@
+"""The terminal of the commands: tables in plain text, whose cells cannot steer it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from toolscale.text_files import visible
+
+GAP = 2
+"""Spaces between two columns."""
+SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "bold red"), "not_run": ("·", "dim"), "attested": ("~", "dim")}
+"""How the status of a gate is shown."""
+
+
+def print_wide_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under names, as several tables below each other where the screen is too narrow for all columns; each
+    begins with the first column."""
+    console = open_console()
+    widths = [max(len(names[place]), *(len(row[place]) for row in rows)) + GAP for place in range(len(names))]
+    groups: list[list[int]] = [[0]]
+    for place in range(1, len(names)):
+        if len(groups[-1]) > 1 and sum(widths[each] for each in (*groups[-1], place)) > console.width:
+            groups.append([0])
+        groups[-1].append(place)
+    for number, group in enumerate(groups):
+        if number:
+            console.print()
+        console.print(table_of([names[place] for place in group], [[row[place] for place in group] for row in rows]))
+
+
+def open_console() -> Console:
+    """Return a console for stdout."""
+    console = _Screen(highlight=False)
+    if not console.is_terminal:
+        console.width = 140  # a file or a pipe has no width of its own
+    return console
+
+
+def table_of(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """Lay out rows under names; columns of numbers alone stand to the right."""
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, GAP, 0, 0))
+    for place, name in enumerate(names):
+        numeric = bool(rows) and all(isinstance(row[place], int | float) for row in rows)
+        table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    return table
+
+
+def percent(share: float | None) -> str:
+    """Return a share for people; nothing for none."""
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+class _Screen(Console):
+    """A console that shows control characters as text, so that the terminal does not obey them: data may come from
+    anywhere."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render, every text of it visible."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
