@@ -57,6 +57,7 @@ def test_a_run_asks_a_model_and_collects_what_it_solved(
     assert verify_dataset(run_at(run).dataset()).findings == ()
 
 
+@pytest.mark.slow("tests/test_rewording.py")
 def test_a_run_has_a_model_write_requests_where_it_is_mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = assembled(tmp_path, generator="mixed", share=1, budget=1)
     before = {task.request for task in tasks_of(run_at(run).dataset("mock"))}

@@ -1,4 +1,8 @@
-"""Every folder in environments/: its admission record is true, its verifier cases hold, its intents yield tasks."""
+"""Every folder in environments/: its admission record is true, its verifier cases hold, its intents yield tasks.
+
+A change of a folder is found by the hash in its record, which every command asks for. What a change of the package does
+to the larger domains is found by `make test SLOW=1`, and to the mock domain and finance by `make test`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +17,14 @@ from toolscale.verify import Judge
 from toolscale.verify.cases import check_cases
 
 TURNS = 12
+OFTEN = "mock", "finance"
+OTHERS = pytest.mark.slow("tests/test_environments.py")
+DOMAINS = [pytest.param(name, marks=() if name in OFTEN else OTHERS) for name in sorted(discover())]
 
 Court = tuple[CandidateSource, Judge]
 
 
-@pytest.fixture(scope="module", params=sorted(discover()))
+@pytest.fixture(scope="module", params=DOMAINS)
 def court(request: pytest.FixtureRequest) -> Iterator[Court]:
     environment = load_environment(request.param)
     rows = populate(environment)
@@ -27,6 +34,14 @@ def court(request: pytest.FixtureRequest) -> Iterator[Court]:
 
 
 @pytest.mark.parametrize("domain", sorted(discover()))
+def test_the_admission_record_is_of_the_folder_as_it_is(domain: str) -> None:
+    environment = load_environment(domain)
+    recorded = read_admission(environment.folder)
+    assert recorded is not None
+    assert recorded.environment_hash == environment.hash
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
 def test_the_admission_record_is_what_admission_finds(domain: str) -> None:
     environment = load_environment(domain)
     recorded = read_admission(environment.folder)

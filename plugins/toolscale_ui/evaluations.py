@@ -71,8 +71,10 @@ class Evaluation:
 
     name: str
     gate: Gate | None
-    """None while it runs, and where it was stopped."""
+    """None while it runs, where it was stopped, and where what the gate said cannot be read."""
     benchmarks: Sequence[Benchmark]
+    problem: str = ""
+    """Why what the gate said cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -136,10 +138,16 @@ class Evaluations:
             report = f"evaluations/{name}/{benchmark}/report.html" in listing["evaluation_report"]
             by_name.setdefault(name, []).append(Benchmark(benchmark, policies, problem, report))
         made = [
-            Evaluation(name, gates.get(f"evaluations/{name}/gate.json"), benchmarks[:MOST_BENCHMARKS])
+            _evaluation(name, gates.get(f"evaluations/{name}/gate.json"), benchmarks[:MOST_BENCHMARKS])
             for name, benchmarks in by_name.items()
         ]
         return sorted(made, key=_newest, reverse=True)
+
+
+def _evaluation(name: str, gate: Gate | str | None, benchmarks: Sequence[Benchmark]) -> Evaluation:
+    if isinstance(gate, str):
+        return Evaluation(name, None, benchmarks, f"evaluations/{name}/gate.json: {gate}")
+    return Evaluation(name, gate, benchmarks)
 
 
 def _newest(evaluation: Evaluation) -> tuple[bool, str, str]:
@@ -165,14 +173,14 @@ def trends_of(evaluations: Sequence[Evaluation]) -> list[Trend]:
     return trends
 
 
-def gate_of(content: bytes) -> Gate | None:
-    """Return what a `gate.json` says; None if it cannot be read."""
+def gate_of(content: bytes) -> Gate | str:
+    """Return what a `gate.json` says, or in words why it cannot be read."""
     try:
         about = json.loads(content)
         verdicts = {_short(name): _short(verdict) for name, verdict in about["verdicts"].items()}
         return Gate(_short(about["finished"]), _short(about["checkpoint"]), about["passed"] is True, verdicts)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None
+        return "not the word of a gate"
 
 
 def policies_of(content: bytes) -> dict[str, Right] | str:

@@ -19,6 +19,7 @@ from tests.publish.hub_server import Hub
 from toolscale.dataset.runs import run_name
 
 pytestmark = [
+    pytest.mark.slow("tests/plugins/test_in_airflow.py"),
     pytest.mark.xdist_group("airflow"),
     pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Chromium: make system"),
 ]

@@ -15,6 +15,7 @@ from toolscale.dataset.places import files_in
 from toolscale.dataset.runs import run_name
 
 pytestmark = [
+    pytest.mark.slow("tests/airflow/test_synthesize.py"),
     pytest.mark.xdist_group("servers"),
     pytest.mark.skipif(bool(missing_servers()), reason=f"needs {' and '.join(missing_servers())}: make system"),
 ]

@@ -30,6 +30,7 @@ def use(admin: AirflowClient, server: ChatServer, domains: Path) -> None:
     admin.post("variables", {"key": "TOOLSCALE_DOMAINS", "value": str(domains)})
 
 
+@pytest.mark.slow("tests/draft/test_draft.py")
 def test_a_person_reads_a_draft_and_takes_it(live_airflow: LiveAirflow, tmp_path: Path) -> None:
     admin, domains = live_airflow.admin, tmp_path / "domains"
     admin.wait_for_dag(DAG)

@@ -103,6 +103,7 @@ def test_a_time_zone_that_is_none_is_an_import_error_that_names_the_variable(
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told)
 
 
+@pytest.mark.slow("tests/airflow/test_dags.py")
 @pytest.mark.xdist_group("servers")
 def test_a_night_that_was_due_a_minute_before_is_left_out_and_a_run_by_hand_does_not_wait_for_the_next(
     tmp_path: Path,

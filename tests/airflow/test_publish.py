@@ -101,6 +101,7 @@ def test_who_could_have_answered_is_told_that_nobody_did(
     ]
 
 
+@pytest.mark.slow("tests/publish/test_outcomes.py")
 def test_what_a_person_rejects_is_not_pushed(
     live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path
 ) -> None:

@@ -13,7 +13,7 @@ from test_synthesize import DAG, contents, products
 
 from toolscale.pipeline import synthesize
 
-pytestmark = pytest.mark.xdist_group("servers")
+pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.slow("tests/test_runs.py")]
 
 CONF = {"domains": ["mock"], "tasks": 30, "interaction": "single", "publish": "never"}
 

@@ -111,6 +111,7 @@ def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(
     assert "mock: kill_rate = 1.0 (threshold" in admin.log(DAG, run_id, "mock.quality_gate")
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_a_gate_that_is_not_passed_is_red_at_once_is_reported_and_keeps_what_can_be_cleared(
     live_airflow: LiveAirflow, alerts: tuple[str, list[dict[str, Any]]]
 ) -> None:

@@ -94,6 +94,7 @@ def test_airflow_dags_test_trains(airflow_home: AirflowHome) -> None:
     assert len(pids(out)) == 1
 
 
+@pytest.mark.slow("tests/pipeline/test_detached.py")
 def test_a_killed_worker_leaves_the_training_and_its_next_try_finds_it(live: LiveAirflow) -> None:
     admin, out = live.admin, out_of(live.home, "killed")
     run_id = admin.trigger(DAG, {"out": "killed"})
@@ -134,6 +135,7 @@ def test_a_killed_worker_leaves_the_training_and_its_next_try_finds_it(live: Liv
     assert event["extra"] == told
 
 
+@pytest.mark.slow("tests/pipeline/test_detached.py")
 def test_a_training_is_stopped_with_its_task_and_goes_on_when_the_task_is_cleared(live: LiveAirflow) -> None:
     admin, out = live.admin, out_of(live.home, "stopped")
     run_id = admin.trigger(DAG, {"out": "stopped"})
@@ -160,6 +162,7 @@ def test_a_training_is_stopped_with_its_task_and_goes_on_when_the_task_is_cleare
     assert [json.loads(line)["step"] for line in (out / "metrics.jsonl").read_text().splitlines()] == [1, 2, 3, 4]
 
 
+@pytest.mark.slow("tests/pipeline/test_detached.py")
 def test_a_dataset_that_is_never_published_is_trained_with_and_one_that_waits_is_not(live: LiveAirflow) -> None:
     admin = live.admin
     made: dict[str, str] = {}

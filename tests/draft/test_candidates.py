@@ -45,6 +45,7 @@ def model(body: dict[str, Any]) -> Answer:
     return reply(body)
 
 
+@pytest.mark.slow("tests/draft/test_proposals.py")
 def test_of_several_first_replies_the_one_that_covers_most_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

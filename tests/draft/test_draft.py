@@ -108,6 +108,7 @@ def test_intents_that_repeat_themselves_are_asked_for_in_more_words_once(
     )
 
 
+@pytest.mark.slow("tests/models/test_chat_client.py")
 def test_a_server_with_faults_gives_the_same_domain_with_few_more_requests(
     server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,7 @@ MADE = {
 the page for authors leaves it as it is: a request that is no longer the recorded one gets the reply to the nearest."""
 
 
+@pytest.mark.slow("tests/draft/test_draft.py")
 @pytest.mark.parametrize("name", MADE)
 def test_a_recorded_draft_gives_its_domain_again_and_a_dataset_that_holds(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -159,6 +159,7 @@ def _heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow("tests/eval/test_harness.py")
 def test_a_run_that_is_stopped_again_and_again_asks_nothing_twice(tmp_path: Path) -> None:
     tasks = 60
     arguments = ["run", "questions", "--tasks", str(tasks), "--no-baselines", "--policy", "model", "--at-once", "3"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,9 @@ def test_figures_that_cannot_be_read_are_named_and_the_rest_is_shown(content: st
     (evaluated / "evaluations/monday/gate.json").write_text(content)
     text = pages(evaluated).get("/evaluations").text
     assert "evaluations/tuesday/heldout/done.json: not the figures of a benchmark" in text
+    gate = next(each for each in open_evaluations(evaluated).page(1).evaluations if each.name == "monday")
+    assert (gate.gate, gate.problem) == (None, "evaluations/monday/gate.json: not the word of a gate")
+    assert re.sub("<wbr>", "", text).count(gate.problem) == 1
     assert "3 evaluations" in text and "75.0 %" in text
 
 
