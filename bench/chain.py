@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from toolscale.pipeline.every_domain import every_domain
 
 if TYPE_CHECKING:
     from homes import LiveAirflow
@@ -65,14 +67,16 @@ def house(folder: Path, training: Path | None = None) -> Iterator[tuple[LiveAirf
             yield live, hub
 
 
-def run_chain(live: LiveAirflow, domain: str, tasks: int) -> list[Run]:
-    """Trigger `synthesize_dataset`, and wait until all that follows from it is done. The run of `train_orchestrator`
-    that waits for the dataset to be published, and is skipped, is none of them. Raises with logs where a run fails."""
+def run_chain(live: LiveAirflow, domains: Sequence[str], tasks: int) -> Iterator[Run]:
+    """Trigger `synthesize_dataset`, and wait until all that follows from it is done; each run as it ends. The run of
+    `train_orchestrator` that waits for the dataset to be published, and is skipped, is none of them. Raises with logs
+    where a run fails."""
     for dag_id in CHAIN:
         live.admin.wait_for_dag(dag_id)
-    order = {"domains": [domain], "tasks": tasks, "publish": "auto", "repo": REPO}
+    order = {"domains": list(domains), "tasks": tasks, "publish": "auto", "repo": REPO}
     live.admin.trigger(CHAIN[0], order)
-    return [_finished(live, dag_id) for dag_id in CHAIN]
+    for dag_id in CHAIN:
+        yield _finished(live, dag_id)
 
 
 def _finished(live: LiveAirflow, dag_id: str) -> Run:
@@ -95,8 +99,8 @@ def _seconds(run: dict[str, Any]) -> float:
 
 
 @click.command(help=__doc__)
-@click.option("--domain", default="finance", show_default=True)
-@click.option("--tasks", default=396, show_default=True)
+@click.option("--domain", default="finance", show_default=True, help="A domain, or all.")
+@click.option("--tasks", default=396, show_default=True, help="Of each domain.")
 @click.option("--out", type=click.Path(path_type=Path), default="var/nightly", show_default=True)
 def main(domain: str, tasks: int, out: Path) -> None:
     if out.exists():
@@ -104,8 +108,9 @@ def main(domain: str, tasks: int, out: Path) -> None:
             raise click.UsageError(f"{out} is no folder of an earlier night; give one that does not exist")
         shutil.rmtree(out)
     begin = time.perf_counter()
+    domains = sorted(every_domain()) if domain == "all" else [domain]
     with house(out.absolute()) as (live, hub):
-        for run in run_chain(live, domain, tasks):
+        for run in run_chain(live, domains, tasks):
             click.echo(f"{run.dag_id:<24}{run.state:<10}{run.seconds:>7.0f} s")
     click.echo(f"published: {len(hub.titles(REPO))} commits in {REPO}")
     for report in run.told["reports"]:

@@ -28,7 +28,7 @@ def two_steps(folder: Path) -> Path:
 
 def test_a_night_ends_in_an_evaluated_orchestrator(tmp_path: Path) -> None:
     with house(tmp_path / "home", two_steps(tmp_path / "training")) as (live, hub):
-        made, published, trained, evaluated = run_chain(live, "mock", 12)
+        made, published, trained, evaluated = run_chain(live, ["mock"], 12)
     assert [run.dag_id for run in (made, published, trained, evaluated)] == list(CHAIN)
     assert published.told["repo"] == REPO and "mock/train-00000-of-00001.parquet" in hub.files(REPO)
     assert trained.told["dataset"] == published.told["dataset"] == made.told["dataset"]
