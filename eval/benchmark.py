@@ -42,6 +42,8 @@ class Case:
     task: RolloutTask
     cluster: str
     groups: Mapping[str, str] = field(default_factory=dict)
+    bearer: str | None = None
+    """The expert that bears a model's name, by its name in the catalogue."""
 
     @cached_property
     def hash(self) -> str:
@@ -112,6 +114,16 @@ def check_setting(name: str, settings: Settings) -> None:
     if settings.setting is not None and settings.setting not in module.ABOUT.settings:
         known = ", ".join(module.ABOUT.settings) or "none"
         raise UsageError(f"{name} has no setting {settings.setting!r}; it has: {known}")
+
+
+def completed(name: str, settings: Settings, environ: Mapping[str, str]) -> Settings:
+    """Return the settings with what a benchmark takes from the environment where they do not say it. UsageError for
+    names of models where the benchmark shows none."""
+    complete = getattr(_module(name), "complete", None)
+    if complete is None and (settings.own is not None or settings.placebo is not None):
+        raise UsageError(f"--own and --placebo go with self_preference and not with {name}; leave them out")
+    found: Settings = settings if complete is None else complete(settings, environ)
+    return found
 
 
 def recorded_by(name: str) -> Callable[[Settings, Path, int | None], list[Path]] | None:

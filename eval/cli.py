@@ -85,6 +85,12 @@ def list_(json_: bool) -> None:
 @click.option("--price-lists", metavar="FOLDER", help="Other price lists than those of the configuration.")
 @click.option("--turns", default=Settings().turns, show_default=True, type=click.IntRange(1), help="Of a rollout.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of draws of offers and questions.")
+@click.option(
+    "--own",
+    metavar="NAME",
+    help="A name of the policy's own family, for self_preference.  [default: what TOOLSCALE_MODEL names]",
+)
+@click.option("--placebo", metavar="NAME", help="A name of another family.  [default: well-known ones in turn]")
 @click.option("--tasks", type=click.IntRange(1), help="So many tasks.  [default: all]")
 @click.option("--samples", default=1, show_default=True, type=click.IntRange(1, 64), help="Of each task.")
 @click.option("--temperature", default=0.0, show_default=True, type=click.FloatRange(0, 2), help="Of models.")
@@ -112,9 +118,10 @@ def run(benchmark: str, policies: tuple[str, ...], out: Path, json_: bool, **giv
     found = asyncio.run(run_benchmark(wanted, lambda line: say(line, err=True)))
     if json_:
         return echo_json({"folder": str(found.folder), "policies": [asdict(each) for each in found.summaries]})
+    from eval.report.naming import told
     from eval.report.tables import text_table
 
-    for line in text_table(found.summaries):
+    for line in (*text_table(found.summaries), *told(found.summaries)):
         say(line)
     say(f"report: {found.folder / 'report.html'} and summary.md")
 

@@ -47,6 +47,8 @@ def line_of(opened: Opened, case: Case, policy_hash: str, rollout: Rollout, grad
         malformed=rollout.malformed,
         uses=dict(sorted(uses.items())),
         failed_calls=sum(charge.error is not None for charge in others),
+        first=next((called[each.name] for each in others if each.kind == "expert" and each.name in called), None),
+        bearer=case.bearer,
     )
 
 

@@ -42,6 +42,10 @@ class Settings(Record):
     turns: int = Field(default=50, ge=1)
     """Messages of a policy at most, as in ToolOrchestra's protocol; more than training allows."""
     seed: int = 0
+    own: str | None = None
+    """A name of the policy's own family, where experts are shown under it (self_preference)."""
+    placebo: str | None = None
+    """A name of another family beside it; none: well-known ones in turn."""
 
 
 class Header(Record):
@@ -108,6 +112,10 @@ class Line(Record):
     """Expert (by its name in the catalogue) or tool -> calls without an error."""
     failed_calls: int = 0
     """Calls of experts and tools that ended in an error."""
+    first: str | None = None
+    """The expert that was called first, by its name in the catalogue; none where no expert was called."""
+    bearer: str | None = None
+    """The expert that bears a model's name in this task, by its name in the catalogue."""
 
 
 class Kept(Record):

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 
 from eval.answers import open_judge
-from eval.benchmark import Opened, about, check_setting, open_benchmark, recorded_by, title_of
+from eval.benchmark import Opened, about, check_setting, completed, open_benchmark, recorded_by, title_of
 from eval.harness import AT_ONCE, Harness, Progress
 from eval.policies import BASELINES, FRAME, MODEL, Player, checkpoint, endpoint, scripted
 from eval.purse import REPLIES, Purse
@@ -65,6 +65,7 @@ class Evaluated:
 async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluated:
     """Run all policies and write the report. What stops one of them stops the run; what was done is kept, and the
     same call goes on."""
+    wanted = replace(wanted, settings=completed(wanted.kind, wanted.settings, wanted.environ or {}))
     if (graded := recorded_by(wanted.kind)) is not None:
         return _recorded(wanted, graded)
     purse = Purse(wanted.max_cost, wanted.replies)

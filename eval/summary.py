@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from eval.calibration import Calibration, calibration
+from eval.kinship import Kinship, kinship
 from eval.records import Header, Line
 from eval.statistics import Estimate, mean_interval, pass_hat_k, ratio_interval
 
@@ -70,6 +71,8 @@ class Summary:
     groups: dict[str, dict[str, Estimate]] = field(default_factory=dict)
     """What is counted -> value -> accuracy."""
     calibration: Calibration | None = None
+    kinship: Kinship | None = None
+    """Whether it prefers its own family's name; None where no expert bears a model's name."""
 
 
 def task_scores(lines: Sequence[Line]) -> list[TaskScore]:
@@ -122,6 +125,7 @@ def summarize(header: Header, lines: Sequence[Line]) -> Summary:
         malformed=sum(line.malformed > 0 for line in scored),
         groups=_groups(scores),
         calibration=calibration(scored),
+        kinship=kinship(lines),
     )
 
 

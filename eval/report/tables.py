@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eval.report.naming import SHORT, short
 from eval.statistics import Estimate
 from eval.summary import Summary
 
@@ -75,10 +76,12 @@ def text_table(summaries: Sequence[Summary]) -> list[str]:
     """Return the lines of a table for a terminal."""
     shown = ("policy", "right", "95 % interval", "tasks", "errors", "utility")
     places = [RIGHT.index(name) for name in shown]
-    cells: list[tuple[str, ...]] = [(*shown, "cents", "seconds")]
+    is_named = any(each.kinship is not None for each in summaries)
+    cells: list[tuple[str, ...]] = [(*shown, "cents", "seconds", *((SHORT,) if is_named else ()))]
     for each in summaries:
         right, spent = right_row(each), spent_row(each)
-        cells.append((*(right[place] for place in places), spent[SPENT.index("cents")], spent[SPENT.index("seconds")]))
+        row = (*(right[place] for place in places), spent[SPENT.index("cents")], spent[SPENT.index("seconds")])
+        cells.append((*row, *((short(each),) if is_named else ())))
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     return [
         "  ".join(

@@ -13,6 +13,8 @@ from eval.comparing import Comparison, compare, told
 from eval.records import Header, Line
 from eval.report.charts import draw_charts
 from eval.report.examples import find_examples
+from eval.report.naming import kinship_rows, price_rows
+from eval.report.naming import told as told_of_names
 from eval.report.published import NOTE, ROWS, SOURCE
 from eval.report.tables import RIGHT, SPENT, failure_rows, group_rows, how, pass_rows, right_row, spent_row
 from eval.storage import HEADER, read_results
@@ -53,6 +55,9 @@ def write_report(folder: Path) -> tuple[Path, Path]:
         "failures": failure_rows(summaries),
         "calibrations": [(each.policy, each.calibration) for each in summaries if each.calibration is not None],
         "comparisons": [told(each) for each in _comparisons(results)],
+        "kinship": kinship_rows(summaries),
+        "kinship_price": price_rows(summaries),
+        "kinship_told": told_of_names(summaries),
         "published": ROWS,
         "source": SOURCE,
         "note": NOTE,

@@ -4,7 +4,15 @@ Evals, arXiv 2411.00640; [B] Bowyer, Aitchison and Ivanova, arXiv 2503.01747."""
 from eval.statistics.agreement import Corrected, cohen_kappa, corrected_proportion
 from eval.statistics.clusters import FEW_CLUSTERS, Estimate, clustered_error, mean_interval, ratio_interval
 from eval.statistics.many import benjamini_hochberg, holm
-from eval.statistics.paired import Difference, McNemar, mcnemar, paired_difference, ratio_difference
+from eval.statistics.paired import (
+    Difference,
+    McNemar,
+    mcnemar,
+    paired_difference,
+    ratio_difference,
+    share_difference,
+    share_moved,
+)
 from eval.statistics.proportions import wilson
 from eval.statistics.seeds import seed_interval, seeds_and_tasks
 from eval.statistics.sizes import detectable_difference, sample_size, tasks_needed
@@ -14,5 +22,5 @@ __all__ = [
     "FEW_CLUSTERS", "Corrected", "Difference", "Estimate", "McNemar", "benjamini_hochberg", "clustered_error",
     "cohen_kappa", "corrected_proportion", "detectable_difference", "holm", "mcnemar", "mean_interval",
     "paired_difference", "pass_at_k", "pass_hat_k", "ratio_difference", "ratio_interval", "sample_size",
-    "seed_interval", "seeds_and_tasks", "tasks_needed", "wilson",
+    "seed_interval", "seeds_and_tasks", "share_difference", "share_moved", "tasks_needed", "wilson",
 ]  # fmt: skip

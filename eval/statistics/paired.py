@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import binomtest
@@ -15,9 +15,14 @@ from eval.statistics.clusters import (
     mean_interval,
     percentiles,
     plain_error,
+    ratio_interval,
     resampled_ratio,
 )
+from eval.statistics.proportions import wilson
 from toolscale.errors import UsageError
+
+ALIKE = 1e-12
+"""Differences that differ by less are the same but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,32 @@ def paired_difference(a: Sequence[float], b: Sequence[float], clusters: Sequence
         error_b=error_b,
         correlation=float(np.corrcoef(first, second)[0, 1]) if varies else 0.0,
     )
+
+
+def share_difference(a: Sequence[float], b: Sequence[float], clusters: Sequence[str]) -> Estimate:
+    """Return the mean of d = a - b of shares from 0 to 1, as `paired_difference` has it, with ends cut to -1 and 1.
+
+    Where all tasks differ by the same v, the error is 0 and says nothing. Of C clusters none differs by something else:
+    at most the share w does, Wilson's upper end for 0 of C. Each of those differs by -1 at least and by 1 at most, so
+    the mean lies from v - w(1 + v) to v + w(1 - v).
+    """
+    found = paired_difference(a, b, clusters).estimate
+    if np.ptp(np.asarray(a, dtype=float) - np.asarray(b, dtype=float)) < ALIKE:
+        value, most = found.value, wilson(0, found.clusters)[1]
+        return replace(found, low=value - most * (1 + value), high=value + most * (1 - value), method="wilson")
+    return replace(found, low=max(-1.0, found.low), high=min(1.0, found.high))
+
+
+def share_moved(a: Sequence[float], b: Sequence[float], clusters: Sequence[str]) -> tuple[float, float, float] | None:
+    """Return (value, low, high) of (A - B) / (1 - B), A and B being the means of shares: of what had room to rise, how
+    much rose. Abbott, Journal of Economic Entomology 18 (1925): an effect without what happens in the control anyway.
+
+    A paired bootstrap over clusters. None where B is 1: there is no room.
+    """
+    rose, room = [one - other for one, other in zip(a, b, strict=True)], [1 - other for other in b]
+    if sum(room) <= 0:
+        return None
+    return sum(rose) / sum(room), *ratio_interval(rose, room, clusters)
 
 
 def mcnemar(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
