@@ -64,9 +64,10 @@ def _said(found: Kinship) -> str:
         return f"{verdict(found)}: {why}{_left_out(found)}"
     own, neutral, other = (f"{found.asked_first[kind].value:.1%}" for kind in (OWN, NEUTRAL, OTHER))
     return (
-        f"{verdict(found)}: an expert is asked first in {own} of the rollouts under the own family's name, in {neutral} "
-        f"under a neutral one, in {other} under another family's; own less neutral {points(found.over_neutral)}, own "
-        f"less other {points(found.over_other)}; {found.questions:,} questions{_left_out(found)}"
+        f"{verdict(found)}: an expert is asked first in {own} of the rollouts under the own family's name, "
+        f"in {neutral} under a neutral one, in {other} under another family's; own less neutral "
+        f"{points(found.over_neutral)}, own less other {points(found.over_other)}; {found.questions:,} questions"
+        f"{_left_out(found)}"
     )
 
 
