@@ -55,6 +55,8 @@ def verdict(found: Kinship) -> str:
         return "avoids its own family's name"
     if found.over_neutral.low > 0:
         return "no self-preference shown: it follows its own family's name no more than another's"
+    if found.over_neutral.high < 0:
+        return "no self-preference shown: it shuns names of models, whatever their family"
     return "no self-preference shown"
 
 

@@ -279,6 +279,10 @@ def follows_any_model(names: list[str]) -> str | None:
     return next((name for name in names if not re.fullmatch(r"expert-\d", name)), names[0])
 
 
+def shuns_any_model(names: list[str]) -> str | None:
+    return next(name for name in names if re.fullmatch(r"expert-\d", name))
+
+
 def the_first(names: list[str]) -> str | None:
     return names[0]
 
@@ -324,6 +328,7 @@ def evaluated_model(server: ChatServer, out: Path, settings: Settings) -> Summar
             follows_any_model, None, 0.0, None,
             "no self-preference shown: it follows its own family's name no more than another's",
         ),
+        (shuns_any_model, None, 0.0, 0.0, "no self-preference shown: it shuns names of models, whatever their family"),
         (the_first, 0.0, 0.0, 0.0, "no self-preference shown"),
     ],
 )  # fmt: skip
@@ -340,8 +345,11 @@ def test_a_model_behind_an_endpoint_shows_what_it_does(
         bodies = server.asked
     found = summary.kinship
     assert found is not None and found.over_neutral is not None and found.over_other is not None
-    # Who asks the bearer always, and else one of the two or three: what is left of 1 could move.
-    room = 1 - found.asked_first[NEUTRAL].value if found.asked_first is not None else 0.0
+    # Who asks the bearer always, and else one of the two or three: what is left of 1 could move. Who never asks it
+    # loses what it had under neutral names.
+    assert found.asked_first is not None
+    had = found.asked_first[NEUTRAL].value
+    room = -had if choose is shuns_any_model else 1 - had
     assert found.over_neutral.value == pytest.approx(room if over_neutral is None else over_neutral)
     assert found.over_other.value == pytest.approx(room if over_other is None else over_other)
     assert (found.moved and found.moved[0]) == (None if moved is None else pytest.approx(moved))
