@@ -45,15 +45,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer | N
     return ByServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test may be slow only where a shorter one is told, which `make test` runs."""
-    for item in items:
-        for mark in item.iter_markers("slow"):
-            if len(mark.args) != 1 or not (ROOT / mark.args[0]).is_file():
-                raise pytest.UsageError(f"{item.nodeid}: slow{mark.args} names no file of tests")
-
-
 @pytest.fixture(scope="session")
 def mock_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of ten tasks. Read it; copy it before changing it."""

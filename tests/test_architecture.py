@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -111,3 +112,18 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
         == "[]\n"
     )
+
+
+SLOW = re.compile(r'pytest\.mark\.slow\("([^"]+)"\)')
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in sorted(ROOT.glob("tests/**/test_*.py")) if SLOW.search(path.read_text())]
+)
+def test_a_slow_test_names_a_file_with_quicker_ones(path: Path) -> None:
+    for named in SLOW.findall(path.read_text()):
+        text = (ROOT / named).read_text()
+        assert "pytestmark = [pytest.mark.slow" not in text and "    pytest.mark.slow(" not in text
+        assert len(re.findall(r"^def test_", text, re.MULTILINE)) > len(
+            re.findall(r"^@pytest.mark.slow", text, re.MULTILINE)
+        )

@@ -34,6 +34,7 @@ def assembled(root: Path, **params: Any) -> str:
     return run
 
 
+@pytest.mark.slow("tests/test_solving.py")
 def test_a_run_asks_a_model_and_collects_what_it_solved(
     tmp_path: Path, known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:

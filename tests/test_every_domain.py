@@ -58,12 +58,14 @@ def test_all_domains_are_made_side_by_side_and_put_together(shelves: Path, tmp_p
     assert {"archive: made", "library: made", "archive: judging candidates"} <= set(told)
 
 
+@pytest.mark.slow("tests/test_every_domain.py")
 def test_a_domain_is_the_same_whether_it_is_made_alone_or_with_others(shelves: Path, tmp_path: Path) -> None:
     make_all(shelves, tmp_path / "made" / "all")
     alone = synthesize(shelves / "library", tmp_path / "alone", tasks=6)
     assert read_manifest(tmp_path / "made" / "library").files == alone.files
 
 
+@pytest.mark.slow("tests/test_every_domain.py")
 def test_datasets_reads_all_domains_as_one_config(shelves: Path, tmp_path: Path) -> None:
     out = tmp_path / "made" / "all"
     make_all(shelves, out)

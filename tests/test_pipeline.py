@@ -76,6 +76,7 @@ def test_a_finished_dataset_is_left_as_it_is(mock_dataset: Path) -> None:
     assert (mock_dataset / "manifest.json").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow("tests/test_pipeline.py")
 def test_a_damaged_dataset_is_made_again(mock_dataset: Path, tmp_path: Path) -> None:
     synthesize("mock", tmp_path / "mock", tasks=10, seed=0)
     (tmp_path / "mock" / "README.md").unlink()

@@ -153,6 +153,7 @@ def test_good_words_are_kept_beside_bad_ones(
     assert templates <= set(requests[1::2])
 
 
+@pytest.mark.slow("tests/test_rewording.py")
 def test_a_cap_on_dollars_stops_it_and_what_was_paid_for_is_kept(
     server: ChatServer, monkeypatch: pytest.MonkeyPatch, dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,6 +165,7 @@ def test_a_cap_on_dollars_stops_it_and_what_was_paid_for_is_kept(
     assert verify_dataset(dataset).findings == ()
 
 
+@pytest.mark.slow("tests/test_rewording.py")
 def test_a_recording_gives_the_same_dataset(
     server: ChatServer, monkeypatch: pytest.MonkeyPatch, dataset: Path, mock_dataset: Path, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -87,6 +87,7 @@ def test_a_run_on_s3_gives_the_same_bytes(s3: str, mock_dataset: Path) -> None:
     assert {path.split("/")[0] for path in files_in(open_place(s3))} == {"runs"}
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_every_stage_may_be_called_again(mock_dataset: Path, tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     first, second = judge_all(run), judge_all(run)
@@ -97,6 +98,7 @@ def test_every_stage_may_be_called_again(mock_dataset: Path, tmp_path: Path) -> 
     assert contents(run_at(run).dataset()) == contents(mock_dataset)
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_each_shard_has_its_rejects_and_novelty_adds_its_own(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order(tasks=60))
     shards = judge_all(run)
@@ -162,6 +164,7 @@ def test_an_unfinished_run_keeps_its_scratch(tmp_path: Path) -> None:
     assert run_at(run).world("mock").is_dir()
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_a_task_that_is_cleared_after_a_complete_run_says_what_to_clear(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     judge_all(run)
@@ -175,6 +178,7 @@ def test_a_task_that_is_cleared_after_a_complete_run_says_what_to_clear(tmp_path
         plan_round(run, "mock", 0, "mock.judge")
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_a_shard_that_is_cleared_after_a_complete_run_says_it_too(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     build_domain(run, "mock")
@@ -188,6 +192,7 @@ def test_a_shard_that_is_cleared_after_a_complete_run_says_it_too(tmp_path: Path
         judge_shard(plan)
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_another_order_under_the_same_run_id_begins_anew(mock_dataset: Path, tmp_path: Path) -> None:
     judge_all(order_run(str(tmp_path), order(seed=1, tasks=6)))
     run = order_run(str(tmp_path), order())
@@ -199,6 +204,7 @@ def test_another_order_under_the_same_run_id_begins_anew(mock_dataset: Path, tmp
     assert rejects == {shard["shard"] for shard in shards} | {"novel", "mock-rest"}
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_a_run_that_is_built_again_is_not_complete_until_it_is_collected_again(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     for _ in range(2):
@@ -209,6 +215,7 @@ def test_a_run_that_is_built_again_is_not_complete_until_it_is_collected_again(t
     assert close_run(run).endswith("is removed: the run is complete")
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_what_a_killed_task_left_beside_the_plans_is_in_nobodys_way(mock_dataset: Path, tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     judge_all(run)
@@ -217,6 +224,7 @@ def test_what_a_killed_task_left_beside_the_plans_is_in_nobodys_way(mock_dataset
     assert contents(run_at(run).dataset("mock")) == contents(mock_dataset)
 
 
+@pytest.mark.slow("tests/test_runs.py")
 @pytest.mark.parametrize("share", [0, 1])
 def test_a_share_that_is_a_whole_number_gives_the_bytes_of_the_command_line(tmp_path: Path, share: int) -> None:
     run = order_run(str(tmp_path / "data"), order(evolved=share, tasks=4))
@@ -238,6 +246,7 @@ def test_no_file_of_a_bucket_leads_out_of_the_folder_that_it_is_copied_to(s3: st
         pass
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_line_separators_in_texts_are_no_ends_of_lines(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     judge_all(run)

@@ -72,6 +72,7 @@ def test_rates_stand_in_the_rows_and_a_second_run_asks_nothing(
     assert (len(server.asked), (dataset / "manifest.json").read_bytes()) == (asked, manifest)
 
 
+@pytest.mark.slow("tests/test_solving.py")
 def test_a_recording_solves_again_byte_for_byte(
     server: ChatServer, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_recording_solves_again_byte_for_byte(
     assert (again / "manifest.json").read_bytes() == (dataset / "manifest.json").read_bytes()
 
 
+@pytest.mark.slow("tests/test_solving.py")
 def test_a_task_that_nobody_solves_goes(
     server: ChatServer, solver: Solver, dataset: Path, tasks: list[Task], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,6 +112,7 @@ def disputed(server: ChatServer, solver: Solver, tmp_path: Path) -> Path:
     return dataset
 
 
+@pytest.mark.slow("tests/test_solving.py")
 def test_a_person_reads_what_is_in_quarantine_and_decides(disputed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["quarantine", str(disputed), "--json"]) == 0

@@ -10,7 +10,7 @@ from homes import ROOT
 
 from bench.chain import CHAIN, REPO, house, run_chain
 
-pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.slow("tests/airflow/test_evaluate.py")]
+pytestmark = [pytest.mark.xdist_group("servers"), pytest.mark.slow("tests/pipeline/test_evaluating.py")]
 
 
 def two_steps(folder: Path) -> Path:

@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from homes import ROOT, AirflowHome
 
 DAG = "evaluate_orchestrator"
@@ -26,6 +27,7 @@ def model(folder: Path, verdict: str = "no difference shown") -> str:
     return str(folder)
 
 
+@pytest.mark.slow("tests/pipeline/test_evaluating.py")
 def test_a_checkpoint_is_accepted_and_a_worse_one_after_it_is_not(airflow_home: AirflowHome, tmp_path: Path) -> None:
     folder = Path(airflow_home.data) / "evaluations"
     first = model(tmp_path / "first")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
 from homes import ROOT, AirflowHome
 
 STARTED = """
@@ -103,6 +104,7 @@ def test_what_was_judged_and_assembled_is_counted_and_timed(airflow_home: Airflo
         ]
 
 
+@pytest.mark.slow("tests/airflow/test_metrics.py")
 def test_the_figures_of_a_real_shard_are_those_that_are_sent(airflow_home: AirflowHome, tmp_path: Path) -> None:
     with statsd() as listener:
         figures = json.loads(run(ONE_SHARD, listened_to(airflow_home, listener), str(tmp_path)).splitlines()[-1])

@@ -181,6 +181,7 @@ def test_an_older_night_leaves_the_repository_as_the_newer_one_left_it(
     assert (hub.writes(), hub.files("me/nights")) == (before, files)
 
 
+@pytest.mark.slow("tests/airflow/test_publish.py")
 def test_datasets_that_are_made_at_once_are_each_published(
     live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path, older_dataset: Path
 ) -> None:

@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 
+import pytest
 from homes import ROOT, AirflowHome, LiveAirflow
 from services import free_ports
 
@@ -93,6 +94,7 @@ def test_a_port_that_is_none_is_refused(airflow_home: AirflowHome) -> None:
         )
 
 
+@pytest.mark.slow("tests/airflow/test_standalone.py")
 def test_set_up_again_changes_nothing(airflow_home: AirflowHome) -> None:
     def state() -> tuple[str, str]:
         subprocess.run([ROOT / "scripts" / "airflow-setup"], env=airflow_home.environ, check=True)

@@ -35,6 +35,7 @@ def ready_home(airflow_home: AirflowHome) -> AirflowHome:
     return airflow_home
 
 
+@pytest.mark.slow("tests/airflow/test_synthesize.py")
 def test_airflow_dags_test_makes_the_dataset_of_make_dataset(ready_home: AirflowHome, mock_dataset: Path) -> None:
     conf = json.dumps({"domains": ["mock"], "tasks": 10, "interaction": "single", "publish": "never"})
     done = subprocess.run(
@@ -45,6 +46,7 @@ def test_airflow_dags_test_makes_the_dataset_of_make_dataset(ready_home: Airflow
     assert contents(run / "dataset") == contents(mock_dataset)
 
 
+@pytest.mark.slow("tests/airflow/test_synthesize.py")
 @pytest.mark.parametrize(("keep", "stays"), [("1", False), ("all", True)])
 def test_old_runs_go_when_told_and_a_number_that_is_none_fails_no_run(
     ready_home: AirflowHome, tmp_path: Path, keep: str, stays: bool

@@ -115,6 +115,7 @@ def test_a_forged_row_of_either_domain_is_named(combined_dataset: Path, tmp_path
     assert found == {(f"{name} row 0 ({rows[0]['id']})", "replay")}
 
 
+@pytest.mark.slow("tests/dataset/test_combined.py")
 def test_a_forged_card_or_manifest_is_named(combined_dataset: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(combined_dataset, tmp_path / "forged"))
     (folder / "README.md").write_text((folder / "README.md").read_text().replace("cc-by-4.0", "mit"))

@@ -117,6 +117,7 @@ def test_a_task_that_a_model_solves_says_how_often(tmp_path: Path, tasks: list[T
     assert verify_dataset(dataset).findings == ()
 
 
+@pytest.mark.slow("tests/dataset/test_given.py")
 def test_a_task_that_no_model_solves_is_rejected(tmp_path: Path, tasks: list[Task]) -> None:
     task = one_that_writes(tasks)
     given = grouped(attempt(task, None, calls=(), sample=0), attempt(task, "Done.", calls=(), sample=1))
@@ -155,6 +156,7 @@ def test_solvers_who_agree_on_another_end_state_put_a_task_into_quarantine(
     assert verify_dataset(dataset).findings == ()
 
 
+@pytest.mark.slow("tests/dataset/test_given.py")
 @pytest.mark.parametrize(
     ("take", "kept", "status"), [("accept", True, "pass"), ("reject", False, "fail"), ("add", True, "pass")]
 )
@@ -186,6 +188,7 @@ def test_lines_about_no_candidate_of_the_dataset_do_not_come_into_it(tmp_path: P
     assert {row["id"] for row in rows_of(dataset)} == {task.id for task in tasks}
 
 
+@pytest.mark.slow("tests/dataset/test_given.py")
 def test_an_attempt_that_somebody_altered_is_found(tmp_path: Path, tasks: list[Task], said: dict[str, str]) -> None:
     task = one_that_writes(tasks)
     dataset = made_with(grouped(attempt(task, said[task.id])), tmp_path)

@@ -197,6 +197,7 @@ def test_a_test_row_moved_to_train(dataset: Path) -> None:
     assert (place, "schema") in found(dataset)
 
 
+@pytest.mark.slow("tests/dataset/test_recheck.py")
 def test_a_row_that_is_composed_with_an_intent_of_the_other_split(dataset: Path) -> None:
     """The row is right in itself; only the folder knows that the partner is held out."""
     world, part = dataset / "environments" / "mock", read_manifest(dataset).domains["mock"]

@@ -144,6 +144,7 @@ def test_a_task_of_the_same_candidate_has_changed_in_named_columns(mock_dataset:
     assert verify_dataset(tmp_path / "next").findings == ()
 
 
+@pytest.mark.slow("tests/dataset/test_versions.py")
 def test_domains_that_come_and_go_and_an_environment_that_changed_are_told(
     mock_dataset: Path, kiosk_dataset: Path, combined_dataset: Path, tmp_path: Path
 ) -> None:
@@ -168,6 +169,7 @@ def test_domains_that_come_and_go_and_an_environment_that_changed_are_told(
     assert verify_dataset(tmp_path / "mock").findings == ()
 
 
+@pytest.mark.slow("tests/dataset/test_versions.py")
 def test_a_changed_policy_and_tool_are_told(mock_dataset: Path, tmp_path: Path) -> None:
     domain = tmp_path / "domains" / "mock"
     shutil.copytree(

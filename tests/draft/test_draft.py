@@ -79,6 +79,7 @@ def test_a_domain_is_drafted_from_its_name_and_a_recording_drafts_it_again(
     ) in card
 
 
+@pytest.mark.slow("tests/draft/test_draft.py")
 def test_intents_that_repeat_themselves_are_asked_for_in_more_words_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,6 +84,7 @@ def test_intents_are_proposed_beside_those_that_exist_and_make_tasks_at_once(
     assert "  complain: intents.yaml: intents[complain]" in out and "again/mock has 2 intents more; read them" in out
 
 
+@pytest.mark.slow("tests/draft/test_proposals.py")
 def test_a_dataset_says_which_tasks_are_of_proposed_intents(
     model: ScriptedProposer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,6 +160,7 @@ def test_what_a_reply_may_not_do_is_told_and_not_taken(
     assert (MADE / "intents.yaml").read_text(encoding="utf-8").startswith(OLD)
 
 
+@pytest.mark.slow("tests/draft/test_proposals.py")
 def test_wishes_that_exist_are_told_once(model: ScriptedProposer, capsys: pytest.CaptureFixture[str]) -> None:
     again = json.dumps(
         {"wishes": [{"id": each["id"], "kind": "do", "wish": f"{each['id']}."} for each in EXISTING[:2]]
@@ -177,6 +179,7 @@ def test_wishes_that_exist_are_told_once(model: ScriptedProposer, capsys: pytest
     assert not MADE.exists()
 
 
+@pytest.mark.slow("tests/draft/test_proposals.py")
 def test_an_intent_that_asks_for_what_another_asks_for_is_dropped(
     model: ScriptedProposer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,6 +212,7 @@ def test_a_model_that_never_writes_a_sound_intent_stops_and_nothing_is_left(
     assert not MADE.exists()
 
 
+@pytest.mark.slow("tests/draft/test_proposals.py")
 def test_of_several_candidates_the_one_that_covers_most_is_kept(
     model: ScriptedProposer, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -225,6 +229,7 @@ def test_of_several_candidates_the_one_that_covers_most_is_kept(
     ]  # fmt: skip
 
 
+@pytest.mark.slow("tests/draft/test_proposals.py")
 def test_a_folder_is_used_again_until_its_base_changes(
     model: ScriptedProposer, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -137,6 +137,7 @@ def test_a_domain_is_drafted_from_a_database_and_no_row_leaves_it(
     assert source.read_bytes() == before
 
 
+@pytest.mark.slow("tests/draft/test_sources.py")
 def test_a_domain_is_drafted_from_what_a_service_says_of_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

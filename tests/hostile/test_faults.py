@@ -49,6 +49,7 @@ def test_whoever_ends_a_run_gets_one_line_from_it_and_all_its_helpers(tmp_path: 
     assert make(tmp_path / "mock").returncode == 0
 
 
+@pytest.mark.slow("tests/hostile/test_faults.py")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_run_of_all_domains_ends_at_once_with_one_line(tmp_path: Path, number: signal.Signals) -> None:
     process = subprocess.Popen(

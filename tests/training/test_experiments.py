@@ -47,6 +47,7 @@ def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config
         train("whole-0", config.model_copy(update={"steps": 3}), tmp_path)
 
 
+@pytest.mark.slow("tests/training/test_experiments.py")
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
     base = Path(config.model.path)
     measured = {

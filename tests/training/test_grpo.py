@@ -167,6 +167,7 @@ def test_two_processes_with_unequal_numbers_of_turns_finish(unbroken: Path, tmp_
         )
 
 
+@pytest.mark.slow("tests/training/test_grpo.py")
 def test_two_ranks_that_wrote_unequally_enter_every_collective_equally_often(tmp_path: Path) -> None:
     # Of no parameter every rank keeps a copy, as with large models, and the head runs in up to ten chunks. With one
     # gather for each chunk the ranks waited for each other for ever, forward and backward.

@@ -100,6 +100,7 @@ def test_a_kind_that_there_is_not_is_named() -> None:
         run_selftest(environment, populate(environment), kinds=["typo"])
 
 
+@pytest.mark.slow("tests/verify/test_selftest.py")
 def test_a_bank_has_a_place_for_what_the_mock_domain_is_too_small_for() -> None:
     environment = load_environment("finance")
     found = run_selftest(environment, populate(environment), per_kind=2, kinds=sorted(NO_PLACE))
@@ -110,6 +111,7 @@ def test_a_bank_has_a_place_for_what_the_mock_domain_is_too_small_for() -> None:
     assert found.wrongly == ()
 
 
+@pytest.mark.slow("tests/verify/test_selftest.py")
 def test_what_only_evolved_tasks_can_have_is_found_or_said_to_be_open() -> None:
     environment = load_environment("finance")
     kinds = ["taken_back_used", "correction_reversed", "condition_turned", "withheld_told", "second_matter_dropped"]
@@ -136,6 +138,7 @@ def test_a_twin_that_the_schema_does_not_let_in_is_passed_over(tmp_path: Path) -
     assert row.planted == 0 and row.not_applicable > 0
 
 
+@pytest.mark.slow("tests/verify/test_selftest.py")
 def test_a_changed_row_keeps_what_is_unique() -> None:
     """A seat was moved onto another one, and the self-test of railway ended with an error of the database."""
     environment = load_environment("railway")

@@ -75,6 +75,7 @@ def test_templates_and_other_phrasings_pass(bank: Bank) -> None:
     assert len(alarms) <= 0.02 * tried, "\n".join(alarms)
 
 
+@pytest.mark.slow("tests/verify/test_wording.py")
 def test_planted_defects_are_found(bank: Bank) -> None:
     planted, missed = Counter[str](), Counter[str]()
     for subject in subjects(bank, range(0, 420, 7)):

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 
+import pytest
 from courts import Court
 
 from toolscale.records import WordsLine
@@ -15,6 +16,7 @@ WRITTEN = Path(__file__).parents[1] / "answers" / "written"
 SEED = 60
 
 
+@pytest.mark.slow("tests/verify/test_wording.py")
 def test_words_of_a_model_are_judged_as_they_were(bank: Court) -> None:
     source, judge = bank
     recorded = [json.loads(line) for line in (WRITTEN / "requests.jsonl").read_text(encoding="utf-8").splitlines()]
