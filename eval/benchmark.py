@@ -64,6 +64,21 @@ Grade = Callable[[Case, Rollout], Awaitable[Graded]]
 
 
 @dataclass(frozen=True)
+class Program:
+    """A program of others that plays a benchmark as a process of its own, and what it is told."""
+
+    checkout: Path
+    interpreter: Path | None
+    """The Python that has it; None: that of the checkout's .venv."""
+    environ: Mapping[str, str]
+    """Names the models."""
+    samples: int
+    temperature: float
+    at_once: int
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True)
 class Opened:
     """A benchmark that is ready to run. Whoever opened it closes it."""
 
@@ -117,6 +132,13 @@ def check_setting(name: str, settings: Settings) -> None:
 def recorded_by(name: str) -> Callable[[Settings, Path, int | None], list[Path]] | None:
     """Return what grades the trajectories that another program recorded, for a benchmark that only that can run."""
     found: Callable[[Settings, Path, int | None], list[Path]] | None = getattr(_module(name), "grade_recorded", None)
+    return found
+
+
+def played_by(name: str) -> Callable[[Settings, Path, int | None, Program], Awaitable[list[Path]]] | None:
+    """Return what plays a benchmark in its own program, and then grades it; None for one that is played here."""
+    found: Callable[[Settings, Path, int | None, Program], Awaitable[list[Path]]] | None
+    found = getattr(_module(name), "play_elsewhere", None)
     return found
 
 

@@ -13,6 +13,9 @@ from toolscale.errors import UsageError
 BASIS = ("DB", "COMMUNICATE")
 """What a task is rewarded for that does not say it."""
 
+RESULTS = "results.json"
+"""The file that `tau2 run` writes."""
+
 REMEDY = "give the folder of a domain in data/tau2/domains of a checkout of tau2-bench 1.0.1"
 
 
