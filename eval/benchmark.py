@@ -117,6 +117,8 @@ def open_benchmark(name: str, settings: Settings, tasks: int | None = None) -> O
     """Open a benchmark: `tasks` of its tasks, or all. UsageError or DatasetError, in one line, for what is missing."""
     module = _module(name)
     check_setting(name, settings)
+    if not hasattr(module, "open_benchmark"):
+        raise UsageError(f"{name} is not played here: `python -m eval run {name}` with the same --data grades it again")
     opened: Opened = module.open_benchmark(settings, tasks)
     return opened
 

@@ -32,8 +32,8 @@ ABOUT = About(
     title="Customers of an airline, a shop, a telephone company: conversations in tau2's own program, graded again",
     size="base: airline 50, retail 114, telecom 114, banking_knowledge 97, mock 10",
     licence="MIT (sierra-research/tau2-bench)",
-    data=f"{GET}, in it {INSTALL} (Python 3.12); then --checkout CHECKOUT and --data CHECKOUT/data/tau2/domains/airline "
-    "play it, and --data RESULTS.json after the folder grades what `tau2 run` wrote before",
+    data=f"{GET}, in it {INSTALL}; then --checkout CHECKOUT --data CHECKOUT/data/tau2/domains/airline plays it, and "
+    "--data RESULTS.json after the folder, without --checkout, grades what `tau2 run` wrote before",
     judged_by="tau2's rules; what only its environment can tell is taken from its results, or unscored",
     settings=(BASE, TRAIN, TEST, REPAIRED),
 )

@@ -15,11 +15,16 @@ from eval.recorded.tau2_files import Simulation, Tau2Task, read_run
 from eval.recorded.tau2_order import Order
 from eval.recorded.tau2_process import Say, run_process
 from eval.recorded.tau2_reward import idle
+from eval.records import HASH
 from toolscale.canonical import content_hash
 from toolscale.dataset.storage import read_file, write_file
 
-ASKED, GRADED = "idle.json", "updated_idle.json"
-"""What tau2 is given, and what it makes of it."""
+GRADED = "graded.json"
+"""What tau2 found: a task -> its `reward_info`. Tasks are missing that tau2 cannot grade: in `mock`, an assertion on
+something that only the agent could have made is an exception there."""
+
+REFUSED = "•"
+"""How the last line begins if it read all files, and could not grade some."""
 
 AT = "2000-01-01T00:00:00"
 """When the trials were: tau2 wants to be told."""
@@ -28,36 +33,43 @@ AT = "2000-01-01T00:00:00"
 async def grade_idle(order: Order, results: Path, environ: Mapping[str, str], say: Say) -> list[Simulation]:
     """Return the trials of an agent that does nothing on the tasks of a run, with what tau2 finds. `results`: those of
     the run, which say what it was. ProgramError if tau2 fails."""
-    graded = [task for task in order.tasks if "NL_ASSERTION" not in task.basis]
-    folder = results.parent / "idle" / content_hash([task.raw for task in graded])[:16]
-    if graded and not (folder / GRADED).is_file():
-        recorded = json.loads(read_file(results))
-        write_file(folder / ASKED, json.dumps(_asked(recorded, graded)).encode())
-        arguments = ["evaluate-trajs", str(folder / ASKED), "--output-dir", str(folder)]
-        checkout = order.checkout
-        await run_process(
-            checkout.program, arguments, folder, order.environment(environ), order.voices.key, say, checkout.folder
-        )
-    found = {each.task: each for each in read_run(folder / GRADED).simulations} if graded else {}
-    plain = [idle(task) for task in order.tasks]
-    return [replace(each, recorded=found[each.task].recorded) if each.task in found else each for each in plain]
+    asked = [task for task in order.tasks if not task.is_judged]
+    folder = results.parent / "idle" / content_hash([task.raw for task in asked])[:HASH]
+    if not (folder / GRADED).is_file():
+        found = await _found(order, asked, json.loads(read_file(results)), folder, environ, say)
+        write_file(folder / GRADED, json.dumps(found, indent=1).encode())
+    graded = json.loads(read_file(folder / GRADED))
+    return [replace(idle(task), recorded=graded.get(task.id, {})) for task in order.tasks]
 
 
-def _asked(recorded: Mapping[str, Any], tasks: Sequence[Tau2Task]) -> dict[str, Any]:
-    """Return a results file of tau2 with one trial for each task: what was said before it begins, and no more but an
+async def _found(
+    order: Order,
+    tasks: Sequence[Tau2Task],
+    recorded: Mapping[str, Any],
+    folder: Path,
+    environ: Mapping[str, str],
+    say: Say,
+) -> dict[str, Any]:
+    """Have tau2 grade a file for each task, so that one which it cannot grade is not in the way of the others."""
+    files = [folder / f"task{place}.json" for place in range(len(tasks))]
+    for task, path in zip(tasks, files, strict=True):
+        write_file(path, json.dumps(_asked(recorded, task)).encode())
+    if tasks:
+        arguments = ["evaluate-trajs", "--output-dir", str(folder), *map(str, files)]
+        checkout, told = order.checkout, order.environment(environ)
+        ended = await run_process(checkout.program, arguments, folder, told, order.voices.key, say, checkout.folder)
+        if not (ended.status == 1 and ended.last.startswith(REFUSED)):
+            ended.check()
+    graded = {task.id: folder / f"updated_{path.name}" for task, path in zip(tasks, files, strict=True)}
+    return {name: read_run(path).simulations[0].recorded for name, path in graded.items() if path.is_file()}
+
+
+def _asked(recorded: Mapping[str, Any], task: Tau2Task) -> dict[str, Any]:
+    """Return a results file of tau2 with one trial of a task: what was said before it begins, and no more but an
     excuse."""
-    wanted = {task.id for task in tasks}
-    return {
-        "info": recorded["info"],
-        "tasks": [each for each in recorded["tasks"] if str(each["id"]) in wanted],
-        "simulations": [_trial(task) for task in tasks],
-    }
-
-
-def _trial(task: Tau2Task) -> dict[str, Any]:
     before = (task.raw.get("initial_state") or {}).get("message_history") or []
     played = idle(task)
-    return {
+    trial = {
         "id": f"idle-{task.id}",
         "task_id": task.id,
         "trial": 0,
@@ -69,3 +81,4 @@ def _trial(task: Tau2Task) -> dict[str, Any]:
         "termination_reason": played.ending,
         "messages": [*before, *map(dict, played.messages)],
     }
+    return {"info": recorded["info"], "tasks": [task.raw], "simulations": [trial]}

@@ -7,7 +7,7 @@ its results.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ class Order:
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of its processes: the key, and where tau2's own judge is asked."""
-        judge = {name: self.voices.judge_url for name in (URL, "OPENAI_API_BASE")}
+        judge = dict.fromkeys((URL, "OPENAI_API_BASE"), self.voices.judge_url)
         return {**bare(environ), KEY: self.voices.key or "none", **judge, "TAU2_DATA_DIR": str(self.data)}
 
 
@@ -120,7 +120,7 @@ def bare(environ: Mapping[str, str]) -> dict[str, str]:
     return {**kept, "COLUMNS": "250", "NO_COLOR": "1", "PYTHONUTF8": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 
-def voices_from(environ: Mapping[str, str], tasks: tuple[Tau2Task, ...]) -> Voices:
+def voices_from(environ: Mapping[str, str], tasks: Sequence[Tau2Task]) -> Voices:
     """Return the models that the environment names. UsageError, in one line, if it does not name the agent or the user,
     or if nothing says where tau2's judge is and one of the tasks takes it."""
     if not environ.get(MODEL):
@@ -136,7 +136,7 @@ def voices_from(environ: Mapping[str, str], tasks: tuple[Tau2Task, ...]) -> Voic
     agent = model_from(environ)
     address = environ.get(USER_URL) or environ.get(URL, "")
     user = model_from({**environ, MODEL: environ[USER], URL: address, PRICE: ""})
-    judged = sum("NL_ASSERTION" in task.basis for task in tasks)
+    judged = sum(task.is_judged for task in tasks)
     judge_url = environ.get(JUDGE_URL) or agent.endpoint.base_url
     if judged and not environ.get(JUDGE_URL) and judge_url != OPENAI:
         raise UsageError(

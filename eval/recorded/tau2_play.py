@@ -25,9 +25,13 @@ async def play(order: Order, folder: Path, environ: Mapping[str, str], say: Say)
     say(f"tau2 {order.checkout.version}: {lacking} of {len(order.tasks) * order.trials} trials are to be played")
     checkout, key = order.checkout, order.voices.key
     arguments, told = order.arguments(results), order.environment(environ)
-    await run_process(checkout.program, arguments, folder, told, key, say, checkout.folder)
+    (await run_process(checkout.program, arguments, folder, told, key, say, checkout.folder)).check()
     if not results.is_file():
         raise ProgramError(f"tau2 ended, and has not written {results}; run the same command again")
+    played = read_run(results).simulations
+    if all(each.ending in BROKEN for each in played):
+        reason = next((each.error for each in played if each.error), "it does not say why")
+        raise ProgramError(f"no trial of tau2 came to an end: {reason}; the same command plays them again")
     return results
 
 

@@ -53,10 +53,27 @@ class Output:
                 self.say(text)
 
 
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended. `status`: below 0, the signal that killed it."""
+
+    status: int
+    last: str
+    log: Path
+
+    def check(self) -> None:
+        """Raise ProgramError, with its last line, if it failed."""
+        if self.status == 0:
+            return
+        how = f"status {self.status}" if self.status > 0 else f"signal {-self.status}"
+        said = self.last or "it says nothing"
+        raise ProgramError(f"tau2 ended with {how}: {said}; {self.log} has all of it, and the same command goes on")
+
+
 async def run_process(
     program: Path, arguments: Sequence[str], folder: Path, environ: Mapping[str, str], key: str, say: Say, cwd: Path
-) -> None:
-    """Run a program of tau2 that writes into a folder, and wait for it. ProgramError, with its last line, if it fails;
+) -> Ended:
+    """Run a program of tau2 that writes into a folder, and wait for it. ProgramError if it cannot be started,
     UsageError if another process writes there. If this call is cancelled, the process is ended first."""
     make_folder(folder)
     output = Output(folder / LOG, key, say)
@@ -84,10 +101,7 @@ async def run_process(
                 path.unlink(missing_ok=True)
             for path in folder.glob("*.json"):
                 hide_key(path, key)
-    if status != 0:
-        how = f"status {status}" if status > 0 else f"signal {-status}"
-        said = excerpt(output.last, key) or "it says nothing"
-        raise ProgramError(f"tau2 ended with {how}: {said}; {output.log} has all of it, and the same command goes on")
+    return Ended(status, excerpt(output.last, key), output.log)
 
 
 def hide_key(path: Path, key: str) -> None:

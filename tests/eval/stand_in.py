@@ -10,7 +10,7 @@ from typing import Any
 
 PYTHON = "#!/bin/sh\necho {says}\n"
 
-TAU2 = '''#!{python}
+TAU2 = """#!{python}
 import argparse, json, os, random, sys, time
 from pathlib import Path
 
@@ -29,18 +29,23 @@ for name in ("--agent-llm-args", "--user-llm-args"):
 run.add_argument("--auto-resume", action="store_true")
 run.add_argument("--task-ids", nargs="+", required=True)
 regrade = verbs.add_parser("evaluate-trajs")
-regrade.add_argument("paths", nargs=1)
+regrade.add_argument("paths", nargs="+")
 regrade.add_argument("--output-dir", required=True)
 asked = parser.parse_args()
 
 data = Path(os.environ["TAU2_DATA_DIR"])
 if asked.verb == "evaluate-trajs":
-    path = Path(asked.paths[0])
-    found = json.loads(path.read_text())
-    for each in found["simulations"]:
-        each["reward_info"] = {{"db_check": {{"db_match": False}}, "env_assertions": [{{"met": True}}]}}
-    (Path(asked.output_dir) / f"updated_{{path.name}}").write_text(json.dumps(found))
-    raise SystemExit
+    refused = []
+    for path in map(Path, asked.paths):
+        found = json.loads(path.read_text())
+        if found["tasks"][0]["id"] == "look":
+            refused.append(path)
+            continue
+        for each in found["simulations"]:
+            each["reward_info"] = {{"db_check": {{"db_match": False}}, "env_assertions": [{{"met": True}}]}}
+        (Path(asked.output_dir) / f"updated_{{path.name}}").write_text(json.dumps(found))
+    print("\\n".join(f"  • {{path}}" for path in refused))
+    raise SystemExit(1 if refused else 0)
 
 mood = (home / "mood").read_text() if (home / "mood").is_file() else ""
 if mood == "failing":
@@ -63,8 +68,8 @@ results["simulations"] = kept
 for place, (trial, task) in enumerate((trial, task) for trial in range(asked.num_trials) for task in tasks):
     if (task["id"], trial) in done:
         continue
-    broken = mood == "breaking" and place == 1
-    calls = [{{"id": f"call_{{number}}", "name": each["name"], "arguments": each["arguments"], "requestor": "assistant"}}
+    broken = mood == "refused" or mood == "breaking" and place == 1
+    calls = [{{"id": f"call_{{number}}", "name": each["name"], "arguments": each["arguments"]}}
              for number, each in enumerate((task.get("evaluation_criteria") or {{}}).get("actions") or ())]
     said = "It is 1500." if trial == 0 else "It is done."
     messages = [{{"role": "assistant", "content": "Hi! How can I help you today?", "tool_calls": None}},
@@ -89,7 +94,7 @@ for place, (trial, task) in enumerate((trial, task) for trial in range(asked.num
         time.sleep(0.5)
     if mood == "hanging":
         time.sleep(60)
-'''
+"""
 
 
 def stand_in(folder: Path, domain: str = "desk", says: str = "3 12 1.0.1") -> Path:

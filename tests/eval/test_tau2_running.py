@@ -31,7 +31,12 @@ def named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The models that the environment names."""
     for name in [name for name in os.environ if name.startswith(("TOOLSCALE_", "OPENAI_"))]:
         monkeypatch.delenv(name)
-    named = {"TOOLSCALE_MODEL": "small", "TOOLSCALE_USER": "person", "OPENAI_BASE_URL": SERVER, "OPENAI_API_KEY": SECRET}
+    named = {
+        "TOOLSCALE_MODEL": "small",
+        "TOOLSCALE_USER": "person",
+        "OPENAI_BASE_URL": SERVER,
+        "OPENAI_API_KEY": SECRET,
+    }
     for name, value in named.items():
         monkeypatch.setenv(name, value)
 
@@ -75,7 +80,7 @@ def test_a_run_is_graded_as_its_recording_is(checkout: Path, tmp_path: Path) -> 
     played = tmp_path / "out" / "tau2-desk"
     assert scores(played) == {
         "golden": [("book", 0, "scored", 1.0), ("look", 0, "scored", 1.0), ("env", 0, "unscored", None)],
-        "idle": [("book", 0, "scored", 0.0), ("look", 0, "scored", 0.0), ("env", 0, "scored", 1.0)],
+        "idle": [("book", 0, "scored", 0.0), ("look", 0, "scored", 1.0), ("env", 0, "scored", 1.0)],
         "openai_small": [
             ("book", 0, "scored", 1.0), ("book", 1, "scored", 0.0), ("look", 0, "scored", 1.0),
             ("look", 1, "scored", 1.0), ("env", 0, "scored", 1.0), ("env", 1, "scored", 1.0),
@@ -89,9 +94,7 @@ def test_a_run_is_graded_as_its_recording_is(checkout: Path, tmp_path: Path) -> 
         notes = ("3 tasks", "User simulator: openai/person")
         dollars = "Dollars: the price table of LiteLLM, 0 for what it lacks"
         assert theirs[0].notes == notes
-        assert ours[0] == theirs[0].model_copy(
-            update={"notes": (*notes, "Played by tau2 1.0.1, seed 0", dollars)}
-        )
+        assert ours[0] == theirs[0].model_copy(update={"notes": (*notes, "Played by tau2 1.0.1, seed 0", dollars)})
         assert ours[0].benchmark == "tau2 desk (base)"
     report = (played / "summary.md").read_text()
     assert "User simulator: openai/person" in report and "tau2 1.0.1" in report and "tau2 desk (base)" in report
@@ -167,6 +170,7 @@ def test_a_trial_that_broke_is_an_error_and_is_played_again(checkout: Path, tmp_
     out = tmp_path / "out"
     assert run(checkout, out) == 0
     assert scores(out / "tau2-desk")["openai_small"][1] == ("look", 0, "error", None)
+    assert read_results(out / "tau2-desk" / "openai_small")[1][1].finding == "the trial broke: refused: …"
     assert SECRET not in results_of(out / "tau2-desk").read_text()
     (checkout / "mood").unlink()
     assert run(checkout, out) == 0
@@ -186,6 +190,14 @@ def test_a_failure_is_one_line(checkout: Path, tmp_path: Path, capsys: Any) -> N
     assert not list(out.rglob("*.jsonl"))
     (checkout / "mood").unlink()
     assert run(checkout, out) == 0
+
+
+def test_a_run_in_which_no_trial_ends_is_a_failure(checkout: Path, tmp_path: Path, capsys: Any) -> None:
+    (checkout / "mood").write_text("refused")
+    assert run(checkout, tmp_path / "out") == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told == "eval: no trial of tau2 came to an end: refused: …; the same command plays them again"
+    assert not list((tmp_path / "out").rglob("*.jsonl"))
 
 
 def test_a_run_that_is_stopped_leaves_no_lines_and_goes_on(checkout: Path, tmp_path: Path, capsys: Any) -> None:
@@ -248,7 +260,9 @@ def test_what_is_missing_is_one_line(checkout: Path, tmp_path: Path, capsys: Any
         (line,) = capsys.readouterr().err.splitlines()
         return str(line)
 
-    assert "is no checkout of tau2-bench (src/tau2 is missing); git clone" in refused(folder=tmp_path, data=desk(checkout))
+    assert "is no checkout of tau2-bench (src/tau2 is missing); git clone" in refused(
+        folder=tmp_path, data=desk(checkout)
+    )
     other = tmp_path / "data" / "tau2" / "domains" / "shop"
     other.parent.mkdir(parents=True)
     desk(checkout).rename(other)
@@ -295,5 +309,52 @@ def test_tasks_that_a_model_judges_want_to_know_where_it_is(
     )
     monkeypatch.setenv("TOOLSCALE_JUDGE_URL", "http://judge/v1")
     assert run(checkout, tmp_path / "out") == 0
-    idle = json.loads(next((tmp_path / "out").rglob("idle.json")).read_text())
-    assert [each["task_id"] for each in idle["simulations"]] == ["look", "env"]
+    asked = [json.loads(path.read_text())["tasks"][0]["id"] for path in sorted((tmp_path / "out").rglob("task*.json"))]
+    assert asked == ["look", "env"]
+
+
+def scripted(body: dict[str, Any]) -> Answer:
+    """A person who wants a task created, and an agent that creates one, whoever asks."""
+    rest = {"model": body["model"], "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}}
+    last = body["messages"][-1]
+    if body["model"] == "person":
+        return said("###STOP###" if "done" in last["content"] else "Create 'Important Meeting' for user_1.", **rest)
+    if last["role"] == "tool":
+        return said("It is done.", **rest)
+    function = {"name": "create_task", "arguments": '{"user_id": "user_1", "title": "Important Meeting"}'}
+    return said(None, [{"id": "call_1", "type": "function", "function": function}], **rest)
+
+
+@pytest.mark.skipif(not REAL, reason="TOOLSCALE_TAU2_CHECKOUT names no checkout of tau2-bench")
+def test_the_real_tau2_plays_its_mock_domain(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
+    checkout, out = Path(REAL), tmp_path / "out"
+    mock = checkout / "data" / "tau2" / "domains" / "mock"
+    monkeypatch.setenv("TOOLSCALE_MODEL_PRICE", "1/10")
+    with chat_server(reply=scripted) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        assert run(checkout, out, "--tasks", "4", "--samples", "2", data=mock) == 0
+        asked = len(server.asked)
+        assert asked == 4 * 4 * 2  # two messages of each side, in each trial
+        assert {each["authorization"] for each in server.headers} == {f"Bearer {SECRET}"}
+        assert run(checkout, out, "--tasks", "4", "--samples", "2", data=mock) == 0
+        assert len(server.asked) == asked
+    names = ("create_task_1", "create_task_1_with_env_assertions", "create_task_1_nl_eval", "update_task_1")
+    assert scores(out / "tau2-mock") == {
+        "golden": [
+            (names[0], 0, "scored", 1.0), (names[1], 0, "unscored", None), (names[2], 0, "scored", 1.0),
+            (names[3], 0, "scored", 1.0),
+        ],
+        "idle": [(name, 0, "scored", float(name == names[2])) for name in names],
+        "openai_small": [(name, trial, "scored", float(name != names[3])) for name in names for trial in (0, 1)],
+    }  # fmt: skip
+    header, lines = read_results(out / "tau2-mock" / "openai_small")
+    assert header.notes == (
+        "4 tasks", "User simulator: openai/person", "Played by tau2 1.0.1, seed 0", "Dollars: TOOLSCALE_MODEL_PRICE",
+    )  # fmt: skip
+    assert {round(line.cost_usd, 9) for line in lines} == {0.0004}
+    recorded = json.loads(results_of(out / "tau2-mock").read_text())
+    assert {(each["task_id"], each["trial"]): each["reward_info"]["reward"] for each in recorded["simulations"]} == {
+        (line.task, line.sample): line.score for line in lines
+    }
+    assert not [path for path in out.rglob("*") if path.is_file() and SECRET in path.read_text()]
+    assert "report: " in capsys.readouterr().out
