@@ -96,6 +96,8 @@ def _recorded(wanted: Wanted, graded: Callable[[Settings, Path, int | None], lis
             f"{wanted.kind} is played in its own program: give its --checkout, or leave --policy out and give what it "
             f"wrote as --data; {about(wanted.kind).data}"
         )
+    if wanted.interpreter is not None:
+        raise UsageError("--interpreter is the Python of a --checkout: give both, or neither")
     folder = _folder_elsewhere(wanted)
     return _ended(folder, graded(wanted.settings, folder, wanted.tasks))
 

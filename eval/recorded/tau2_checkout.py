@@ -51,7 +51,7 @@ def open_checkout(folder: Path, interpreter: Path | None, environ: Mapping[str, 
     if not python.is_file():
         raise UsageError(f"{folder}: has no Python of its own ({python} is missing); {remedy}")
     *numbers, version = _probed(python, environ)
-    if (found := tuple(map(int, numbers))) < OLDEST:
+    if tuple(map(int, numbers)) < OLDEST:
         raise UsageError(f"{python}: is Python {'.'.join(numbers)}, and tau2 needs 3.12; {remedy}")
     program = python.parent / "tau2"
     if version == "none" or not program.is_file():
@@ -61,7 +61,6 @@ def open_checkout(folder: Path, interpreter: Path | None, environ: Mapping[str, 
             f"{python}: has tau2 {version}, and what is read here is tau2 {TAU2}; "
             f"in {folder}: git checkout v{TAU2} && {python} -m pip install -e ."
         )
-    assert len(found) == len(OLDEST)
     return Checkout(folder, program, version)
 
 

@@ -279,6 +279,8 @@ def test_what_is_missing_is_one_line(checkout: Path, tmp_path: Path, capsys: Any
     (checkout / ".venv" / "bin" / "python").unlink()
     assert "has no Python of its own" in (line := refused())
     assert line.endswith(f"in {checkout}: python3.12 -m venv .venv && .venv/bin/pip install -e .")
+    assert main(["run", "tau2", "--interpreter", "python", "--data", str(desk(checkout))]) == 2
+    assert "--interpreter is the Python of a --checkout" in capsys.readouterr().err
     assert main(["run", "questions", "--checkout", str(checkout), "--tasks", "1"]) == 2
     assert "questions is played here: leave --checkout" in capsys.readouterr().err
 
