@@ -66,6 +66,21 @@ Grade = Callable[[Case, Rollout], Awaitable[Graded]]
 
 
 @dataclass(frozen=True)
+class Program:
+    """A program of others that plays a benchmark as a process of its own, and what it is told."""
+
+    checkout: Path
+    interpreter: Path | None
+    """The Python that has it; None: that of the checkout's .venv."""
+    environ: Mapping[str, str]
+    """Names the models."""
+    samples: int
+    temperature: float
+    at_once: int
+    say: Callable[[str], None]
+
+
+@dataclass(frozen=True)
 class Opened:
     """A benchmark that is ready to run. Whoever opened it closes it."""
 
@@ -104,6 +119,8 @@ def open_benchmark(name: str, settings: Settings, tasks: int | None = None) -> O
     """Open a benchmark: `tasks` of its tasks, or all. UsageError or DatasetError, in one line, for what is missing."""
     module = _module(name)
     check_setting(name, settings)
+    if not hasattr(module, "open_benchmark"):
+        raise UsageError(f"{name} is not played here: `python -m eval run {name}` with the same --data grades it again")
     opened: Opened = module.open_benchmark(settings, tasks)
     return opened
 
@@ -129,6 +146,13 @@ def completed(name: str, settings: Settings, environ: Mapping[str, str]) -> Sett
 def recorded_by(name: str) -> Callable[[Settings, Path, int | None], list[Path]] | None:
     """Return what grades the trajectories that another program recorded, for a benchmark that only that can run."""
     found: Callable[[Settings, Path, int | None], list[Path]] | None = getattr(_module(name), "grade_recorded", None)
+    return found
+
+
+def played_by(name: str) -> Callable[[Settings, Path, int | None, Program], Awaitable[list[Path]]] | None:
+    """Return what plays a benchmark in its own program, and then grades it; None for one that is played here."""
+    found: Callable[[Settings, Path, int | None, Program], Awaitable[list[Path]]] | None
+    found = getattr(_module(name), "play_elsewhere", None)
     return found
 
 

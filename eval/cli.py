@@ -106,6 +106,18 @@ def list_(json_: bool) -> None:
     help="Where replies of models are kept: what was asked once is not asked again.",
 )
 @click.option("--baselines/--no-baselines", default=True, show_default=True, help="Policies without a model beside.")
+@click.option(
+    "--checkout",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Of tau2-bench, whose own program then plays --policy model with the user that TOOLSCALE_USER names.",
+)
+@click.option(
+    "--interpreter",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The Python that has tau2.  [default: .venv/bin/python of the checkout]",
+)
 @click.option("--out", type=click.Path(path_type=Path), default=OUT, show_default=True, help="Where results go.")
 @as_json
 def run(benchmark: str, policies: tuple[str, ...], out: Path, json_: bool, **given: Any) -> None:

@@ -14,7 +14,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 
 from eval.answers import open_judge
-from eval.benchmark import Opened, about, check_setting, completed, open_benchmark, recorded_by, title_of
+from eval.benchmark import (
+    Opened,
+    Program,
+    about,
+    check_setting,
+    completed,
+    open_benchmark,
+    played_by,
+    recorded_by,
+    title_of,
+)
 from eval.harness import AT_ONCE, Harness, Progress
 from eval.policies import BASELINES, FRAME, MODEL, Player, checkpoint, endpoint, scripted
 from eval.purse import REPLIES, Purse
@@ -52,6 +62,10 @@ class Wanted:
     max_cost: float | None = None
     replies: Path = REPLIES
     baselines: bool = True
+    checkout: Path | None = None
+    """Of a benchmark that plays in its own program: where that is."""
+    interpreter: Path | None = None
+    """The Python that has it; None: that of the checkout's .venv."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,9 @@ async def run_benchmark(wanted: Wanted, say: Say = lambda line: None) -> Evaluat
     same call goes on."""
     wanted = replace(wanted, settings=completed(wanted.kind, wanted.settings, wanted.environ or {}))
     if (graded := recorded_by(wanted.kind)) is not None:
-        return _recorded(wanted, graded)
+        return await _elsewhere(wanted, say) if wanted.checkout is not None else _recorded(wanted, graded)
+    if wanted.checkout is not None or wanted.interpreter is not None:
+        raise UsageError(f"{wanted.kind} is played here: leave --checkout and --interpreter out")
     purse = Purse(wanted.max_cost, wanted.replies)
     players = players_of(wanted, purse)
     folder = wanted.out / slug(title_of(wanted.kind, about(wanted.kind), wanted.settings))
@@ -88,15 +104,44 @@ def _recorded(wanted: Wanted, graded: Callable[[Settings, Path, int | None], lis
     """Grade what another program ran."""
     if wanted.policies:
         raise UsageError(
-            f"{wanted.kind} runs in its own program, not here: leave --policy out, and give what it wrote as --data; "
-            f"{about(wanted.kind).data}"
+            f"{wanted.kind} is played in its own program: give its --checkout, or leave --policy out and give what it "
+            f"wrote as --data; {about(wanted.kind).data}"
         )
-    check_setting(wanted.kind, wanted.settings)
-    name = "-".join(
-        [wanted.kind, *(Path(each).name for each in wanted.settings.data[:1]), wanted.settings.setting or ""]
-    )
-    folder = wanted.out / slug(name)
+    if wanted.interpreter is not None:
+        raise UsageError("--interpreter is the Python of a --checkout: give both, or neither")
+    folder = _folder_elsewhere(wanted)
     return _ended(folder, graded(wanted.settings, folder, wanted.tasks))
+
+
+async def _elsewhere(wanted: Wanted, say: Say) -> Evaluated:
+    """Have another program run a model behind a server, and grade it."""
+    play = played_by(wanted.kind)
+    if play is None or wanted.checkout is None:
+        raise UsageError(f"{wanted.kind} cannot be played from here: leave --checkout out")
+    if other := next((name for name, what in wanted.policies if what != MODEL), None):
+        raise UsageError(
+            f"--policy {other}: {wanted.kind} plays models behind a server: serve it, name it by TOOLSCALE_MODEL and "
+            f"OPENAI_BASE_URL, and give --policy {MODEL}"
+        )
+    if wanted.max_cost is not None:
+        raise UsageError(f"{wanted.kind} knows no --max-cost: leave it out, and set the cap at the servers")
+    folder = _folder_elsewhere(wanted)
+    program = Program(
+        checkout=wanted.checkout,
+        interpreter=wanted.interpreter,
+        environ=wanted.environ or {},
+        samples=wanted.samples,
+        temperature=wanted.temperature,
+        at_once=wanted.at_once,
+        say=say,
+    )
+    return _ended(folder, await play(wanted.settings, folder, wanted.tasks, program))
+
+
+def _folder_elsewhere(wanted: Wanted) -> Path:
+    check_setting(wanted.kind, wanted.settings)
+    data = (Path(each).name for each in wanted.settings.data[:1])
+    return wanted.out / slug("-".join([wanted.kind, *data, wanted.settings.setting or ""]))
 
 
 def _ended(folder: Path, folders: Sequence[Path]) -> Evaluated:

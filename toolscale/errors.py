@@ -21,6 +21,7 @@ ToolScaleError
 │                            or was stopped
 ├── TrainingInterruptedError a training was killed, again and again; its checkpoints stay
 ├── RegressionError          a checkpoint is worse than the last accepted one, with 95 % confidence
+├── ProgramError             a program of others that was started here failed; the message has its last line
 └── StorageError             a file could not be read or written
 
 A tool that refuses a call is not an error of ours: it is a ToolResult that the agent reads. A candidate that fails a
@@ -192,6 +193,11 @@ class TrainingInterruptedError(TransientError, ToolScaleError):
 class RegressionError(PermanentError, ToolScaleError):
     """A checkpoint is worse than the last accepted one on the same tasks: the whole 95 % interval of the paired
     difference is below 0. The message has the figures."""
+
+
+class ProgramError(TransientError, ToolScaleError):
+    """A program of others that was started here failed, or was killed. The message has its last line, and names its
+    log; what it did is kept."""
 
 
 class StorageError(TransientError, ToolScaleError):

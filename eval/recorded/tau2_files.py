@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.errors import UsageError
+from toolscale.models.completion import excerpt
 
 BASIS = ("DB", "COMMUNICATE")
 """What a task is rewarded for that does not say it."""
+
+RESULTS = "results.json"
+"""The file that `tau2 run` writes."""
 
 REMEDY = "give the folder of a domain in data/tau2/domains of a checkout of tau2-bench 1.0.1"
 
@@ -36,6 +40,12 @@ class Tau2Task:
     raw: Mapping[str, Any]
     """All of it: what identifies it."""
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether tau2 asks a model of its own what it is worth."""
+        criteria = self.raw.get("evaluation_criteria") or {}
+        return "NL_ASSERTION" in self.basis and bool(criteria.get("nl_assertions"))
+
 
 @dataclass(frozen=True)
 class Tau2Call:
@@ -58,6 +68,8 @@ class Simulation:
     seconds: float
     recorded: Mapping[str, Any] = field(default_factory=dict)
     """`reward_info`: what tau2 found when it ran."""
+    error: str = ""
+    """Why a trial broke, on one line."""
 
     def calls(self) -> list[Tau2Call]:
         """Return all calls in order, those of the user too."""
@@ -149,6 +161,7 @@ def _simulation(raw: Mapping[str, Any]) -> Simulation:
         cost_usd=float(raw.get("agent_cost") or 0.0),
         seconds=float(raw.get("duration") or 0.0),
         recorded=dict(raw.get("reward_info") or {}),
+        error=excerpt(str((raw.get("info") or {}).get("error") or ""), ""),
     )
 
 

@@ -30,7 +30,7 @@ _READS = re.compile(
 def grade_simulation(task: Tau2Task, simulation: Simulation) -> Graded:
     """Return the reward of a trajectory: 1, 0, or none where something of it cannot be told from here."""
     if simulation.ending in BROKEN:
-        return Graded("error", None, f"the trial broke: {simulation.ending}", NOBODY)
+        return Graded("error", None, f"the trial broke: {simulation.error or simulation.ending}", NOBODY)
     if simulation.ending not in ENDED:
         return Graded("scored", 0.0, f"no end of its own: {simulation.ending or 'cut off'}", JUDGE)
     parts = {name: _part(name, task, simulation) for name in task.basis}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from eval.cli import main
 from eval.comparing import compare_folders
 from eval.records import Settings
 from eval.recorded.tau2_files import Simulation, Tau2Task, read_run, read_tasks
@@ -135,7 +136,7 @@ def domain(tmp_path: Path) -> Path:
     return folder
 
 
-def test_recorded_runs_are_graded_beside_idle_and_golden(domain: Path, tmp_path: Path) -> None:
+def test_recorded_runs_are_graded_beside_idle_and_golden(domain: Path, tmp_path: Path, capsys: Any) -> None:
     data = (str(domain), str(tmp_path / "good.json"), str(tmp_path / "bad.json"))
     wanted = Wanted("tau2", Settings(data=data), tmp_path / "out")
     found = asyncio.run(run_benchmark(wanted))
@@ -150,6 +151,8 @@ def test_recorded_runs_are_graded_beside_idle_and_golden(domain: Path, tmp_path:
         (name, trial) for name in ("book", "look", "must") for trial in (0, 1)
     ]
     assert compare_folders(found.folder / "good", found.folder / "bad").tasks == 3
+    assert main(["regrade", str(found.folder / "good")]) == 2
+    assert "with the same --data grades it again" in capsys.readouterr().err
     again = asyncio.run(run_benchmark(wanted))
     assert again == found and len(read_results(found.folder / "good")[1]) == 6
 

@@ -112,9 +112,9 @@ def remove_leftovers(folder: Path) -> None:
 
 
 @contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder. UsageError at once if another process holds it; the lock of a killed process is
-    free."""
+def only_writer(folder: Path) -> Iterator[int]:
+    """Hold the lock of a folder; a process that inherits the descriptor holds it too. UsageError at once if another
+    process holds it; the lock of a killed process is free."""
     path = folder / LOCK
     with ExitStack() as held:
         with storage_errors("lock", folder):  # not what the caller does with the lock: its errors are its own
@@ -126,7 +126,7 @@ def only_writer(folder: Path) -> Iterator[None]:
                 there = False
             if not there:  # or whoever held it has removed it with the folder since we opened it
                 raise UsageError(f"another run is writing {folder}; wait for it, or choose another --out")
-        yield
+        yield file.fileno()
 
 
 @contextmanager
