@@ -88,7 +88,7 @@ def parse_expression(text: str, file: str, place: str) -> exp.Expr:
     place."""
     try:
         node = _parse(f"SELECT {text}")
-    except sqlglot.errors.ParseError as error:
+    except sqlglot.errors.SqlglotError as error:
         raise SpecError([SpecIssue(file, place, f"{text!r} is no SQL expression", _where_to_look(error))]) from error
     if not isinstance(node, exp.Select) or len(node.expressions) != 1:
         raise SpecError([SpecIssue(file, place, f"{text!r} is not one expression", "write a single SQL expression")])
@@ -96,8 +96,10 @@ def parse_expression(text: str, file: str, place: str) -> exp.Expr:
     return part
 
 
-def _where_to_look(error: sqlglot.errors.ParseError) -> str:
+def _where_to_look(error: sqlglot.errors.SqlglotError) -> str:
     """What to do about text that cannot be parsed: the words at which the parser stopped."""
+    if not isinstance(error, sqlglot.errors.ParseError):
+        return "close every quote; a quote inside a text is written twice"
     fault = error.errors[0] if error.errors else {}
     near = f"{fault.get('start_context') or ''}{fault.get('highlight') or ''}".removeprefix("SELECT ")
     return f"correct it behind {near[-40:]!r}" if near else "write a single SQL expression"
@@ -150,7 +152,7 @@ def bind_select(sql: str, scope: ExpressionScope, file: str, place: str) -> tupl
     """Turn `name.column` of the scope's rows into placeholders in a whole SELECT; return it with the names used."""
     try:
         return _bound_select(sql, frozenset(_WORD.findall(sql)).intersection(scope.rows))
-    except sqlglot.errors.ParseError as error:
+    except sqlglot.errors.SqlglotError as error:
         raise SpecError([SpecIssue(file, place, f"{sql!r} does not parse", _where_to_look(error))]) from error
 
 

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from sqlglot import exp
+
 from toolscale.language import contains_words
 from toolscale.records import CallStep, Candidate, EachStep, IfStep, Intent, PlanStep, Role, Slot, Tell
 from toolscale.tasks.lookups import root_column
@@ -96,9 +98,18 @@ def wrong_slot(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 
 def exchanged_slots(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
-    """Two values that the request says are exchanged wherever the plan uses them."""
+    """Two texts that the request says are exchanged wherever the plan uses them."""
+    return _exchanged(plan, rng, lambda kind: kind == "text")
+
+
+def exchanged_values(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
+    """Two dates, amounts or numbers that the request says are exchanged wherever the plan uses them."""
+    return _exchanged(plan, rng, lambda kind: kind != "text")
+
+
+def _exchanged(plan: Plan, rng: random.Random, counts: Callable[[str], bool]) -> Bent:
     slots = said_slots(plan)
-    pairs = [(a, b) for a in slots for b in slots if a < b and slots[a].kind == slots[b].kind]
+    pairs = [(a, b) for a in slots for b in slots if a < b and slots[a].kind == slots[b].kind and counts(slots[a].kind)]
     pair = pick(rng, pairs)
     if pair is None:
         return None
@@ -153,7 +164,7 @@ def wrong_enum(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
         other = pick(rng, apart)
         if other is not None:
             return _with_argument(
-                plan.intent, call, name, f"'{other}'"
+                plan.intent, call, name, exp.convert(other).sql("sqlite")
             ), f"{call.name}.{name} is {other!r} for {mine!r}"
     return None
 
@@ -350,9 +361,7 @@ def _narrowed(ground: Ground, plan: Plan, rng: random.Random, take: str) -> Bent
         return None
     value = rng.choice([row[column] for row in ground.table(role.table).values()])
     sign = rng.choice(("<=", ">=") if isinstance(value, int) else ("<=", ">=", "<>"))
-    test = f"{role.name}.{column} " + (
-        "IS NULL" if value is None else f"{sign} {value}" if isinstance(value, int) else f"{sign} '{value}'"
-    )
+    test = f"{role.name}.{column} " + ("IS NULL" if value is None else f"{sign} {exp.convert(value).sql('sqlite')}")
     where = f"({role.role.where}) AND {test}" if role.role.where else test
     return _with_role(plan.intent, role.name, where=where), f"{role.name} only where {test}"
 
@@ -387,6 +396,10 @@ def handed_over(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     return bent, "all that is left is the handover"
 
 
+OPEN = {"exchanged_values": "both values stand in the request, and nothing reads which of them is for what"}
+"""Kind -> why no gate finds it surely."""
+
+
 def _defect(bent_by: Callable[[Ground, Plan, random.Random], Bent]) -> Defect:
     enforced = bent_by in (unsaid_condition, narrowed_set)
 
@@ -394,7 +407,7 @@ def _defect(bent_by: Callable[[Ground, Plan, random.Random], Bent]) -> Defect:
         made = bent_by(ground, ground.plan_of(candidate), rng)
         return bend(ground, candidate, *made, enforced=enforced) if made else None
 
-    return Defect(bent_by.__name__, "plan", words_of(bent_by), plant)
+    return Defect(bent_by.__name__, "plan", words_of(bent_by), plant, OPEN.get(bent_by.__name__, ""))
 
 
 def lost_slot_phrase(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -420,9 +433,9 @@ def lost_slot_phrase(ground: Ground, candidate: Candidate, rng: random.Random) -
 
 DEFECTS = (
     *map(_defect, (
-        lowest_for_highest, wrong_slot, exchanged_slots, swapped_arguments, wrong_enum, unsaid_literal,
-        invisible_column, reads_the_database, dropped_look_up, unread, stale_balance, unlabelled_fact, contradiction,
-        yes_or_no, unsaid_condition, narrowed_set, handed_over,
+        lowest_for_highest, wrong_slot, exchanged_slots, exchanged_values, swapped_arguments, wrong_enum,
+        unsaid_literal, invisible_column, reads_the_database, dropped_look_up, unread, stale_balance, unlabelled_fact,
+        contradiction, yes_or_no, unsaid_condition, narrowed_set, handed_over,
     )),
     Defect(lost_slot_phrase.__name__, "plan", words_of(lost_slot_phrase), lost_slot_phrase),
 )  # fmt: skip
