@@ -13,6 +13,7 @@ from toolscale.records import Intent
 from toolscale.tasks import CandidateSource
 from toolscale.tasks.check import check_constants
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
+from toolscale.tasks.queries import compile_case
 
 MEMBER = {"member": {"is": "members", "by": "identity"}}
 LOAN = {**MEMBER, "loan": {"is": "loans", "of": "member", "by": "title"}}
@@ -187,3 +188,32 @@ def test_an_amount_that_the_policy_does_not_say_is_an_issue() -> None:
         "rules.yaml: constants.desk_limit_cents: policy.md does not say $44; "
         "write the amount into the policy, or correct it"
     ]
+
+
+def test_a_value_that_is_drawn_later_cannot_find_a_row() -> None:
+    """Such an intent was admitted, and ended in a KeyError when it was drawn."""
+    environment = load_environment("mock")
+    due = "SELECT z.due_on FROM loans z WHERE z.loan_id = late.loan_id"
+    roles = {
+        **MEMBER,
+        "loan": {"is": "loans", "of": "member", "where": "loan.due_on < say.day", "text": "my loan"},
+        "late": {"is": "loans", "of": "member", "text": "the other"},
+    }
+    intent = Intent.model_validate(
+        {
+            "id": "x",
+            "slots": {"day": {"kind": "date", "sql": due}},
+            "roles": roles,
+            "do": [RETURN, {"kept": {"renew_loan": {"loan_id": "late.loan_id"}}}],
+            "requests": ["{member} {loan} {late} {day}"],
+        }
+    )
+    compiler = PlanCompiler(environment)
+    plan = compiler.compile_intent(intent, compiler.compile_rules())
+    assert plan is not None, compiler.issues
+    with pytest.raises(SpecError) as raised:
+        compile_case(environment, plan)
+    assert str(raised.value) == (
+        "intents.yaml: intents[x].roles.loan: say.day is drawn from a role that comes after loan; "
+        "write the roles in another order"
+    )

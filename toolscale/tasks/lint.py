@@ -128,7 +128,7 @@ def _directions(plan: Plan) -> Found:
     """The superlative in the words and the order in the plan point the same way: `lowest` takes the lowest, `newest`
     the latest date."""
     for name, role in plan.roles.items():
-        order = _order(role.first) if role.first else None
+        order = order_of(role.first) if role.first else None
         if order is None:
             continue
         column, ascending = order
@@ -159,13 +159,13 @@ age)."""
 _BETWEEN = ("days_between", "minutes_between")
 
 
-def _order(first: str) -> tuple[str, bool] | None:
-    """Return (column, whether its lowest value comes first) for an order by one column, negated or as days to or from
-    it; None for others."""
+def order_of(first: str) -> tuple[str, bool] | None:
+    """Return (column, whether its lowest value comes first) for an order by one column, negated, taken from a number
+    or as days to or from it; None for others."""
     node, ascending = parse_expression(first, FILE, ""), True
-    while isinstance(node, exp.Neg | exp.Paren):
-        ascending ^= isinstance(node, exp.Neg)
-        node = node.this
+    while isinstance(node, exp.Neg | exp.Paren) or (isinstance(node, exp.Sub) and isinstance(node.this, exp.Literal)):
+        ascending ^= not isinstance(node, exp.Paren)
+        node = node.expression if isinstance(node, exp.Sub) else node.this
     if isinstance(node, exp.Anonymous) and node.name.lower() in _BETWEEN and len(node.expressions) == 2:
         start, end = node.expressions
         ascending ^= isinstance(start, exp.Column)

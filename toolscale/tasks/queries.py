@@ -52,6 +52,7 @@ def compile_case(environment: Environment, plan: Plan) -> tuple[RoleQuery, ...]:
     undrawn = [name for name in intent.slots if name not in drawn]
     queries, bound = [], set[str]()
     for name, role in intent.roles.items():
+        _check_drawn(plan, name, drawn, place)
         statement, binds, first = _role_query(environment, plan, name, scope, place)
         columns = _columns(environment, role.is_)
         scope = scope.with_relation(name, columns) if role.take == "all" else scope.with_row(name, columns)
@@ -59,7 +60,7 @@ def compile_case(environment: Environment, plan: Plan) -> tuple[RoleQuery, ...]:
         now_slots = []
         for slot in list(undrawn):
             sql = intent.slots[slot].sql or ""
-            if not (_mentioned(sql, intent.roles) - bound):
+            if not (_mentioned(sql, intent.roles) - bound) and not (_slots_of(sql) - drawn):
                 undrawn.remove(slot)
                 drawn.add(slot)
                 text, _ = bind_select(sql, scope, "intents.yaml", f"{place}.slots.{slot}")
@@ -89,6 +90,16 @@ def compile_case(environment: Environment, plan: Plan) -> tuple[RoleQuery, ...]:
             ]
         )
     return tuple(queries)
+
+
+def _check_drawn(plan: Plan, name: str, drawn: set[str], place: str) -> None:
+    """Raise SpecError if a role asks for a value that is drawn from rows which are not known yet."""
+    asked = _slots_of(f"{plan.intent.roles[name].where} {plan.roles[name].first}") & plan.intent.slots.keys()
+    for slot in sorted(asked - drawn):
+        problem = f"say.{slot} is drawn from a role that comes after {name}"
+        raise SpecError(
+            [SpecIssue("intents.yaml", f"{place}.roles.{name}", problem, "write the roles in another order")]
+        )
 
 
 def _role_query(

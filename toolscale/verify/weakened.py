@@ -106,13 +106,13 @@ class WeakenedResult:
 
 def measure(environment: Environment, rows: Rows, *, tasks: int, seed: int) -> tuple[WeakenedResult, ...]:
     """Draw `tasks` accepted tasks under a seed and return what each verifier makes of their wrong and right
-    trajectories. Where no column is money, there is no verifier that overlooks money.
+    trajectories. Where no tool takes an amount of money, no wrong call is wrong by money alone, and there is no
+    verifier that overlooks money.
 
     Raises UsageError if the environment does not yield so many.
     """
-    columns = [column for table in environment.schema.tables.values() for column in table.columns.values()]
-    has_money = any(column.type == "cents" for column in columns)
-    verifiers = [verifier for verifier in VERIFIERS if has_money or verifier.name != MONEY]
+    takes_money = any(name.endswith("_cents") for tool in environment.tools.values() for name in tool.spec.parameters)
+    verifiers = [verifier for verifier in VERIFIERS if takes_money or verifier.name != MONEY]
     judge, source = (
         Judge(environment, rows, audit_share=0, replica=False),
         CandidateSource(environment, World(environment, rows)),

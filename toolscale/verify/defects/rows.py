@@ -210,7 +210,9 @@ def unreproducible_row(ground: Ground, candidate: Candidate, rng: random.Random)
     plan, recording = ground.plan_of(candidate), ground.recording(candidate)
     for role in shuffled(rng, [plan.roles[name] for name in recording.observed]):
         for seen in shuffled(rng, recording.observed[role.name]):
-            row = ground.table(role.table)[tuple(seen[column] for column in role.key)]
+            row = ground.table(role.table).get(tuple(seen[column] for column in role.key))
+            if row is None:
+                continue  # the task itself has made it
             for column in shuffled(rng, _idle_columns(ground, candidate, role)):
                 value = _other_value(ground, role.table, row, column, rng) if column in role.finder.columns else None
                 if value is not None and _stays(
