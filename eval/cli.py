@@ -28,7 +28,9 @@ def commands() -> None:
 
 def run_program() -> int:
     """Run as a program. The signals SIGTERM and SIGHUP end it in the same way as Ctrl-C: what was sent is waited for,
-    and kept."""
+    and kept. What runs in the background of a script inherits that SIGINT is ignored: it counts here, or none of them
+    would."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     return main()

@@ -204,7 +204,9 @@ def test_a_run_that_is_stopped_leaves_no_lines_and_goes_on(checkout: Path, tmp_p
     (checkout / "mood").write_text("hanging")
     out = tmp_path / "out"
     arguments = ["run", "tau2", "--checkout", str(checkout), "--data", str(desk(checkout)), "--out", str(out)]
-    process = subprocess.Popen([sys.executable, "-m", "eval", *arguments], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    # As a script does that starts it in the background.
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, "-m", "eval", *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     while not list(out.glob("tau2-desk/tau2/*/results.json")):
         assert process.poll() is None
         time.sleep(0.05)
