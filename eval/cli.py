@@ -132,10 +132,10 @@ def run(benchmark: str, policies: tuple[str, ...], out: Path, json_: bool, **giv
     found = asyncio.run(run_benchmark(wanted, lambda line: say(line, err=True)))
     if json_:
         return echo_json({"folder": str(found.folder), "policies": [asdict(each) for each in found.summaries]})
-    from eval.report.naming import told
+    from eval.report.kinship_words import told_of_names
     from eval.report.tables import text_table
 
-    for line in (*text_table(found.summaries), *told(found.summaries)):
+    for line in (*text_table(found.summaries), *told_of_names(found.summaries)):
         say(line)
     say(f"report: {found.folder / 'report.html'} and summary.md")
 

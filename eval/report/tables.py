@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.report.naming import SHORT, short
+from eval.report.kinship_words import SHORT, short
 from eval.statistics import Estimate
 from eval.summary import Summary
 

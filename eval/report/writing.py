@@ -13,8 +13,7 @@ from eval.comparing import Comparison, compare, told
 from eval.records import Header, Line
 from eval.report.charts import draw_charts
 from eval.report.examples import find_examples
-from eval.report.naming import kinship_rows, price_rows
-from eval.report.naming import told as told_of_names
+from eval.report.kinship_words import kinship_rows, price_rows, told_of_names
 from eval.report.published import NOTE, ROWS, SOURCE
 from eval.report.tables import RIGHT, SPENT, failure_rows, group_rows, how, pass_rows, right_row, spent_row
 from eval.storage import HEADER, read_results

@@ -18,7 +18,7 @@ from eval.kinship import ARM, NEUTRAL, OTHER, OWN, Kinship, kinship
 from eval.naming import FAMILIES, are_kin, name_of, others_than, renamed
 from eval.records import Line, Settings
 from eval.regrading import Regrading, regrade_folder
-from eval.report.naming import kinship_rows, price_rows, told
+from eval.report.kinship_words import kinship_rows, price_rows, told_of_names
 from eval.report.tables import text_table
 from eval.report.writing import write_report
 from eval.running import Evaluated, Wanted, run_benchmark
@@ -229,7 +229,7 @@ def test_who_asks_nobody_is_unknown_and_not_zero(policy: str, without_a_model: E
     questions = found_of(without_a_model, "strongest").questions
     assert found_of(without_a_model, policy) == Kinship(questions, 0)
     summary = [each for each in without_a_model.summaries if each.policy == policy]
-    assert told(summary) == [f"{policy}: self-preference unknown: it never asked an expert"]
+    assert told_of_names(summary) == [f"{policy}: self-preference unknown: it never asked an expert"]
     assert kinship_rows(summary)[1] == (policy, *["unknown"] * 8) and price_rows(summary)[1] == (
         policy,
         *["unknown"] * 4,
@@ -353,7 +353,7 @@ def test_a_model_behind_an_endpoint_shows_what_it_does(
     assert found.over_neutral.value == pytest.approx(room if over_neutral is None else over_neutral)
     assert found.over_other.value == pytest.approx(room if over_other is None else over_other)
     assert (found.moved and found.moved[0]) == (None if moved is None else pytest.approx(moved))
-    assert told([summary])[0].startswith(f"{summary.policy}: {words}: an expert is asked first in ")
+    assert told_of_names([summary])[0].startswith(f"{summary.policy}: {words}: an expert is asked first in ")
     assert len(bodies) == summary.lines and sum(NAME in json.dumps(body["tools"]) for body in bodies) > 0
     assert summary.malformed == summary.errors == 0
 

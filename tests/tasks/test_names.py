@@ -1,4 +1,4 @@
-"""Expressions of authors: what is none is told with its place."""
+"""Expressions over names: an agent can name what it was told and what it saw, and nothing else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,66 @@ import pytest
 
 from toolscale.errors import SpecError
 from toolscale.tasks.lint import order_of
-from toolscale.tasks.names import parse_expression
+from toolscale.tasks.names import ExpressionScope, Scratch, Unbound, compile_expression, conjuncts, parse_expression
+
+SCOPE = ExpressionScope(
+    rows={"bill": {"bill_id": "text", "amount_cents": "cents", "due_on": "date"}, "say": {"limit": "cents"}},
+    relations={"charge": {"merchant": "text", "amount_cents": "cents"}},
+)
+ENV = {
+    "bill": {"bill_id": "bl_1", "amount_cents": 4050, "due_on": "2026-03-20"},
+    "say": {"limit": 5000},
+    "*charge": [{"merchant": "FuelUp", "amount_cents": 100}, {"merchant": "Third Wave", "amount_cents": 250}],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("bill.bill_id", "bl_1"),
+        ("say.limit - bill.amount_cents", 950),
+        ("'duplicate'", "duplicate"),
+        ("-5", -5),
+        ("(SELECT SUM(amount_cents) FROM charge)", 350),
+        ("(SELECT COUNT(*) FROM charge AS c WHERE c.amount_cents > 100)", 1),
+        ("add_days(bill.due_on, 4)", "2026-03-24"),
+        ("CASE WHEN bill.amount_cents <= say.limit THEN 1 ELSE 0 END", 1),
+        ("days_between(:today, bill.due_on)", 4),
+    ],
+)
+def test_an_expression_has_a_value_without_any_table(text: str, value: object) -> None:
+    expression = compile_expression(text, SCOPE, file="intents.yaml", place="here")
+    assert Scratch("2026-03-16T09:30:00").evaluate(expression, ENV) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bill.biller", "intents.yaml: here: bill.biller is not known here; bill has amount_cents, bill_id, due_on"),
+        ("(SELECT COUNT(*) FROM bills)", "unknown table 'bills'"),
+        ("acount.balance_cents + 1", "acount"),
+        ("bill.amount_cents / 2", "/"),
+    ],
+)
+def test_what_nobody_showed_cannot_be_named(text: str, message: str) -> None:
+    with pytest.raises(SpecError) as error:
+        compile_expression(text, SCOPE, file="intents.yaml", place="here")
+    assert message in str(error.value)
+
+
+def test_a_step_of_another_path_has_no_value() -> None:
+    expression = compile_expression("bill.amount_cents + 1", SCOPE, file="intents.yaml", place="here")
+    with pytest.raises(Unbound):
+        Scratch("2026-03-16T09:30:00").evaluate(expression, {"say": {"limit": 1}})
+
+
+def test_a_predicate_is_split_at_its_top_level_only() -> None:
+    assert conjuncts("a.x = 1 AND (b.y = 2 OR b.z = 3) AND EXISTS (SELECT 1 FROM t WHERE t.a = 1 AND t.b = 2)") == (
+        "a.x = 1",
+        "(b.y = 2 OR b.z = 3)",
+        "EXISTS(SELECT 1 FROM t WHERE t.a = 1 AND t.b = 2)",
+    )
+
 
 PLACE = "intents.yaml", "intents[sell].roles.team.where"
 

@@ -155,6 +155,14 @@ def test_a_name_with_an_apostrophe_stands_in_a_condition() -> None:
     assert row.planted == row.rejected
 
 
+@pytest.mark.slow("tests/verify/test_selftest.py")
+def test_a_row_that_the_task_itself_makes_is_no_place_for_a_defect() -> None:
+    """It was looked for in the database, and the self-test of restaurant ended in a traceback."""
+    environment = load_environment("restaurant")
+    (row,) = run_selftest(environment, populate(environment), per_kind=10, kinds=["unreproducible_row"]).kinds
+    assert (row.planted, row.rejected) == (10, 10)
+
+
 def test_candidates_of_all_streams_are_bent(mock: SelfTest) -> None:
     assert 0.5 < mock.evolved / mock.good < 0.8
 

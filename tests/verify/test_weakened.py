@@ -181,7 +181,8 @@ def test_only_all_is_a_hundred_percent() -> None:
     assert [percent(share) for share in (1, 0.99999, 0.8175, 0)] == ["100 %", "99.9 %", "81.7 %", "0.0 %"]
 
 
-def test_where_no_tool_takes_an_amount_no_verifier_overlooks_money() -> None:
-    environment = load_environment(Path(__file__).parent / "boats")
+@pytest.mark.parametrize("domain", [Path(__file__).parent / "boats", "medicine"])
+def test_where_no_tool_takes_an_amount_no_verifier_overlooks_money(domain: Path | str) -> None:
+    environment = load_environment(domain)
     found = [result.name for result in measure(environment, populate(environment), tasks=4, seed=5)]
     assert found == [name for name in NAMES if name != "money volatile"]

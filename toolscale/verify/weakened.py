@@ -20,6 +20,7 @@ from toolscale.errors import UsageError
 from toolscale.language import written
 from toolscale.sandbox import Rows
 from toolscale.tasks import CandidateSource
+from toolscale.tasks.lookups import parameter_types
 from toolscale.verify.equivalents import equivalents, exchanged, idle_agents
 from toolscale.verify.judge import Judge
 from toolscale.verify.mutants import MutantMaker
@@ -111,7 +112,7 @@ def measure(environment: Environment, rows: Rows, *, tasks: int, seed: int) -> t
 
     Raises UsageError if the environment does not yield so many.
     """
-    takes_money = any(name.endswith("_cents") for tool in environment.tools.values() for name in tool.spec.parameters)
+    takes_money = any("cents" in parameter_types(tool).values() for tool in environment.tools.values())
     verifiers = [verifier for verifier in VERIFIERS if takes_money or verifier.name != MONEY]
     judge, source = (
         Judge(environment, rows, audit_share=0, replica=False),

@@ -10,7 +10,7 @@ from typing import Any
 from toolscale.records import Candidate, IfStep, Intent, PlanStep, Tell
 from toolscale.tasks.evolution.renaming import rename_expression, rename_steps, rename_tell, step_names
 from toolscale.tasks.names import matter_of
-from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, twist, words_of
+from toolscale.verify.defects.planting import OPEN, Defect, Ground, Planted, pick, twist, words_of
 
 
 def taken_back_used(ground: Ground, candidate: Candidate, rng: random.Random) -> Planted | None:
@@ -149,18 +149,6 @@ def refused_part_done(ground: Ground, candidate: Candidate, rng: random.Random) 
     bent = intent.model_copy(update={"do": (*intent.do, *done), "refused": ()})
     return twist(ground, candidate, bent, f"it is done in spite of {intent.refused[0].rule}")
 
-
-OPEN = {
-    "correction_reversed": "both values stand in the request, and nothing reads which of them is taken back",
-    "condition_turned": (
-        "nothing compares the words of a condition with its test; language.yaml gives both in one place"
-    ),
-    "labels_exchanged": (
-        "a label is read by its words; whether its fact is of that row is known only where a later call changes the "
-        "cell"
-    ),
-}
-"""Kind -> why no gate finds it surely."""
 
 DEFECTS = tuple(
     Defect(plant.__name__, "plan", words_of(plant), plant, OPEN.get(plant.__name__, ""))

@@ -14,7 +14,7 @@ from toolscale.language import contains_words
 from toolscale.records import CallStep, Candidate, EachStep, IfStep, Intent, PlanStep, Role, Slot, Tell
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.plan import CallPlan, Plan, RolePlan
-from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled, words_of
+from toolscale.verify.defects.planting import OPEN, Defect, Ground, Planted, bend, pick, shuffled, words_of
 
 Bent = tuple[Intent, str] | None
 
@@ -99,17 +99,17 @@ def wrong_slot(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
 
 def exchanged_slots(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """Two texts that the request says are exchanged wherever the plan uses them."""
-    return _exchanged(plan, rng, lambda kind: kind == "text")
+    return _exchanged(plan, rng, texts=True)
 
 
 def exchanged_values(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
     """Two dates, amounts or numbers that the request says are exchanged wherever the plan uses them."""
-    return _exchanged(plan, rng, lambda kind: kind != "text")
+    return _exchanged(plan, rng, texts=False)
 
 
-def _exchanged(plan: Plan, rng: random.Random, counts: Callable[[str], bool]) -> Bent:
-    slots = said_slots(plan)
-    pairs = [(a, b) for a in slots for b in slots if a < b and slots[a].kind == slots[b].kind and counts(slots[a].kind)]
+def _exchanged(plan: Plan, rng: random.Random, *, texts: bool) -> Bent:
+    slots = {name: slot for name, slot in said_slots(plan).items() if (slot.kind == "text") == texts}
+    pairs = [(a, b) for a in slots for b in slots if a < b and slots[a].kind == slots[b].kind]
     pair = pick(rng, pairs)
     if pair is None:
         return None
@@ -394,10 +394,6 @@ def handed_over(ground: Ground, plan: Plan, rng: random.Random) -> Bent:
         }
     )
     return bent, "all that is left is the handover"
-
-
-OPEN = {"exchanged_values": "both values stand in the request, and nothing reads which of them is for what"}
-"""Kind -> why no gate finds it surely."""
 
 
 def _defect(bent_by: Callable[[Ground, Plan, random.Random], Bent]) -> Defect:

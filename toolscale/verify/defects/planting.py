@@ -70,6 +70,20 @@ class Defect:
     it."""
 
 
+OPEN = {
+    "exchanged_values": "both values stand in the request, and nothing reads which of them is for what",
+    "correction_reversed": "both values stand in the request, and nothing reads which of them is taken back",
+    "condition_turned": (
+        "nothing compares the words of a condition with its test; language.yaml gives both in one place"
+    ),
+    "labels_exchanged": (
+        "a label is read by its words; whether its fact is of that row is known only where a later call changes the "
+        "cell"
+    ),
+}
+"""Kind -> why no gate finds it surely."""
+
+
 def words_of(plant: Callable[..., object]) -> str:
     """What a kind of defect does to a task: the first paragraph of the docstring of its function, in one line."""
     return " ".join(cleandoc(plant.__doc__ or "").split("\n\n")[0].split())

@@ -35,7 +35,7 @@ def price_rows(summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
     return [PRICE, *rows] if rows else []
 
 
-def told(summaries: Sequence[Summary]) -> list[str]:
+def told_of_names(summaries: Sequence[Summary]) -> list[str]:
     """Return a line of words for each policy; nothing where no expert bears a name."""
     return [f"{each.policy}: {_said(each.kinship)}" for each in summaries if each.kinship is not None]
 
