@@ -265,3 +265,23 @@ def test_what_another_role_is_known_by_stays_said() -> None:
     environment = load_environment("railway")
     with pytest.raises(Inapplicable, match="another role is known by what is said of leg"):
         evolved(environment, "two_together", "obscure leg:at")
+
+
+@pytest.mark.parametrize(
+    ("domain", "intent", "line", "finding"),
+    [
+        # The slot `other` is a day; *use Harry Ibarra, if that fails as well leave it* was asked for in its place.
+        ("restaurant", "move_or_next_choice", "pry email", "the names of its roles are taken"),
+        # The first says nobody's name, so the second was asked for by nobody.
+        ("railway", "ask_last_train", "compose buy_there_and_back", "are not one person's"),
+        # *Appeal all my fines* left out on what ground.
+        ("sport", "appeal_wrong_facts", "batch fine", "has no place in these"),
+        # What comes back was told twice.
+        ("restaurant", "cancel_sign_up", "constrain people_paid", "another fact of this kind is told about the same"),
+    ],
+)
+def test_what_would_leave_something_unsaid_or_say_it_twice_does_not_apply(
+    domain: str, intent: str, line: str, finding: str
+) -> None:
+    with pytest.raises(Inapplicable, match=finding):
+        evolved(load_environment(domain), intent, line)

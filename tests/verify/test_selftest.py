@@ -4,6 +4,7 @@ missed."""
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from toolscale.environment import load_environment, populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import UsageError
 from toolscale.records import GATES
-from toolscale.verify.defects import DEFECTS
+from toolscale.verify.defects import DEFECTS, Defect, Planted
+from toolscale.verify.defects.broken_tools import _twisted
 from toolscale.verify.selftest import LINT, SelfTest, run_selftest
 
 pytestmark = pytest.mark.xdist_group("selftest")  # what they share takes longer than they do
@@ -93,6 +95,29 @@ def test_a_self_test_draws_the_same_again_and_another_with_another_seed() -> Non
     )
     assert one == same
     assert one.kinds[0].outcomes != other.kinds[0].outcomes
+
+
+def test_a_kind_that_is_doubted_is_tried_more_often_before_it_counts_as_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A defect that is none is never found."""
+    none = Defect("none", "request", "nothing is wrong", lambda ground, candidate, rng: Planted(candidate, "nothing"))
+    monkeypatch.setitem(DEFECTS, "none", none)
+    environment = load_environment("mock")
+    found = run_selftest(environment, populate(environment), per_kind=2, kinds=["none", "stray_amount"])
+    assert [(row.kind, row.planted, row.rejected) for row in found.kinds] == [("none", 8, 0), ("stray_amount", 2, 2)]
+
+
+def test_what_is_a_sum_on_one_engine_alone_is_no_difference_of_engines() -> None:
+    """Minutes between two times are a difference on SQLite and a function on DuckDB: turning it round changed nothing
+    there, and the judge was blamed."""
+    environment = load_environment("restaurant")
+    (busy,) = [
+        step.statement
+        for step in environment.tools["find_tables"].steps
+        if step.statement and "ABS" in step.statement.sqlite
+    ]
+    assert busy not in [statement for statement, _ in _twisted(environment.tools["find_tables"], random.Random(0))]
 
 
 def test_a_kind_that_there_is_not_is_named() -> None:

@@ -47,7 +47,7 @@ _DATE = re.compile(
     rf"""
     (?P<iso>\d{{4}}-\d{{2}}-\d{{2}})(?:t\d\d:\d\d(?::\d\d)?z?)?(?![\w-])
     | (?P<month1>\d{{1,2}})/(?P<day1>\d{{1,2}})(?:/(?P<year1>\d{{4}}|\d{{2}}))?(?![\w/]|[.,]\d)
-    | (?P<month2>{_MONTH_PATTERN})\b\.?\s+(?:the\s+)?(?P<day2>{_NTH}|\d{{1,2}}(?![\w:/]|[.,]\d))
+    | (?P<month2>{_MONTH_PATTERN})\b\.?\s+(?:the\s+)?(?P<day2>{_NTH}|\d{{1,2}}(?![\w/]|[:.,]\d))
       (?:(?:\s?[-–]\s?|\sor\s(?:the\s)?)(?P<until>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]))?"""
     rf""" (?:(?:,\s*|\s+)(?P<year2>{_YEAR}))?
     | (?P<month5>{_MONTH_PATTERN})\b\.?,?\s+(?P<year5>{_YEAR})

@@ -85,8 +85,18 @@ _AFTER_A_DAY = frozenset((
     "had", "are", "were", "does", "did", "do", "not", "now", "only", "also", "too", "since", "before", "after", "while",
 ))  # fmt: skip
 _WHICH = re.compile(rf"(?:coming\s+|upcoming\s+)?({'|'.join(WEEKDAYS)})\b")
-_MAY_DAY = re.compile(r"may\s+\d{1,2}(?:st|nd|rd|th)?,?\s+(?:19|20)\d\d(?!\w)")
-"""The month May in small letters: only a day and a year after it tell it from the verb."""
+_MAY_DAY = re.compile(r"may\s+(?:\d{1,2}(?:st|nd|rd|th)(?!\w)|\d{1,2},?\s+(?:19|20)\d\d(?!\w))")
+"""The month May in small letters: an ordinal, or a day and a year, after it tells it from the verb."""
+_BARE_MAY_DAY = re.compile(
+    r"may\s+\d{1,2}(?!\w)"
+    rf"(?:(?=\s*(?:$|\n|[,;)!?:–]|\.(?!\d)))|(?=\s+(?:{'|'.join(sorted(_AFTER_A_DAY - {'of'}))})\b))"
+)
+"""A day of May in small letters, with behind it what follows a day and hardly ever a number: not `may 2 of us come`."""
+_NTH_OF = re.compile(r"\d(?:st|nd|rd|th)\s+of\s+$")
+_MAY_COMPANY = re.compile(
+    r"(?:\b(?:on|by|until|till|from|before|after|since|for|to|than|around|between|of|through|and|or)|[,;:.(\n]|^)\s*$"
+)
+"""What stands before a day of May, and never before the verb with its number: `on may 5`, not `we may 5`."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dt((?:[01]\d|2[0-3]):[0-5]\d)")
 _SENTENCE_ENDS = re.compile(r"\s*(?:$|\n)|\s+[\"'(]?[A-Z]")
 _DAYS_APART = re.compile(r"day\s+(?:(after\s+tomorrow)|before\s+yesterday)\b")
@@ -313,11 +323,7 @@ class _Scan:
 
     def month(self, start: int) -> Found | None:
         """Read `March 20th`."""
-        if (
-            self.lower.startswith("may", start)
-            and not self.text[start].isupper()
-            and not _MAY_DAY.match(self.lower, start)
-        ):
+        if self.lower.startswith("may", start) and not self._is_may(start):
             return None
         found = date_at(self.lower, start, self.clock.today, self.clock.tense)
         if found is None:
@@ -426,10 +432,16 @@ class _Scan:
 
     def _capital_may(self, day: DateText, start: int) -> bool:
         found = re.search(r"\bmay\b", self.lower[start : day.end])
-        return (
-            found is None
-            or self.text[start + found.start()].isupper()
-            or _MAY_DAY.match(self.lower, start + found.start()) is not None
+        return found is None or self._is_may(start + found.start())
+
+    def _is_may(self, start: int) -> bool:
+        """Whether the word `may` is the month, and not the verb."""
+        if self.text[start].isupper() or _MAY_DAY.match(self.lower, start):
+            return True
+        if _NTH_OF.search(self.lower, max(0, start - 12), start):
+            return True
+        return bool(
+            _BARE_MAY_DAY.match(self.lower, start) and _MAY_COMPANY.search(self.lower, max(0, start - 12), start)
         )
 
 

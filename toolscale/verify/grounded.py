@@ -11,7 +11,7 @@ from typing import Any
 from toolscale.environment.column_kinds import kind_of_column, values_of_column
 from toolscale.language import contains_words, mentions, render, states
 from toolscale.language.mentions import Mention
-from toolscale.records import FactKind, Tense
+from toolscale.records import FactKind, Intent, Tense
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
 from toolscale.tasks.phrase import FORM_OF_KIND
@@ -109,14 +109,19 @@ SHOWN = 3
 """Findings about the words of a model that are told at most."""
 
 _ASKING = re.compile(
-    r"\?|\b(?:(?:what|how|who|when|where)s?|which|whose|why|whether|tell|inform|know|state|stating|confirm|report|hear|give|giving|list|specify|say|"
-    r"(?:please|kindly|and) name|(?:need|want|like) (?:the|its|his|her|their|your)|read|remind|require"
+    r"\?|\b(?:(?:what|how|who|when|where)s?|which|whose|why|whether|tell|inform|know|state|stating|confirm|report|hear|list|specify|say|"
+    r"(?:please|kindly|and) name|read|remind|require"
     r"|provide|determine|learn|let me have|count|"
     r"add up|total|number|sum|amount|digits|find out|look up|show)\b",
     re.IGNORECASE,
 )
 """Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that
 ask nothing at all."""
+
+_WANTING = re.compile(
+    r"\b(?:(?:need|want|like) (?:the|its|his|her|their|your)|give|giving)\b(?P<wanted>[^.?!\n]*)", re.IGNORECASE
+)
+"""Words that ask to be told something if what they want is a fact: the total, but not the deposit back."""
 
 
 def _unasked(subject: Subject) -> str | None:
@@ -128,11 +133,21 @@ def _unasked(subject: Subject) -> str | None:
         owed
         or intent.outcome != "fulfil"
         or not subject.facts
-        or _ASKING.search(subject.candidate.heard.replace("to say", ""))
+        or _asks(intent, subject.candidate.heard.replace("to say", ""))
     ):
         return None
     fact = subject.facts[0]
     return f"the request asks nothing, and the {fact.kind} {fact.value} must be told"
+
+
+def _asks(intent: Intent, text: str) -> bool:
+    if _ASKING.search(text):
+        return True
+    told = {word for tell in intent.tell for word in re.findall(r"[a-z]{3,}", tell.what or "")}
+    return any(
+        told & {*(words := re.findall(r"[a-z]{3,}", found["wanted"].lower())), *(word.rstrip("s") for word in words)}
+        for found in _WANTING.finditer(text)
+    )
 
 
 def _argument_slots(plan: Plan) -> set[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from toolscale.environment import Environment
+from toolscale.environment.derived_tools import IDENTITY
 from toolscale.records import FindStep, Intent, Refused, Request
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.labels import label_of, labelled
@@ -22,7 +23,8 @@ def compose(environment: Environment, intent: Intent, other: Intent) -> Intent:
     """Ask for two things. What the second needs is looked up after the first was done; a second that is refused is
     refused in part."""
     shared = _shared(intent, other)
-    if not shared or intent.outcome != "fulfil":
+    persons = {name for name, role in other.roles.items() if role.by == IDENTITY and not role.only_said}
+    if not shared or not persons <= shared or intent.outcome != "fulfil":
         raise Inapplicable(f"{intent.id} and {other.id} are not one person's")
     suffix = f"_{_parts(intent) + 1}"
     second = rename_intent(other, suffix, shared)

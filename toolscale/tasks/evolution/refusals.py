@@ -111,8 +111,8 @@ def pry_options(environment: Environment, intent: Intent) -> Iterator[str]:
 def pry(environment: Environment, intent: Intent, name: str) -> Intent:
     """Ask besides for something of somebody else's, which must neither be looked up nor told."""
     private = environment.spec.language.private.get(name)
-    if private is None or set(private.roles) & set(intent.roles):
-        raise Inapplicable(f"{name}: nothing private of that name, or its roles are taken")
+    if private is None or set(private.roles) & (set(intent.roles) | set(intent.slots)):
+        raise Inapplicable(f"{name}: nothing private of that name, or the names of its roles are taken")
     root = next(key for key, role in intent.roles.items() if role.of is None)
     first = next(iter(private.roles))
     key = environment.schema.tables[private.roles[first].is_].key
