@@ -108,6 +108,16 @@ def test_a_kind_that_is_doubted_is_tried_more_often_before_it_counts_as_missed(
     assert [(row.kind, row.planted, row.rejected) for row in found.kinds] == [("none", 8, 0), ("stray_amount", 2, 2)]
 
 
+@pytest.mark.slow("tests/verify/test_selftest.py")
+def test_who_says_the_last_one_and_means_another_has_a_wrong_premise() -> None:
+    """*My last order again, without the roast chicken*, of which there was none in the last one: that the last one does
+    not fit made the plan's order the only one that fits."""
+    environment = load_environment("restaurant")
+    (row,) = run_selftest(environment, populate(environment), kinds=["unsaid_condition"]).kinds
+    missed = [outcome.what for outcome in row.outcomes if not outcome.findings]
+    assert (row.planted, [what for what in missed if what.startswith("meal ")]) == (10, [])
+
+
 def test_what_is_a_sum_on_one_engine_alone_is_no_difference_of_engines() -> None:
     """Minutes between two times are a difference on SQLite and a function on DuckDB: turning it round changed nothing
     there, and the judge was blamed."""

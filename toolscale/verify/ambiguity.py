@@ -101,6 +101,9 @@ class Ambiguity:
         except Rejection as rejection:
             if rejection.gate == "lawful":
                 return OtherReading(f"{meant}, for which the request is allowed")
+            if rejection.gate == "case_agrees" and role.role.first and self._has_cues(subject, role):
+                # Who says *my last order* of another order than the last starts from a wrong premise.
+                return OtherReading(f"{meant}, to which something else that is said does not belong")
             return OtherReading(f"{meant}, for which {rejection.finding}") if rejection.gate == "unambiguous" else None
         if subject.states.of(other.write_calls).changes not in subject.accepted:
             return OtherReading(f"{meant}, which ends in another state", other.write_calls)

@@ -208,27 +208,36 @@ def engine_difference(ground: Ground, candidate: Candidate, rng: random.Random) 
 
 def _twisted(tool: CompiledTool, rng: random.Random) -> Iterator[tuple[Statement, Statement]]:
     """Yield (statement, the same with its order turned round, or a sum turned into a difference, on both engines). What
-    is a sum in the words of one engine alone (minutes between two times) is passed over."""
+    is a sum in the words of one engine alone (minutes between two times, days between two dates) is passed over."""
     for statement in filter(
         None, [*(step.statement for step in tool.steps), *(part.statement for part in tool.returns)]
     ):
-        texts = {}
+        texts, turned = {}, set()
         for engine in ("sqlite", "duckdb"):
             node = sqlglot.parse_one(getattr(statement, engine), read=engine)
-            before = node.copy()
-            for ordered in node.find_all(exp.Ordered):
+            orders, signs = (
+                list(node.find_all(exp.Ordered)),
+                list(filter(_is_of_numbers, node.find_all(exp.Add, exp.Sub))),
+            )
+            turned.add((len(orders), len(signs)))
+            for ordered in orders:
                 ordered.set("desc", not ordered.args.get("desc"))
                 ordered.set("nulls_first", None)
-            for sign in list(node.find_all(exp.Add, exp.Sub)):
+            for sign in signs:
                 sign.replace(
                     (exp.Sub if isinstance(sign, exp.Add) else exp.Add)(
                         this=sign.left.copy(), expression=sign.right.copy()
                     )
                 )
-            if node != before:
-                texts[engine] = node.transform(_as_substr).sql(dialect=engine)
-        if len(texts) == 2:
+            texts[engine] = node.transform(_as_substr).sql(dialect=engine)
+        if len(turned) == 1 and turned != {(0, 0)}:
             yield statement, replace(statement, sqlite=texts["sqlite"], duckdb=texts["duckdb"])
+
+
+def _is_of_numbers(sign: exp.Binary) -> bool:
+    """Whether a sum is one of numbers, not of the days between two dates."""
+    days = (exp.Cast, exp.TryCast)
+    return not any(isinstance(side, days) and side.to.is_type("date") for side in (sign.left, sign.right))
 
 
 def _as_substr(node: exp.Expr) -> exp.Expr:
