@@ -29,15 +29,19 @@ IDENTITY_SHARE, OBJECT_SHARE, VALUE_SHARE = 0.85, 0.6, 0.5
 
 _COLUMN_PLACE = re.compile(r"\{(\w+)(\|\w+)?\}")
 
-_VALUE_SAID: Mapping[FactKind, str] = {
-    "money": "Make it {x}.",
-    "number": "Make it {x}.",
-    "date": "Let's say {x}.",
-    "time": "Let's say {x}.",
-    "duration": "Let's say {x}.",
-    "text": "{x^}.",
+_FIGURE_SAID = ("Make it {x}.", "{x^}, please.", "I'd like {x}.")
+_WHEN_SAID = ("Let's say {x}.", "{x^}, please.", "I'd like {x}.", "{x^} is what I want.")
+_VALUE_SAID: Mapping[FactKind, tuple[str, ...]] = {
+    "money": _FIGURE_SAID,
+    "number": _FIGURE_SAID,
+    "date": _WHEN_SAID,
+    "time": _WHEN_SAID,
+    "duration": _WHEN_SAID,
+    "text": ("{x^}.", "{x^}, please."),
 }
-_ROW_SAID = ("I mean {x}.", "{x^}.", "It's {x}.")
+_ROW_SAID = ("I mean {x}.", "{x^}.", "It's {x}.", "{x^}, please.", "I'm talking about {x}.")
+_NAME_SAID = ("My name is {x}.", "I'm {x}.", "It's {x}.", "This is {x}.", "The name is {x}.")
+_KNOWN_BY_SAID = ("My {words} is {x}.", "The {words} is {x}.", "{words^}: {x}.", "And my {words}: {x}.")
 
 _VALUE_ASKED: Mapping[FactKind, str] = {
     "money": "What amount should it be?",
@@ -82,11 +86,11 @@ def askable(plan: Plan, environment: Environment) -> Iterator[Askable]:
         elif name in said and not role.role.only_said and not role.role.taken_back and _is_described(role):
             words = (noun_of(role.table, language), *map(_spoken, role.said))
             answers = ("{x^}.",) if role.role.take == "all" else _ROW_SAID
-            yield Askable(name, name, "row", "text", words, tuple(answer.replace("x", name) for answer in answers))
+            yield Askable(name, name, "row", "text", words, _with_place(answers, name))
     for name, slot in plan.intent.slots.items():
         if name in said and not slot.taken_back:
-            answer = _VALUE_SAID.get(slot.kind, "It's {x}.").replace("x", name)
-            yield Askable(name, name, "value", slot.kind, (_spoken(name),), (answer,))
+            answers = _VALUE_SAID.get(slot.kind, ("It's {x}.",))
+            yield Askable(name, name, "value", slot.kind, (_spoken(name),), _with_place(answers, name))
 
 
 def replies_of(
@@ -171,9 +175,15 @@ def _identity(role: RolePlan, environment: Environment) -> Iterator[Askable]:
     columns = environment.schema.tables[role.table].columns
     for column in role.said:
         kind, words = kind_of_column(column, columns[column].type), _spoken(column)
-        place = "{" + f"{role.name}.{column}{forms.get(column, '')}" + "}"
-        answer = f"My name is {place}." if words.endswith("name") else f"My {words} is {place}."
-        yield Askable(f"{role.name}.{column}", role.name, "identity", kind, (words,), (answer,))
+        said = _NAME_SAID if words.endswith("name") else _KNOWN_BY_SAID
+        said = tuple(one.replace("{words}", words).replace("{words^}", words[:1].upper() + words[1:]) for one in said)
+        answers = _with_place(said, f"{role.name}.{column}{forms.get(column, '')}")
+        yield Askable(f"{role.name}.{column}", role.name, "identity", kind, (words,), answers)
+
+
+def _with_place(answers: Sequence[str], name: str) -> tuple[str, ...]:
+    """Put a name into the places of answers: `{x}`, and `{x^}` at the beginning of a sentence."""
+    return tuple(answer.replace("{x", "{" + name) for answer in answers)
 
 
 def _is_described(role: RolePlan) -> bool:
