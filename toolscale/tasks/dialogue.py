@@ -175,7 +175,7 @@ def _identity(role: RolePlan, environment: Environment) -> Iterator[Askable]:
     columns = environment.schema.tables[role.table].columns
     for column in role.said:
         kind, words = kind_of_column(column, columns[column].type), _spoken(column)
-        said = _NAME_SAID if words.endswith("name") else _KNOWN_BY_SAID
+        said: tuple[str, ...] = _NAME_SAID if words.endswith("name") else _KNOWN_BY_SAID
         said = tuple(one.replace("{words}", words).replace("{words^}", words[:1].upper() + words[1:]) for one in said)
         answers = _with_place(said, f"{role.name}.{column}{forms.get(column, '')}")
         yield Askable(f"{role.name}.{column}", role.name, "identity", kind, (words,), answers)
