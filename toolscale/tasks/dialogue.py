@@ -85,7 +85,7 @@ def askable(plan: Plan, environment: Environment) -> Iterator[Askable]:
             yield from _identity(role, environment)
         elif name in said and not role.role.only_said and not role.role.taken_back and _is_described(role):
             words = (noun_of(role.table, language), *map(_spoken, role.said))
-            answers = ("{x^}.",) if role.role.take == "all" else _ROW_SAID
+            answers: tuple[str, ...] = ("{x^}.",) if role.role.take == "all" else _ROW_SAID
             yield Askable(name, name, "row", "text", words, _with_place(answers, name))
     for name, slot in plan.intent.slots.items():
         if name in said and not slot.taken_back:
