@@ -19,6 +19,9 @@ HERE = environments/$(SLUG)/environment.yaml
 WIDENS = $(and $(filter model,$(GENERATOR)),$(wildcard $(HERE)),$(if $(shell grep -s '^drafted:' $(HERE)),,yes))
 FASTEST := $(addprefix tests/,language preferences reward test_architecture.py test_docs.py test_public_api.py)
 
+# Everything here starts many processes; without bytecode each of them compiles the package anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help install dataset report publish airflow train eval experiments nightly test check bench lint schemas system clean
 

@@ -62,6 +62,25 @@ _MONTH_END = re.compile(
     rf"(?:end|last\s+day)\s+of\s+(?:(?P<which>the|this|next|last)\s+month|(?P<month>{_MONTH_PATTERN}))\b(?:,?\s+(?P<year>{_YEAR}))?"
     r"|month(?:'s\s|-)end\b"
 )
+AFTER_A_DAY = frozenset((
+    "of", "and", "or", "for", "at", "in", "by", "to", "from", "is", "was", "will", "would", "if", "please", "instead",
+    "on", "with", "so", "because", "this", "next", "when", "but", "as", "it", "i", "you", "we", "they", "he", "she",
+    "then", "could", "can", "should", "may", "might", "through", "until", "about", "that", "there", "has", "have",
+    "had", "are", "were", "does", "did", "do", "not", "now", "only", "also", "too", "since", "before", "after", "while",
+))  # fmt: skip
+"""Words that may follow a day without its month, or a day of May in small letters."""
+_MAY_DAY = re.compile(r"may\s+(?:\d{1,2}(?:st|nd|rd|th)(?!\w)|\d{1,2},?\s+(?:19|20)\d\d(?!\w))")
+"""The month May in small letters: an ordinal, or a day and a year, after it tells it from the verb."""
+_BARE_MAY_DAY = re.compile(
+    r"may\s+\d{1,2}(?!\w)"
+    rf"(?:(?=\s*(?:$|\n|[,;)!?:–]|\.(?!\d)))|(?=\s+(?:{'|'.join(sorted(AFTER_A_DAY - {'of'}))})\b))"
+)
+"""A day of May in small letters, with behind it what follows a day and hardly ever a number: not `may 2 of us come`."""
+_NTH_OF = re.compile(r"\d(?:st|nd|rd|th)\s+of\s+$")
+_MAY_COMPANY = re.compile(
+    r"(?:\b(?:on|by|until|till|from|before|after|since|for|to|than|around|between|of|through|and|or)|[,;:.(\n]|^)\s*$"
+)
+"""What stands before a day of May, and never before the verb with its number: `on may 5`, not `we may 5`."""
 _CLEARLY_NEARER = 7
 _SAME_YEAR = 45
 
@@ -146,6 +165,13 @@ def shift(day: date, count: int, unit: str) -> str:
     if unit.startswith(("month", "year")):
         return add_months(day, count * (12 if unit.startswith("year") else 1)).isoformat()
     return (day + timedelta(days=count * {"day": 1, "week": 7, "fortnight": 14}[unit.rstrip("s")])).isoformat()
+
+
+def is_may(text: str, lower: str, start: int) -> bool:
+    """Whether the word `may` at `start` is the month, and not the verb. `lower`: the text in small letters."""
+    if text[start].isupper() or _MAY_DAY.match(lower, start) or _NTH_OF.search(lower, max(0, start - 12), start):
+        return True
+    return bool(_BARE_MAY_DAY.match(lower, start) and _MAY_COMPANY.search(lower, max(0, start - 12), start))
 
 
 class DateText:

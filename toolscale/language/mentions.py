@@ -13,11 +13,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from toolscale.language.dates import (
+    AFTER_A_DAY,
     MONTH_WORDS,
     WEEKDAYS,
     DateText,
     Tense,
     date_at,
+    is_may,
     is_weekday,
     month_end_at,
     parse_day,
@@ -78,25 +80,7 @@ _NO_COUNT_AFTER = re.compile(
 _DAY_COMPANY = re.compile(r"\b(?:the|on|of)\s+$")
 _FIRM_DAY_COMPANY = re.compile(r"\b(?:on|by|until|from|before|after|since|till)\s+the\s+$")
 _NEXT_WORD = re.compile(r"\s+([a-z]+)")
-_AFTER_A_DAY = frozenset((
-    "of", "and", "or", "for", "at", "in", "by", "to", "from", "is", "was", "will", "would", "if", "please", "instead",
-    "on", "with", "so", "because", "this", "next", "when", "but", "as", "it", "i", "you", "we", "they", "he", "she",
-    "then", "could", "can", "should", "may", "might", "through", "until", "about", "that", "there", "has", "have",
-    "had", "are", "were", "does", "did", "do", "not", "now", "only", "also", "too", "since", "before", "after", "while",
-))  # fmt: skip
 _WHICH = re.compile(rf"(?:coming\s+|upcoming\s+)?({'|'.join(WEEKDAYS)})\b")
-_MAY_DAY = re.compile(r"may\s+(?:\d{1,2}(?:st|nd|rd|th)(?!\w)|\d{1,2},?\s+(?:19|20)\d\d(?!\w))")
-"""The month May in small letters: an ordinal, or a day and a year, after it tells it from the verb."""
-_BARE_MAY_DAY = re.compile(
-    r"may\s+\d{1,2}(?!\w)"
-    rf"(?:(?=\s*(?:$|\n|[,;)!?:–]|\.(?!\d)))|(?=\s+(?:{'|'.join(sorted(_AFTER_A_DAY - {'of'}))})\b))"
-)
-"""A day of May in small letters, with behind it what follows a day and hardly ever a number: not `may 2 of us come`."""
-_NTH_OF = re.compile(r"\d(?:st|nd|rd|th)\s+of\s+$")
-_MAY_COMPANY = re.compile(
-    r"(?:\b(?:on|by|until|till|from|before|after|since|for|to|than|around|between|of|through|and|or)|[,;:.(\n]|^)\s*$"
-)
-"""What stands before a day of May, and never before the verb with its number: `on may 5`, not `we may 5`."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dt((?:[01]\d|2[0-3]):[0-5]\d)")
 _SENTENCE_ENDS = re.compile(r"\s*(?:$|\n)|\s+[\"'(]?[A-Z]")
 _DAYS_APART = re.compile(r"day\s+(?:(after\s+tomorrow)|before\s+yesterday)\b")
@@ -323,7 +307,7 @@ class _Scan:
 
     def month(self, start: int) -> Found | None:
         """Read `March 20th`."""
-        if self.lower.startswith("may", start) and not self._is_may(start):
+        if self.lower.startswith("may", start) and not is_may(self.text, self.lower, start):
             return None
         found = date_at(self.lower, start, self.clock.today, self.clock.tense)
         if found is None:
@@ -428,21 +412,11 @@ class _Scan:
         if not _DAY_COMPANY.search(self.lower, max(0, start - 6), start):
             return False
         following = _NEXT_WORD.match(self.lower, day.end)
-        return following is None or following[1] in _AFTER_A_DAY
+        return following is None or following[1] in AFTER_A_DAY
 
     def _capital_may(self, day: DateText, start: int) -> bool:
         found = re.search(r"\bmay\b", self.lower[start : day.end])
-        return found is None or self._is_may(start + found.start())
-
-    def _is_may(self, start: int) -> bool:
-        """Whether the word `may` is the month, and not the verb."""
-        if self.text[start].isupper() or _MAY_DAY.match(self.lower, start):
-            return True
-        if _NTH_OF.search(self.lower, max(0, start - 12), start):
-            return True
-        return bool(
-            _BARE_MAY_DAY.match(self.lower, start) and _MAY_COMPANY.search(self.lower, max(0, start - 12), start)
-        )
+        return found is None or is_may(self.text, self.lower, start + found.start())
 
 
 _TRIGGERS = (

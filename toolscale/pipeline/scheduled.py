@@ -27,7 +27,7 @@ from toolscale.dataset.checking.quality import Thresholds, check_quality
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.describing.figures import without_task
 from toolscale.dataset.given import read_given
-from toolscale.dataset.making.judging import close_kept_judge
+from toolscale.dataset.making.judging import close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty
 from toolscale.dataset.making.shards import Shard, cut_shards, read_shard_plan, write_rejects
@@ -180,7 +180,7 @@ def judge_shard(plan_url: str) -> dict[str, Any]:
             done.append(judge_unit(unit))
             log.info("%s: %d of %d parts judged", shard.name, len(done), len(units))
         no_case, judged = read_judged(done)
-        close_kept_judge()
+        close_kept_judges()
         rejects = [(item, shard) for item in judged if not item.verdict.accepted]
         _write_rejects(run, world, shard.name, rejects)
     gates = Counter(item.verdict.failed[0].gate for item, _ in rejects)
@@ -205,7 +205,7 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
             return _summary(target, manifest)
         workers = fitting_workers(recipe.tasks) if is_local(target) else 1
         judged = judge_enough(world, run.judged(domain), recipe=recipe, workers=workers, progress=_log_progress)
-        close_kept_judge()
+        close_kept_judges()
         _write_late_rejects(run, world, domain, judged)
         inside = Path(shutil.copytree(world, world_folder(staged, domain)))
         manifest = assemble(inside, judged, staged, recipe)

@@ -21,7 +21,7 @@ from pathlib import Path
 from toolscale.canonical import content_hash
 from toolscale.config import EVOLVED_SHARE, POPULATION_SEED, Audit
 from toolscale.dataset.given import copy_decisions, given_folder, read_given, write_given
-from toolscale.dataset.making.judging import Place, close_kept_judge
+from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import apply_novelty, select, weights_of
 from toolscale.dataset.making.units import Unit, judge_unit, read_judged, units_of
@@ -90,7 +90,7 @@ def synthesize(
         )
         workers = workers or fitting_workers(tasks)
         judged = judge_enough(world, stage / "judged", recipe=recipe, workers=workers, progress=progress)
-        close_kept_judge()  # writing needs memory of its own
+        close_kept_judges()  # writing needs memory of its own
         progress("writing", 0, 1)
         manifest = assemble(world, judged, staged, recipe)
         replace_folder(staged, out.resolve(), stage / "replaced")

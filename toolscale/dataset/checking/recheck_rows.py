@@ -18,7 +18,7 @@ from toolscale.dataset.columns import (
     task_row,
     tools_json,
 )
-from toolscale.dataset.making.judging import KeptJudge, Place, close_kept_judge, kept_judge_at
+from toolscale.dataset.making.judging import KeptJudge, Place, close_kept_judges, kept_judge_at
 from toolscale.dataset.making.selection import with_gate
 from toolscale.environment import system_message
 from toolscale.errors import DatasetError, SandboxError
@@ -96,7 +96,7 @@ def recheck_chunk(chunk: Chunk) -> tuple[list[Finding], list[Judged]]:
                 (place, "schema"),
                 Finding(place, "schema", f"it cannot be judged: {type(error).__name__}: {_short(str(error))}"),
             )
-            close_kept_judge()  # judging stopped halfway: the next row gets a fresh one
+            close_kept_judges()  # judging stopped halfway: the next row gets a fresh one
     return list(findings.values()), judged
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from toolscale.dataset.checking.recheck_rows import Chunk, regrade_chunk
 from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
 from toolscale.dataset.making.folder import Reading
-from toolscale.dataset.making.judging import Place, close_kept_judge
+from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.world import read_rows
@@ -57,4 +57,4 @@ def _judge(reading: Reading, domain: str, rows: list[Row]) -> list[dict[str, str
             outcome for part in map_in_workers(regrade_chunk, chunks, fitting_workers(len(rows))) for outcome in part
         ]
     finally:
-        close_kept_judge()  # the files of an earlier version may be removed now
+        close_kept_judges()  # the files of an earlier version may be removed now

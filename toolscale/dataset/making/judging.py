@@ -1,4 +1,4 @@
-"""One judge a process, kept between calls: loading an environment costs more than judging a hundred candidates."""
+"""Two judges a process, kept between calls: loading an environment costs more than judging a hundred candidates."""
 
 from __future__ import annotations
 
@@ -96,16 +96,27 @@ COLLECTED_AGAIN = 500
 """Such looks after which it looks again at what stayed: nearly all of that is cached on purpose. Python's own figure
 is 10."""
 
+MOST_OPEN = 2
+"""Judges that a process keeps: that of a folder, and that of the one which it is held against."""
+
 _open: list[KeptJudge] = []
+"""The judge that was wanted last stands first."""
 
 
 def kept_judge_at(place: Place) -> KeptJudge:
-    """Return the judge that this process keeps at `place`, or at a copy of it; the one at another place is closed."""
-    if not _open or not _open[0].place.alike(place):
-        close_kept_judge()
-        _open.append(KeptJudge(place))
+    """Return the judge that this process keeps at `place`, or at a copy of it; of too many, the one that was not wanted
+    for longest is closed."""
+    kept = next((bench for bench in _open if bench.place.alike(place)), None)
+    if kept is None:
+        while len(_open) >= MOST_OPEN:
+            _open.pop().close()
+        kept = KeptJudge(place)
+        _open.insert(0, kept)
         spare_collector()
-    return _open[0]
+    elif kept is not _open[0]:
+        _open.remove(kept)
+        _open.insert(0, kept)
+    return kept
 
 
 def spare_collector() -> None:
@@ -120,7 +131,7 @@ def spare_collector() -> None:
 
 
 @atexit.register
-def close_kept_judge() -> None:
-    """Close the judge that this process keeps, if there is one."""
+def close_kept_judges() -> None:
+    """Close the judges that this process keeps."""
     while _open:
         _open.pop().close()

@@ -51,11 +51,10 @@ def batch(environment: Environment, intent: Intent, name: str) -> Intent:
     if not intent.tell:  # what is not asked of one is not asked of all
         tells = []
     act = _act(intent.do[0], intent, language.acts)
-    unsaid = [text.strip("'") for name, text in intent.do[0].arguments.items() if "{" + name + "}" not in act]
-    if any(language.enum_cues.get(value) for value in unsaid):
-        raise Inapplicable("a choice that the words of the phrasings state has no place in these")
     if any("{" + slot + "}" not in act for slot in intent.slots):
         raise Inapplicable("a value that the person says has no place in the words")
+    if any(text.strip("'") in language.enum_cues for text in intent.do[0].arguments.values()):
+        raise Inapplicable("a choice that the words of the phrasings state has no place in these")
     ask = total.ask if total else ""
     counts = [text.replace("{total}", ask) for text in language.counts if total or "{total}" not in text]
     if not counts:
