@@ -26,6 +26,14 @@ INTERACTION = click.option(
     "needed is told only when asked. mixed: 15 in 100 are dialogues, the others single.",
 )
 
+SCALE = click.option(
+    "--scale",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="So many times as many rows in the database as population.yaml says, up to 20.",
+)
+
 
 @click.command()
 @as_json
@@ -164,6 +172,7 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     help="Tasks that the second engine replays too.",
 )
 @INTERACTION
+@SCALE
 @as_json
 @click.pass_context
 def synthesize(
@@ -176,6 +185,7 @@ def synthesize(
     workers: int | None,
     audit: Literal["sample", "all"],
     interaction: Interactions,
+    scale: int,
     json_: bool,
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder), or of `all` domains: one of each, several at once, and
@@ -189,7 +199,7 @@ def synthesize(
 
     folder = out or Path("var/datasets") / Path(domain).name
     if domain == ALL:
-        context.exit(_synthesize_all(folder, tasks, seed, evolved, workers, audit, interaction, json_))
+        context.exit(_synthesize_all(folder, tasks, seed, evolved, workers, audit, interaction, scale, json_))
     tasks = tasks or tasks_of(find_folder(domain))
     with progress_bar() as progress:
         manifest = make_dataset(
@@ -201,6 +211,7 @@ def synthesize(
             workers=workers,
             audit=audit,
             interaction=interaction,
+            scale=scale,
             progress=progress,
         )
     if json_:
@@ -223,13 +234,14 @@ def _synthesize_all(
     processes: int | None,
     audit: Literal["sample", "all"],
     interaction: Interactions,
+    scale: int,
     json_: bool,
 ) -> int:
     """Make the datasets of all domains and the one with all; return the exit status."""
     from toolscale.pipeline.every_domain import Order, every_domain, synthesize_every, tasks_of
 
     orders = [
-        Order(folder, out.parent / domain, tasks or tasks_of(folder), seed, evolved, audit, interaction)
+        Order(folder, out.parent / domain, tasks or tasks_of(folder), seed, evolved, audit, interaction, scale=scale)
         for domain, folder in every_domain().items()
     ]
     with progress_bars() as report:
@@ -284,6 +296,7 @@ def _tell_made(folder: Path, manifest: Manifest, tasks: int, missing: Sequence[s
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the candidates.")
 @INTERACTION
+@SCALE
 @as_json
 @click.pass_context
 def judge(
@@ -293,6 +306,7 @@ def judge(
     intent: str | None,
     seed: int,
     interaction: Interactions,
+    scale: int,
     json_: bool,
 ) -> None:
     """Draw candidate NUMBER (0 if none is given) of DOMAIN (a name or a folder) and judge it: what `reproduce` of a
@@ -307,7 +321,7 @@ def judge(
     from toolscale.verify import Judge
 
     environment = load_environment(domain)
-    rows = populate(environment, seed=POPULATION_SEED)
+    rows = populate(environment, POPULATION_SEED, scale)
     with World(environment, rows) as world:
         source = CandidateSource(environment, world)
         if intent is not None:
@@ -315,7 +329,7 @@ def judge(
         candidate = source.draw(seed, number, interaction)
     if candidate is None:
         raise UsageError(f"the database has no case for candidate {number} of seed {seed}; try another number")
-    court = Judge(environment, rows, audit_share=AUDIT_SHARE["all"])
+    court = Judge(environment, rows, scale=scale, audit_share=AUDIT_SHARE["all"])
     try:
         judged = court.judge(candidate)
     finally:

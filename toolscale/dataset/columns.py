@@ -55,8 +55,8 @@ def task_row(judged: Judged, system: str, tools: str) -> Row:
     }
 
 
-def reject_row(judged: Judged, environment_hash: str) -> Row:
-    """Return a rejected candidate as a row of REJECT_SCHEMA."""
+def reject_row(judged: Judged, environment_hash: str, scale: int = 1) -> Row:
+    """Return a rejected candidate, of a database of that scale, as a row of REJECT_SCHEMA."""
     candidate, task = judged.candidate, judged.task
     changes = judged.actual_row_changes
     return {
@@ -74,7 +74,8 @@ def reject_row(judged: Judged, environment_hash: str) -> Row:
         "environment_hash": environment_hash,
         "candidate": canonical_json(candidate.model_dump(mode="json")),
         "reproduce": f"toolscale judge {candidate.domain} {candidate.number} --seed {candidate.seed}"
-        + f" --interaction {candidate.interaction}",
+        + f" --interaction {candidate.interaction}"
+        + (f" --scale {scale}" if scale > 1 else ""),
     }
 
 

@@ -40,6 +40,8 @@ class Recipe:
     """How the tasks are answered."""
     given: Path | None = None
     """The folder of the lines that models gave; they are part of `inputs`."""
+    scale: int = 1
+    """How many times as many rows the database has as population.yaml says."""
 
 
 def world_folder(folder: Path, domain: str) -> Path:

@@ -44,6 +44,7 @@ class Order:
     audit: Audit = "sample"
     interaction: Interactions = "single"
     workers: int = 1
+    scale: int = 1
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,7 @@ def _make(told: Any, order: Order) -> tuple[str, str | None]:
             audit=order.audit,
             interaction=order.interaction,
             workers=order.workers,
+            scale=order.scale,
             progress=lambda act, done, total: told.put((domain, act, done, total)),
         )
     except ToolScaleError as error:

@@ -75,6 +75,7 @@ def remake(made: Made, given: Given, out: Path, progress: Progress = lambda act,
             audit=part.audit,
             evolved=part.evolved,
             interaction=part.interaction,
+            scale=part.scale,
             given=Path(lines),
             progress=progress,
         )

@@ -43,6 +43,7 @@ from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.package_code import code_hashes
 from toolscale.records import Admission, Interactions, Manifest
+from toolscale.records.dataset import MOST_SCALE
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents, check_rows
 from toolscale.verify.cases import check_cases
@@ -62,17 +63,26 @@ def synthesize(
     evolved: float = EVOLVED_SHARE,
     interaction: Interactions = "single",
     given: Path | None = None,
+    scale: int = 1,
     cache: Path | None = None,
     progress: Progress = lambda act, done, total: None,
 ) -> Manifest:
     """Make the dataset `out` of a domain, whole or not at all, and return its manifest.
 
-    `given`: a folder with words or attempts of models. A folder that is already what these arguments give is left as it
-    is. A run that was interrupted is completed from the work folder beside `out`.
+    `given`: a folder with words or attempts of models. `scale`: so many times as many rows as population.yaml says. A
+    folder that is already what these arguments give is left as it is. A run that was interrupted is completed from the
+    work folder beside `out`.
     """
     environment = load_environment(find_folder(domain))
     recipe = recipe_of(
-        environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, interaction=interaction, given=given
+        environment,
+        tasks=tasks,
+        seed=seed,
+        audit=audit,
+        evolved=evolved,
+        interaction=interaction,
+        given=given,
+        scale=scale,
     )
     complete = _is_complete(out, recipe)
     work = make_work_folder(out.resolve(), "work")
@@ -86,7 +96,7 @@ def synthesize(
         staged = stage / "dataset"
         progress("admitting the environment", 0, 1)
         world = build_environment(
-            environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted"
+            environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted", scale
         )
         workers = workers or fitting_workers(tasks)
         judged = judge_enough(world, stage / "judged", recipe=recipe, workers=workers, progress=progress)
@@ -128,15 +138,15 @@ def admit_domain(domain: str | Path, cache: Path | None = None) -> Admission:
     return admission
 
 
-def build_environment(domain: str | Path, out: Path, cache: Path) -> Path:
-    """Admit a domain and write it, populated, into `out`. `admission.json` is written last: where it is right, nothing
-    is done."""
+def build_environment(domain: str | Path, out: Path, cache: Path, scale: int = 1) -> Path:
+    """Admit a domain and write it, populated at a scale, into `out`. `admission.json` is written last: where it is
+    right, nothing is done."""
     environment = load_environment(find_folder(domain))
     if not _is_built(environment, out):
         if issues := check_intents(environment):
             raise SpecError(issues)
         admission = ensure_admitted(environment, cache)
-        write_world(environment, populate(environment, seed=POPULATION_SEED), admission, out)
+        write_world(environment, populate(environment, POPULATION_SEED, scale), admission, out)
     copy_decisions(environment.folder, out)
     return out
 
@@ -152,7 +162,7 @@ def judge_range(
     interaction: Interactions = "single",
 ) -> Path:
     """Judge the candidates numbered `start` to `stop` and write them into the folder `out`; return the file."""
-    return judge_unit(Unit(_place(world, audit, interaction, None), seed, tuple(range(start, stop)), out))
+    return judge_unit(Unit(_place(world, audit, interaction, None, 1), seed, tuple(range(start, stop)), out))
 
 
 def judge_enough(
@@ -175,11 +185,12 @@ def judge_enough(
 
 def place_of(world: Path, recipe: Recipe) -> Place:
     """Return where the candidates of a recipe are judged."""
-    return _place(world, recipe.audit, recipe.interaction, recipe.given)
+    return _place(world, recipe.audit, recipe.interaction, recipe.given, recipe.scale)
 
 
-def _place(world: Path, audit: Audit, interaction: Interactions, given: Path | None) -> Place:
-    return Place(world, f"{file_hash(world / ADMISSION)}{read_given(given, world).hash}", audit, interaction, given)
+def _place(world: Path, audit: Audit, interaction: Interactions, given: Path | None, scale: int) -> Place:
+    state = f"{file_hash(world / ADMISSION)}{read_given(given, world).hash}"
+    return Place(world, state, audit, interaction, given, scale)
 
 
 def recipe_of(
@@ -191,6 +202,7 @@ def recipe_of(
     evolved: float = EVOLVED_SHARE,
     interaction: Interactions = "single",
     given: Path | None = None,
+    scale: int = 1,
 ) -> Recipe:
     """Return what a dataset is asked to be. UsageError if it cannot be."""
     if tasks < 1:
@@ -199,16 +211,19 @@ def recipe_of(
         raise UsageError(f"--evolved is {evolved}; it is a share, from 0 to 1")
     if not 0 <= seed < 2**63:
         raise UsageError(f"--seed is {seed}; choose one from 0 to 2**63 - 1")
+    if not 1 <= scale <= MOST_SCALE:
+        raise UsageError(f"--scale is {scale}; choose one from 1 to {MOST_SCALE}")
     share = float(evolved)  # 1 and 1.0 are the same share
     return Recipe(
         environment.domain,
         tasks,
         seed,
         audit,
-        _inputs(environment, tasks, seed, audit, share, interaction, read_given(given, environment.folder).hash),
+        _inputs(environment, tasks, seed, audit, share, interaction, read_given(given, environment.folder).hash, scale),
         share,
         interaction,
         given,
+        scale,
     )
 
 
@@ -252,9 +267,16 @@ def _is_complete(out: Path, recipe: Recipe) -> bool:
 
 
 def _inputs(
-    environment: Environment, tasks: int, seed: int, audit: Audit, evolved: float, interaction: Interactions, given: str
+    environment: Environment,
+    tasks: int,
+    seed: int,
+    audit: Audit,
+    evolved: float,
+    interaction: Interactions,
+    given: str,
+    scale: int,
 ) -> str:
     """Hash everything on which the bytes of a dataset depend: environment, settings, what models and people gave,
     libraries, and the code of this package."""
-    asked = [environment.hash, tasks, seed, audit, str(evolved), interaction]
+    asked = [environment.hash, tasks, seed, audit, str(evolved), interaction, scale]
     return content_hash([*asked, current_versions(), list(code_hashes()), *([given] if given else [])])

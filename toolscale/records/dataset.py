@@ -13,6 +13,9 @@ from toolscale.records.base import Record
 from toolscale.records.release import Release
 from toolscale.records.task import Interactions
 
+MOST_SCALE = 20
+"""A database may have at most so many times as many rows as population.yaml says."""
+
 NAME_BYTES = 255
 """Bytes that file systems take for the name of a file or folder."""
 
@@ -59,6 +62,8 @@ class Part(Record):
     """Which candidates the second engine replayed."""
     interaction: Interactions = "single"
     """How its tasks are answered."""
+    scale: Annotated[int, Field(ge=1, le=MOST_SCALE)] = 1
+    """How many times as many rows its database has as population.yaml says."""
     inputs: str
     """Hash of all that the part was made from: environment, seed, settings, code. Equal inputs, equal bytes."""
     environment_hash: str

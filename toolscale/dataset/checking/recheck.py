@@ -251,7 +251,7 @@ def _check_environment(environment: Environment, world: Path, part: Part) -> Ite
             "schema",
             f"environment_hash is {admission.environment_hash}; {MANIFEST} says {claimed}",
         )
-    if admission and admission.initial_state_hash != part.initial_state_hash:
+    if admission and admission.initial_state_hash != _admitted_state(environment, part):
         yield Finding(f"{place}/{ADMISSION}", "schema", f"initial_state_hash is not the one that {MANIFEST} says")
     if not (world / TOOLS).is_file() or read_file(world / TOOLS).decode(errors="replace") != render_tools(environment):
         yield Finding(f"{place}/{TOOLS}", "schema", "the tools are not those of toolset.yaml")
@@ -262,6 +262,13 @@ def _check_environment(environment: Environment, world: Path, part: Part) -> Ite
             )
 
 
+def _admitted_state(environment: Environment, part: Part) -> str:
+    """Domains are admitted with as many rows as population.yaml says, at whatever scale a dataset is made."""
+    if part.scale == 1:
+        return part.initial_state_hash
+    return state_hash(environment.schema, populate(environment, POPULATION_SEED))
+
+
 def _check_database(environment: Environment, database: Rows, part: Part) -> Iterator[Finding]:
     place = f"environments/{environment.domain}/{DATABASE}"
     changed = [name for name, value in table_hashes(database).items() if part.tables.get(name) != value]
@@ -269,7 +276,7 @@ def _check_database(environment: Environment, database: Rows, part: Part) -> Ite
         yield Finding(place, "integrity", f"the rows of {name} are not those that the dataset was made from")
     if not changed and state_hash(environment.schema, database) != part.initial_state_hash:
         yield Finding(place, "integrity", f"the state hash is not the one that {MANIFEST} says")
-    populated = table_hashes(populate(environment, seed=POPULATION_SEED))
+    populated = table_hashes(populate(environment, POPULATION_SEED, part.scale))
     for name in sorted(
         name for name, value in table_hashes(database).items() if name not in changed and populated.get(name) != value
     ):
@@ -288,7 +295,7 @@ def _check_rows(
     """Judge every row again, and every number that left none; add what was judged to `judged`. `given`: the folder of
     what models gave."""
     part = domain.part
-    at = Place.of(environment, database, part.audit, part.interaction, given)
+    at = Place.of(environment, database, part.audit, part.interaction, given, part.scale)
     changed, workers = environment.hash != part.environment_hash, workers or fitting_workers(domain.size)
     cut = [
         rows[start : start + CHUNK_ROWS]

@@ -156,7 +156,9 @@ def _recheck_reject(
     judged = _judge_again(kept, row)
     done.append(judged)
     yield from _draw_again(kept, judged.candidate, seed)
-    yield from _differences(row, reject_row(_with_novelty(judged, row), kept.environment.hash), ignored)
+    yield from _differences(
+        row, reject_row(_with_novelty(judged, row), kept.environment.hash, kept.place.scale), ignored
+    )
 
 
 def _draw_again(kept: KeptJudge, candidate: Candidate, seed: int) -> Iterator[tuple[str, str]]:

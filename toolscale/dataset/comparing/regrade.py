@@ -49,9 +49,10 @@ def _judge(reading: Reading, domain: str, rows: list[Row]) -> list[dict[str, str
     world = world_folder(reading.folder, domain)
     environment = load_environment(world)
     database = read_rows(environment, world)
-    at = Place.of(environment, database, reading.manifest.domains[domain].audit)
-    parts = [rows[start : start + CHUNK_ROWS] for start in range(0, len(rows), CHUNK_ROWS)]
-    chunks = [Chunk(at, tuple(("", row) for row in part), environment_changed=False) for part in parts]
+    part = reading.manifest.domains[domain]
+    at = Place.of(environment, database, part.audit, scale=part.scale)
+    cut = [rows[start : start + CHUNK_ROWS] for start in range(0, len(rows), CHUNK_ROWS)]
+    chunks = [Chunk(at, tuple(("", row) for row in some), environment_changed=False) for some in cut]
     try:
         return [
             outcome for part in map_in_workers(regrade_chunk, chunks, fitting_workers(len(rows))) for outcome in part

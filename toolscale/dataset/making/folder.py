@@ -69,7 +69,7 @@ class Reading:
 def write_dataset(folder: Path, environment: Environment, selection: Selection, recipe: Recipe) -> Manifest:
     """Write everything but the environment, which is there already, and the manifest last."""
     remove_leftovers(folder)
-    rows = dataset_rows(environment, selection)
+    rows = dataset_rows(environment, selection, recipe.scale)
     for split, part in rows.splits.items():
         write_shards(folder / recipe.domain, split, part, TASK_SCHEMA)
     write_shards(folder / "rejects" / recipe.domain, "rejected", rows.rejects, REJECT_SCHEMA)
@@ -85,6 +85,7 @@ def write_dataset(folder: Path, environment: Environment, selection: Selection, 
         evolved=recipe.evolved,
         audit=recipe.audit,
         interaction=recipe.interaction,
+        scale=recipe.scale,
         inputs=recipe.inputs,
         environment_hash=environment.hash,
         initial_state_hash=state_hash(environment.schema, database),
@@ -100,14 +101,14 @@ def write_dataset(folder: Path, environment: Environment, selection: Selection, 
     return seal_dataset(folder, [contents])
 
 
-def dataset_rows(environment: Environment, selection: Selection) -> DatasetRows:
+def dataset_rows(environment: Environment, selection: Selection, scale: int = 1) -> DatasetRows:
     """Return the rows of a selection, split by intent."""
     held_out = held_out_intents(environment.spec.intents.intents)
     system, tools = system_message(environment), tools_json(environment)
     splits: dict[str, list[Row]] = {split: [] for split in SPLITS}
     for judged in selection.accepted:
         splits["test" if judged.candidate.intent_id in held_out else "train"].append(task_row(judged, system, tools))
-    return DatasetRows(splits, [reject_row(judged, environment.hash) for judged in selection.rejected])
+    return DatasetRows(splits, [reject_row(judged, environment.hash, scale) for judged in selection.rejected])
 
 
 def seal_dataset(folder: Path, contents: Sequence[Contents], release: Release | None = None) -> Manifest:

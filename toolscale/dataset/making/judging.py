@@ -31,6 +31,8 @@ class Place:
     """How the candidates that are drawn are worked on."""
     given: Path | None = None
     """Where the lines lie that models gave; they are part of `state`."""
+    scale: int = 1
+    """How many times as many rows the database has as population.yaml says."""
 
     @classmethod
     def of(
@@ -40,11 +42,12 @@ class Place:
         audit: Audit,
         interaction: Interactions = "single",
         given: Path | None = None,
+        scale: int = 1,
     ) -> Place:
         """Return the place where an environment was loaded, with the rows of its database."""
         lines = read_given(given, environment.folder).hash
         state = content_hash([environment.files, table_hashes(rows), *([lines] if lines else [])])
-        return cls(environment.folder, state, audit, interaction, given)
+        return cls(environment.folder, state, audit, interaction, given, scale)
 
     def alike(self, other: Place) -> bool:
         """Whether judging gives the same in both places: one folder is a copy of the other, under the same name (which
@@ -66,7 +69,11 @@ class KeptJudge:
         self.world = World(self.environment, self.rows)
         self.source = CandidateSource(self.environment, World(self.environment, self.rows))
         self.judge = Judge(
-            self.environment, self.rows, audit_share=AUDIT_SHARE[place.audit], catalogue=self.source.catalogue
+            self.environment,
+            self.rows,
+            scale=place.scale,
+            audit_share=AUDIT_SHARE[place.audit],
+            catalogue=self.source.catalogue,
         )
 
     def draw(self, seed: int, number: int) -> Candidate | None:
