@@ -21,7 +21,10 @@ from toolscale.dataset.making.judging import Place, kept_judge_at
 from toolscale.dataset.making.selection import apply_novelty
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
-from toolscale.environment import system_message
+from toolscale.dataset.world import read_rows
+from toolscale.environment import load_environment, populate, system_message
+from toolscale.errors import UsageError
+from toolscale.pipeline import synthesize
 from toolscale.tasks.split import held_out_intents
 
 TRAIN = "mock/train-00000-of-00001.parquet"
@@ -307,3 +310,23 @@ def test_a_file_whose_hash_is_not_repaired_is_named(dataset: Path) -> None:
 def test_a_shard_that_is_no_parquet(dataset: Path) -> None:
     (dataset / TRAIN).write_bytes(b"PAR1")
     assert {(TRAIN, "integrity"), (TRAIN, "schema")} <= found(dataset)
+
+
+def test_a_dataset_over_three_times_the_rows_holds_and_another_scale_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "mock"
+    manifest = synthesize("mock", folder, tasks=6, scale=3)
+    world = folder / "environments" / "mock"
+    usual = populate(load_environment("mock"))
+    rows = read_rows(load_environment(world), world)
+    assert (manifest.domains["mock"].scale, len(rows["members"])) == (3, 3 * len(usual["members"]))
+    assert verify_dataset(folder).findings == ()
+    rejects = read_shard(folder / "rejects/mock/rejected-00000-of-00001.parquet", REJECT_SCHEMA)
+    assert rejects and all(row["reproduce"].endswith(" --scale 3") for row in rejects)
+    part = manifest.domains["mock"].model_copy(update={"scale": 2})
+    (folder / MANIFEST).write_bytes(render_manifest(manifest.model_copy(update={"domains": {"mock": part}})))
+    assert ("environments/mock/database.sqlite", "integrity") in found(folder)
+
+
+def test_a_scale_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--scale is 21; choose one from 1 to 20"):
+        synthesize("mock", tmp_path / "mock", tasks=6, scale=21)
