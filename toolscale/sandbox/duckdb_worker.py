@@ -1,5 +1,5 @@
-"""The process in which DuckDB runs: `python -m toolscale.sandbox.duckdb_worker`, JSON lines on standard input and
-output.
+"""The process in which DuckDB runs: a program by itself that imports nothing of this package, JSON lines on standard
+input and output.
 
 Requests: {"do": "load", ...}, {"do": "control", "sql"} for transactions, {"do": "run", "sql", "binds", "reads"} for
 what tools say. Answers: {"rows"} or {"failure": "constraint" | "limit" | "refused", "why"}. DuckDB has no authorizer,
