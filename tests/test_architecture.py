@@ -6,7 +6,6 @@ import ast
 import re
 import sys
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
