@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 CHAIN = ("synthesize_dataset", "publish_dataset", "train_orchestrator", "evaluate_orchestrator")
 REPO = "me/nightly"
-SECONDS = 1800.0
-"""Until a run that does not begin, or does not end, is given up."""
+SECONDS = 3 * 3600.0
+"""Until a run that does not begin, or does not end, is given up: a training takes three times as long beside other
+work."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _finished(live: LiveAirflow, dag_id: str) -> Run:
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         for run in live.admin.get(f"dags/{dag_id}/dagRuns")["dag_runs"]:
-            done = live.admin.wait(dag_id, run["dag_run_id"])
+            done = live.admin.wait(dag_id, run["dag_run_id"], seconds=SECONDS)
             (last,) = [each for each in live.admin.tasks(dag_id, run["dag_run_id"]) if each["task_id"] == LAST[dag_id]]
             if last["state"] == "success":
                 told = live.admin.xcom(dag_id, run["dag_run_id"], LAST[dag_id])
@@ -110,8 +111,11 @@ def main(domain: str, tasks: int, out: Path) -> None:
     begin = time.perf_counter()
     domains = sorted(every_domain()) if domain == "all" else [domain]
     with house(out.absolute()) as (live, hub):
-        for run in run_chain(live, domains, tasks):
-            click.echo(f"{run.dag_id:<24}{run.state:<10}{run.seconds:>7.0f} s")
+        try:
+            for run in run_chain(live, domains, tasks):
+                click.echo(f"{run.dag_id:<24}{run.state:<10}{run.seconds:>7.0f} s")
+        except (AssertionError, TimeoutError) as error:  # a run failed, or took too long: it says which, and its logs
+            raise click.ClickException(str(error)) from error
     click.echo(f"published: {len(hub.titles(REPO))} commits in {REPO}")
     for report in run.told["reports"]:
         click.echo(f"report: {report}")
