@@ -3,12 +3,14 @@ nothing is written."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from toolscale.cli import main
+from toolscale.environment import discover
 from toolscale.errors import SpecError
 from toolscale.pipeline import admit_domain
 
@@ -501,3 +503,16 @@ def test_a_call_of_cases_shows_that_a_rule_can_be_broken(spoil: Spoil, tmp_path:
     (tmp_path / "mock").rename(tmp_path / "before")
     admission = admit_domain(spoil((RULES, "invariants:\n", WORN), (CASES, "calls:\n", SHOWN)))
     assert admission.tools["return_loan"].guards_reached == 2
+
+
+def test_a_fault_beside_declared_look_ups_is_one_line(tmp_path: Path) -> None:
+    """What is no list was read as one when the faulty tools were left out, and admission ended in a traceback."""
+    folder = Path(shutil.copytree(discover()["gym"], tmp_path / "gym", ignore=shutil.ignore_patterns("admission.json")))
+    path = folder / "toolset.yaml"
+    path.write_text(path.read_text().replace("    description: Find a member.", "    descriptoin: Find a member.", 1))
+    with pytest.raises(SpecError) as caught:
+        admit_domain(folder)
+    assert [str(issue) for issue in caught.value.issues] == [
+        "toolset.yaml: tools[find_member].descriptoin: unknown key 'descriptoin'; did you mean 'description'? "
+        "known keys: description, name, parameters, returns, steps"
+    ]

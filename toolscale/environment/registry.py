@@ -193,6 +193,8 @@ def _parse_rest(data: dict[str, Any], model: type[Record], error: ValidationErro
     return model.model_validate(
         {
             name: [item for number, item in enumerate(items) if (name, number) not in faulty]
+            if isinstance(items, list)
+            else items
             for name, items in data.items()
         }
     )

@@ -36,7 +36,7 @@ def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Rand
     """A copy of the row of a role under a new key; a column that the plan does not look at may be that of another row.
 
     None where the role is told by its key (`card.card_id = dispute.card_id`): a row with another key is no twin then.
-    None too where the schema lets no twin in: it would have a value that is unique.
+    None too where the schema lets no twin in: it would have a value that is unique, or the key is no name but a day.
     """
     if len(role.key) != 1 or re.search(rf"\b{role.name}\.{role.key[0]}\b", role.role.where or ""):
         return None
@@ -48,6 +48,8 @@ def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Rand
         if isinstance(key, int)
         else f"{key}{rng.randrange(10, 100)}"
     )
+    if fault(whole[role.key[0]], ground.environment.schema.tables[role.table].columns[role.key[0]]) is not None:
+        return None
     column = pick(rng, _idle_columns(ground, candidate, role))
     if column is not None and rng.random() < 0.5:
         whole[column] = rng.choice([other[column] for other in ground.table(role.table).values()])
