@@ -75,15 +75,9 @@ def synthesize(
     """
     environment = load_environment(find_folder(domain))
     recipe = recipe_of(
-        environment,
-        tasks=tasks,
-        seed=seed,
-        audit=audit,
-        evolved=evolved,
-        interaction=interaction,
-        given=given,
+        environment, tasks=tasks, seed=seed, audit=audit, evolved=evolved, interaction=interaction, given=given,
         scale=scale,
-    )
+    )  # fmt: skip
     complete = _is_complete(out, recipe)
     work = make_work_folder(out.resolve(), "work")
     if complete:
