@@ -24,7 +24,7 @@ from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.world import read_rows
 from toolscale.environment import load_environment, populate, system_message
 from toolscale.errors import UsageError
-from toolscale.pipeline import synthesize
+from toolscale.pipeline import build_environment, judge_range, synthesize
 from toolscale.tasks.split import held_out_intents
 
 TRAIN = "mock/train-00000-of-00001.parquet"
@@ -325,6 +325,13 @@ def test_a_dataset_over_three_times_the_rows_holds_and_another_scale_is_named(tm
     part = manifest.domains["mock"].model_copy(update={"scale": 2})
     (folder / MANIFEST).write_bytes(render_manifest(manifest.model_copy(update={"domains": {"mock": part}})))
     assert ("environments/mock/database.sqlite", "integrity") in found(folder)
+
+
+def test_a_judge_that_is_kept_is_one_of_the_same_scale(tmp_path: Path) -> None:
+    """What was admitted is the same at every scale: the judge of the usual rows judged for three times as many."""
+    judge_range(build_environment("mock", tmp_path / "mock", tmp_path / "cache"), 0, 0, 2, tmp_path / "judged")
+    synthesize("mock", tmp_path / "larger" / "mock", tasks=6, scale=3)
+    assert verify_dataset(tmp_path / "larger" / "mock").findings == ()
 
 
 def test_a_scale_that_cannot_be_is_refused(tmp_path: Path) -> None:

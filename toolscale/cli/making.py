@@ -334,7 +334,7 @@ def judge(
         judged = court.judge(candidate)
     finally:
         court.close()
-    echo_json(judged.model_dump(mode="json")) if json_ else print_judged(judged, environment)
+    echo_json(judged.model_dump(mode="json")) if json_ else print_judged(judged, environment, scale)
     context.exit(0 if judged.verdict.accepted else 1)
 
 

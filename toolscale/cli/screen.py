@@ -92,11 +92,11 @@ def print_reject(row: Row) -> None:
     console.print()
 
 
-def print_judged(judged: Judged, environment: Environment) -> None:
-    """Print a candidate that was just judged."""
+def print_judged(judged: Judged, environment: Environment, scale: int = 1) -> None:
+    """Print a candidate that was just judged, on a database of that scale."""
     if judged.task is not None and judged.verdict.accepted:
         return print_task(task_row(judged, "", ""), "not in a dataset")
-    print_reject(reject_row(judged, environment.hash))
+    print_reject(reject_row(judged, environment.hash, scale))
 
 
 def _section(title: str, lines: Sequence[RenderableType]) -> RenderableType:

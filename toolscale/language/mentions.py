@@ -215,7 +215,7 @@ class _Scan:
             return "marker", frozenset(), marker.end()
         if (marker := _INLINE_MARKER.match(lower, start)) and lower.rfind("(", 0, start) <= lower.rfind(")", 0, start):
             return "marker", frozenset(), marker.end()
-        if (day := date_at(lower, start, self.clock.today, self.clock.tense)) is not None and self._capital_may(
+        if (day := date_at(lower, start, self.clock.today, self.clock.tense)) is not None and self._may_is_a_month(
             day, start
         ):
             return self._day(day, start)
@@ -317,7 +317,7 @@ class _Scan:
     def ordinal(self, start: int) -> Found | None:
         """Read `the first of April`, `on the twentieth`."""
         found = date_at(self.lower, start, self.clock.today, self.clock.tense)
-        if found is None or not self._capital_may(found, start):
+        if found is None or not self._may_is_a_month(found, start):
             return None
         if found.bare and found.day <= 10 and not _FIRM_DAY_COMPANY.search(self.lower, max(0, start - 14), start):
             return None
@@ -381,7 +381,7 @@ class _Scan:
     def _date_after(self, end: int) -> DateText | None:
         gap = _TO_THE_DATE.match(self.lower, end)
         day = date_at(self.lower, gap.end(), self.clock.today, self.clock.tense) if gap else None
-        if day is None or not gap or day.month_only or not self._capital_may(day, gap.end()):
+        if day is None or not gap or day.month_only or not self._may_is_a_month(day, gap.end()):
             return None
         if day.bare and not gap[0].endswith("the ") and not self.lower[gap.end()].isdigit():
             return None
@@ -414,7 +414,7 @@ class _Scan:
         following = _NEXT_WORD.match(self.lower, day.end)
         return following is None or following[1] in AFTER_A_DAY
 
-    def _capital_may(self, day: DateText, start: int) -> bool:
+    def _may_is_a_month(self, day: DateText, start: int) -> bool:
         found = re.search(r"\bmay\b", self.lower[start : day.end])
         return found is None or is_may(self.text, self.lower, start + found.start())
 

@@ -208,12 +208,13 @@ def recipe_of(
     if not 1 <= scale <= MOST_SCALE:
         raise UsageError(f"--scale is {scale}; choose one from 1 to {MOST_SCALE}")
     share = float(evolved)  # 1 and 1.0 are the same share
+    asked = [tasks, seed, audit, str(share), interaction, scale]
     return Recipe(
         environment.domain,
         tasks,
         seed,
         audit,
-        _inputs(environment, tasks, seed, audit, share, interaction, read_given(given, environment.folder).hash, scale),
+        _inputs(environment, asked, read_given(given, environment.folder).hash),
         share,
         interaction,
         given,
@@ -260,17 +261,8 @@ def _is_complete(out: Path, recipe: Recipe) -> bool:
     )
 
 
-def _inputs(
-    environment: Environment,
-    tasks: int,
-    seed: int,
-    audit: Audit,
-    evolved: float,
-    interaction: Interactions,
-    given: str,
-    scale: int,
-) -> str:
+def _inputs(environment: Environment, asked: Sequence[int | str], given: str) -> str:
     """Hash everything on which the bytes of a dataset depend: environment, settings, what models and people gave,
     libraries, and the code of this package."""
-    asked = [environment.hash, tasks, seed, audit, str(evolved), interaction, scale]
-    return content_hash([*asked, current_versions(), list(code_hashes()), *([given] if given else [])])
+    made_from = [environment.hash, *asked, current_versions(), list(code_hashes())]
+    return content_hash([*made_from, *([given] if given else [])])

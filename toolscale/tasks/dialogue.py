@@ -29,8 +29,8 @@ IDENTITY_SHARE, OBJECT_SHARE, VALUE_SHARE = 0.85, 0.6, 0.5
 
 _COLUMN_PLACE = re.compile(r"\{(\w+)(\|\w+)?\}")
 
-_FIGURE_SAID = ("Make it {x}.", "{x^}, please.", "I'd like {x}.")
-_WHEN_SAID = ("Let's say {x}.", "{x^}, please.", "I'd like {x}.", "{x^} is what I want.")
+_FIGURE_SAID = ("Make it {x}.", "{x^}, please.")
+_WHEN_SAID = ("Let's say {x}.", "{x^}, please.", "I'd like {x}.")
 _VALUE_SAID: Mapping[FactKind, tuple[str, ...]] = {
     "money": _FIGURE_SAID,
     "number": _FIGURE_SAID,
@@ -41,7 +41,7 @@ _VALUE_SAID: Mapping[FactKind, tuple[str, ...]] = {
 }
 _ROW_SAID = ("I mean {x}.", "{x^}.", "It's {x}.", "{x^}, please.", "I'm talking about {x}.")
 _NAME_SAID = ("My name is {x}.", "I'm {x}.", "It's {x}.", "This is {x}.", "The name is {x}.")
-_KNOWN_BY_SAID = ("My {words} is {x}.", "The {words} is {x}.", "{words^}: {x}.", "And my {words}: {x}.")
+_KNOWN_BY_SAID = ("My {words} is {x}.", "The {words} is {x}.", "{words^}: {x}.")
 
 _VALUE_ASKED: Mapping[FactKind, str] = {
     "money": "What amount should it be?",

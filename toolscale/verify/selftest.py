@@ -33,8 +33,8 @@ COLLIDED = RIGHTLY | {"replay", "not_leaked", "necessary", "mutants_killed", "eq
 another must tell."""
 
 SEVERAL = COLLIDED | {"lawful", "schema"}
-"""The same where there are several matters or rows: one makes lawful or forbids what is asked of another (a dismissal
-empties the place that was refused for want of room), or both come to be about the same."""
+"""The same where there are several matters or rows: one permits or forbids what another asks (a player is released, and
+then the squad has room for the one who was to be refused), or both come to be about the same."""
 
 MOST_COLLIDED = 0.15
 """The share of evolved candidates that may be rejected because their matters collide. Each costs a draw; a larger share
@@ -44,8 +44,8 @@ TURNS = 40
 """Candidates of each stream among which those of a kind are drawn, if so many are needed."""
 
 DOUBTED = 4
-"""A kind of which fewer were rejected than it must is tried so many times as often before it counts as missed: of ten
-defects nine are too few to tell nine tenths from less."""
+"""A kind that misses its threshold is planted so many times as often before it counts as missed: ten defects are too
+few to tell whether nine tenths of a kind are found."""
 
 PATIENCE = 6
 """Candidates of each stream that are tried in vain before a kind is taken to have no place in the environment."""

@@ -54,8 +54,8 @@ class Place:
         is the domain), and both are judged in the same way."""
         return self._judged() == other._judged()
 
-    def _judged(self) -> tuple[str, str, Audit, Interactions]:
-        return self.folder.name, self.state, self.audit, self.interaction
+    def _judged(self) -> tuple[str, str, Audit, Interactions, int]:
+        return self.folder.name, self.state, self.audit, self.interaction, self.scale
 
 
 class KeptJudge:
@@ -114,15 +114,14 @@ def kept_judge_at(place: Place) -> KeptJudge:
     """Return the judge that this process keeps at `place`, or at a copy of it; of too many, the one that was not wanted
     for longest is closed."""
     kept = next((bench for bench in _open if bench.place.alike(place)), None)
-    if kept is None:
+    if kept is not None:
+        _open.remove(kept)
+    else:
         while len(_open) >= MOST_OPEN:
             _open.pop().close()
         kept = KeptJudge(place)
-        _open.insert(0, kept)
         spare_collector()
-    elif kept is not _open[0]:
-        _open.remove(kept)
-        _open.insert(0, kept)
+    _open.insert(0, kept)
     return kept
 
 

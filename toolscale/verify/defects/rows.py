@@ -36,7 +36,8 @@ def _twin(ground: Ground, candidate: Candidate, role: RolePlan, rng: random.Rand
     """A copy of the row of a role under a new key; a column that the plan does not look at may be that of another row.
 
     None where the role is told by its key (`card.card_id = dispute.card_id`): a row with another key is no twin then.
-    None too where the schema lets no twin in: it would have a value that is unique, or the key is no name but a day.
+    None too where the schema lets no twin in: it would have a value that is unique, or the new key does not fit its
+    column (a day).
     """
     if len(role.key) != 1 or re.search(rf"\b{role.name}\.{role.key[0]}\b", role.role.where or ""):
         return None
