@@ -17,12 +17,53 @@ from toolscale.pipeline import admit_domain
 Spoil = Callable[..., Path]
 
 INTENTS, LANGUAGE, RULES, CASES = "intents.yaml", "language.yaml", "rules.yaml", "cases.yaml"
+RENEWED = "      - renewed: {renew_loan: {loan_id: loan.loan_id}}"
+RENEWED_IF = """      - if: loan.due_on > :today
+        rule: {rule}
+        then: [{{renewed: {{renew_loan: {{loan_id: loan.loan_id}}}}}}]"""
+PAID = "      - paid: {pay_fees: {member_id: member.member_id, amount_cents: say.amount_cents}}"
+PAID_IF = """      - if: member.fees_cents > 0
+        rule: desk_limit
+        then: [{paid: {pay_fees: {member_id: member.member_id, amount_cents: say.amount_cents}}}]"""
+BREAKS = "    breaks: call.amount_cents > policy.desk_limit_cents"
 CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave it. Either way, tell me {noun}."]'
 
 
 @pytest.mark.parametrize(
     ("edits", "lines"),
     [
+        pytest.param(
+            [(INTENTS, RENEWED, RENEWED_IF.format(rule="desk_limt"))],
+            [
+                "intents.yaml: intents[renew_due_first].do[0].rule: unknown rule 'desk_limt'; "
+                "did you mean 'desk_limit'?",
+            ],
+            id="unknown rule of a branch",
+        ),
+        pytest.param(
+            [(INTENTS, RENEWED, RENEWED_IF.format(rule="desk_limit"))],
+            [
+                "intents.yaml: intents[renew_due_first].do[0].rule: desk_limit guards no call of then; "
+                "name a rule that does, or call pay_fees",
+            ],
+            id="rule of a branch that guards nothing there",
+        ),
+        pytest.param(
+            [(INTENTS, PAID, PAID_IF)],
+            [
+                "intents.yaml: intents[pay_some_fees].do[0].rule: desk_limit has no case, so it picks none; "
+                "add case to the rule, or leave the rule out here",
+            ],
+            id="rule of a branch that picks no cases",
+        ),
+        pytest.param(
+            [(INTENTS, PAID, PAID_IF), (RULES, BREAKS, f"{BREAKS}\n    case: auto")],
+            [
+                "intents.yaml: intents[pay_some_fees].do[0].rule: nothing else is done where desk_limit forbids it; "
+                "add else, or leave the rule out",
+            ],
+            id="rule of a branch without another side",
+        ),
         pytest.param(
             [
                 (INTENTS, "Renew {loan}, please", "Renew {lon}, please"),

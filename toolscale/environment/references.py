@@ -304,6 +304,7 @@ def _plan(names: Names, intent: Intent, steps: tuple[PlanStep, ...], place: str)
         if isinstance(step, CallStep):
             yield from names.call(step.tool, step.arguments, file, f"{here}.{step.name}")
         elif isinstance(step, IfStep):
+            yield from _forbidding(names, step, f"{here}.rule")
             yield from _plan(names, intent, step.then, f"{here}.then")
             yield from _plan(names, intent, step.else_, f"{here}.else")
         elif isinstance(step, EachStep):
@@ -312,6 +313,26 @@ def _plan(names: Names, intent: Intent, steps: tuple[PlanStep, ...], place: str)
             yield from _plan(names, intent, step.do, f"{here}.do")
         elif isinstance(step, FindStep) and step.find not in intent.roles:
             yield unknown("role", step.find, intent.roles, file, f"{here}.find")
+
+
+def _forbidding(names: Names, step: IfStep, place: str) -> Iterator[SpecIssue]:
+    """Yield what is wrong with the rule that the condition of a branch stands for."""
+    file = "intents.yaml"
+    if step.rule is None or names.policy is None:
+        return
+    if step.rule not in names.policy.rules:
+        yield unknown("rule", step.rule, names.policy.rules, file, place)
+        return
+    rule = names.policy.rules[step.rule]
+    if not any(isinstance(part, CallStep) and part.tool in rule.guards for part in step.then):
+        remedy = f"name a rule that does, or call {' or '.join(rule.guards)}"
+        yield SpecIssue(file, place, f"{step.rule} guards no call of then", remedy)
+    elif rule.case is None:
+        remedy = "add case to the rule, or leave the rule out here"
+        yield SpecIssue(file, place, f"{step.rule} has no case, so it picks none", remedy)
+    elif not step.else_:
+        remedy = "add else, or leave the rule out"
+        yield SpecIssue(file, place, f"nothing else is done where {step.rule} forbids it", remedy)
 
 
 def _told(names: Names, intent: Intent, place: str) -> Iterator[SpecIssue]:

@@ -144,6 +144,9 @@ class IfStep(Record):
     """A branch."""
 
     if_: str = Field(alias="if")
+    rule: str | None = None
+    """The rule that keeps `then` from being done where the condition, which look-ups decide, does not hold. Cases of
+    both sides are then looked for by the `case` of that rule."""
     then: tuple[PlanStep, ...]
     else_: tuple[PlanStep, ...] = Field(default=(), alias="else")
 

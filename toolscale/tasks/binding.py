@@ -38,6 +38,10 @@ CHOICES = 30_000
 thousand would need more. Where a condition on roles without a common parent never holds, there are millions to try."""
 
 
+WAYS = 4
+"""How many ways through a plan are tried for a number."""
+
+
 @dataclass(frozen=True)
 class Case:
     """One bound case: role -> rows of the database, slot -> value."""
@@ -140,13 +144,11 @@ class CandidateSource:
         no case is found."""
         intent, turn = self.streams[number % len(self.streams)].intent, number // len(self.streams)
         try:
-            plan, queries = self.catalogue.plan(intent.id, evolutions), self.catalogue.queries(intent.id, evolutions)
+            plan = self.catalogue.plan(intent.id, evolutions)
+            rng = self._rng("candidate", seed, number)
+            case = self._case(plan, self._ways(seed, number, evolutions), rng)
         except Inapplicable:
             return None
-        rng = self._rng("candidate", seed, number)
-        say = {name: self._slot(slot, rng) for name, slot in plan.intent.slots.items() if slot.sql is None}
-        env: dict[str, Any] = {"say": say, "policy": dict(self.environment.spec.policy.constants)}
-        case = self._bind(queries, 0, env, {}, rng, iter(range(CHOICES)))
         if case is None:
             return None
         # Every stream begins with another phrasing: of a few tasks a stream, not all are to come from the first kind of
@@ -173,6 +175,24 @@ class CandidateSource:
             interaction=interaction,
             replies=words.replies,
         )
+
+    def _ways(self, seed: int, number: int, evolutions: tuple[str, ...]) -> Iterator[tuple[RoleQuery, ...]]:
+        """Yield the case queries of each way through a plan, in an order that is drawn."""
+        intent_id = self.streams[number % len(self.streams)].intent.id
+        ways = list(range(self.catalogue.ways(intent_id, evolutions)))
+        self._rng("way", seed, number).shuffle(ways)
+        for way in ways[:WAYS]:
+            yield self.catalogue.queries(intent_id, evolutions, way)
+
+    def _case(self, plan: Plan, ways: Iterator[tuple[RoleQuery, ...]], rng: random.Random) -> Case | None:
+        """Pick a case that goes the first of the ways; that goes the next one where none is found."""
+        say = {name: self._slot(slot, rng) for name, slot in plan.intent.slots.items() if slot.sql is None}
+        for queries in ways:
+            env: dict[str, Any] = {"say": dict(say), "policy": dict(self.environment.spec.policy.constants)}
+            case = self._bind(queries, 0, env, {}, rng, iter(range(CHOICES)))
+            if case is not None:
+                return case
+        return None
 
     def _held(self, plan: Plan, seed: int, number: int, interactions: Interactions) -> Held:
         """Draw what the request leaves out: nothing where the candidate is no dialogue, or where nothing can be."""

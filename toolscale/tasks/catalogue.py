@@ -11,7 +11,7 @@ from toolscale.errors import SpecError
 from toolscale.records import Candidate, Intent
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
 from toolscale.tasks.evolution import Inapplicable, evolve
-from toolscale.tasks.evolution.refusals import lawful_case
+from toolscale.tasks.lawful import lawful_ways
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import RoleQuery, compile_case
 
@@ -28,6 +28,7 @@ class Catalogue:
         self.plans, self.rules = compile_plans(environment)
         self._compiler = PlanCompiler(environment)
         self._evolved = lru_cache(KEPT)(self._compile)
+        self._lawful = lru_cache(KEPT)(self._find_ways)
         self._queries = lru_cache(KEPT)(self._compile_case)
 
     def plan(self, intent_id: str, evolutions: Sequence[str] = ()) -> Plan:
@@ -38,10 +39,14 @@ class Catalogue:
         """Return the plan of a candidate."""
         return self.plan(candidate.intent_id, candidate.evolutions)
 
-    def queries(self, intent_id: str, evolutions: Sequence[str] = ()) -> tuple[RoleQuery, ...]:
-        """Return the case queries of a plan. They pick cases that break no rule, but the one that a refusal is
-        about."""
-        return self._queries(intent_id, tuple(evolutions))
+    def ways(self, intent_id: str, evolutions: Sequence[str] = ()) -> int:
+        """Return how many ways there are through the branches of a plan."""
+        return len(self._lawful(intent_id, tuple(evolutions)))
+
+    def queries(self, intent_id: str, evolutions: Sequence[str] = (), way: int = 0) -> tuple[RoleQuery, ...]:
+        """Return the case queries of one way through a plan. They pick cases that go this way and break no rule, but
+        the one that a refusal is about."""
+        return self._queries(intent_id, tuple(evolutions), way)
 
     def _compile(self, intent_id: str, evolutions: tuple[str, ...]) -> Plan:
         intent = evolve(self.environment, self.intents, intent_id, evolutions)
@@ -51,12 +56,13 @@ class Catalogue:
             raise Inapplicable("; ".join(str(issue) for issue in self._compiler.issues))
         return plan
 
-    def _compile_case(self, intent_id: str, evolutions: tuple[str, ...]) -> tuple[RoleQuery, ...]:
-        plan = self.plan(intent_id, evolutions)
+    def _find_ways(self, intent_id: str, evolutions: tuple[str, ...]) -> tuple[Intent, ...]:
+        return lawful_ways(self.environment, self.plan(intent_id, evolutions).intent)
+
+    def _compile_case(self, intent_id: str, evolutions: tuple[str, ...], way: int) -> tuple[RoleQuery, ...]:
+        plan, intent = self.plan(intent_id, evolutions), self._lawful(intent_id, evolutions)[way]
         try:
-            return compile_case(
-                self.environment, dataclasses.replace(plan, intent=lawful_case(self.environment, plan.intent))
-            )
+            return compile_case(self.environment, dataclasses.replace(plan, intent=intent))
         except SpecError as error:
             if not evolutions:
                 raise

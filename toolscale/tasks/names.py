@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from toolscale.environment.complaints import suggest
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.records import ColumnType, SchemaSpec
+from toolscale.records import CallStep, ColumnType, EachStep, IfStep, PlanStep, SchemaSpec
 from toolscale.sql import compile_select
 from toolscale.sql.compiled import Statement
 
@@ -371,3 +371,14 @@ class Scratch:
     def rows(self, statement: Statement, binds: tuple[Bind, ...], env: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Run a statement over the names of `env`."""
         return self._connection.execute(statement.sqlite, bound_values(binds, env, self._clock)).fetchall()
+
+
+def step_names(steps: tuple[PlanStep, ...]) -> Iterator[str]:
+    """The names of all calls of some steps, on every branch."""
+    for step in steps:
+        if isinstance(step, CallStep):
+            yield step.name
+        elif isinstance(step, IfStep):
+            yield from step_names(step.then + step.else_)
+        elif isinstance(step, EachStep):
+            yield from step_names(step.do)

@@ -2,60 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from toolscale.environment import Environment
 from toolscale.language import alternatives
-from toolscale.records import CallStep, IfStep, Intent, PlanStep, Request, Role, Rule, Tell
+from toolscale.records import CallStep, Intent, Request, Role, Rule, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
+from toolscale.tasks.lawful import broken_case, calls_of_steps
 from toolscale.tasks.names import conjuncts
-
-_CALL = re.compile(r"\bcall\.(\w+)")
-_OWNER = re.compile(r"\b([a-z_]\w*)\.[a-z_]")
-
-
-def broken_case(rule: Rule, step: CallStep, intent: Intent) -> str | None:
-    """The database predicate that a call of the plan breaks a rule, or None where it cannot be known before calls are
-    made."""
-    if rule.case is None or step.tool not in rule.guards:
-        return None
-    for name in set(_CALL.findall(rule.case)):
-        text = step.arguments.get(name)
-        if text is None or not set(_OWNER.findall(text)) <= {*intent.roles, "say", "policy"}:
-            return None
-        if any(intent.roles[owner].take == "all" for owner in _OWNER.findall(text) if owner in intent.roles):
-            return None
-    return _CALL.sub(lambda match: f"({step.arguments[match[1]]})", rule.case)
-
-
-def lawful_case(environment: Environment, intent: Intent) -> Intent:
-    """Return the intent with the condition that its case breaks no rule, but the one that it is refused by."""
-    rules = environment.spec.policy.rules
-    broken, kept = [], []
-    parts: list[tuple[str | None, tuple[PlanStep, ...]]] = [
-        (intent.rule if intent.outcome == "refuse" else None, intent.do)
-    ]
-    parts += [(part.rule, part.do) for part in intent.refused]
-    for against, steps in parts:
-        own = []
-        for step in _calls(steps):
-            for name, rule in rules.items():
-                case = broken_case(rule, step, intent)
-                if case is not None and name == against:
-                    own.append(f"({case})")
-                elif case is not None:
-                    kept.append(f"NOT ({case})")
-        broken += [f"({' OR '.join(own)})"] if own else []
-    return intent.model_copy(update={"when": (*intent.when, *dict.fromkeys([*broken, *kept]))})
-
-
-def _calls(steps: tuple[PlanStep, ...]) -> Iterator[CallStep]:
-    for step in steps:
-        if isinstance(step, CallStep):
-            yield step
-        elif isinstance(step, IfStep):
-            yield from _calls(step.then + step.else_)
 
 
 def refuse_options(environment: Environment, intent: Intent) -> Iterator[str]:
@@ -65,7 +19,7 @@ def refuse_options(environment: Environment, intent: Intent) -> Iterator[str]:
     if intent.refused:
         return  # what is left is done because its conditions hold; with them broken, nothing of the request is allowed
     for name, rule in environment.spec.policy.rules.items():
-        for step in _calls(intent.do):
+        for step in calls_of_steps(intent.do):
             if broken_case(rule, step, intent) is not None:
                 yield f"refuse {name}"
                 break
@@ -74,7 +28,8 @@ def refuse_options(environment: Environment, intent: Intent) -> Iterator[str]:
 def refuse(environment: Environment, intent: Intent, name: str) -> Intent:
     """Ask for what a rule forbids: the case, and the values that the person says, break it."""
     rule = environment.spec.policy.rules.get(name)
-    step = next((step for step in _calls(intent.do) if rule and broken_case(rule, step, intent) is not None), None)
+    steps = calls_of_steps(intent.do)
+    step = next((step for step in steps if rule and broken_case(rule, step, intent) is not None), None)
     if rule is None or step is None:
         raise Inapplicable(f"no call can be made to break {name}")
     slots = dict(intent.slots)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, PlanStep, Refused, Role, Tell
+from toolscale.records import CallStep, FindStep, IfStep, Intent, PlanStep, Refused, Role, Tell
+from toolscale.tasks.names import step_names
 
 _TOKEN = re.compile(r"'(?:[^']|'')*'|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
 _PLACE = re.compile(r"\{(\w+)")
@@ -17,17 +18,6 @@ def names_of(intent: Intent) -> Iterator[str]:
     yield from intent.slots
     for steps in (intent.do, *(part.do for part in intent.refused)):
         yield from step_names(steps)
-
-
-def step_names(steps: tuple[PlanStep, ...]) -> Iterator[str]:
-    """The names of all calls of some steps, on every branch."""
-    for step in steps:
-        if isinstance(step, CallStep):
-            yield step.name
-        elif isinstance(step, IfStep):
-            yield from step_names(step.then + step.else_)
-        elif isinstance(step, EachStep):
-            yield from step_names(step.do)
 
 
 def rename_expression(text: str, names: Mapping[str, str], slots: Mapping[str, str] | None = None) -> str:

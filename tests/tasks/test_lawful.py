@@ -1,0 +1,78 @@
+"""Branches: cases of both sides are drawn, and rules keep their breakers out of the side that is taken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from toolscale.environment import World, load_environment, populate
+from toolscale.records import CallStep, IfStep, Intent
+from toolscale.tasks import CandidateSource
+from toolscale.tasks.lawful import lawful_ways
+from toolscale.verify import Judge
+
+
+@cache
+def court(domain: str) -> tuple[CandidateSource, Judge]:
+    environment = load_environment(domain)
+    rows = populate(environment)
+    source = CandidateSource(environment, World(environment, rows))
+    return source, Judge(environment, rows, audit_share=0, replica=False, catalogue=source.catalogue)
+
+
+@pytest.mark.parametrize(
+    ("domain", "intent_id", "sides"),
+    [
+        pytest.param("gym", "book_or_wait", {"book_class", "join_waitlist"}, id="rows of roles decide"),
+        pytest.param("restaurant", "grow_or_join", {"change_party_size", "join_next_table"}, id="a look-up decides"),
+        pytest.param(
+            "restaurant", "seven_or_later_or_wait", {"book_table", "join_waiting_list"}, id="a branch in a branch"
+        ),
+    ],
+)
+def test_both_sides_of_a_branch_are_asked_for(domain: str, intent_id: str, sides: set[str]) -> None:
+    source, judge = court(domain)
+    done, rejected = Counter[str](), 0
+    for turn in range(24):
+        candidate = source.draw(0, source.number(intent_id, turn))
+        assert candidate is not None
+        judged = judge.judge(candidate)
+        if judged.verdict.accepted and judged.task is not None:
+            done[judged.task.golden_calls[-1].name] += 1
+        rejected += not judged.verdict.accepted
+    assert set(done) == sides
+    assert rejected <= 3
+
+
+def intent_of(domain: str, intent_id: str) -> tuple[Intent, tuple[Intent, ...]]:
+    environment = court(domain)[0].environment
+    intent = next(intent for intent in environment.spec.intents.intents if intent.id == intent_id)
+    return intent, lawful_ways(environment, intent)
+
+
+def test_a_rule_keeps_nothing_out_of_the_side_that_is_not_taken() -> None:
+    intent, (booking, waiting) = intent_of("gym", "book_or_wait")
+    own = {
+        side: [text for text in way.when if text not in intent.when]
+        for side, way in (("booking", booking), ("waiting", waiting))
+    }
+    assert own["booking"][0] == "(class.free_count > 0)"
+    assert own["waiting"][0] == "NOT (class.free_count > 0)"
+    assert [side for side, texts in own.items() if any(text.endswith("free_count = 0)") for text in texts)] == []
+    assert len(own["booking"]) > len(own["waiting"])
+
+
+def test_where_only_look_ups_tell_and_no_rule_is_named_both_sides_are_lawful() -> None:
+    intent, ways = intent_of("restaurant", "grow_or_join")
+    (branch,) = (step for step in intent.do if isinstance(step, IfStep))
+    unnamed = intent.model_copy(
+        update={
+            "do": tuple(step if step is not branch else branch.model_copy(update={"rule": None}) for step in intent.do)
+        }
+    )
+    (only,) = lawful_ways(court("restaurant")[0].environment, unnamed)
+    assert len(ways) == 2
+    assert all(isinstance(step, CallStep) for step in branch.then)
+    assert set(ways[0].when) == set(only.when)
