@@ -1,8 +1,8 @@
 """The recorded round of strangers, graded again: `python -m bench.round`.
 
-`tests/answers/round` holds what solvers did with tasks of finance, and the grades that it got. The id of a task
-depends on its environment, so all ids change whenever a file of finance does. `--write` finds the tasks by the numbers
-of their candidates and writes today's ids. Grades are never written.
+`tests/answers/round` holds tasks of finance as they were asked, what solvers did with them, and the grades that it got.
+The id of a task depends on its environment, so all ids change whenever a file of finance does; `--write` writes those
+of today. Grades are never written.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Any
 
 import click
 
-from toolscale.environment import World, load_environment, populate
-from toolscale.records import Solution, Verdict
-from toolscale.tasks import CandidateSource
+from toolscale.environment import load_environment, populate
+from toolscale.records import Candidate, Solution, Verdict
 from toolscale.verify import Judge, grade_subject
 from toolscale.verify.accepted import accepted_task
 
@@ -37,14 +36,13 @@ class Line:
     """The same, as it is graded now, with the id that the task has now."""
 
 
-def regraded(name: str, source: CandidateSource, judge: Judge) -> list[Line]:
-    """Grade a file of the round again."""
-    kind, _, seed = name.partition("-")
+def regraded(name: str, judge: Judge) -> list[Line]:
+    """Grade a file of the round again: the tasks are those that the solvers saw, whatever would be drawn today."""
     lines = []
-    for solution, recorded in zip(_lines(f"{name}.jsonl"), _lines(f"{name}.grades.jsonl"), strict=True):
-        candidate, made = source.draw(int(seed), recorded["candidate"]), Solution.model_validate(solution)
-        assert candidate is not None
-        subject = judge.subject(candidate.model_copy(update={"interaction": "form" if kind == "form" else "single"}))
+    files = (_lines(f"{name}{end}.jsonl") for end in ("", ".grades", ".candidates"))
+    for solution, recorded, asked in zip(*files, strict=True):
+        made = Solution.model_validate(solution)
+        subject = judge.subject(Candidate.model_validate(asked))
         task = accepted_task(subject, Verdict(gates=()), judge.initial_state_hash)
         grade = grade_subject(subject, made.calls, made.answer)
         found = {**recorded, "task": task.id, "score": grade.score, "finding": grade.finding}
@@ -75,10 +73,9 @@ def main(write: bool) -> None:
     environment = load_environment("finance")
     rows = populate(environment)
     judge = Judge(environment, rows, audit_share=0, replica=False)
-    source = CandidateSource(environment, World(environment, rows))
     otherwise = 0
     for name in FILES:
-        lines = regraded(name, source, judge)
+        lines = regraded(name, judge)
         moved = [line for line in lines if line.found["task"] != line.recorded["task"]]
         changed = [line for line in lines if line.found != {**line.recorded, "task": line.found["task"]}]
         right = sum(line.found["score"] for line in lines)

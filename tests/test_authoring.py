@@ -64,9 +64,14 @@ def test_its_intents_are_those_of_the_smallest_domain_shortened() -> None:
     assert {intent["id"] for intent in real} > set(shown)
 
 
+def test_its_branch_is_one_of_the_restaurants() -> None:
+    intents = yaml.safe_load((discover()["restaurant"] / "intents.yaml").read_text(encoding="utf-8"))["intents"]
+    assert BLOCKS[2]["do"] in [intent.get("do") for intent in intents]
+
+
 def test_its_rule_and_its_hand_over_work_in_the_smallest_domain(tmp_path: Path) -> None:
     """Some call breaks the rule, and no case of a renewal does; the hand-over yields."""
-    _, rules, intents = BLOCKS
+    _, rules, _, intents = BLOCKS
     folder = Path(shutil.copytree(discover()["mock"], tmp_path / "mock"))
     for file, old, new in (
         ("toolset.yaml", "tools:\n", "lookups: {loans: [get]}\ntools:\n"),
