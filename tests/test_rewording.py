@@ -58,13 +58,15 @@ def reworded(capsys: pytest.CaptureFixture[str], dataset: Path, *options: str) -
     return told
 
 
-def test_tasks_get_the_words_of_the_model_and_a_second_run_asks_nothing(
+def test_tasks_get_the_words_of_a_model_that_is_told_no_call_and_a_second_run_asks_nothing(
     server: ChatServer, dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = rows_of(dataset)
     told = reworded(capsys, dataset, "--share", "1")
     rows = in_other_words(dataset)
     assert len(before) <= told["asked"] == len(server.asked)
+    prompts = "\n".join(message["content"] for body in server.asked for message in body["messages"])
+    assert not [call["name"] for row in before for call in row["golden_calls"] if call["name"] in prompts]
     assert told["kept"] == len(rows) > 0
     assert told["usd"] == pytest.approx(0.002 * told["asked"])
     assert all(row["request"].startswith(REASONS) for row in rows)
@@ -76,15 +78,6 @@ def test_tasks_get_the_words_of_the_model_and_a_second_run_asks_nothing(
     asked, manifest = len(server.asked), (dataset / "manifest.json").read_bytes()
     assert reworded(capsys, dataset, "--share", "1")["kept"] == 0
     assert (len(server.asked), (dataset / "manifest.json").read_bytes()) == (asked, manifest)
-
-
-def test_a_model_is_told_neither_calls_nor_answers(
-    server: ChatServer, dataset: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    reworded(capsys, dataset, "--share", "1")
-    prompts = "\n".join(message["content"] for body in server.asked for message in body["messages"])
-    for row in read_dataset(dataset).rows.tasks:
-        assert not [call["name"] for call in row["golden_calls"] if call["name"] in prompts]
 
 
 HOSTILE = {

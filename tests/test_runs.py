@@ -49,7 +49,7 @@ def contents(folder: Path) -> dict[str, str]:
     return {path: sha256((folder / path).read_bytes()).hexdigest() for path in files_in(folder)}
 
 
-@pytest.mark.parametrize("most", [UNIT_NUMBERS, 2048])
+@pytest.mark.parametrize("most", [UNIT_NUMBERS, pytest.param(2048, marks=pytest.mark.slow("tests/test_runs.py"))])
 def test_a_run_gives_the_bytes_of_synthesize_however_many_shards_it_has(
     mock_dataset: Path, tmp_path: Path, most: int
 ) -> None:

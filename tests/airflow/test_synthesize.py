@@ -65,6 +65,7 @@ def test_old_runs_go_when_told_and_a_number_that_is_none_fails_no_run(
     )
 
 
+@pytest.mark.slow("tests/airflow/test_synthesize.py")
 def test_airflow_dags_test_of_a_domain_that_does_not_exist_fails(ready_home: AirflowHome) -> None:
     done = subprocess.run(
         ["airflow", "dags", "test", DAG, "--conf", '{"domains": ["mok"]}'],
