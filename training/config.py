@@ -350,6 +350,9 @@ class SftConfig(RunSettings):
     epochs: int = Field(default=1, ge=1)
     batch: int = Field(default=32, ge=1)
     """Conversations of one step, over all ranks."""
+    branched_tokens: int = Field(default=0, ge=0)
+    """Conversations of a domain share one pass over policy and tools in rows up to this length (training/packing.py);
+    0: never. The loss is the same number; attention grows with the square of a row."""
     most_tokens: int = Field(default=8192, ge=2)
     """Longer conversations are left out, and counted: what done.json and the first lines of a run say."""
     most_left_out: float = Field(default=0.1, ge=0, le=1)

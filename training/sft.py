@@ -13,21 +13,25 @@ import math
 import random
 import sys
 import time
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from toolscale.canonical import content_hash
 from toolscale.errors import TrainingError, UsageError
 from training import checkpoint
 from training.batch import Sample, empty_micro_batch, make_batch
 from training.chat import Codec
 from training.codecs import load_codec
 from training.config import SftConfig, read_config
-from training.conversations import encode_conversation, golden_conversations, read_conversations
+from training.conversations import Conversation, encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine, most, rank, total, world_size
 from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
+from training.packing import common_prefix
 from training.starting import done_of, run_command, take_up, write_done
 
 
@@ -36,20 +40,26 @@ def load_samples(config: SftConfig, codec: Codec) -> tuple[list[Sample], int]:
     there are none, or if more than `most_left_out` of them are too long."""
     conversations = [each for name in config.conversations for each in read_conversations(Path(name))]
     conversations += [each for name in config.datasets for each in golden_conversations(Path(name))]
-    traces = [encode_conversation(codec, each) for each in conversations]
-    if not traces:
+    samples = [Sample(encode_conversation(codec, each), 1.0, _setting(each)) for each in conversations]
+    if not samples:
         raise UsageError("there is no conversation to learn from; name conversations or datasets")
-    kept = [trace for trace in traces if len(trace.ids) <= config.most_tokens]
-    if left_out := len(traces) - len(kept):
-        lengths = sorted(len(trace.ids) for trace in traces)
+    kept = [sample for sample in samples if len(sample.trace.ids) <= config.most_tokens]
+    if left_out := len(samples) - len(kept):
+        lengths = sorted(len(sample.trace.ids) for sample in samples)
         told = (
-            f"{left_out} of {len(traces)} conversations are longer than most_tokens ({config.most_tokens}); "
+            f"{left_out} of {len(samples)} conversations are longer than most_tokens ({config.most_tokens}); "
             f"half are longer than {lengths[len(lengths) // 2]}, the longest has {lengths[-1]}"
         )
-        if left_out > config.most_left_out * len(traces):
+        if left_out > config.most_left_out * len(samples):
             raise UsageError(f"{told}; raise most_tokens, or most_left_out ({config.most_left_out:g}) to go on without")
         logging.getLogger("training").warning("%s: they are left out", told)
-    return [Sample(trace, 1.0, number) for number, trace in enumerate(kept)], left_out
+    return kept, left_out
+
+
+def _setting(conversation: Conversation) -> str:
+    """What conversations of one domain begin with, as a hash: the system message and the tools."""
+    system = [message for message in conversation["messages"][:1] if message["role"] == "system"]
+    return content_hash([system, list(conversation.get("tools") or [])])
 
 
 def pick(samples: list[Sample], config: SftConfig, step: int) -> list[Sample]:
@@ -62,6 +72,36 @@ def pick(samples: list[Sample], config: SftConfig, step: int) -> list[Sample]:
     return [samples[number] for number in order[start : start + config.batch][rank() :: world_size()]]
 
 
+def share_beginnings(samples: Sequence[Sample], limit: int) -> list[Sample]:
+    """The same samples in new groups, each of which fits into one row of at most `limit` tokens: those that begin with
+    the same policy and tools go through these once. What does not fit beside another stays alone."""
+    rows = [row for alike in _by_group(samples).values() for row in _fill_rows(alike, limit)]
+    return [replace(sample, group=number) for number, row in enumerate(rows) for sample in row]
+
+
+def _fill_rows(samples: Sequence[Sample], limit: int) -> list[list[Sample]]:
+    rows = [[samples[0]]]
+    for sample in samples[1:]:
+        if _row_length([*rows[-1], sample]) <= limit:
+            rows[-1].append(sample)
+        else:
+            rows.append([sample])
+    return rows
+
+
+def _by_group(samples: Sequence[Sample]) -> dict[Hashable, list[Sample]]:
+    groups: dict[Hashable, list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault(sample.group, []).append(sample)
+    return groups
+
+
+def _row_length(samples: Sequence[Sample]) -> int:
+    sequences = [sample.trace.ids for sample in samples]
+    shared = common_prefix(sequences)
+    return shared + sum(len(ids) - shared for ids in sequences)
+
+
 def steps_per_epoch(samples: list[Sample], config: SftConfig) -> int:
     """How many batches hold all samples once."""
     return math.ceil(len(samples) / config.batch)
@@ -69,7 +109,8 @@ def steps_per_epoch(samples: list[Sample], config: SftConfig) -> int:
 
 def learn(engine: Engine, samples: list[Sample], config: SftConfig) -> dict[str, float]:
     """One optimizer step on the mean negative log-probability of the assistant's tokens, over all ranks."""
-    batch = make_batch(samples, config.loss.batch_tokens, 0, correct=False)
+    rows = share_beginnings(samples, config.branched_tokens)
+    batch = make_batch(rows, config.loss.batch_tokens, config.branched_tokens, correct=False)
     parts = [*batch.parts, *(empty_micro_batch() for _ in range(most(len(batch.parts)) - len(batch.parts)))]
     tokens = total({"tokens": float(batch.tokens)})["tokens"]
     engine.model.train()

@@ -20,6 +20,8 @@ TOOL = {
 }
 ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What is 17 * 23?"}]
 CODEC = ChatCodec(make_tokenizer())
+COMPACT = ChatCodec(make_tokenizer(), Path("training/templates/compact.jinja").read_text())
+CODECS = pytest.mark.parametrize("codec", [CODEC, COMPACT], ids=["qwen3", "compact"])
 
 
 def made(name: str, arguments: dict[str, Any], number: int = 1) -> dict[str, Any]:
@@ -30,9 +32,9 @@ def made(name: str, arguments: dict[str, Any], number: int = 1) -> dict[str, Any
     }
 
 
-def render(messages: list[dict[str, Any]], opened: bool) -> list[int]:
+def render(messages: list[dict[str, Any]], opened: bool, codec: ChatCodec = CODEC) -> list[int]:
     """The whole conversation through the template at once."""
-    return CODEC._encode(CODEC._render(messages, tools=[TOOL], add_generation_prompt=opened))
+    return codec._encode(codec._render(messages, tools=[TOOL], add_generation_prompt=opened))
 
 
 WORDS = (
@@ -45,28 +47,64 @@ TURNS = st.one_of(
 )
 
 
-@given(st.lists(TURNS, min_size=1, max_size=4))
-def test_pieces_are_the_whole(turns: list[tuple[str, str, str]]) -> None:
-    messages, ids = list(ASK), CODEC.first(ASK, [TOOL])
-    assert ids == render(messages, opened=True)
+@CODECS
+@given(turns=st.lists(TURNS, min_size=1, max_size=4))
+def test_pieces_are_the_whole(codec: ChatCodec, turns: list[tuple[str, str, str]]) -> None:
+    messages, ids = list(ASK), codec.first(ASK, [TOOL])
+    assert ids == render(messages, True, codec)
     for kind, said, heard in turns:
         calls = [made("f", {"a": said}, number) for number in range(1, {"text": 0, "call": 1, "calls": 2}[kind] + 1)]
         message = {"role": "assistant", "content": None if calls else said} | ({"tool_calls": calls} if calls else {})
         replies = [{"role": "tool", "tool_call_id": each["id"], "content": heard} for each in calls] or [
             {"role": "user", "content": heard}
         ]
-        ids += CODEC.write(message) + CODEC.next(replies)
+        ids += codec.write(message) + codec.next(replies)
         messages += [message, *replies]
-    assert ids == render(messages, opened=True)
+    assert ids == render(messages, True, codec)
 
 
-@given(WORDS, st.dictionaries(WORDS, WORDS | st.integers() | st.none(), max_size=3), st.booleans())
-def test_what_is_written_is_read(text: str, arguments: dict[str, Any], thinks: bool) -> None:
+@CODECS
+@given(
+    text=WORDS, arguments=st.dictionaries(WORDS, WORDS | st.integers() | st.none(), max_size=3), thinks=st.booleans()
+)
+def test_what_is_written_is_read(codec: ChatCodec, text: str, arguments: dict[str, Any], thinks: bool) -> None:
     message = {"role": "assistant", "content": text, "tool_calls": [made("f", arguments), made("g", {}, 2)]}
-    message |= {"reasoning_content": text} if thinks else {}
-    *ids, end = CODEC.write(message)
-    assert {end} == {CODEC.end} == CODEC.stop
-    assert CODEC.read(ids) == (message, None)
+    message |= {"reasoning_content": text} if thinks and codec is CODEC else {}
+    *ids, end = codec.write(message)
+    assert {end} == {codec.end} == codec.stop
+    assert codec.read(ids) == (message, None)
+
+
+def test_the_compact_template_shows_a_tool_in_one_line() -> None:
+    book = {
+        "name": "book_class",
+        "description": "Book a place.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "member_id": {"type": "string", "description": "The member."},
+                "on": {"type": "string", "format": "date"},
+                "seats": {"type": "array", "items": {"type": "integer", "minimum": 1}},
+                "size": {"enum": ["small", "large"]},
+            },
+            "required": ["member_id", "on"],
+        },
+    }
+    asked = COMPACT.first(ASK, [{"type": "function", "function": book}])
+    reply = {"role": "tool", "tool_call_id": "1", "content": '{"id": 7}'}
+    said = COMPACT.write(
+        {"role": "assistant", "content": None, "tool_calls": [made("book_class", {"on": "2026-01-02"})]}
+    )
+    assert COMPACT._tokenizer.decode(asked + said + COMPACT.next([reply])) == (
+        "<|im_start|>system\nBe brief.\n\n# Tools\n\n"
+        'Call one with <tool_call>{"name": "…", "arguments": {…}}</tool_call>. '
+        "Arguments in brackets may be left out.\n\n"
+        "book_class(member_id: string, on: date, [seats: list of integer], [size: small|large]): Book a place."
+        "<|im_end|>\n"
+        "<|im_start|>user\nWhat is 17 * 23?<|im_end|>\n<|im_start|>assistant\n"
+        '<tool_call>{"name": "book_class", "arguments": {"on": "2026-01-02"}}</tool_call><|im_end|>\n'
+        '<|im_start|>tool\n{"id": 7}<|im_end|>\n<|im_start|>assistant\n'
+    )
 
 
 @pytest.mark.parametrize("generation", [[8, 9], 8, None])

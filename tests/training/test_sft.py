@@ -21,7 +21,7 @@ from training.config import SftConfig, read_config
 from training.conversations import encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine
 from training.metrics import read_metrics
-from training.sft import run
+from training.sft import load_samples, run, share_beginnings
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.torch.jit.script:DeprecationWarning", "ignore:.torch.distributed:FutureWarning"
@@ -101,6 +101,49 @@ def test_what_is_too_long_is_counted_and_too_much_of_it_is_refused(
     done = run(read_config(path, SftConfig), tmp_path / "out")
     assert (done["conversations"], done["left_out"]) == (4, 1)
     assert re.search(told + ": they are left out", caplog.text)
+
+
+def test_conversations_of_a_domain_share_policy_and_tools_and_the_step_is_the_same(
+    tmp_path: Path, mock_dataset: Path
+) -> None:
+    changes = {"conversations": [], "datasets": [str(mock_dataset)], "epochs": 1, "batch": 16, "most_tokens": 20_000}
+    codec, found = ChatCodec(make_tokenizer()), []
+    for limit in (0, 20_000):
+        (tmp_path / str(limit)).mkdir()
+        config = read_config(write_config(tmp_path / str(limit), branched_tokens=limit, **changes), SftConfig)
+        samples = share_beginnings(load_samples(config, codec)[0], limit)
+        parts = make_batch(samples, config.loss.batch_tokens, limit, correct=False).parts
+        run(config, tmp_path / str(limit) / "out")
+        (line,) = read_metrics(tmp_path / str(limit) / "out" / "metrics.jsonl")
+        laid_out = sum(int((part.packed.segments >= 0).sum()) for part in parts)
+        found.append((line["tokens"], line["loss"], line["grad_norm"], laid_out))
+    (tokens, loss, norm, alone), (shared_tokens, shared_loss, shared_norm, shared) = found
+    assert shared_tokens == tokens
+    assert (shared_loss, shared_norm) == pytest.approx((loss, norm), rel=1e-4)
+    assert shared < 0.6 * alone
+
+
+def test_a_row_holds_what_fits_and_domains_do_not_mix() -> None:
+    def sample(*ids: int, group: str) -> Sample:
+        return Sample(
+            TokenTrace(ids=ids, written=(False, *(True,) * (len(ids) - 1)), logprobs=(0.0,) * len(ids)), 1.0, group
+        )
+
+    samples = [
+        sample(1, 2, 3, group="gym"),
+        sample(1, 2, 4, group="bank"),
+        sample(1, 2, 5, group="gym"),
+        sample(1, 2, 6, group="gym"),
+        sample(1, 2, 7, 8, 9, group="gym"),
+    ]
+    assert [(each.trace.ids[2], each.group) for each in share_beginnings(samples, 5)] == [
+        (3, 0),
+        (5, 0),
+        (6, 0),
+        (7, 1),
+        (4, 2),
+    ]
+    assert [each.group for each in share_beginnings(samples, 0)] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("stage", ["zero2", "zero3"])
