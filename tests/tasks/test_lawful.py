@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from functools import cache
 
 import pytest
 
-from toolscale.environment import World, load_environment, populate
+from toolscale.environment import Environment, World, load_environment, populate
 from toolscale.records import CallStep, IfStep, Intent
 from toolscale.tasks import CandidateSource
 from toolscale.tasks.lawful import lawful_ways
@@ -15,11 +16,8 @@ from toolscale.verify import Judge
 
 
 @cache
-def court(domain: str) -> tuple[CandidateSource, Judge]:
-    environment = load_environment(domain)
-    rows = populate(environment)
-    source = CandidateSource(environment, World(environment, rows))
-    return source, Judge(environment, rows, audit_share=0, replica=False, catalogue=source.catalogue)
+def environment_of(domain: str) -> Environment:
+    return load_environment(domain)
 
 
 @pytest.mark.parametrize(
@@ -33,21 +31,25 @@ def court(domain: str) -> tuple[CandidateSource, Judge]:
     ],
 )
 def test_both_sides_of_a_branch_are_asked_for(domain: str, intent_id: str, sides: set[str]) -> None:
-    source, judge = court(domain)
+    environment = environment_of(domain)
+    rows = populate(environment)
+    source = CandidateSource(environment, World(environment, rows))
+    judge = Judge(environment, rows, audit_share=0, replica=False, catalogue=source.catalogue)
     done, rejected = Counter[str](), 0
-    for turn in range(24):
-        candidate = source.draw(0, source.number(intent_id, turn))
-        assert candidate is not None
-        judged = judge.judge(candidate)
-        if judged.verdict.accepted and judged.task is not None:
-            done[judged.task.golden_calls[-1].name] += 1
-        rejected += not judged.verdict.accepted
+    with closing(judge):
+        for turn in range(24):
+            candidate = source.draw(0, source.number(intent_id, turn))
+            assert candidate is not None
+            judged = judge.judge(candidate)
+            if judged.verdict.accepted and judged.task is not None:
+                done[judged.task.golden_calls[-1].name] += 1
+            rejected += not judged.verdict.accepted
     assert set(done) == sides
     assert rejected <= 3
 
 
 def intent_of(domain: str, intent_id: str) -> tuple[Intent, tuple[Intent, ...]]:
-    environment = court(domain)[0].environment
+    environment = environment_of(domain)
     intent = next(intent for intent in environment.spec.intents.intents if intent.id == intent_id)
     return intent, lawful_ways(environment, intent)
 
@@ -72,7 +74,7 @@ def test_where_only_look_ups_tell_and_no_rule_is_named_both_sides_are_lawful() -
             "do": tuple(step if step is not branch else branch.model_copy(update={"rule": None}) for step in intent.do)
         }
     )
-    (only,) = lawful_ways(court("restaurant")[0].environment, unnamed)
+    (only,) = lawful_ways(environment_of("restaurant"), unnamed)
     assert len(ways) == 2
     assert all(isinstance(step, CallStep) for step in branch.then)
     assert set(ways[0].when) == set(only.when)

@@ -138,10 +138,10 @@ def test_a_row_holds_what_fits_and_domains_do_not_mix() -> None:
     ]
     assert [(each.trace.ids[2], each.group) for each in share_beginnings(samples, 5)] == [
         (3, 0),
+        (4, 1),
         (5, 0),
         (6, 0),
-        (7, 1),
-        (4, 2),
+        (7, 2),
     ]
     assert [each.group for each in share_beginnings(samples, 0)] == [0, 1, 2, 3, 4]
 
