@@ -51,8 +51,8 @@ CONDITIONS = 'conditions: ["{why}, so only do it if {condition}; otherwise leave
         pytest.param(
             [(INTENTS, PAID, PAID_IF)],
             [
-                "intents.yaml: intents[pay_some_fees].do[0].rule: desk_limit has no case, so it picks none; "
-                "add case to the rule, or leave the rule out here",
+                "intents.yaml: intents[pay_some_fees].do[0].rule: desk_limit has no case, so the database does not "
+                "tell the side; add case to the rule, or leave the rule out here",
             ],
             id="rule of a branch that picks no cases",
         ),

@@ -329,7 +329,7 @@ def _forbidding(names: Names, step: IfStep, place: str) -> Iterator[SpecIssue]:
         yield SpecIssue(file, place, f"{step.rule} guards no call of then", remedy)
     elif rule.case is None:
         remedy = "add case to the rule, or leave the rule out here"
-        yield SpecIssue(file, place, f"{step.rule} has no case, so it picks none", remedy)
+        yield SpecIssue(file, place, f"{step.rule} has no case, so the database does not tell the side", remedy)
     elif not step.else_:
         remedy = "add else, or leave the rule out"
         yield SpecIssue(file, place, f"nothing else is done where {step.rule} forbids it", remedy)
