@@ -18,6 +18,7 @@ from toolscale.errors import UsageError
 from toolscale.records import GATES
 from toolscale.verify.defects import DEFECTS, Defect, Planted
 from toolscale.verify.defects.broken_tools import _twisted
+from toolscale.verify.defects.recordings import another
 from toolscale.verify.selftest import LINT, SelfTest, _Trial, run_selftest
 
 pytestmark = pytest.mark.xdist_group("selftest")  # what they share takes longer than they do
@@ -161,6 +162,15 @@ def test_what_only_evolved_tasks_can_have_is_found_or_said_to_be_open() -> None:
         ("condition_turned", 2),
     ]
     assert found.planted == 6
+
+
+def test_what_stands_for_a_day_in_an_altered_result_is_a_day() -> None:
+    """`2017-06-10x` among the days that were seen ended the self-test of medicine with an error."""
+    rng = random.Random(0)
+    assert [another(value, rng) for value in ("2017-06-10", "2024-02-29", "Fern Hill", "2017-06-10T09:30")] == [
+        "2017-06-11", "2024-03-01", "Fern Hillx", "2017-06-10T09:30x"
+    ]  # fmt: skip
+    assert another(700, rng) in (600, 699, 701, 800)
 
 
 def test_a_twin_that_the_schema_does_not_let_in_is_passed_over(tmp_path: Path) -> None:

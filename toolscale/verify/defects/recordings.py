@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Iterator
+from datetime import date, timedelta
 from typing import Any
 
 from toolscale.environment import World
+from toolscale.environment.rows import is_date
 from toolscale.records import Candidate, GoldenCall
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.record import RecordedCall, Recording
@@ -22,7 +24,7 @@ def altered_result(ground: Ground, candidate: Candidate, rng: random.Random) -> 
     if place is None:
         return None
     number, path, value = place
-    other = value + rng.choice((-100, -1, 1, 100)) if isinstance(value, int) else f"{value}x"
+    other = another(value, rng)
 
     def alter(world: World, recording: Recording) -> None:
         made = recording.calls[number]
@@ -34,6 +36,15 @@ def altered_result(ground: Ground, candidate: Candidate, rng: random.Random) -> 
         made.call = GoldenCall.model_construct(name=made.call.name, arguments=made.call.arguments, result=result)
 
     return Planted(candidate, f"call {number + 1} shows {other!r} for {value!r}", alter=alter)
+
+
+def another(value: int | str, rng: random.Random) -> int | str:
+    """Return a value near to this one, of its kind: what stood for a day is a day, since days are said in words."""
+    if isinstance(value, int):
+        return value + rng.choice((-100, -1, 1, 100))
+    if is_date(value):
+        return (date.fromisoformat(value) + timedelta(days=1)).isoformat()
+    return f"{value}x"
 
 
 def _scalars(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
