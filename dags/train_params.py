@@ -7,7 +7,7 @@ from toolscale_house import configs
 
 PARAMS = {
     "config": Param(
-        "tiny_cpu", type="string", enum=configs(), description="A file in training/configs. One process trains."
+        "tiny_cpu", type="string", enum=configs(), description="A file in training/configs."
     ),
     "dataset": Param(
         None,

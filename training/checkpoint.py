@@ -25,8 +25,9 @@ from pydantic import ValidationError
 from toolscale.dataset.storage import write_file
 from toolscale.errors import StorageError, UsageError
 from training.config import RunSettings
-from training.engine import Engine, rank, world_size
+from training.engine import Engine
 from training.metrics import Metrics
+from training.processes import rank, world_size
 
 FOLDER, STATE, TAG = "checkpoints", "state.json", "deepspeed"
 PARTIAL = ".partial-"

@@ -267,6 +267,9 @@ class RunSettings(Settings):
     """What GRPO and SFT have in common."""
 
     seed: int = 0
+    processes: int = Field(default=1, ge=1)
+    """That train together on this machine, unless a launcher has started them. With small models two with one thread
+    each are faster than one with two."""
     threads: int | None = Field(default=None, ge=1)
     """Of each process on a CPU; none: as many as torch chooses."""
     collective_timeout_s: float = Field(default=1800.0, gt=0)

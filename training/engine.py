@@ -1,5 +1,4 @@
-"""The DeepSpeed engine: processes, ranks, the model in it, and the two things that all ranks do together beside
-training.
+"""The DeepSpeed engine: the model in it, and what all ranks do together beside training.
 
 Ranks must enter every collective equally often, or they wait for each other for ever. Rollouts need different numbers
 of turns on different ranks, so nothing in a rollout is a collective: under ZeRO-3, where no rank has the whole model,
@@ -34,12 +33,12 @@ from toolscale.errors import UsageError
 from training.config import ModelSettings, RunSettings
 from training.loading import loading
 from training.loss import Scorer
+from training.processes import join_group, rank, world_size_wanted
 
 
 def start_processes(seed: int, patience_s: float) -> None:
-    """Seed the generators, and join the group of processes: those that `torchrun` or `deepspeed` started, or this one
-    alone. `patience_s`: so long they wait for each other, in seconds."""
-    patience = timedelta(seconds=patience_s)
+    """Seed the generators, and join the group of processes. `patience_s`: so long they wait for each other, in
+    seconds."""
     random.seed(seed)
     numpy.random.seed(seed)
     torch.manual_seed(seed)
@@ -49,48 +48,9 @@ def start_processes(seed: int, patience_s: float) -> None:
         # DeepSpeed would compile its shared-memory operations here, which takes a minute and a compiler;
         # gloo does without.
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
-    if "RANK" not in os.environ:
-        # ZeRO-3 looks for it in every step; what a launcher sets besides would mislead our children.
-        os.environ.setdefault("LOCAL_RANK", "0")
-        backend = "nccl" if torch.cuda.is_available() else "gloo"
-        # No port, no network.
-        store = torch.distributed.HashStore()
-        torch.distributed.init_process_group(backend, timeout=patience, store=store, rank=0, world_size=1)
-    elif torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    patience = timedelta(seconds=patience_s)
+    join_group(patience)
     deepspeed.init_distributed(timeout=patience)
-
-
-def rank() -> int:
-    """The number of this process."""
-    return torch.distributed.get_rank()
-
-
-def world_size_wanted() -> int:
-    """How many processes the launcher started; known before they have joined."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def world_size() -> int:
-    """How many processes train."""
-    return torch.distributed.get_world_size()
-
-
-def total(values: dict[str, float]) -> dict[str, float]:
-    """Sum each value over all ranks; all must give the same keys. In double precision, so that counts are exact."""
-    return _reduce(values, torch.distributed.ReduceOp.SUM)
-
-
-def most(value: int) -> int:
-    """The largest of a value over all ranks."""
-    return int(_reduce({"value": value}, torch.distributed.ReduceOp.MAX)["value"])
-
-
-def _reduce(values: dict[str, float], operation: Any) -> dict[str, float]:
-    device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
-    tensor = torch.tensor(list(values.values()), dtype=torch.float64, device=device)
-    torch.distributed.all_reduce(tensor, operation)
-    return dict(zip(values, tensor.tolist(), strict=True))
 
 
 def load_model(settings: ModelSettings) -> Any:

@@ -49,12 +49,12 @@ def compared_steps(config: Config) -> int:
 
 
 def variants(config: Config, seeds: int) -> dict[str, Config]:
-    """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards. One thread
-    each: two run at once."""
+    """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards. One process
+    and one thread each: two run at once."""
     found = {}
     for seed in range(seeds):
         seeded = config.model_copy(
-            update={"seed": seed, "threads": 1, "data": config.data.model_copy(update={"seed": seed})}
+            update={"seed": seed, "processes": 1, "threads": 1, "data": config.data.model_copy(update={"seed": seed})}
         )
         found[f"{WHOLE}-{seed}"] = seeded
         for kind in KINDS:

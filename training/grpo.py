@@ -41,10 +41,11 @@ from training.chat import Codec
 from training.codecs import load_codec
 from training.config import Config, read_config
 from training.data import Work, open_work
-from training.engine import Engine, load_model, most, rank, total, world_size, world_size_wanted
+from training.engine import Engine, load_model
 from training.loss import Scorer, Tokens, token_losses
 from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
+from training.processes import most, rank, run_in_processes, total, world_size, world_size_wanted
 from training.sampler import local_policy
 from training.scoring import score_groups
 from training.starting import done_of, run_command, take_up, write_done
@@ -204,6 +205,15 @@ def trace_of(rollout: Rollout) -> TokenTrace:
     return rollout.trace
 
 
+def run_here(config: Config, out: Path) -> dict[str, Any]:
+    """`run`, in as many processes of this machine as the configuration says."""
+    return run_in_processes(config.processes, _run_one, config, out)
+
+
+def _run_one(config: Config, out: Path) -> dict[str, Any]:
+    return asyncio.run(run(config, out))
+
+
 async def run(config: Config, out: Path, work: Work | None = None, codec: Codec | None = None) -> dict[str, Any]:
     """Train until `config.steps`, from the last checkpoint in `out` if there is one; return what done.json is to
     say."""
@@ -277,7 +287,7 @@ def finish(out: Path, config: Config, engine: Engine, codec: Codec, metrics: Met
 )
 def command(config: Path, out: Path) -> None:
     """Train an orchestrator with GRPO as CONFIG (a YAML file of training/configs) says."""
-    done = asyncio.run(run(read_config(config), out))
+    done = run_here(read_config(config), out)
     if done:
         write_done(out, done)
 

@@ -32,8 +32,9 @@ from transformers import AutoConfig, AutoModelForCausalLM
 from toolscale.errors import UsageError
 from toolscale.yaml_files import read_yaml
 from training.config import Config, SftConfig, read_config
-from training.engine import read_deepspeed, world_size_wanted
+from training.engine import read_deepspeed
 from training.loading import loading
+from training.processes import world_size_wanted
 from training.starting import run_command
 
 GB = 10**9

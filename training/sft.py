@@ -28,7 +28,8 @@ from training.chat import Codec
 from training.codecs import load_codec
 from training.config import SftConfig, read_config
 from training.conversations import Conversation, encode_conversation, golden_conversations, read_conversations
-from training.engine import Engine, most, rank, total, world_size
+from training.engine import Engine
+from training.processes import most, rank, run_in_processes, total, world_size
 from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
 from training.packing import fill_rows
@@ -147,7 +148,8 @@ def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, A
 )
 def command(config: Path, out: Path) -> None:
     """Fine-tune a model on conversations as CONFIG (a YAML file) says."""
-    done = run(read_config(config, SftConfig), out)
+    settings = read_config(config, SftConfig)
+    done = run_in_processes(settings.processes, run, settings, out)
     if done:
         write_done(out, done)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolscale.records import NOT_ITS_DOING, Rollout, RolloutTask
-from training.engine import total, world_size
+from training.processes import total, world_size
 from training.sampler import ModelPolicy
 from training.scoring import Scored
 

@@ -8,7 +8,6 @@ The same command takes up a run that was stopped. It leaves what `training.grpo`
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -120,7 +119,7 @@ def command(config: Path, out: Path, steps: int | None, dataset: Path | None) ->
     settings: Config = read_config(config)
     wanted = settings.steps
     settings = with_data(settings if steps is None else settings.model_copy(update={"steps": steps}), out, dataset)
-    done = asyncio.run(grpo.run(settings, out))
+    done = grpo.run_here(settings, out)
     if not done:
         return  # another rank measures
     report = evaluate(settings, out / "model") if settings.model.codec == "tiny" else {}

@@ -102,7 +102,7 @@ def test_a_bad_configuration_ends_the_command_with_status_2(tmp_path: Path, caps
         f"training: {path}: data: is missing; add it",
         f"training: {path}: lr: is not a key of this section (value 3); remove it, or use one of: "
         "alarms, checkpoint, collective_timeout_s, data, deepspeed, loss, metrics, model, must_learn, optimizer, "
-        "reward, rollout, seed, steps, threads, vllm",
+        "processes, reward, rollout, seed, steps, threads, vllm",
     ]
     assert run_command(command, "grpo", [str(path)]) == 2
 

@@ -30,7 +30,7 @@ def test_each_seed_has_a_whole_run_and_a_shorter_one_for_each_reward(config: Con
         **{f"{WHOLE}-{seed}": (seed, seed, "absolute", config.steps) for seed in (0, 1)},
         **{f"{kind}-{seed}": (seed, seed, kind, short) for seed in (0, 1) for kind in KINDS},
     }
-    assert found[f"{WHOLE}-0"] == config.model_copy(update={"threads": 1})
+    assert found[f"{WHOLE}-0"] == config.model_copy(update={"processes": 1, "threads": 1})
     assert [name.partition("-")[0] for name in list(found)[:2]] == [WHOLE, WHOLE]
 
 
