@@ -6,9 +6,7 @@ from airflow.sdk import Param
 from toolscale_house import configs
 
 PARAMS = {
-    "config": Param(
-        "tiny_cpu", type="string", enum=configs(), description="A file in training/configs."
-    ),
+    "config": Param("tiny_cpu", type="string", enum=configs(), description="A file in training/configs."),
     "dataset": Param(
         None,
         type=["null", "string"],

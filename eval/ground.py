@@ -16,7 +16,8 @@ from toolscale.models.experts import make_expert
 from toolscale.records import Catalogue, Task
 from toolscale.rollout import Bench, Domain, TaskSource
 from toolscale.rollout.offering import TOOLS
-from training.config import Config, read_config
+from training.config import Config
+from training.config_file import read_config
 from training.data import rollout_source, with_library
 
 SEED = 1_000_003

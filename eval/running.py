@@ -35,7 +35,8 @@ from eval.summary import Summary, summarize
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.models.chat import model_from
-from training.config import Config, read_config
+from training.config import Config, SftConfig
+from training.config_file import read_any, read_config
 
 UNTRAINED = "untrained"
 DONE = "done.json"
@@ -185,20 +186,23 @@ def _player(name: str, what: str, config: Config, wanted: Wanted, purse: Purse) 
             raise UsageError("the policy `model` needs the environment; set TOOLSCALE_MODEL")
         return endpoint(model_from(wanted.environ), purse, wanted.temperature)
     if what == UNTRAINED:
-        began = next((own for _, folder in wanted.policies if (own := _config_of(folder)) is not None), config)
+        began = next((own for _, folder in wanted.policies if (own := _config_of(folder, config)) is not None), config)
         return checkpoint(Path(began.model.path), name, began, wanted.temperature)
     if "/" in what or Path(what).is_dir():
-        return checkpoint(Path(what), name, _config_of(what) or config, wanted.temperature)
+        return checkpoint(Path(what), name, _config_of(what, config) or config, wanted.temperature)
     if name != what:
         raise UsageError(f"--policy {name}={what}: {what} is no folder; policies without a model keep their own names")
     return scripted(what, wanted.settings.seed)
 
 
-def _config_of(folder: str) -> Config | None:
-    """Return the configuration that training wrote beside a checkpoint; None if there is none."""
+def _config_of(folder: str, config: Config) -> Config | None:
+    """Return the configuration that training wrote beside a checkpoint; None if there is none. That of SFT says nothing
+    of rollouts: they are those of `config`."""
     path = Path(folder).parent / "config.yaml"
-    found: Config | None = read_config(path) if "/" in folder and path.is_file() else None
-    return found
+    if "/" not in folder or not path.is_file():
+        return None
+    found = read_any(path)
+    return config.model_copy(update={"model": found.model}) if isinstance(found, SftConfig) else found
 
 
 def _show(bar: Bar, number: TaskID, progress: Progress) -> None:

@@ -1,20 +1,17 @@
-"""The configuration of a run: a YAML file, read strictly. Every dial stands here with its reason."""
+"""The configuration of a run. Every dial stands here with its reason; training/config_file.py reads it from a file."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from toolscale.basic_tools import BasicToolSettings
 from toolscale.canonical import content_hash
-from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import Limits
 from toolscale.reward import RewardConfig
-from toolscale.yaml_files import read_yaml
 
 
 class Settings(BaseModel):
@@ -240,6 +237,8 @@ class DataSettings(Settings):
     """How often one expert or tool may not be used."""
     wish_share: float = Field(default=0.5, ge=0, le=1)
     """How often the user's wishes speak of single tools too."""
+    wishes: bool = True
+    """False: users say nothing of cost and latency, and only a right answer counts."""
     preferences: str | None = None
     """A file of `toolscale preferences`: what users care for, in a model's words; none: by our grammar."""
     limits: Limits = Limits()
@@ -360,53 +359,3 @@ class SftConfig(RunSettings):
     """Longer conversations are left out, and counted: what done.json and the first lines of a run say."""
     most_left_out: float = Field(default=0.1, ge=0, le=1)
     """The largest share that may be left out for their length: a run that would leave out more is refused."""
-
-
-def read_config(path: Path, kind: type[Settings] = Config) -> Any:
-    """Read a YAML file into `Config` (or another section). Raises SpecError with one line for each key that is
-    wrong."""
-    content, issues = read_yaml(path, file=str(path))
-    if issues:
-        raise SpecError(issues)
-    if not isinstance(content, dict):
-        raise SpecError([SpecIssue(str(path), "", "has no keys", "see training/configs/tiny_cpu.yaml")])
-    try:
-        return kind.model_validate(content)
-    except ValidationError as error:
-        raise SpecError(_issue(path, kind, found) for found in error.errors()) from error
-
-
-def _issue(path: Path, kind: type[Settings], found: Any) -> SpecIssue:
-    place = ".".join(str(part) for part in found["loc"])
-    if found["type"] == "extra_forbidden":
-        section: Any = kind
-        for part in found["loc"][:-1]:
-            section = _section(section, str(part))
-        known = ", ".join(sorted(getattr(section, "model_fields", {})))
-        return SpecIssue(
-            str(path),
-            place,
-            f"is not a key of this section (value {found['input']!r})",
-            f"remove it, or use one of: {known}",
-        )
-    if found["type"] == "missing":
-        return SpecIssue(str(path), place, "is missing", "add it")
-    reason = found["msg"].removeprefix("Value error, ")
-    value = "" if isinstance(found["input"], dict) else f", not {found['input']!r}"
-    return SpecIssue(
-        str(path),
-        place,
-        f"{reason[:1].lower()}{reason[1:]}{value}",
-        "correct it; training/config.py describes every key",
-    )
-
-
-def _section(kind: Any, key: str) -> Any:
-    """The settings class that stands under a key."""
-    annotation = kind.model_fields[key].annotation
-    found = [
-        part
-        for part in (annotation, *getattr(annotation, "__args__", ()))
-        if isinstance(part, type) and issubclass(part, BaseModel)
-    ]
-    return found[0] if found else kind

@@ -23,7 +23,7 @@ from toolscale.preferences.drawing import Split, preference
 from toolscale.preferences.worded import WordedPreferences
 from toolscale.questions import write_corpus
 from toolscale.questions.parquet import load_questions
-from toolscale.records import Catalogue, ExpertSpec, Question, RolloutTask, Task
+from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Task
 from toolscale.rollout import Bench, Offering, TaskSource
 from toolscale.rollout.offering import ALIASES, DrawPreference, DrawQuestion, InputTokens, generated
 from training.config import DataSettings
@@ -124,10 +124,18 @@ def with_library(settings: BasicToolSettings, held: ExitStack) -> BasicToolSetti
 
 
 def preference_source(settings: DataSettings) -> DrawPreference:
-    """Preferences of the grammar, or of the file that is named. Raises SpecError for a file that is wrong."""
+    """Preferences of the grammar, or of the file that is named, or of users who say nothing. Raises SpecError for a
+    file that is wrong."""
+    if not settings.wishes:
+        return unspoken
     return (
         preference if settings.preferences is None else WordedPreferences.read(Path(settings.preferences), ALIASES).draw
     )
+
+
+def unspoken(*_: object) -> Preference:
+    """The preference of a user who says nothing of it: a right answer, whatever it costs."""
+    return Preference(instruction="")
 
 
 def question_source(settings: DataSettings) -> DrawQuestion:

@@ -25,7 +25,8 @@ from rich.console import Console
 
 from toolscale.errors import TrainingError
 from training.checkpoint import check_folder
-from training.config import Config, read_config
+from training.config import Config
+from training.config_file import read_config
 from training.evaluate import ACCURATE, PROMPTS, load, question_ground, rows_of
 from training.results import WHOLE, Finding, frontier_of, write_results
 from training.starting import run_command, write_json

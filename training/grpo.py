@@ -39,7 +39,8 @@ from training.alarms import Alarms
 from training.batch import Batch, MicroBatch, Sample, empty_micro_batch, make_batch
 from training.chat import Codec
 from training.codecs import load_codec
-from training.config import Config, read_config
+from training.config import Config
+from training.config_file import read_config
 from training.data import Work, open_work
 from training.engine import Engine, load_model
 from training.loss import Scorer, Tokens, token_losses

@@ -30,8 +30,8 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from toolscale.errors import UsageError
-from toolscale.yaml_files import read_yaml
-from training.config import Config, SftConfig, read_config
+from training.config import Config, SftConfig
+from training.config_file import read_any
 from training.engine import read_deepspeed
 from training.loading import loading
 from training.processes import world_size_wanted
@@ -264,14 +264,6 @@ def announce(config: Config | SftConfig) -> None:
     if torch.cuda.is_available():
         free, _ = torch.cuda.mem_get_info(int(os.environ.get("LOCAL_RANK", "0")))
         check(config, shape, processes, free / GB)
-
-
-def read_any(path: Path) -> Config | SftConfig:
-    """The configuration of a run, of GRPO or SFT. Raises SpecError."""
-    content, _ = read_yaml(path, file=str(path))
-    sft = isinstance(content, dict) and {"conversations", "datasets"} & set(content)
-    config: Config | SftConfig = read_config(path, SftConfig if sft else Config)
-    return config
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

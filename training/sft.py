@@ -26,7 +26,8 @@ from training import checkpoint
 from training.batch import Sample, empty_micro_batch, make_batch
 from training.chat import Codec
 from training.codecs import load_codec
-from training.config import SftConfig, read_config
+from training.config import SftConfig
+from training.config_file import read_config
 from training.conversations import Conversation, encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine
 from training.processes import most, rank, run_in_processes, total, world_size

@@ -20,7 +20,8 @@ from rich.table import Table
 from toolscale.errors import TrainingError
 from toolscale.pipeline import synthesize
 from training import grpo
-from training.config import Config, read_config
+from training.config import Config
+from training.config_file import read_config
 from training.evaluate import ACCURATE, THRIFTY, check, environment_figures, load, question_ground, rows_of
 from training.starting import run_command, write_done, write_json
 

@@ -10,6 +10,7 @@ from eval.ground import TOOLS, open_ground
 from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.pipeline.domains import open_domains
+from toolscale.preferences.drawing import Split
 from toolscale.records import RolloutTask, Task, is_evolved
 
 ABOUT = About(
@@ -25,16 +26,21 @@ def open_benchmark(settings: Settings, tasks: int | None) -> Opened:
     """Open the test splits. Where more tasks are wanted than there are, they come again with other offers."""
     if not settings.data:
         raise UsageError("heldout needs a dataset: --data var/datasets/finance (make dataset DOMAIN=finance makes it)")
-    found, domains = open_domains(settings.data, "test", "--data")
+    return open_split(ABOUT, "test", settings, tasks)
+
+
+def open_split(about: About, split: Split, settings: Settings, tasks: int | None) -> Opened:
+    """Open one split of the datasets. UsageError if it has no task."""
+    found, domains = open_domains(settings.data, split, "--data")
     if settings.domain is not None:
         found = [task for task in found if task.domain == settings.domain]
     if not found:
         of = "" if settings.domain is None else f" of the domain {settings.domain}"
-        raise UsageError(f"{', '.join(settings.data)}: no task{of} in the test split; make or name a larger dataset")
+        raise UsageError(f"{', '.join(settings.data)}: no task{of} in the {split} split; make or name a larger dataset")
     ground = open_ground(settings, {TOOLS: 1.0}, found, domains)
     count = tasks or len(found)
     return Opened(
-        about=ABOUT,
+        about=about,
         cases=[_case(ground.source[number]) for number in range(count)],
         ground=ground,
         grade=partial(grade_by_rules, ground.bench),

@@ -25,7 +25,8 @@ from toolscale.models.chat.settings import MODEL
 from toolscale.models.expert import Expert, Message
 from toolscale.questions import TEMPLATES
 from toolscale.records import AnswerKey, ExpertReply, ExpertSpec, RolloutTask, ToolCall
-from training.config import Config, read_config
+from training.config import Config
+from training.config_file import read_config
 
 QUESTIONS = 200
 

@@ -10,18 +10,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from chat_server import chat_server, said
+from tiny_qwen import make_model
 
 from eval.answers import JUDGE, JUDGE_URL, compare_answers, final_answer, judge_from, normalized, stated_confidence
 from eval.benchmark import Opened, about, names, open_benchmark, title_of
 from eval.policies import endpoint, scripted
 from eval.purse import Purse
 from eval.records import Settings
-from eval.running import Wanted, run_benchmark
+from eval.running import Wanted, players_of, run_benchmark
 from eval.storage import read_results
+from toolscale.dataset.making.folder import read_dataset
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.records import Endpoint
+from toolscale.rollout.prompt import first_messages, offered_tools
 
 ROWS = (
     {"id": "q0", "question": "Which year did it end?", "answer": "1945"},
@@ -61,7 +65,7 @@ def test_every_file_is_a_benchmark_and_the_list_tells_of_it() -> None:
     for name in names():
         found = about(name)
         assert all((found.title, found.size, found.licence, found.data, found.judged_by))
-    with pytest.raises(UsageError, match="there is no benchmark 'gsm8k'; there are: frames, heldout"):
+    with pytest.raises(UsageError, match="there is no benchmark 'gsm8k'; there are: familiar, frames, heldout"):
         about("gsm8k")
 
 
@@ -77,6 +81,7 @@ def test_a_setting_is_part_of_the_name_and_never_another_one() -> None:
     [
         ("heldout", {}, "heldout needs a dataset: --data var/datasets/finance"),
         ("heldout", {"data": ("nowhere",)}, "nowhere"),
+        ("familiar", {}, "familiar needs a dataset: --data FOLDER, made with a seed that was not trained on"),
         ("frames", {}, "frames needs one file of questions: --data FILE"),
         ("frames", {"data": ("nowhere.tsv",)}, "nowhere.tsv: is missing; google/frames-benchmark on the Hub"),
         ("frames", {"data": ("x",), "setting": "local search"}, "--corpus goes with --setting 'local search'"),
@@ -245,3 +250,28 @@ def test_policies_that_are_none_are_one_line(tmp_path: Path) -> None:
         scripted("best")
     place = Endpoint(base_url="http://127.0.0.1:1/v1", model="m")
     assert endpoint(ChatModel(place), Purse()).name == "m"
+
+
+def test_a_model_of_sft_reads_in_a_rollout_what_it_learned_from(mock_dataset: Path) -> None:
+    rows = read_dataset(mock_dataset).domains["mock"].splits
+    for kind, split in (("familiar", "train"), ("heldout", "test")):
+        opened = open_benchmark(
+            kind, Settings(data=(str(mock_dataset),), config="training/configs/smollm2_grpo.yaml"), None
+        )
+        bench, read = opened.ground.bench, {}
+        for case in opened.cases:
+            assert case.task.task is not None
+            domain = bench.domain_of(case.task)
+            tools = offered_tools(case.task, {}, domain.tools_of(case.task.task))
+            read[case.task.task.id] = (first_messages(case.task, domain.system_of(case.task.task)), tools)
+        closing(opened)
+        assert read == {row["id"]: (row["prompt"], json.loads(row["tools"])) for row in rows[split]}
+
+
+def test_a_model_of_sft_is_played_as_the_named_configuration_says(tmp_path: Path) -> None:
+    model = make_model(tmp_path / "model")
+    content = {"model": {"path": "nowhere"}, "datasets": ["nowhere"]}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content))
+    wanted = Wanted("questions", Settings(), tmp_path / "out", (("sft", str(model)),), baselines=False)
+    [player, *_] = players_of(wanted, Purse(None, tmp_path / "replies"))
+    assert (player.name, player.identity["codec"]) == ("sft", "chat")  # tiny is that of the configuration

@@ -22,7 +22,7 @@ from eval.storage import RESULTS, ROLLOUTS, read_results
 from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.records import Endpoint, Price
-from training.config import read_config
+from training.config_file import read_config
 
 from evaluated import TASKS, Play
 from tiny_qwen import make_model

@@ -23,7 +23,7 @@ from toolscale.environment.registry import FILES, read_folder
 from toolscale.errors import ToolScaleError
 from toolscale.models.catalogue import load_catalogue
 from toolscale.yaml_files import read_yaml
-from training.config import read_config
+from training.config_file import read_config
 
 bytewise = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 

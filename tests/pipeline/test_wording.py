@@ -225,7 +225,8 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.
 def test_training_draws_from_the_file_and_from_the_catalogue_that_was_described(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from training.config import Config, read_config
+    from training.config import Config
+    from training.config_file import read_config
     from training.data import open_work
 
     monkeypatch.chdir(Path(__file__).parents[2])

@@ -16,7 +16,8 @@ from toy import make_toy
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.rollout.offering import generated as draw_question
 from training.checkpoint import check_folder, write_config
-from training.config import Config, DataSettings, OptimizerSettings, SftConfig, read_config
+from training.config import Config, DataSettings, OptimizerSettings, SftConfig
+from training.config_file import read_any, read_config
 from training.data import open_domains, question_source
 from training.engine import read_deepspeed
 
@@ -26,14 +27,11 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "training" / "configs").glob("*.yaml"))
 
 
-def kind_of(path: Path) -> type[Config] | type[SftConfig]:
-    return SftConfig if path.name.startswith("sft") else Config
-
-
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    config = read_config(path, kind_of(path))
+    config = read_any(path)
+    assert isinstance(config, SftConfig) == ("sft" in path.name)
     assert read_deepspeed(config)["zero_optimization"]["stage"] in (2, 3)
     if isinstance(config, Config) and config.data.mixture.get("lookup"):
         assert config.data.basic_tools.local_search is not None  # nobody knows the answers without searching
@@ -204,7 +202,8 @@ def test_what_does_nothing_is_said_to_do_nothing(tmp_path: Path) -> None:
     ]
     at_work = {**set_all, "epochs": 2, "kl": 0.1}
     assert read_config(make_toy(tmp_path, loss=at_work, vllm={"base_url": "http://a:8000"})).idle() == []
-    assert [path.name for path in SHIPPED if kind_of(path) is Config and read_config(path).idle()] == []
+    shipped = [(path.name, read_any(path)) for path in SHIPPED]
+    assert [name for name, config in shipped if isinstance(config, Config) and config.idle()] == []
 
 
 def test_where_a_server_is_and_how_long_one_waits_is_not_what_a_run_is(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from toolscale.errors import UsageError
 from training.checkpoint import write_config
-from training.config import Config, read_config
+from training.config import Config
+from training.config_file import read_config
 from training.experiments import COMPARED, CONFIG, KINDS, measure, train, variants
 from training.results import WHOLE, interval, write_results
 

@@ -24,7 +24,8 @@ from uneven import run_uneven
 
 from toolscale.errors import StorageError, TrainingError, UsageError
 from toolscale.rollout import read_rollouts, run_rollouts
-from training.config import RolloutSettings, read_config
+from training.config import RolloutSettings
+from training.config_file import read_config
 from training.grpo import run
 from training.metrics import read_metrics
 from training.sampler import local_policy

@@ -17,7 +17,8 @@ from toolscale.errors import UsageError
 from toolscale.records import TokenTrace
 from training.batch import Sample, make_batch
 from training.chat import ChatCodec
-from training.config import SftConfig, read_config
+from training.config import SftConfig
+from training.config_file import read_config
 from training.conversations import encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine
 from training.metrics import read_metrics

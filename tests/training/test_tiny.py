@@ -21,7 +21,7 @@ from toolscale.questions.grade import grade_answer
 from toolscale.reward import absolute_reward, figures_of
 from toolscale.rollout import Turn, run_rollouts
 from toolscale.rollout.prompt import expert_tool, first_messages
-from training.config import read_config
+from training.config_file import read_config
 from training.data import open_work
 from training.evaluate import THRIFTY, Ground, check, load, question_ground
 from training.sampler import local_policy

@@ -150,7 +150,7 @@ def run_toy(config: Path, out: Path, stop_at: int | None = None) -> dict[str, An
     """Run training.grpo on the toy in this process, on one thread: the same sums in the same order everywhere."""
     import torch
 
-    from training.config import read_config
+    from training.config_file import read_config
     from training.grpo import run
     from training.starting import write_done
 

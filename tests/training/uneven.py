@@ -39,7 +39,7 @@ def run_uneven(configs: list[Path], out: Path) -> None:
     import torch
 
     from training.batch import make_batch
-    from training.config import read_config
+    from training.config_file import read_config
     from training.engine import Engine
     from training.processes import rank, world_size
     from training.grpo import Trainer
