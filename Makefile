@@ -55,8 +55,8 @@ eval: OUT = var/eval
 eval: $(VENV)/train.stamp ## Evaluate a checkpoint beside its beginning and policies without a model: BENCHMARK, POLICY, DOMAIN (or DATA), OUT.
 	$(BIN)/python -m eval run $(BENCHMARK) --policy untrained --policy trained=$(POLICY) $(DATA:%=--data %) --out $(OUT)
 
-experiments: $(VENV)/train.stamp ## Run the experiments of docs/results anew.
-	$(BIN)/python -m training.experiments --out docs/results
+experiments: $(VENV)/train.stamp $(if $(TOOLS),$(VENV)/quality.stamp) ## Run the experiments of docs/results anew. TOOLS=1: those of docs/results/tools, in which SmolLM2 learns from a domain.
+	$(BIN)/python -m training.$(if $(TOOLS),tool_experiments,experiments)
 
 nightly: OUT = var/nightly
 nightly: $(VENV)/train.stamp ## Run one night in an Airflow of its own: synthesize, publish (to a Hub of its own), train, evaluate: DOMAIN, TASKS, OUT.

@@ -56,8 +56,13 @@ def _case(task: RolloutTask) -> Case:
         "tier": found.difficulty.tier,
         "outcome": found.outcome,
         "evolution": _evolution(found),
+        "golden calls": _calls(len(found.golden_calls)),
     }
     return Case(task, f"{found.domain}/{found.intent_id}", groups)
+
+
+def _calls(count: int) -> str:
+    return str(count) if count < 4 else "4 to 6" if count < 7 else "7 or more"
 
 
 def _evolution(task: Task) -> str:

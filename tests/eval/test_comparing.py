@@ -176,7 +176,7 @@ def test_environment_tasks_are_graded_again_too(mock_dataset: Path, tmp_path: Pa
     golden, idle = (read_results(tmp_path / name)[1] for name in ("golden", "idle"))
     assert {each.score for each in golden} == {1.0} and {each.score for each in idle} == {0.0}
     assert {each.cluster.partition("/")[0] for each in golden} == {"mock"}
-    assert set(golden[0].groups) == {"domain", "tier", "outcome", "evolution"}
+    assert set(golden[0].groups) == {"domain", "tier", "outcome", "evolution", "golden calls"}
     found = asyncio.run(regrade_folder(tmp_path / "golden"))
     assert (found.lines, found.changed) == (len(golden), ())
     assert all(opened.cases[place].hash == each.task_hash for place, each in enumerate(golden))

