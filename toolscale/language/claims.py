@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from toolscale.language.clauses import Answer
+from toolscale.language.clauses import Answer, Clause, is_unsure
 
 _RESET = re.compile(
     r".*(?:[:;]\s|\b(?:because|as|since|so|due\s+to|given|than|where|which|that\s+is|until)\b)", re.DOTALL
@@ -169,6 +169,22 @@ _USED_TO_BE = re.compile(
     r"|\b(?:(?:up|down)\s+)?from\s+(?:an?\s+|the\s+)?$"
 )
 _HAD_BEEN = re.compile(r"'d\s+been\b")
+_STARTS_AT = re.compile(r"\b(?:starts?|starting)\s+(?:at\s+)?$")
+"""Before a time it says when; before an amount it says from how much on."""
+_IN_THE = re.compile(r"\bin\s+the\s*$")
+"""Before a text it says where; before an amount it begins `in the region of`."""
+_ASKED_ABOUT = re.compile(
+    r"\byou(?:'d|'ve|\s+had|\s+have)?\s+(?:also\s+)?asked\s+(?:about\b|what\b|when\b|how\b|where\b)[^:]*:\s"
+    r"|\byou(?:'d|'ve|\s+had|\s+have)?\s+asked\s+for\s+(?:it|them|this|that|those)\b(?=[^,;]*$)"
+)
+"""Words about a question, or about when something was asked for, and not about what somebody said."""
+_WOULD = re.compile(
+    r"(?:\bwould|'d)\s+(?:\w+ly\s+|now\s+|then\s+|still\s+|also\s+|only\s+|have\s+)*"
+    r"(?:be|been|cost|come|total|amount|leave|make|mean|bring|brought|give|given|get|got|receive|received|pay|paid|owe|owed)\b"
+)
+_IF_DONE = re.compile(r"\bif\s+(?:you|they|it|both|that|this|i|we)\b")
+_EXPECTED = re.compile(r"\b(?:expect(?:s|ed|ing)?|forecast\w*|predict\w*)\b")
+_FETCHED = re.compile(r"\bwhen\s+you\s+(?:collect|pick|come|arrive|get)\b")
 _TO_ANOTHER = re.compile(r"^\s*to\s+\S*\d\S*")
 _THE_EXTRA = re.compile(r"\bthe\s+(?:extra|additional|other)\s+$")
 _SHORT = re.compile(r"^\s*short\b(?!\s+of\b)")
@@ -178,13 +194,20 @@ _SHORT_BY = re.compile(r"\b(?:short|missing)\s+(?:by|of)\s+(?:exactly\s+)?$")
 
 
 def is_claimed(
-    answer: Answer, start: int, end: int, kind: str = "money", past: bool = False, missing: bool = False
+    answer: Answer,
+    start: int,
+    end: int,
+    kind: str = "money",
+    past: bool = False,
+    missing: bool = False,
+    quoted: bool = False,
 ) -> bool:
     """Whether the value from `start` to `end` is claimed by its clause, the clauses around it and its sentence.
 
     An amount or number in `from $5` or `5 to $6` is the end of a range and not claimed; `5 to $6` is claimed if
     something was moved from one to the other. `past`: the value is a former one, so that `it used to be $5` claims it.
-    `missing`: the amount was moved to where it was missing, so that `you were short by $5` claims it.
+    `missing`: the amount was moved to where it was missing, so that `you were short by $5` claims it. `quoted`: the
+    value was looked up and nothing was written with it, so that `it would be $5 if you cancelled` claims it.
     """
     clauses, lower = answer.clauses, answer.lower
     index = answer.clause_at(start)
@@ -199,15 +222,30 @@ def is_claimed(
     if kind == "money":
         before, after = _THE_EXTRA.sub("the ", before), _SHORT.sub(" ", after)
     if kind in ("date", "time"):
-        before = _WAS_TO_BE.sub(" on ", before)
+        before = _STARTS_AT.sub("at ", _WAS_TO_BE.sub(" on ", before))
+    if kind == "text":
+        before = _IN_THE.sub("in ", before)
+    if quoted:
+        before = _EXPECTED.sub(" ", _IF_DONE.sub(" ", _WOULD.sub(" ", before)))
+    before, after = _ASKED_ABOUT.sub(" ", before), _FETCHED.sub(" ", after)
     moved = _MOVED.search(lower, here.whole[0], start) is not None
     if not (
         _claimed_after(after)
         and _claimed_before(before, kind in ("money", "number", "duration"), moved)
-        and answer.is_firm(here)
+        and (answer.is_firm(here) or (quoted and _is_condition(answer, here)))
     ):
         return False
-    return _is_left_standing(answer, index, end) and not _is_led_away(answer, index, start)
+    return _is_left_standing(answer, index, end) and not _is_led_away(answer, index, start, quoted)
+
+
+def _is_condition(answer: Answer, clause: Clause) -> bool:
+    """Whether a clause begins with what the person might do, and is firm otherwise: `if you cancelled you'd get $5`."""
+    begin, end = clause.whole
+    return (
+        not clause.asked
+        and _IF_DONE.match(answer.lower, clause.start, clause.end) is not None
+        and not is_unsure(answer.lower[begin:end])
+    )
 
 
 def _is_left_standing(answer: Answer, index: int, end: int) -> bool:
@@ -225,14 +263,18 @@ def _is_left_standing(answer: Answer, index: int, end: int) -> bool:
     return here.whole[1] >= len(lower) or not _DOUBTED_AFTERWARDS.match(lower, here.whole[1] + 1)
 
 
-def _is_led_away(answer: Answer, index: int, start: int) -> bool:
-    """Whether the sentence, up to a value, begins with a condition or says that the speaker doubts it."""
+def _is_led_away(answer: Answer, index: int, start: int, quoted: bool) -> bool:
+    """Whether the sentence, up to a value, begins with a condition or says that the speaker doubts it. A condition
+    under which a quoted value holds leads to it."""
     clauses, lower, begin = answer.clauses, answer.lower, answer.clauses[index].whole[0]
     first = index
     while first and clauses[first - 1].sentence == clauses[index].sentence:
         first -= 1
-    if any(_LEADING_CONDITION.match(lower, clause.start, clause.end) for clause in clauses[first : index + 1]):
-        return True
+    for clause in clauses[first : index + 1]:
+        if _LEADING_CONDITION.match(lower, clause.start, clause.end) and not (
+            quoted and _IF_DONE.search(lower, clause.start, clause.end)
+        ):
+            return True
     return (
         first < index
         and _SENTENCE_CUES.search(lower, begin, start) is not None

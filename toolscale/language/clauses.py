@@ -112,10 +112,14 @@ class Answer:
         return firm
 
 
+_NONE_MAY = re.compile(r"\bno\s(?:\w+\s){1,3}(?:may|can|could)\sbe\b")
+"""What is not allowed, which nobody doubts."""
+
+
 @lru_cache(maxsize=4096)
 def is_unsure(sentence: str) -> bool:
     """Whether a sentence, in lower case, says that its writer does not know."""
-    return _UNSURE.search(sentence) is not None
+    return _UNSURE.search(_NONE_MAY.sub(" ", sentence)) is not None
 
 
 @lru_cache(maxsize=512)

@@ -48,7 +48,8 @@ _NTH = rf"\d{{1,3}}(?:st|nd|rd|th)|{'|'.join(word for word in ORDINALS if word.i
 _RANKED = re.compile(
     rf"\b(?P<nth>{_NTH})\s(?:place|position|spot|rank|(?:in|on)\s(?:line|the\s(?:queue|line|list|table|waiting\slist)))\b"
 )
-_RANK_NOUNS = (" place", " position", " spot", " rank", " line", " queue", " list", " table")
+_STANDING = re.compile(rf"\b(?:you're|you\sare|they're|it's)\s(?:now\s|currently\s)?(?P<nth>{_NTH})\b(?!\sof\s[a-z])")
+_RANK_NOUNS = ("'re ", "you are ", " place", " position", " spot", " rank", " line", " queue", " list", " table")
 """A message without one of these has no rank, and is not searched for any."""
 _OF_A_CODE = re.compile(r"-[a-z]")
 
@@ -84,7 +85,8 @@ def with_ranks(lower: str, found: Sequence[Mention]) -> list[Mention]:
         Mention(
             "number", frozenset((day_number(rank["nth"]),)), qualifier_at(lower, *rank.span("nth")), *rank.span("nth")
         )
-        for rank in _RANKED.finditer(lower)
+        for pattern in (_RANKED, _STANDING)
+        for rank in pattern.finditer(lower)
     ]
     starts = {rank.start for rank in ranks}
     return sorted([*ranks, *(m for m in found if m.start not in starts)], key=lambda m: m.start) if ranks else [*found]

@@ -105,7 +105,8 @@ class _Grading(Misgiven):
                 or "fee" in self.shown.quantities_of((fact.kind, fact.value))
             )
             missing = "moved" in self.shown.quantities_of((fact.kind, fact.value))
-            claimed = is_claimed(self.answer, start, end, fact.kind, past, missing) and (
+            quoted = self.shown.is_quoted((fact.kind, fact.value))
+            claimed = is_claimed(self.answer, start, end, fact.kind, past, missing, quoted) and (
                 past or not self._superseded(fact, start)
             )
             if claimed and not self._is_given_away(position, fact, start, starts):

@@ -10,7 +10,7 @@ from toolscale.language.clauses import Answer, is_unsure
 _NEAR = 70
 """Letters around a figure in which the words of a limit stand."""
 
-_LESS = r"(?:fewer|less|under|below|shorter|smaller|earlier|sooner)"
+_LESS = r"(?:fewer|less|lower|under|below|shorter|smaller|earlier|sooner)"
 _MORE = r"(?:more|longer|larger|higher|greater|bigger|later|further|over|above|beyond|past|exceed(?:s|ing)?)"
 _WORD = r"(?:\s+[\w'-]+)"
 _BEFORE = re.compile(

@@ -17,7 +17,7 @@ from toolscale.language.mentions import Mention
 from toolscale.language.proper_names import is_piece
 from toolscale.language.qualifiers import qualifier_at
 from toolscale.language.render import spans_of
-from toolscale.language.shown import Shown, quantities_in
+from toolscale.language.shown import LAST_DAY, Shown, quantities_in
 from toolscale.language.things import MOST, things_in
 from toolscale.language.times import HALF_DAY, minutes_of
 from toolscale.language.units import in_units, stands_with
@@ -27,6 +27,8 @@ _NEAR = 120
 """Characters within which two amounts are added up."""
 
 _PAIR = re.compile(r"\b(?:both|(?:a\s)?(?:pair|couple)\sof|in\snumber\stwo|number(?:s|ing|ed)?\s(?:is\s)?two)\b")
+
+_NONE = re.compile(r"\bno(?=\s(?!longer|more|problem|worries|need|doubt|charge|fee|matter|other|one)\w)|\bnone\b")
 
 _DISPUTED = re.compile(r"\b(?:dispute|charge|case|claim|complaint)\w*\b[^.!?]*\b(?:over|about|open,\sover)\s$")
 
@@ -168,6 +170,8 @@ class Message:
             places += [found.span() for found in _NOTHING.finditer(self.answer.lower)]
         if fact.kind == "money" and not places and int(fact.value) > 0 and self.shown.rows:
             places = [span for cents, span in self._bare_amounts if cents == fact.value]
+        if fact.kind == "number" and fact.value == 0 and not places:
+            places = [found.span() for found in _NONE.finditer(self.answer.lower)]
         if fact.kind == "number" and fact.value == 2 and not places:
             places = [found.span() for found in _PAIR.finditer(self.answer.lower)]
         return [mention.start for mention in mentions], places
@@ -178,13 +182,20 @@ class Message:
         found = _BARE_AMOUNT.finditer(self.answer.lower)
         return [(int(each["whole"].replace(",", "") + each["part"]), each.span()) for each in found]
 
+    def _is_last_day(self, mention: Mention, fact: Fact) -> bool:
+        """Whether a day by which something happens is told as such: *by March 25 at the latest*, *until at least*."""
+        if fact.kind != "date" or fact.field is None or not LAST_DAY.search(fact.field):
+            return False
+        lower = self.answer.lower
+        return lower.endswith("at least ", 0, mention.start) or lower.startswith(" at the latest", mention.end)
+
     def _is_firm(self, mention: Mention, fact: Fact) -> bool:
         """Whether a value is said without hedge. A day by which something happens may be bounded, and what is missing
         may be called short."""
         if mention.qualifier not in ("bound", "hedge"):
             return mention.qualifier is None
         value = (fact.kind, fact.value)
-        if mention.qualifier == "bound" and self.shown.is_deadline(value):
+        if mention.qualifier == "bound" and (self.shown.is_deadline(value) or self._is_last_day(mention, fact)):
             return True
         if self.shown.rows and _DISPUTED.search(self.answer.lower, max(0, mention.start - 60), mention.start):
             return True

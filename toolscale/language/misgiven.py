@@ -24,6 +24,11 @@ _LEFT_AFTER = re.compile(
     r"^\s(?:is|are|will\sbe|stays?|still|now|\s)*"
     r"\b(?:left|remaining|remains?|available|stays?)\b(?!\s(?:for|at\sonce|your|the|today))"
 )
+_LEFT_TO_PAY = re.compile(
+    r"^[^.;:]*\b(?:still\s)?(?:to\s(?:pay|be\spaid)|due|owing|unpaid|outstanding)\b"
+    r"|^\s(?:went|goes|came|comes|was|were|is|are)\s(?:\w+\s)?(?:on|from|off|charged|paid|taken|to)\b"
+)
+"""After what *remains*: it remains to be paid, or it was paid from elsewhere."""
 _LEFT = re.compile(r"\b(?:left|remain\w*|available|balance)\b")
 _SPENT_BEFORE = re.compile(
     r"\b(?:paid|sent|wired|cleared|settled|payment\sof|cost|transfer\sof|bill\s(?:of|was|for|is))\s"
@@ -40,8 +45,13 @@ _EACH_BEFORE = re.compile(
     r"\beach(?:\sof\s(?:them|these|those|which|the\s\w+))?"
     r"(?:\s(?:is|was|of|for|at|with|over|costs?|came\sto|amounts\sto|worth))*\W*$"
 )
-_OF_ONE = re.compile(r"(?:^|_)(?:prices?|unit|rates?|fares?|per|each)(?:_|$)")
+_OF_ONE = re.compile(r"(?:^|_)(?:prices?|unit|rates?|fares?|per|each|monthly|part|adult|child)(?:_|$)")
 """In the name of a column that holds what one thing costs."""
+_RANGE_END = re.compile(r"\bfrom\s[^,;]*\d[^,;]*\b(?:to|until|till)\s$")
+_AS_NAME = re.compile(
+    r"\s(?:\w+\s)?(?:trains?|tickets?|bus|ferry|flight|show(?:ing)?|class|match|game|service|departure|one)\b"
+)
+"""After a time that says which train or show is meant."""
 _ON_EVERY = re.compile(r"\bon\s(?:each|every)\b")
 _REACH = 48
 
@@ -67,8 +77,10 @@ class Misgiven(Rivals):
     def _wrong_side(self, mention: Mention) -> str | None:
         """Return the side of something, its start or end, of which its clause says a time that was shown as the
         other."""
-        clause = self.answer.clauses[self.answer.clause_at(mention.start)]
-        said = quantities_in(self.answer.lower[clause.start : clause.end]) & SIDES
+        clause, lower = self.answer.clauses[self.answer.clause_at(mention.start)], self.answer.lower
+        if _AS_NAME.match(lower, mention.end) or _RANGE_END.search(lower, clause.start, mention.start):
+            return None
+        said = quantities_in(lower[clause.start : clause.end]) & SIDES
         its = self._quantities(mention) & SIDES
         apart = len(its) == len(said) == len(mention.readings) == 1 and its != said and not mention.qualifier
         return next(iter(said)) if apart and not clause.asked else None
@@ -87,7 +99,12 @@ class Misgiven(Rivals):
         its = self._kinds_of(value)
         if (_FEE_BEFORE.search(before) or _FEE_AFTER.match(after)) and "fee" not in its:
             return "is a fee"
-        if (_LEFT_BEFORE.search(before) or _LEFT_AFTER.match(after)) and its and "left" not in its:
+        if (
+            (_LEFT_BEFORE.search(before) or _LEFT_AFTER.match(after))
+            and its
+            and "left" not in its
+            and not _LEFT_TO_PAY.match(after)
+        ):
             return "is left"
         if (
             _SPENT_BEFORE.search(before)

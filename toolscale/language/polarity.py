@@ -60,7 +60,8 @@ _NO = re.compile(
     | \b(?:did|does|do){_NOT}\s(?:go\sthrough|succeed|work)\b"""
     rf""" | \b(?:i|we)(?:'ve|\shave)?\s(?:skipped|stopped\sshort)\b | \bunsuccessful\b
     | \b(?:i|we|it|that|this|they)\s?(?:was|is|has|have|did|were|could|can|do|does){_NOT}\W*$
-    | \b(?:left|leave|leaving|kept|keep)\s(?:\S+\s){{1,6}}?(?:as\s(?:it|they|is|before)\b|unchanged|untouched|alone)
+    | \b(?:left|leave|leaving|kept|keep)\s(?:\S+\s){{1,6}}?
+        (?:as\s(?:it|they|is|before)\b|where\s(?:it|they)\s(?:is|are|was|were)\b|unchanged|untouched|alone)
     """,
     re.VERBOSE,
 )
@@ -87,6 +88,8 @@ _WEAK_YES = re.compile(
     r"(?<!could\s)(?<!should\s)(?<!must\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!may\s)(?<!that\s)"
     rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}"
     rf"|(?:(?<!that\s)\b(?:is|are|was|were)|\b(?:it|this|everything)'s|^\W*that's)\s(?:(?:now|all|both)\s)?{PARTICIPLE}|(?<!not\s)\ball\sdone\sfor\b"
+    r"|\byou(?:'re|\sare)\s(?:(?:now|all|both)\s)?(?:booked|signed\sup|enrolled|registered)\b"
+    r"|\b(?:booking|reservation|tickets?|seats?|table|trip|visit|appointment|order|alert)\s(?:is|are)\snow\s(?:for|on|at)\b"
 )
 _NOMINAL_YES = re.compile(
     r"\W*(?:(?:your|the)\s)?(?:(?:payment|transfer|bill|card|order|booking|refund|dispute|appointment|reservation|loan|request|money)\s)?"
@@ -130,7 +133,8 @@ _INTENT = re.compile(
     r"'m\b|'re\b)|that\s(?:is|can|should|will)\b|it\s(?:can|will|should)\b|but\b|and\sno\b)"
 )
 _LEADING = re.compile(
-    r"\W*(?:(?:(?:i'm|i\sam|we're|we\sare)\s(?:so\s|very\s)?)?sorry\W+|unfortunately\W+|well\W+)?"
+    r"\W*(?:(?:hi|hello|hey|dear|good\s(?:morning|afternoon|evening|day))(?:\s[\w.'-]+){0,3},\s)?"
+    r"(?:(?:(?:i'm|i\sam|we're|we\sare)\s(?:so\s|very\s)?)?sorry\W+|unfortunately\W+|well\W+)?"
     r"(?:(?P<yes>yes|yep|yeah)|(?P<no>no|nope))(?=\s*(?:[,.!;:–—-]|$))(?!\W+(?:problem|worries|need)\b)"
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")

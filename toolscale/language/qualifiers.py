@@ -75,6 +75,8 @@ _AFTER = re.compile(
     r"|few)\b|(?<![,(]\s)at\s+(?:the\s+)?(?:earliest|latest|most|least|very\s+\w+)\b|max(?:imum)?\b|tops\b|min(?:imum)?\b))"
 )
 _CARRIED = re.compile(r"(?:br(?:ing|ought)|mov|carr|transfer|shift|pull|hand|send|sent|c[ao]me|went|tak|took)")
+_PEAK = re.compile(r"\bgusts?\s(?:of\s|reaching\s|at\s)?up\sto\s*$")
+"""A gust is the most that the wind reaches: *up to* takes nothing from its figure."""
 _SUM = re.compile(r"\b(?:add(?:s|ed|ing)?|sum(?:s|med)?|total(?:s|l?ed)?)\s+(?:\w+\s+)?up\s+to\s*$")
 _TRIMMED = "(*\"'“[,"
 
@@ -102,7 +104,10 @@ def qualifier_at(lower: str, start: int, end: int) -> Qualifier | None:
     if last == "the" and before in _LOOSE:
         return _LOOSE[before]
     if two := _TWO_WORDS.get((before, last)):
-        return None if (before, last) == ("up", "to") and _SUM.search(lower, max(0, start - 32), start) else two
+        reached = (before, last) == ("up", "to") and any(
+            words.search(lower, max(0, start - 32), start) for words in (_SUM, _PEAK)
+        )
+        return None if reached else two
     if last in _DENIALS or (last in _WEAK and before in _DENIALS):
         return "denied"
     return "denied" if _is_not(words) else None

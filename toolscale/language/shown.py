@@ -39,7 +39,7 @@ QUANTITIES = {
 
 SIDES = frozenset(("start", "end", "board"))
 
-_LAST_DAY = re.compile(r"(?:^|_)(?:by|until|till|through|last|latest|deadline|ends?|expires?|expiry)(?:_|$)")
+LAST_DAY = re.compile(r"(?:^|_)(?:by|until|till|through|last|latest|deadline|ends?|expires?|expiry)(?:_|$)")
 """In the name of a column that holds the last day of something."""
 
 _COLUMNS = (
@@ -156,6 +156,19 @@ class Shown:
             for place, row in enumerate(self.rows)
         )
 
+    def is_quoted(self, value: Value) -> bool:
+        """Whether a value was looked up, or follows from amounts that were, and no call has written it or said it of
+        what was written."""
+        if value in self._written:
+            return False
+        return value in self.values or (
+            value[0] == "money" and bool(self.rows) and value[1] in self.derived(frozenset())
+        )
+
+    @cached_property
+    def _written(self) -> frozenset[Value]:
+        return frozenset(value for row in self.rows if row.written for value in row.values.values())
+
     def replaces(self, value: Value) -> bool:
         """Whether a call has put a value in the place of another that was seen."""
         return value in self._replacing
@@ -182,7 +195,7 @@ class Shown:
         """Whether a day is one by which something happens, so that `by then at the latest` is what there is to say of
         it."""
         return any(
-            held == value and _LAST_DAY.search(column) for row in self.rows for column, held in row.values.items()
+            held == value and LAST_DAY.search(column) for row in self.rows for column, held in row.values.items()
         )
 
     @cached_property

@@ -23,8 +23,8 @@ _AWAITS = re.compile(
     r"|\b(?:reply|answer|say|write)\s(?:back\s)?(?:with\s)?[\"'“]?yes\b|\btell\sme\sto\b"
 )
 _AHEAD = re.compile(
-    r"\b(?:has|have|had)\syet\sto\b|\bstill\s(?:(?:has|have|needs?)\sto|to\sbe|must|pending|waiting|being)\b"
-    r"|\b(?:queued|in\sthe\squeue|held\sback|on\shold|withheld|ready\sto\s(?:go|be\ssent|leave)|prepared)\b"
+    r"\b(?:has|have|had)\syet\sto\b|(?<!you're\s)(?<!you\sare\s)\bstill\s(?:(?:has|have|needs?)\sto|to\sbe|must|pending|waiting|being)\b"
+    r"|\b(?:queued|in\sthe\squeue|held\sback|on\shold(?!\s(?:now\s)?until)|withheld|ready\sto\s(?:go|be\ssent|leave)|prepared)\b"
     r"|\b(?:not|n't)\s(?:\w+\s){0,3}?(?:gone?|go|went|come|came|put)\s(?:out|through)\b"
     r"|\b(?:not|n't|nothing)\b[^,;]*\b(?:yet|for\snow|so\sfar)\b"
 )
