@@ -32,6 +32,7 @@ from eval.records import Settings
 from eval.report.writing import write_report
 from eval.storage import read_results
 from eval.summary import Summary, summarize
+from toolscale.canonical import finite
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.models.chat import model_from
@@ -149,7 +150,7 @@ def _ended(folder: Path, folders: Sequence[Path]) -> Evaluated:
     """Write the report, and last the figures: whoever waits for a run waits for that file."""
     write_report(folder)
     summaries = tuple(summarize(*read_results(each)) for each in folders)
-    figures = {each.policy: asdict(each) for each in summaries}
+    figures = finite({each.policy: asdict(each) for each in summaries})
     write_file(folder / DONE, (json.dumps(figures, indent=1) + "\n").encode())
     return Evaluated(folder, summaries)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from collections.abc import Mapping
 from typing import Any
 
 CANONICAL_VERSION = 1
@@ -27,6 +29,15 @@ def canonical_json(value: Any) -> str:
     # An integral float is written `25.0`, or `1e+16` and larger; a text may hold that too,
     # and then nothing is lost but time.
     return _encode(_normal(value)) if ".0" in text or "e+" in text else text
+
+
+def finite(value: Any) -> Any:
+    """Return a value with None for each float that JSON cannot hold: an infinite bound of an interval is none."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def content_hash(value: Any) -> str:

@@ -112,7 +112,24 @@ def command(*arguments: str) -> tuple[int, dict[str, Any]]:
     done = subprocess.run(
         [sys.executable, "-m", "eval", *arguments, "--json"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    return done.returncode, json.loads(done.stdout or "{}")
+    return done.returncode, strictly(done.stdout or "{}")
+
+
+def strictly(text: str) -> Any:
+    """Read JSON; Infinity and NaN are none."""
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_a_bound_without_end_is_null_wherever_figures_are_read(tmp_path: Path) -> None:
+    arguments = ["questions", "--tasks", "3", "--no-baselines", "--policy", "cheapest", "--out", str(tmp_path)]
+    status, found = command("run", *arguments)
+    assert status == 0
+    shown, kept = found["policies"][0], strictly((Path(found["folder"]) / "done.json").read_text())["cheapest"]
+    assert shown["per_right"][2] is None and kept["per_right"] == shown["per_right"]
 
 
 def test_a_run_a_comparison_and_a_report_by_the_command_line(tmp_path: Path) -> None:

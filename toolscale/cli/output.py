@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from toolscale.canonical import finite
 from toolscale.text_files import visible
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -36,8 +37,9 @@ def say(text: str, *, err: bool = False) -> None:
 
 
 def echo_json(value: Any) -> None:
-    """Print one JSON document; what a terminal obeys is escaped, as JSON allows it."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    """Print one JSON document; what a terminal obeys is escaped, as JSON allows it, and a number without end is
+    null."""
+    text = json.dumps(finite(value), indent=2, ensure_ascii=False, allow_nan=False)
     click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
