@@ -49,7 +49,13 @@ def test_one_process_is_this_one_and_so_is_that_of_a_launcher(monkeypatch: pytes
     ("how", "kind", "told", "status"),
     [
         ("named", UsageError, "a.yaml: steps: is 0; give one\na.yaml: is short; wait", 2),
-        ("disk", OSError, "[Errno 28] No space left on device", None),
+        pytest.param(
+            "disk",
+            OSError,
+            "[Errno 28] No space left on device",
+            None,
+            marks=pytest.mark.slow("tests/training/test_processes.py"),
+        ),
         (
             "killed",
             TrainingInterruptedError,
