@@ -36,7 +36,7 @@ from training.loss import Scorer
 from training.processes import join_group, rank, world_size_wanted
 
 
-def start_processes(seed: int, patience_s: float) -> None:
+def join_processes(seed: int, patience_s: float) -> None:
     """Seed the generators, and join the group of processes. `patience_s`: so long they wait for each other, in
     seconds."""
     random.seed(seed)
@@ -102,7 +102,7 @@ class Engine:
     def __init__(self, config: RunSettings, temperature: float = 1.0, samples: bool = False):
         if config.threads is not None:
             torch.set_num_threads(config.threads)
-        start_processes(config.seed, config.patience_s(world_size_wanted()))
+        join_processes(config.seed, config.patience_s(world_size_wanted()))
         settings = read_deepspeed(config)
         self.stage = int(settings["zero_optimization"]["stage"])
         # Loads each rank's part only; must stay alive.

@@ -10,7 +10,6 @@ What is done is not made again.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,13 +22,12 @@ import torch
 import yaml
 from rich.console import Console
 
-from toolscale.errors import TrainingError
 from training.checkpoint import check_folder
 from training.config import Config
 from training.config_file import read_config
 from training.evaluate import ACCURATE, PROMPTS, load, question_ground, rows_of
 from training.results import WHOLE, Finding, frontier_of, write_results
-from training.starting import run_command, write_json
+from training.starting import run_command, run_program, write_json
 from training.train import with_data
 
 CONFIG = Path("training/configs/tiny_cpu.yaml")
@@ -65,7 +63,7 @@ def variants(config: Config, seeds: int) -> dict[str, Config]:
     return dict(sorted(found.items(), key=lambda item: -item[1].steps))
 
 
-def train(name: str, config: Config, out: Path) -> None:
+def train(config: Config, out: Path) -> None:
     """Train one run on one core, unless it is trained. Raises TrainingError if it fails, UsageError if another
     configuration was trained there."""
     check_folder(out, config)
@@ -73,13 +71,8 @@ def train(name: str, config: Config, out: Path) -> None:
         return
     out.mkdir(parents=True, exist_ok=True)
     (out / "wanted.yaml").write_text(yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False), encoding="utf-8")
-    command = [sys.executable, "-m", "training.grpo", str(out / "wanted.yaml"), "--out", str(out)]
-    with (out / "log.txt").open("w") as log:
-        ended = subprocess.run(
-            command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False
-        )
-    if ended.returncode:
-        raise TrainingError(f"{name} ended with {ended.returncode}; see {out / 'log.txt'}")
+    arguments = ["training.grpo", str(out / "wanted.yaml"), "--out", str(out)]
+    run_program(arguments, out / "log.txt", {**os.environ, "OMP_NUM_THREADS": "1"})
 
 
 def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) -> dict[str, Any]:
@@ -119,7 +112,7 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
 
     def one(name: str) -> dict[str, Any]:
         config, out = configs[name], work / name
-        train(name, config, out)
+        train(config, out)
         console.print(f"trained {name}")
         with measuring:
             found = measure(config, out / "model", full=name.startswith(WHOLE))

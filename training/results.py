@@ -127,17 +127,22 @@ def write_results(out: Path, measured: Measured, steps: int, compared: int) -> l
     rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds if kind != WHOLE}
     found = {"seeds": seeds, "steps": steps, "compared_steps": compared}
     write_json(out / "figures.json", {**found, "tables": tables, "rewards": rewards, "runs": measured})
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True
-    )
     frontiers = [run["c"] for _, run in sorted(measured.items()) if "c" in run]
-    page = templates.get_template("results.md.jinja").render(
-        **found, findings=findings, tables=tables, rewards=rewards, wishes=wishes_of(frontiers)
+    page = page_of(
+        "results.md.jinja", **found, findings=findings, tables=tables, rewards=rewards, wishes=wishes_of(frontiers)
     )
     (out / "README.md").write_text(page, encoding="utf-8")
     draw_policies(out / "policies.png", tables["a"])
     draw_frontier(out / "frontier.png", frontiers)
     return findings
+
+
+def page_of(template: str, **facts: Any) -> str:
+    """Return a page: a template of training/templates, filled in."""
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True
+    )
+    return templates.get_template(template).render(**facts)
 
 
 def draw_policies(path: Path, table: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:

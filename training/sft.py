@@ -30,10 +30,10 @@ from training.config import SftConfig
 from training.config_file import read_config
 from training.conversations import Conversation, encode_conversation, golden_conversations, read_conversations
 from training.engine import Engine
-from training.processes import most, rank, run_in_processes, total, world_size
 from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
 from training.packing import fill_rows
+from training.processes import most, rank, run_in_processes, total, world_size
 from training.starting import done_of, run_command, take_up, write_done
 
 

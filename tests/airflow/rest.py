@@ -81,17 +81,27 @@ class AirflowClient:
         return str(told["dag_run_id"])
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
-        """Send JSON to /api/v2/`path`; the JSON of the answer.
+        """Send JSON to /api/v2/`path`; the JSON of the answer."""
+        answer = self.answer_to(path, body)
+        assert answer.is_success, f"POST {path}: {answer.status_code} {answer.text}"
+        return answer.json()
+
+    def patch(self, path: str, body: Mapping[str, Any]) -> None:
+        """Change what is at /api/v2/`path`."""
+        answer = self.answer_to(path, body, "PATCH")
+        assert answer.is_success, f"PATCH {path}: {answer.status_code} {answer.text}"
+
+    def answer_to(self, path: str, body: Mapping[str, Any], method: str = "POST") -> httpx.Response:
+        """Send JSON to /api/v2/`path`; the answer, whatever it is.
 
         Tried again after a 500: with SQLite the API server of Airflow 3.3.2 can lock itself out (see airflow.cfg), and
         then it has done nothing.
         """
         for left in (2, 1, 0):
-            answer = self.http.post(f"/api/v2/{path}", json=dict(body))
+            answer = self.http.request(method, f"/api/v2/{path}", json=dict(body))
             if answer.status_code != 500 or not left:
                 break
-        assert answer.is_success, f"POST {path}: {answer.status_code} {answer.text}"
-        return answer.json()
+        return answer
 
     def wait(self, dag_id: str, run_id: str, state: str = "success", seconds: float = GENEROUS) -> dict[str, Any]:
         """Wait until a run is done; the run. Raises with the states and logs of what failed if it ends in another state

@@ -162,9 +162,7 @@ def test_a_gate_that_is_not_passed_is_red_at_once_is_reported_and_keeps_what_can
 def test_what_the_form_must_not_send_is_refused(live_airflow: LiveAirflow) -> None:
     live_airflow.admin.wait_for_dag(DAG)
     answers = {
-        str(conf): live_airflow.admin.http.post(
-            f"/api/v2/dags/{DAG}/dagRuns", json={"logical_date": None, "conf": conf}
-        )
+        str(conf): live_airflow.admin.answer_to(f"dags/{DAG}/dagRuns", {"logical_date": None, "conf": conf})
         for conf in (
             {"domains": ["mok"]},
             {"domains": []},

@@ -37,7 +37,10 @@ def test_a_rank_stands_beside_another_number() -> None:
     assert grade_answer("You're top of the table now, in 1st place with 22 points.", facts, today=TODAY) is None
 
 
-@pytest.mark.parametrize(("column", "is_right"), [("price_cents", True), ("total_cents", False)])
+@pytest.mark.parametrize(
+    ("column", "is_right"),
+    [("price_cents", True), ("part_cents", True), ("monthly_cents", True), ("total_cents", False)],
+)
 def test_what_one_costs_may_be_told_of_each(column: str, is_right: bool) -> None:
     bought = ShownRow(frozenset(("soap dispenser",)), {column: ("money", 2050)}, written=False)
     order = ShownRow(frozenset(("order",)), {"new_total_cents": ("money", 32695)}, written=True)

@@ -38,14 +38,14 @@ def test_each_seed_has_a_whole_run_and_a_shorter_one_for_each_reward(config: Con
 def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config, tmp_path: Path) -> None:
     write_config(tmp_path, config)
     (tmp_path / "done.json").write_text("{}")
-    train("whole-0", config, tmp_path)
+    train(config, tmp_path)
     with pytest.raises(
         UsageError,
         match=(
             f"holds a run with steps = {config.steps}, the configuration has 3; use the same configuration, or another"
         ),
     ):
-        train("whole-0", config.model_copy(update={"steps": 3}), tmp_path)
+        train(config.model_copy(update={"steps": 3}), tmp_path)
 
 
 @pytest.mark.slow("tests/training/test_experiments.py")

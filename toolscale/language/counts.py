@@ -49,7 +49,7 @@ _RANKED = re.compile(
     rf"\b(?P<nth>{_NTH})\s(?:place|position|spot|rank|(?:in|on)\s(?:line|the\s(?:queue|line|list|table|waiting\slist)))\b"
 )
 _STANDING = re.compile(rf"\b(?:you're|you\sare|they're|it's)\s(?:now\s|currently\s)?(?P<nth>{_NTH})\b(?!\sof\s[a-z])")
-_RANK_NOUNS = ("'re ", "you are ", " place", " position", " spot", " rank", " line", " queue", " list", " table")
+_RANK_CUES = ("'re ", "you are ", " place", " position", " spot", " rank", " line", " queue", " list", " table")
 """A message without one of these has no rank, and is not searched for any."""
 _OF_A_CODE = re.compile(r"-[a-z]")
 
@@ -79,7 +79,7 @@ def is_no_count(lower: str, mention: Mention, asked: Collection[str] = ()) -> bo
 
 def with_ranks(lower: str, found: Sequence[Mention]) -> list[Mention]:
     """Read what is told as a rank as a number: *in 1st place*, *third on the waiting list*."""
-    if not any(noun in lower for noun in _RANK_NOUNS):
+    if not any(cue in lower for cue in _RANK_CUES):
         return [*found]
     ranks = [
         Mention(

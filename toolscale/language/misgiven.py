@@ -24,7 +24,7 @@ _LEFT_AFTER = re.compile(
     r"^\s(?:is|are|will\sbe|stays?|still|now|\s)*"
     r"\b(?:left|remaining|remains?|available|stays?)\b(?!\s(?:for|at\sonce|your|the|today))"
 )
-_LEFT_TO_PAY = re.compile(
+_DUE_OR_PAID = re.compile(
     r"^[^.;:]*\b(?:still\s)?(?:to\s(?:pay|be\spaid)|due|owing|unpaid|outstanding)\b"
     r"|^\s(?:went|goes|came|comes|was|were|is|are)\s(?:\w+\s)?(?:on|from|off|charged|paid|taken|to)\b"
 )
@@ -103,7 +103,7 @@ class Misgiven(Rivals):
             (_LEFT_BEFORE.search(before) or _LEFT_AFTER.match(after))
             and its
             and "left" not in its
-            and not _LEFT_TO_PAY.match(after)
+            and not _DUE_OR_PAID.match(after)
         ):
             return "is left"
         if (
