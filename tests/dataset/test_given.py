@@ -97,6 +97,7 @@ def test_a_request_in_the_words_of_a_model_takes_the_place_of_the_template(tmp_p
     assert verify_dataset(dataset).findings == ()
 
 
+@pytest.mark.slow("tests/dataset/test_given.py")
 def test_words_that_say_another_value_are_rejected_and_the_reject_says_why(tmp_path: Path, tasks: list[Task]) -> None:
     task = tasks[0]
     key = key_of_template(task.candidate, task.environment_hash)
@@ -139,6 +140,7 @@ def quarantined(task: Task, tasks: list[Task], said: dict[str, str]) -> Given:
     return grouped(*(attempt(task, answer, calls, sample) for sample in (0, 1)), attempt(task, answer, sample=2))
 
 
+@pytest.mark.slow("tests/dataset/test_given.py")
 def test_solvers_who_agree_on_another_end_state_put_a_task_into_quarantine(
     tmp_path: Path, tasks: list[Task], said: dict[str, str]
 ) -> None:

@@ -312,6 +312,7 @@ def test_a_shard_that_is_no_parquet(dataset: Path) -> None:
     assert {(TRAIN, "integrity"), (TRAIN, "schema")} <= found(dataset)
 
 
+@pytest.mark.slow("tests/dataset/test_recheck.py")
 def test_a_dataset_over_three_times_the_rows_holds_and_another_scale_is_named(tmp_path: Path) -> None:
     """Also in a process that judged over the usual rows before: what was admitted is the same at every scale, and the
     judge that was kept is not."""

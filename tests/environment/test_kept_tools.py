@@ -72,6 +72,7 @@ def test_a_tool_that_changed_is_tried_again(spoil: Spoil, tmp_path: Path) -> Non
     assert admit_twice(spoil(), tmp_path / "cache", more) == READING | WRITING - {"renew_loan"}
 
 
+@pytest.mark.slow("tests/environment/test_kept_tools.py")
 def test_the_order_of_parameters_counts(spoil: Spoil, tmp_path: Path) -> None:
     """It decides which calls are drawn."""
     first, second = "      member_id: {type: string}\n", "      amount_cents: {type: integer, minimum: 1}\n"
@@ -93,9 +94,14 @@ def test_an_invariant_that_changed_is_held_against_all_that_writes(spoil: Spoil,
 @pytest.mark.parametrize(
     "change",
     [
-        ("schema.yaml", "What the member owes.", "What is owed."),
-        ("environment.yaml", "now: 2026-03-16T09:30:00", "now: 2026-03-16T10:30:00"),
         ("population.yaml", "add_days(returned_on, 2)", "add_days(returned_on, 3)"),
+        *(
+            pytest.param(change, marks=pytest.mark.slow("tests/environment/test_kept_tools.py"))
+            for change in (
+                ("schema.yaml", "What the member owes.", "What is owed."),
+                ("environment.yaml", "now: 2026-03-16T09:30:00", "now: 2026-03-16T10:30:00"),
+            )
+        ),
     ],
 )
 def test_other_tables_rows_or_another_day_make_all_be_tried_again(

@@ -22,7 +22,11 @@ def ran(folder: Path, *arguments: str) -> tuple[int, str, str]:
     ("verb", "program"),
     [
         (["evaluate", "--list", "--json"], ["list", "--json"]),
-        (["evaluate", "no-such-benchmark"], ["run", "no-such-benchmark"]),
+        pytest.param(
+            ["evaluate", "no-such-benchmark"],
+            ["run", "no-such-benchmark"],
+            marks=pytest.mark.slow("tests/eval/test_verbs.py"),
+        ),
         (["compare", "here", "there", "--gate"], ["compare", "here", "there", "--gate"]),
         (["compare", "--help"], ["compare", "--help"]),
     ],

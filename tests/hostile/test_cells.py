@@ -69,11 +69,16 @@ def test_a_task_with_a_strange_cell_is_shown_or_refused_in_one_line(
     "name",
     [
         "deep arguments",
-        "arguments in a list",
-        "row changes are a number",
-        "row changes of another shape",
-        "half a character",
-        "a request of a million characters",
+        *(
+            pytest.param(name, marks=pytest.mark.slow("tests/hostile/test_cells.py"))
+            for name in (
+                "arguments in a list",
+                "row changes are a number",
+                "row changes of another shape",
+                "half a character",
+                "a request of a million characters",
+            )
+        ),
     ],
 )
 def test_a_task_with_a_strange_cell_is_measured_or_refused_in_one_line(
@@ -114,8 +119,22 @@ def poisoned(value: str) -> str:
     return json.dumps(poison(parsed))
 
 
-@pytest.mark.parametrize(("verb", "path"), [("show", TRAIN), ("rejects", REJECTED), ("stats", TRAIN)])
-@pytest.mark.parametrize("machine", [False, True])
+@pytest.mark.parametrize(
+    ("verb", "path", "machine"),
+    [
+        ("show", TRAIN, False),
+        ("rejects", REJECTED, True),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow("tests/hostile/test_cells.py"))
+            for case in (
+                ("stats", TRAIN, False),
+                ("stats", TRAIN, True),
+                ("show", TRAIN, True),
+                ("rejects", REJECTED, False),
+            )
+        ),
+    ],
+)
 def test_no_text_of_a_row_reaches_the_terminal_as_it_is(
     bounded: Bounded, dataset: Path, verb: str, path: str, machine: bool
 ) -> None:

@@ -27,7 +27,13 @@ def make(out: str | bytes | Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([*MAKE, os.fsencode(out)], capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+OTHER_SIGNALS = [
+    pytest.param(number, marks=pytest.mark.slow("tests/hostile/test_faults.py"))
+    for number in (signal.SIGHUP, signal.SIGINT)
+]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, *OTHER_SIGNALS])
 def test_whoever_ends_a_run_gets_one_line_from_it_and_all_its_helpers(tmp_path: Path, number: signal.Signals) -> None:
     # As from a terminal: whatever runs in the background of a script inherits that SIGINT is ignored,
     # and so would this.

@@ -86,8 +86,9 @@ def test_the_compact_template_shows_a_tool_in_one_line() -> None:
                 "on": {"type": "string", "format": "date"},
                 "seats": {"type": "array", "items": {"type": "integer", "minimum": 1}},
                 "size": {"enum": ["small", "large"]},
+                "fees": {"type": ["array", "null"], "items": {"type": "integer"}},
             },
-            "required": ["member_id", "on"],
+            "required": ["member_id", "on", "fees"],
         },
     }
     asked = COMPACT.first(ASK, [{"type": "function", "function": book}])
@@ -99,7 +100,8 @@ def test_the_compact_template_shows_a_tool_in_one_line() -> None:
         "<|im_start|>system\nBe brief.\n\n# Tools\n\n"
         'Call one with <tool_call>{"name": "…", "arguments": {…}}</tool_call>. '
         "Arguments in brackets may be left out.\n\n"
-        "book_class(member_id: string, on: date, [seats: list of integer], [size: small|large]): Book a place."
+        "book_class(member_id: string, on: date, [seats: list of integer], [size: small|large], "
+        "fees: list of integer or null): Book a place."
         "<|im_end|>\n"
         "<|im_start|>user\nWhat is 17 * 23?<|im_end|>\n<|im_start|>assistant\n"
         '<tool_call>{"name": "book_class", "arguments": {"on": "2026-01-02"}}</tool_call><|im_end|>\n'

@@ -106,7 +106,10 @@ def test_a_run_learns_and_leaves_what_it_should(tmp_path: Path) -> None:
     assert sum(rollout.right for [rollout] in groups) >= 19
 
 
-@pytest.mark.parametrize("step", [1, 3, 4, 5])
+LATER = [pytest.param(step, marks=pytest.mark.slow("tests/training/test_grpo.py")) for step in (4, 5)]
+
+
+@pytest.mark.parametrize("step", [1, 3, *LATER])
 def test_a_run_that_was_stopped_ends_with_the_same_bytes(
     step: int, config: Path, unbroken: Path, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from toolscale.canonical import content_hash
 from toolscale.environment.builtins import CALCULATE, calculate_tool, transfer_tool, with_handovers
-from toolscale.environment.registry import FILES, Folder, dropped_names, find_folder, read_folder
+from toolscale.environment.registry import FILES, POLICY_TEXT, Folder, dropped_names, find_folder, read_folder
 from toolscale.environment.population import Rows, make_rows
 from toolscale.environment.population_check import check_population
 from toolscale.environment.references import check_references
@@ -20,12 +20,17 @@ from toolscale.records import EnvironmentSpec, PolicySpec, PopulationSpec, Schem
 from toolscale.sandbox import Equality
 from toolscale.sql import compile_condition, compile_tool
 from toolscale.sql.compiled import CompiledTool, Statement
+from toolscale.text_files import read_text
 
 
 Made = TypeVar("Made")
 
 _GROUND = ("environment.yaml", "schema.yaml", "population.yaml", "toolset.yaml")
 """Files without which nothing runs."""
+
+MOST_KEPT = 4
+_KEPT: dict[tuple[str | None, ...], Environment] = {}
+"""Folder name and texts -> what they compile to."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +72,28 @@ def inspect_environment(domain: str | Path) -> tuple[Environment | None, list[Sp
     """Return the environment of a folder and every issue of every file, so that more can be found out in spite of them.
 
     `sound_part` leaves out what an issue is about. It is None if a file cannot be read at all, or if there is anything
-    wrong with tables or tools.
+    wrong with tables or tools. What was compiled a moment ago is not compiled again: a verification, a judgement and a
+    world of one domain follow each other.
     """
-    folder = read_folder(find_folder(domain))
+    path = find_folder(domain)
+    texts = _texts(path)
+    if texts in _KEPT:
+        return replace(_KEPT[texts], folder=path), []
+    environment, issues = _inspect(path)
+    if environment is not None and not issues and texts == _texts(path):
+        if len(_KEPT) >= MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[texts] = environment
+    return environment, issues
+
+
+def _texts(path: Path) -> tuple[str | None, ...]:
+    """The name of a folder and all that is written in it, to the letter: of a mapping the order counts too."""
+    return path.resolve().name, *(read_text(path / name, name)[0] for name in (*FILES, POLICY_TEXT))
+
+
+def _inspect(path: Path) -> tuple[Environment | None, list[SpecIssue]]:
+    folder = read_folder(path)
     issues = [*folder.issues, *check_references(folder)]
     schema, tools, invariants = _compile(folder, issues)
     unparsed = dropped_names(folder.path, folder) if folder.issues else set()

@@ -1,8 +1,9 @@
-"""The two pictures of the card, as PNG bytes that depend on the figures alone."""
+"""The two pictures of the card, as PNG bytes that depend on the figures alone: a process draws each once."""
 
 from __future__ import annotations
 
 import io
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from toolscale.dataset.describing.figures import Figures
@@ -15,40 +16,56 @@ MOST_TOOLS = 24
 INK, BAR, FAINT = "#1f2937", "#2f6f9f", "#d9e2ec"
 
 
+Bars = tuple[tuple[str, float], ...]
+"""Label and length of each bar."""
+
+
 def plot_gates(figures: Figures) -> bytes:
     """Draw the share of candidates that passed each gate."""
+    return _gates(tuple((gate, 100 * rate) for gate, rate in figures.pass_rates.items()))
+
+
+def plot_calls(figures: Figures) -> bytes:
+    """Draw how many golden calls tasks have, and how often each tool is called."""
+    return _calls(tuple((str(calls), tasks) for calls, tasks in figures.calls.items()), tuple(figures.tools.items()))
+
+
+@lru_cache(maxsize=16)
+def _gates(rates: Bars) -> bytes:
     from matplotlib.figure import Figure  # loads for half a second: not for those who only read
 
-    gates = list(figures.pass_rates)
-    figure = Figure(figsize=(8, 0.32 * len(gates) + 1), dpi=110, layout="constrained")
+    figure = Figure(figsize=(8, 0.32 * len(rates) + 1), dpi=110, layout="constrained")
     axes = figure.subplots()
-    rates = [100 * figures.pass_rates[gate] for gate in gates]
-    bars = axes.barh(gates, rates, color=BAR, height=0.7)
-    axes.bar_label(bars, [f"{rate:.1f} %" for rate in rates], padding=3, fontsize=8, color=INK)
+    bars = axes.barh(*_sides(rates), color=BAR, height=0.7)
+    axes.bar_label(bars, [f"{rate:.1f} %" for _, rate in rates], padding=3, fontsize=8, color=INK)
     axes.invert_yaxis()
     axes.set(xlim=(0, 108), xlabel="candidates that passed the gate, %")
     return _png(figure, axes)
 
 
-def plot_calls(figures: Figures) -> bytes:
-    """Draw how many golden calls tasks have, and how often each tool is called."""
+@lru_cache(maxsize=16)
+def _calls(tasks: Bars, all_tools: Bars) -> bytes:
     from matplotlib.figure import Figure
 
-    tools = dict(list(figures.tools.items())[:MOST_TOOLS])
+    tools = all_tools[:MOST_TOOLS]
     figure = Figure(figsize=(10, 0.22 * len(tools) + 1.4), dpi=110, layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(2, 3))
-    left.bar([str(calls) for calls in figures.calls], list(figures.calls.values()), color=BAR)
+    left.bar(*_sides(tasks), color=BAR)
     left.set(xlabel="golden calls", ylabel="tasks")
-    bars = right.barh(list(tools), list(tools.values()), color=BAR, height=0.7)
+    bars = right.barh(*_sides(tools), color=BAR, height=0.7)
     right.bar_label(bars, padding=3, fontsize=8, color=INK)
     right.invert_yaxis()
     right.set(
         xlabel="golden calls to the tool"
-        if len(tools) == len(figures.tools)
+        if len(tools) == len(all_tools)
         else f"golden calls to the {MOST_TOOLS} most used tools"
     )
     right.margins(x=0.1)
     return _png(figure, left, right)
+
+
+def _sides(bars: Bars) -> tuple[list[str], list[float]]:
+    return [label for label, _ in bars], [length for _, length in bars]
 
 
 def _png(figure: Figure, *all_axes: Axes) -> bytes:
