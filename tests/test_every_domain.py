@@ -76,7 +76,7 @@ def test_datasets_reads_all_domains_as_one_config(shelves: Path, tmp_path: Path)
     assert json.loads(done.stdout) == ["archive"] * 6 + ["library"] * 6
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=pytest.mark.slow("tests/test_every_domain.py")), 2])
 def test_a_broken_domain_is_named_and_the_others_are_made(shelves: Path, tmp_path: Path, processes: int) -> None:
     (shelves / "archive" / "schema.yaml").write_text("tables: 3\n")
     out = tmp_path / "made" / "all"

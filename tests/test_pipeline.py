@@ -61,6 +61,7 @@ def test_four_workers_and_another_folder_give_the_same_bytes(mock_dataset: Path,
     assert fingerprints(tmp_path / "elsewhere") == fingerprints(mock_dataset)
 
 
+@pytest.mark.slow("tests/test_pipeline.py")
 def test_another_seed_gives_other_tasks_on_the_same_database(mock_dataset: Path, tmp_path: Path) -> None:
     other = synthesize("mock", tmp_path / "mock", tasks=6, seed=1)
     ours, theirs = (

@@ -76,6 +76,7 @@ def test_a_run_gives_the_bytes_of_synthesize_however_many_shards_it_has(
     assert [path.name for path in (tmp_path / "scratch").iterdir()] == []
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_a_run_on_s3_gives_the_same_bytes(s3: str, mock_dataset: Path) -> None:
     run = order_run(s3, order())
     judge_all(run)

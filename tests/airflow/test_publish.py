@@ -129,6 +129,7 @@ def test_never_publishes_nothing(live_airflow: LiveAirflow, mock_dataset: Path) 
     )
 
 
+@pytest.mark.slow("tests/airflow/test_publish.py")
 def test_auto_without_a_repository_fails_at_once_with_one_line(live_airflow: LiveAirflow, mock_dataset: Path) -> None:
     admin = live_airflow.admin
     admin.wait_for_dag(PUBLISH)

@@ -82,6 +82,7 @@ def run_of(admin: AirflowClient, dataset: str) -> str:
         time.sleep(2)
 
 
+@pytest.mark.slow("tests/pipeline/test_detached.py")
 def test_airflow_dags_test_trains(airflow_home: AirflowHome) -> None:
     subprocess.run([ROOT / "scripts" / "airflow-setup"], env=airflow_home.environ, check=True)
     conf = json.dumps({"steps": 2, "out": "tested"})

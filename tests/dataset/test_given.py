@@ -183,6 +183,7 @@ def test_a_person_decides_and_the_decision_is_kept_with_the_environment(
     assert verify_dataset(dataset).findings == ()
 
 
+@pytest.mark.slow("tests/dataset/test_given.py")
 def test_lines_about_no_candidate_of_the_dataset_do_not_come_into_it(tmp_path: Path, tasks: list[Task]) -> None:
     strange = attempt(tasks[0], "Done.").model_copy(update={"candidate": "0" * 64})
     dataset = made_with(grouped(strange), tmp_path)

@@ -120,6 +120,7 @@ def test_a_checkout_without_the_program_is_one_line(tmp_path: Path) -> None:
         evaluate_checkpoint(plan, tmp_path)
 
 
+@pytest.mark.slow("tests/eval/test_report.py")
 def test_the_program_itself_fits(tmp_path: Path) -> None:
     base = ROOT / "training" / "tiny" / "base"
     first, second = tmp_path / "a" / "model", tmp_path / "b" / "model"

@@ -120,6 +120,7 @@ def test_a_run_that_was_stopped_ends_with_the_same_bytes(
     assert outcome(tmp_path) == outcome(unbroken)
 
 
+@pytest.mark.slow("tests/training/test_grpo.py")
 def test_a_run_that_was_killed_ends_with_the_same_bytes(config: Path, unbroken: Path, tmp_path: Path) -> None:
     process = start(str(TOY), str(config), str(tmp_path))
     while process.poll() is None and len(read_metrics(tmp_path / "metrics.jsonl")) < 3:
