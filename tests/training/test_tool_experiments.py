@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 
+from toolscale.dataset.making.folder import read_dataset
+from toolscale.environment import load_environment
+from toolscale.environment.builtins import FINAL_ANSWER
 from training.conversations import golden_conversations
-from training.tool_experiments import BENCHMARKS, exchanged, runs, write_page
+from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, exchanged, prepare, runs, write_page
 
 
 def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_together(mock_dataset: Path) -> None:
@@ -28,6 +32,17 @@ def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_tog
 def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
     names = [run.name for run in runs(3)]
     assert names[:2] == ["whole-0", "shuffled-0"] and len(set(names)) == len(names) == 5
+
+
+@pytest.mark.slow("tests/training/test_tool_experiments.py")
+def test_what_is_trained_on_has_as_many_tasks_as_the_domain_says_and_all_are_answered_by_a_form(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").touch()
+    prepare(tmp_path, None)
+    counts = {name: len(read_dataset(tmp_path / name).rows.tasks) for name in ("trained", "other")}
+    assert counts == {"trained": load_environment(DOMAIN).spec.world.tasks, "other": OTHER_TASKS}
+    talks = golden_conversations(tmp_path / "trained")
+    assert {talk["messages"][-1]["tool_calls"][0]["function"]["name"] for talk in talks} == {FINAL_ANSWER}
 
 
 def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
