@@ -54,55 +54,71 @@ class GenerationSettings:
     branched_tokens: int = 2048
 
 
-class Memory:
-    """Keys and values of the prompts of conversations that go on: their next turn begins where the prompt ends.
+Layers = list[tuple[torch.Tensor, torch.Tensor]]
+"""Keys and values of each layer, (heads, tokens, width)."""
 
-    Whoever changes the model's weights calls `forget` first.
+
+class Memory:
+    """Keys and values of conversations that go on: the prompt that the samples of a task share, and of a sample that
+    stands alone in its row all that went through the model. The next turn begins where that ends.
+
+    Where there is no room, what was used longest ago goes. Whoever changes the model's weights calls `forget` first.
     """
 
     def __init__(self, tokens: int = 200_000):
-        self._room = self._tokens = tokens
-        self._known: dict[Hashable, tuple[tuple[int, ...], list[tuple[torch.Tensor, torch.Tensor]]]] = {}
+        self._tokens = tokens
+        self._known: dict[Hashable, tuple[tuple[int, ...], Layers]] = {}
 
     def forget(self) -> None:
         """Drop everything."""
         self._known.clear()
-        self._room = self._tokens
 
-    def find(self, group: Hashable, prefix: tuple[int, ...]) -> int:
-        """How many tokens at the beginning of a prefix are known. The last one never counts: it has to go through the
-        model, because its output gives the next token."""
-        known = self._known.get(group, ((), []))[0]
-        return min(len(known), len(prefix) - 1) if known and prefix[: len(known)] == known else 0
+    def find(self, keys: Sequence[Hashable], prefix: tuple[int, ...]) -> tuple[int, Layers]:
+        """How many tokens at the beginning of a prefix are known under one of the keys, and their keys and values. The
+        last token never counts: it has to go through the model, because its output gives the next one."""
+        fitting = [key for key in keys if key in self._known and self._begins(prefix, key)]
+        if not fitting:
+            return 0, []
+        key = max(fitting, key=lambda each: len(self._known[each][0]))
+        tokens, layers = self._known[key] = self._known.pop(key)  # used last
+        return min(len(tokens), len(prefix) - 1), layers
 
-    def keep(self, group: Hashable, prefix: tuple[int, ...], cache: DynamicCache, row: int) -> None:
-        """Keep the prefix of a row, if there is room; the whole row has just been through the model. A copy is kept: a
-        view would keep the whole batch in memory."""
-        if len(prefix) <= self._room and group not in self._known:
-            self._room -= len(prefix)
-            self._known[group] = (
-                prefix,
+    def keep(
+        self, key: Hashable, prefix: tuple[int, ...], cache: DynamicCache, row: int, known: int = 0, loaded: int = 0
+    ) -> None:
+        """Keep the prefix of a row that has just been through the model: its first `known` tokens were loaded, into the
+        first `loaded` columns of the cache. A copy is kept: a view would keep the whole batch in memory."""
+        if len(prefix) > self._tokens or (key in self._known and not self._begins(prefix, key)):
+            return
+        self._known.pop(key, None)
+        while self._known and sum(len(tokens) for tokens, _ in self._known.values()) + len(prefix) > self._tokens:
+            del self._known[next(iter(self._known))]
+        ends = loaded + len(prefix) - known
+
+        def part(states: torch.Tensor) -> torch.Tensor:
+            return torch.cat([states[row, :, :known], states[row, :, loaded:ends]], dim=1)
+
+        self._known[key] = prefix, [(part(layer.keys), part(layer.values)) for layer in cache.layers]
+
+    def _begins(self, prefix: tuple[int, ...], key: Hashable) -> bool:
+        tokens, _ = self._known[key]
+        return prefix[: len(tokens)] == tokens
+
+
+def load(parts: Sequence[Layers], known: Sequence[int], cache: DynamicCache) -> None:
+    """Begin a cache with what is known of each row, padded on the right to the longest."""
+    longest = max(known)
+    for layer in range(len(parts[0])):
+        states = (
+            torch.stack(
                 [
-                    (layer.keys[row, :, : len(prefix)].clone(), layer.values[row, :, : len(prefix)].clone())
-                    for layer in cache.layers
-                ],
+                    pad(part[layer][which][:, :count], (0, 0, 0, longest - count))
+                    for part, count in zip(parts, known, strict=True)
+                ]
             )
-
-    def load(self, groups: Sequence[Hashable], known: Sequence[int], cache: DynamicCache) -> None:
-        """Begin a cache with what is known of each row, padded on the right to the longest."""
-        longest = max(known)
-        for layer in range(len(self._known[groups[0]][1])):
-            parts = [self._known[group][1][layer] for group in groups]
-            keys, values = (
-                torch.stack(
-                    [
-                        pad(part[which][:, :count], (0, 0, 0, longest - count))
-                        for part, count in zip(parts, known, strict=True)
-                    ]
-                )
-                for which in (0, 1)
-            )
-            cache.update(keys, values, layer)
+            for which in (0, 1)
+        )
+        cache.update(*states, layer)
 
 
 @torch.no_grad()
@@ -115,17 +131,20 @@ def generate(
     rows = pack_rows(
         [request.ids for request in requests], [request.group for request in requests], settings.branched_tokens
     )
-    rows = [replace(row, known=memory.find(requests[row.members[0]].group, row.prefix)) for row in rows]
+    # Held here, because what one batch keeps may drive out what the next one goes on from.
+    parts = {row.members: memory.find(_keys(row, requests), row.prefix) for row in rows}
+    rows = [replace(row, known=parts[row.members][0]) for row in rows]
     completions = [Completion() for _ in requests]
     fresh, known = [row for row in rows if not row.known], [row for row in rows if row.known]
     for batch in (*batch_rows(fresh, settings.batch_tokens), *batch_rows(known, settings.batch_tokens)):
-        _write(model, batch, requests, completions, settings, memory)
+        _write(model, batch, [parts[row.members][1] for row in batch], requests, completions, settings, memory)
     return completions
 
 
 def _write(
     model: Any,
     rows: list[Row],
+    parts: list[Layers],
     requests: Sequence[Request],
     completions: list[Completion],
     settings: GenerationSettings,
@@ -136,18 +155,19 @@ def _write(
     device = next(model.parameters()).device
     packed = lay_out(rows).to(device)
     cache = DynamicCache(config=model.config)
-    groups, known = [requests[row.members[0]].group for row in rows], [row.known for row in rows]
+    known = [row.known for row in rows]
     # (rows, longest that is known).
     past = torch.arange(max(known), device=device) < torch.tensor(known, device=device).unsqueeze(1)
     if max(known):
-        memory.load(groups, known, cache)
+        load(parts, known, cache)
         mask = torch.cat([past[:, None, None].expand(-1, -1, packed.ids.shape[1], -1), packed.tree()], dim=3)
     else:
         mask = packed.mask()
     hidden = _hidden(model, packed.ids, None if mask is None else packed.positions, mask, cache)
-    if not max(known):
-        for line, row in enumerate(rows):
-            memory.keep(groups[line], row.prefix, cache, line)
+    for line, row in enumerate(rows):
+        if not row.known or len(row.members) == 1:
+            key = _keys(row, requests)[0 if row.known else -1]
+            memory.keep(key, row.prefix, cache, line, row.known, max(known))
     slots = max(len(row.members) for row in rows)
     own = [list(row.members) + [None] * (slots - len(row.members)) for row in rows]
     lines = torch.arange(len(rows), device=device).unsqueeze(1)
@@ -165,6 +185,12 @@ def _write(
         seen = torch.cat([seen, itself], dim=2)
         hidden = _hidden(model, chosen, places, seen.unsqueeze(1), cache)
         places = places + 1
+
+
+def _keys(row: Row, requests: Sequence[Request]) -> tuple[Hashable, ...]:
+    """Under which keys something of a row may be kept: the sample, if it stands alone, and its task."""
+    first = requests[row.members[0]]
+    return ((first.group, first.sample), first.group) if len(row.members) == 1 else (first.group,)
 
 
 def _hidden(

@@ -45,6 +45,8 @@ OTHER_SEED, OTHER_TASKS = 1, 150
 """The dataset of known intents in other cases, which nothing is trained on."""
 PLAYED_TASKS = 60
 """Of each benchmark, for each model."""
+PLAYED_TURNS = 12
+"""Few golden trajectories have more than eight, with the answer."""
 BENCHMARKS = {"familiar": "other", "heldout": "trained"}
 """Benchmark -> dataset."""
 
@@ -132,7 +134,7 @@ def play(done: Sequence[Run], work: Path) -> dict[str, dict[str, Any]]:
     out, found = work / "eval", {}
     for benchmark, data in BENCHMARKS.items():
         arguments = ["--data", str(work / data), "--config", str(PLAYED), "--no-baselines", "--out", str(out)]
-        arguments += ["--tasks", str(PLAYED_TASKS)]
+        arguments += ["--tasks", str(PLAYED_TASKS), "--turns", str(PLAYED_TURNS)]
         played = ["eval", "run", benchmark, *policies, "--policy=untrained", *arguments]
         run_program(played, work / f"{benchmark}.txt", os.environ)
         found[benchmark] = json.loads((out / benchmark / "done.json").read_text(encoding="utf-8"))
@@ -157,7 +159,11 @@ def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], counts: Mappin
     help="Where runs are kept.",
 )
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Whole runs; each takes three quarters of an hour."
+    "--seeds",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Whole runs, of 45 minutes each.",
 )
 @click.option("--tasks", type=click.IntRange(1), help="Of the dataset that is trained on.  [default: the domain's]")
 def command(out: Path, work: Path, seeds: int, tasks: int | None) -> None:

@@ -77,14 +77,35 @@ def test_a_conversation_goes_on_from_its_prompt(branched: int, budget: int, mode
     asked = [replace(request, ids=request.ids[:2]) for request in some_requests()]
     first = generate(model, asked, settings, memory)
     again = [replace(one, ids=(*one.ids, *each.ids, 3, 4)) for one, each in zip(asked, first, strict=True)]
-    assert any(memory.find(request.group, request.ids) for request in again)
+    assert any(memory.find((request.group,), request.ids)[0] for request in again)
     found = generate(model, again, settings, memory)
     expected = written_logprobs(model, again, found)
     assert [value for each in found for value in each.logprobs] == pytest.approx(
         [value for each in expected for value in each], abs=1e-5
     )
     memory.forget()
-    assert not any(memory.find(request.group, request.ids) for request in again)
+    assert not any(memory.find((request.group,), request.ids)[0] for request in again)
+
+
+@pytest.mark.parametrize("room", [1000, 60, 20])
+def test_a_sample_that_stands_alone_goes_on_from_its_last_turn(room: int, model: Any) -> None:
+    """Also where what others keep drives out what a row of the same call goes on from."""
+    settings, memory = GenerationSettings(frozenset({7, 8, 9}), 1.0, 30, 0), Memory(room)
+    talks = [
+        replace(request, ids=request.ids[: number % 3 + 1], group=number)
+        for number, request in enumerate(some_requests())
+    ]
+    for _ in range(3):
+        found = generate(model, talks, settings, memory)
+        expected = written_logprobs(model, talks, found)
+        assert [value for each in found for value in each.logprobs] == pytest.approx(
+            [value for each in expected for value in each], abs=1e-5
+        )
+        known = [memory.find(((talk.group, talk.sample), talk.group), (*talk.ids, 0))[0] for talk in talks]
+        assert sum(len(tokens) for tokens, _ in memory._known.values()) <= room
+        if room == 1000:
+            assert known == [len(talk.ids) for talk in talks]
+        talks = [replace(talk, ids=(*talk.ids, *one.ids, 3, 4)) for talk, one in zip(talks, found, strict=True)]
 
 
 def test_what_is_kept_is_as_large_as_what_is_counted(model: Any) -> None:
