@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,6 +24,7 @@ from eval.storage import read_results
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
+from toolscale.pipeline import synthesize
 from toolscale.records import Endpoint
 from toolscale.rollout.prompt import first_messages, offered_tools
 
@@ -252,20 +253,24 @@ def test_policies_that_are_none_are_one_line(tmp_path: Path) -> None:
     assert endpoint(ChatModel(place), Purse()).name == "m"
 
 
-def test_a_model_of_sft_reads_in_a_rollout_what_it_learned_from(mock_dataset: Path) -> None:
-    rows = read_dataset(mock_dataset).domains["mock"].splits
+@pytest.mark.parametrize("interaction", ["single", "form"])
+def test_a_model_of_sft_reads_in_a_rollout_what_it_learned_from(
+    mock_dataset: Path, tmp_path: Path, interaction: Literal["single", "form"]
+) -> None:
+    folder = mock_dataset if interaction == "single" else tmp_path / "mock"
+    synthesize("mock", folder, tasks=10, interaction=interaction)
+    rows = read_dataset(folder).domains["mock"].splits
     for kind, split in (("familiar", "train"), ("heldout", "test")):
-        opened = open_benchmark(
-            kind, Settings(data=(str(mock_dataset),), config="training/configs/smollm2_grpo.yaml"), None
-        )
+        opened = open_benchmark(kind, Settings(data=(str(folder),), config="training/configs/smollm2_grpo.yaml"), None)
         bench, read = opened.ground.bench, {}
         for case in opened.cases:
             assert case.task.task is not None
             domain = bench.domain_of(case.task)
             tools = offered_tools(case.task, {}, domain.tools_of(case.task.task))
-            read[case.task.task.id] = (first_messages(case.task, domain.system_of(case.task.task)), tools)
+            # As text: parameters in another order are another thing to read.
+            read[case.task.task.id] = (first_messages(case.task, domain.system_of(case.task.task)), json.dumps(tools))
         closing(opened)
-        assert read == {row["id"]: (row["prompt"], json.loads(row["tools"])) for row in rows[split]}
+        assert read == {row["id"]: (row["prompt"], json.dumps(json.loads(row["tools"]))) for row in rows[split]}
 
 
 def test_a_model_of_sft_is_played_as_the_named_configuration_says(tmp_path: Path) -> None:
