@@ -8,10 +8,9 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -27,7 +26,7 @@ from toolscale.dataset.making.shards import cut_shards, read_shard_plan
 from toolscale.dataset.making.units import read_judged
 from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.pipeline import synthesize
-from toolscale.pipeline.publishing import inspect_dataset, newer_night, push_dataset
+from toolscale.pipeline.publishing import inspect_dataset, push_dataset
 from toolscale.pipeline.scheduled import (
     assemble_domain,
     build_domain,
@@ -36,8 +35,6 @@ from toolscale.pipeline.scheduled import (
     collect_run,
     data_root,
     judge_shard,
-    night_seed,
-    order_of,
     order_run,
     plan_round,
 )
@@ -280,21 +277,6 @@ def test_the_log_says_how_far_a_shard_is_and_which_intents_have_no_task(
     assert "mock: 2 intents have no task: return_all (no seat), pay_over_desk_limit (no seat)" in caplog.messages
 
 
-def test_nights_do_not_run_backwards() -> None:
-    published = [
-        {"repo": "me/x", "night": "2026-11-20T02:00:00+00:00"},
-        {"repo": "me/x", "night": "2026-11-21T02:00:00+00:00"},
-        {"repo": "me/y", "night": "2026-11-29T02:00:00+00:00"},
-        {"repo": "me/x", "night": None},
-        {"repo": "me/x"},
-    ]
-    assert newer_night(published, "me/x", "2026-11-20T02:00:00+00:00") == "2026-11-21T02:00:00+00:00"
-    assert newer_night(published, "me/x", "2026-11-19T02:00:00+00:00") == "2026-11-21T02:00:00+00:00"
-    assert newer_night(published, "me/x", "2026-11-21T02:00:00+00:00") is None
-    assert newer_night(published, "me/x", "2026-11-22T02:00:00+00:00") is None
-    assert newer_night(published, "me/x", None) is None and newer_night([], "me/x", "2026-11-20T02:00:00+00:00") is None
-
-
 def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:
     run = order_run(str(tmp_path), order())
     build_domain(run, "mock")
@@ -360,52 +342,6 @@ def test_what_changed_since_it_was_announced_or_approved_is_not_pushed(mock_data
         inspect_dataset(str(mock_dataset), "me/x", "ask", "0" * 64)
     with pytest.raises(DatasetError, match="the dataset is not the one that was announced or approved"):
         push_dataset(str(mock_dataset), "me/x", "0" * 64)
-
-
-def dag_run(run_type: str, night: datetime | None) -> Any:
-    return SimpleNamespace(
-        dag_id="synthesize_dataset",
-        run_id=f"{run_type}__x",
-        run_type=run_type,
-        start_date=NIGHT + timedelta(days=3),
-        logical_date=night,
-        data_interval_start=night,
-    )
-
-
-def test_a_night_has_its_own_seed_which_a_backfill_repeats() -> None:
-    params = {"domains": ["mock"], "tasks": 396, "seed": None, "generator": "plans", "evolved": None, "publish": "ask"}
-    nights = [NIGHT + timedelta(days=days) for days in range(30)]
-    scheduled = [order_of(dag_run("scheduled", night), params).seed for night in nights]
-    assert (
-        scheduled
-        == [order_of(dag_run("backfill", night), params).seed for night in nights]
-        == [night_seed(night) for night in nights]
-    )
-    assert len(set(scheduled)) == 30 and night_seed(NIGHT.astimezone(timezone(timedelta(hours=5)))) == scheduled[0]
-    assert order_of(dag_run("manual", NIGHT), params).seed == 0
-    assert order_of(dag_run("scheduled", NIGHT), params | {"seed": 7}).seed == 7
-
-
-def test_a_backfill_is_not_published_unless_told_and_a_night_says_which_it_is() -> None:
-    params = {
-        "domains": ["mock"],
-        "tasks": 396,
-        "seed": None,
-        "generator": "plans",
-        "evolved": None,
-        "publish": None,
-        "repo": None,
-    }
-    found = {kind: order_of(dag_run(kind, NIGHT), params) for kind in ("scheduled", "backfill", "manual")}
-    assert {kind: order.publish for kind, order in found.items()} == {
-        "scheduled": "ask",
-        "backfill": "never",
-        "manual": "ask",
-    }
-    assert found["scheduled"].night == found["backfill"].night == NIGHT.astimezone(UTC).isoformat(timespec="seconds")
-    assert found["manual"].night is None
-    assert order_of(dag_run("backfill", NIGHT), params | {"publish": "auto", "repo": "me/x"}).publish == "auto"
 
 
 @given(st.lists(st.integers(0, 10**9), unique=True, max_size=700).map(sorted), st.integers(1, 300))

@@ -6,7 +6,9 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
 
 CANONICAL_VERSION = 1
 """Stored beside hashes. The number goes up when the same value would hash differently than before."""
@@ -29,6 +31,12 @@ def canonical_json(value: Any) -> str:
     # An integral float is written `25.0`, or `1e+16` and larger; a text may hold that too,
     # and then nothing is lost but time.
     return _encode(_normal(value)) if ".0" in text or "e+" in text else text
+
+
+def in_order(value: Value) -> Value:
+    """Return the value that the canonical JSON of `value` holds: the same, with the keys of all its mappings sorted."""
+    ordered: Value = json.loads(canonical_json(value))
+    return ordered
 
 
 def finite(value: Any) -> Any:

@@ -165,9 +165,11 @@ def _write(
         mask = packed.mask()
     hidden = _hidden(model, packed.ids, None if mask is None else packed.positions, mask, cache)
     for line, row in enumerate(rows):
-        if not row.known or len(row.members) == 1:
-            key = _keys(row, requests)[0 if row.known else -1]
-            memory.keep(key, row.prefix, cache, line, row.known, max(known))
+        shared, *alone = _keys(row, requests)
+        if not row.known:
+            memory.keep(shared, row.prefix, cache, line)
+        elif alone:
+            memory.keep(alone[0], row.prefix, cache, line, row.known, max(known))
     slots = max(len(row.members) for row in rows)
     own = [list(row.members) + [None] * (slots - len(row.members)) for row in rows]
     lines = torch.arange(len(rows), device=device).unsqueeze(1)
@@ -188,9 +190,9 @@ def _write(
 
 
 def _keys(row: Row, requests: Sequence[Request]) -> tuple[Hashable, ...]:
-    """Under which keys something of a row may be kept: the sample, if it stands alone, and its task."""
+    """Under which keys something of a row may be kept: its task and, if the row has one sample alone, that sample."""
     first = requests[row.members[0]]
-    return ((first.group, first.sample), first.group) if len(row.members) == 1 else (first.group,)
+    return (first.group, (first.group, first.sample)) if len(row.members) == 1 else (first.group,)
 
 
 def _hidden(

@@ -28,7 +28,7 @@ from toolscale.dataset.storage import write_file
 from toolscale.environment import load_environment
 from toolscale.pipeline import synthesize
 from training.checkpoint import check_folder
-from training.config import SftConfig
+from training.config import Config, SftConfig
 from training.config_file import read_config
 from training.conversations import Conversation, golden_conversations
 from training.gguf import find_gguf, unpack
@@ -45,8 +45,6 @@ OTHER_SEED, OTHER_TASKS = 1, 150
 """The dataset of known intents in other cases, which nothing is trained on."""
 PLAYED_TASKS = 60
 """Of each benchmark, for each model."""
-PLAYED_TURNS = 12
-"""Few golden trajectories have more than eight, with the answer."""
 BENCHMARKS = {"familiar": "other", "heldout": "trained"}
 """Benchmark -> dataset."""
 
@@ -131,10 +129,11 @@ def play(done: Sequence[Run], work: Path) -> dict[str, dict[str, Any]]:
     """Let all models play all benchmarks; return benchmark -> policy -> figures. What was played is not played
     again."""
     policies = [f"--policy={run.name}={work / run.name / 'model'}" for run in done]
+    turns = read_config(PLAYED, Config).data.limits.turns
     out, found = work / "eval", {}
     for benchmark, data in BENCHMARKS.items():
         arguments = ["--data", str(work / data), "--config", str(PLAYED), "--no-baselines", "--out", str(out)]
-        arguments += ["--tasks", str(PLAYED_TASKS), "--turns", str(PLAYED_TURNS)]
+        arguments += ["--tasks", str(PLAYED_TASKS), "--turns", str(turns)]
         played = ["eval", "run", benchmark, *policies, "--policy=untrained", *arguments]
         run_program(played, work / f"{benchmark}.txt", os.environ)
         found[benchmark] = json.loads((out / benchmark / "done.json").read_text(encoding="utf-8"))

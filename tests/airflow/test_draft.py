@@ -71,7 +71,10 @@ def test_a_person_reads_a_draft_and_takes_it(live_airflow: LiveAirflow, tmp_path
             pytest.param(*case, marks=pytest.mark.slow("tests/airflow/test_draft.py"))
             for case in (
                 ({"name": "???"}, "'???' names no domain; say it in one to five words"),
-                ({"name": "shop", "connection": "shop_db"}, "there is no connection 'shop_db'; make it, or leave"),
+                (
+                    {"name": "shop", "connection": "shop_db"},
+                    "there is no connection 'shop_db'; make it, or leave `connection`",
+                ),
                 ({"name": "shop", "source": "/absent"}, "/absent: cannot be read (No such file or directory)"),
             )
         ),

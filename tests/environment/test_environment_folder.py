@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,17 +80,6 @@ def test_the_hash_sees_content_and_not_layout(spoil: Spoil, mock_environment: En
     changed = load_environment(folder)
     assert changed.hash != mock_environment.hash
     assert [name for name in changed.files if changed.files[name] != mock_environment.files[name]] == ["policy.md"]
-
-
-def test_a_copy_is_not_compiled_again_and_another_order_of_parameters_is(spoil: Spoil, tmp_path: Path) -> None:
-    first = load_environment(spoil())
-    copied = load_environment(Path(shutil.copytree(first.folder, tmp_path / "elsewhere" / "mock")))
-    assert copied == dataclasses.replace(first, folder=copied.folder) and copied.tools is first.tools
-    order = "      member_id: {type: string}\n", "      amount_cents: {type: integer, minimum: 1}\n"
-    turned = (first.folder / "toolset.yaml").read_text().replace("".join(order), "".join(order[::-1]))
-    (first.folder / "toolset.yaml").write_text(turned)
-    assert list(load_environment(first.folder).tools["pay_fees"].spec.parameters) == ["amount_cents", "member_id"]
-    assert list(copied.tools["pay_fees"].spec.parameters) == ["member_id", "amount_cents"]
 
 
 def test_an_unknown_domain_lists_the_known_ones() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 
 from toolscale.canonical import content_hash
@@ -31,6 +32,7 @@ _GROUND = ("environment.yaml", "schema.yaml", "population.yaml", "toolset.yaml")
 MOST_KEPT = 4
 _KEPT: dict[tuple[str | None, ...], Environment] = {}
 """Folder name and texts -> what they compile to."""
+_KEEPING = Lock()
 
 
 @dataclass(frozen=True)
@@ -77,13 +79,15 @@ def inspect_environment(domain: str | Path) -> tuple[Environment | None, list[Sp
     """
     path = find_folder(domain)
     texts = _texts(path)
-    if texts in _KEPT:
-        return replace(_KEPT[texts], folder=path), []
+    kept = _KEPT.get(texts)
+    if kept is not None:
+        return replace(kept, folder=path), []
     environment, issues = _inspect(path)
     if environment is not None and not issues and texts == _texts(path):
-        if len(_KEPT) >= MOST_KEPT:
-            del _KEPT[next(iter(_KEPT))]
-        _KEPT[texts] = environment
+        with _KEEPING:
+            _KEPT[texts] = environment
+            while len(_KEPT) > MOST_KEPT:
+                del _KEPT[next(iter(_KEPT))]
     return environment, issues
 
 

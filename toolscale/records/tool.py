@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from toolscale.canonical import in_order
 from toolscale.records.base import Record
 
 
@@ -111,11 +112,10 @@ class ToolSpec(Record):
         return {"type": "object", "properties": self.parameters, "required": required, "additionalProperties": False}
 
     def openai_function(self) -> dict[str, Any]:
-        """The tool as an element of `tools` of an OpenAI chat completion."""
-        return {
-            "type": "function",
-            "function": {"name": self.name, "description": self.description, "parameters": self.json_schema()},
-        }
+        """The tool as an element of `tools` of an OpenAI chat completion, in the order in which a dataset's files hold
+        it: a model writes arguments in the order in which it learned to read them."""
+        function = {"name": self.name, "description": self.description, "parameters": self.json_schema()}
+        return in_order({"type": "function", "function": function})
 
 
 Lookup = Literal["find", "list", "get"]

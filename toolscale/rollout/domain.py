@@ -3,7 +3,6 @@ simulated experts play."""
 
 from __future__ import annotations
 
-import json
 import random
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from typing import Any
 
-from toolscale.canonical import canonical_json, stable_int
+from toolscale.canonical import stable_int
 from toolscale.environment import Environment, Rows, Toolbox, World, system_message, with_dialogue
 from toolscale.errors import SandboxError, UsageError
 from toolscale.models.pricing import approximate_input_tokens
@@ -69,7 +68,7 @@ class Domain:
         self._most_worlds = most_worlds
         self._lent: OrderedDict[Episode, World] = OrderedDict()
         self.system = system_message(environment)
-        self.tools: list[Tool] = _as_written([tool.spec.openai_function() for tool in environment.tools.values()])
+        self.tools: list[Tool] = [tool.spec.openai_function() for tool in environment.tools.values()]
         self.toolbox = Toolbox(environment.tools)
         self._rows = rows
         self._judge = Judge(environment, rows, audit_share=0.0, replica=False)
@@ -143,7 +142,7 @@ class Domain:
 
     def tools_of(self, task: Task) -> list[Tool]:
         """Return the tools of a task: those of the domain, and `final_answer` if it is answered by a form."""
-        return [*self.tools, *_as_written(with_form([], task.form))]
+        return with_form(self.tools, task.form)
 
     def grade(self, task: Task, calls: Sequence[ToolCall], answer: str) -> Grade:
         """Grade the domain calls of a rollout, in order, and its final message."""
@@ -226,9 +225,3 @@ def _script(subject: Subject, trajectory: Trajectory) -> Script:
             calls.append(writes.pop(0))
     made = [call for call in writes if call not in calls] if trajectory.operator == "only_reads" else writes
     return Script(calls=(*calls, *made), answer=subject.answer_of(trajectory))
-
-
-def _as_written(value: Any) -> Any:
-    """The same with keys in the order of a dataset's files. A model that learned from these writes arguments in that
-    order, and one of 135 million parameters leaves out what stands elsewhere."""
-    return json.loads(canonical_json(value))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from toolscale.canonical import in_order
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.records import FactKind, Tell
 from toolscale.tasks.plan import Plan
@@ -101,8 +102,10 @@ class Form:
 
 
 def answer_function(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return `final_answer` with the parameters of a task, in the format of OpenAI's function calling."""
-    return {"type": "function", "function": {"name": FINAL_ANSWER, "description": _TEXT, "parameters": parameters}}
+    """Return `final_answer` with the parameters of a task, in the format of OpenAI's function calling, keys sorted as
+    those of other tools."""
+    function = {"name": FINAL_ANSWER, "description": _TEXT, "parameters": parameters}
+    return in_order({"type": "function", "function": function})
 
 
 def with_form(tools: Sequence[dict[str, Any]], parameters: dict[str, Any] | None) -> list[dict[str, Any]]:
