@@ -14,7 +14,7 @@ import torch
 
 from toolscale.records import TokenTrace
 from training.loss import Tokens, Written, arrange
-from training.packing import Packed, Row, batch_rows, pack_rows
+from training.packing import Packed, Row, Tree, batch_rows, pack_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def empty_micro_batch(correct: bool = False) -> MicroBatch:
     and the same figures, with a loss of 0."""
     index = torch.zeros(0, dtype=torch.long)
     packed = Packed(
-        torch.zeros(1, 2, dtype=torch.long), torch.tensor([[0, 1]]), torch.zeros(1, 2, dtype=torch.long), branched=False
+        torch.zeros(1, 2, dtype=torch.long), torch.tensor([[0, 1]]), torch.zeros(1, 2, dtype=torch.long), (Tree(2, ()),)
     )
     one = torch.zeros(1, dtype=torch.long)
     return MicroBatch(

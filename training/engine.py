@@ -30,10 +30,14 @@ from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from transformers.utils import logging as transformers_logging
 
 from toolscale.errors import UsageError
+from training.attention import BRANCHED
 from training.config import ModelSettings, RunSettings
 from training.loading import loading
 from training.loss import Scorer
 from training.processes import join_group, rank, world_size_wanted
+
+_ATTENTION = {"sdpa": BRANCHED, "eager": "eager", "flash_attention_2": "flash_attention_2"}
+"""`model.attention` -> what transformers calls it."""
 
 
 def join_processes(seed: int, patience_s: float) -> None:
@@ -58,7 +62,7 @@ def load_model(settings: ModelSettings) -> Any:
     transformers_logging.disable_progress_bar()
     with loading("model", settings.path):
         model = AutoModelForCausalLM.from_pretrained(
-            settings.path, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention
+            settings.path, dtype=getattr(torch, settings.dtype), attn_implementation=_ATTENTION[settings.attention]
         )
     if settings.gradient_checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
@@ -179,6 +183,6 @@ class Engine:
     def _empty_copy(self, settings: ModelSettings) -> Any:
         configuration = AutoConfig.from_pretrained(settings.path)
         copy = AutoModelForCausalLM.from_config(
-            configuration, dtype=getattr(torch, settings.dtype), attn_implementation=settings.attention
+            configuration, dtype=getattr(torch, settings.dtype), attn_implementation=_ATTENTION[settings.attention]
         )
         return copy.to(self.device).requires_grad_(False)

@@ -16,7 +16,9 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
 
+from training.attention import read_rows
 from training.packing import SHARED, Row, batch_rows, lay_out, pack_rows
 
 
@@ -52,6 +54,46 @@ class GenerationSettings:
     temperature: float = 1.0
     batch_tokens: int = 8192
     branched_tokens: int = 2048
+
+
+ROOM = 64
+"""Tokens for which there is room behind those of a cache when it grows."""
+
+
+class RoomyLayer(DynamicLayer):
+    """Keys and values with room behind them: one token more is written there. `DynamicLayer` makes a new tensor of all
+    of them for each token, which takes longer than the model itself once rows are long."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add keys and values, (rows, heads, tokens, width) each; return all of them."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+            self._room: list[torch.Tensor] = []
+        count = self.get_seq_length()
+        ends = count + key_states.shape[-2]
+        if not self._room or ends > self._room[0].shape[-2]:
+            pairs = (key_states, self.keys), (value_states, self.values)
+            self._room = [self._moved(states, old, ends + ROOM) for states, old in pairs]
+        for room, states in zip(self._room, (key_states, value_states), strict=True):
+            room[:, :, count:ends] = states
+        self.keys, self.values = (room[:, :, :ends] for room in self._room)
+        return self.keys, self.values
+
+    @staticmethod
+    def _moved(states: torch.Tensor, old: torch.Tensor, size: int) -> torch.Tensor:
+        room = states.new_empty(*states.shape[:2], size, states.shape[-1])
+        if old.numel():
+            room[:, :, : old.shape[-2]] = old
+        return room
+
+
+def roomy_cache(config: Any) -> DynamicCache:
+    """An empty cache for a model. Layers that keep the last tokens only stay as transformers makes them."""
+    cache = DynamicCache(config=config)
+    cache.layers = [RoomyLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
+    return cache
 
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
@@ -154,22 +196,17 @@ def _write(
     idle slots."""
     device = next(model.parameters()).device
     packed = lay_out(rows).to(device)
-    cache = DynamicCache(config=model.config)
+    cache = roomy_cache(model.config)
     known = [row.known for row in rows]
-    # (rows, longest that is known).
-    past = torch.arange(max(known), device=device) < torch.tensor(known, device=device).unsqueeze(1)
-    if max(known):
+    if loaded := max(known):
         load(parts, known, cache)
-        mask = torch.cat([past[:, None, None].expand(-1, -1, packed.ids.shape[1], -1), packed.tree()], dim=3)
-    else:
-        mask = packed.mask()
-    hidden = _hidden(model, packed.ids, None if mask is None else packed.positions, mask, cache)
+    hidden = read_rows(model, packed, cache, loaded)
     for line, row in enumerate(rows):
         shared, *alone = _keys(row, requests)
         if not row.known:
             memory.keep(shared, row.prefix, cache, line)
         elif alone:
-            memory.keep(alone[0], row.prefix, cache, line, row.known, max(known))
+            memory.keep(alone[0], row.prefix, cache, line, row.known, loaded)
     slots = max(len(row.members) for row in rows)
     own = [list(row.members) + [None] * (slots - len(row.members)) for row in rows]
     lines = torch.arange(len(rows), device=device).unsqueeze(1)
@@ -177,7 +214,7 @@ def _write(
     places = torch.tensor([_lengths(row, slots) for row in rows], device=device)
     numbers = torch.arange(1, slots + 1, device=device).view(1, slots, 1)
     seen = (packed.segments.unsqueeze(1) == SHARED) | (packed.segments.unsqueeze(1) == numbers)
-    seen = torch.cat([past.unsqueeze(1).expand(-1, slots, -1), seen], dim=2)
+    seen = torch.cat([packed.past(loaded).unsqueeze(1).expand(-1, slots, -1), seen], dim=2)
     itself = torch.eye(slots, dtype=torch.bool, device=device).expand(len(rows), slots, slots)
     while True:
         logits = model.get_output_embeddings()(hidden)
@@ -185,7 +222,7 @@ def _write(
         if chosen is None:
             return
         seen = torch.cat([seen, itself], dim=2)
-        hidden = _hidden(model, chosen, places, seen.unsqueeze(1), cache)
+        hidden = _next(model, chosen, places, seen.unsqueeze(1), cache)
         places = places + 1
 
 
@@ -195,10 +232,10 @@ def _keys(row: Row, requests: Sequence[Request]) -> tuple[Hashable, ...]:
     return (first.group, (first.group, first.sample)) if len(row.members) == 1 else (first.group,)
 
 
-def _hidden(
-    model: Any, ids: torch.Tensor, positions: torch.Tensor | None, mask: torch.Tensor | None, cache: DynamicCache
+def _next(
+    model: Any, ids: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, cache: DynamicCache
 ) -> torch.Tensor:
-    """The last hidden states (rows, tokens, width) of tokens that follow what is in the cache."""
+    """The last hidden states (rows, slots, width) of one more token of each slot."""
     output = model.base_model(
         input_ids=ids, position_ids=positions, attention_mask=mask, past_key_values=cache, use_cache=True
     )

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from training.attention import read_rows
 from training.config import LossSettings
 from training.head import Head
 from training.packing import Packed, Row, lay_out
@@ -53,11 +54,7 @@ class Scorer(nn.Module):
 
     def forward(self, packed: Packed, written: Written) -> tuple[torch.Tensor, torch.Tensor]:
         """Log-probabilities and entropies, both (tokens,)."""
-        mask = packed.mask()
-        positions = None if mask is None else packed.positions  # None: counted from 0, and no look for packed sequences
-        hidden = self.model.base_model(
-            input_ids=packed.ids, position_ids=positions, attention_mask=mask, use_cache=False
-        ).last_hidden_state
+        hidden = read_rows(self.model, packed)
         logprobs, entropy = self.head(hidden[written.rows, written.columns], written.targets)
         return logprobs, entropy
 

@@ -38,29 +38,45 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Tree:
+    """How a row is laid out: so many columns of its beginning, and then those of each branch."""
+
+    shared: int
+    branches: tuple[int, ...]
+    known: int = 0
+    """Tokens that stand before the row, and are not laid out again."""
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """Rows as tensors, padded on the right to the longest: `ids`, `positions`, `segments` of shape (rows, length)."""
 
     ids: torch.Tensor
     positions: torch.Tensor
     segments: torch.Tensor
-    branched: bool
+    trees: tuple[Tree, ...]
 
-    def mask(self) -> torch.Tensor | None:
-        """What each token sees, (rows, 1, length, length), true for seen; None where plain causal attention says the
-        same."""
-        return self.tree() if self.branched else None
+    @property
+    def branched(self) -> bool:
+        """Whether there is a token that does not see all that stand before it in its row."""
+        return any(length for tree in self.trees for length in tree.branches)
 
-    def tree(self) -> torch.Tensor:
-        """The mask, written out in any case."""
+    def past(self, loaded: int) -> torch.Tensor:
+        """Which of the first columns of a cache belong to each row, (rows, loaded)."""
+        known = torch.tensor([tree.known for tree in self.trees], device=self.ids.device)
+        return torch.arange(loaded, device=self.ids.device) < known.unsqueeze(1)
+
+    def mask(self, loaded: int = 0) -> torch.Tensor:
+        """What each token sees, (rows, 1, length, loaded + length), true for seen."""
         of, on = self.segments.unsqueeze(2), self.segments.unsqueeze(1)
         # Padding sees itself and what pads before it: a row of nothing would give NaN.
-        seen = (on == SHARED) | (on == of)
-        return seen.tril().unsqueeze(1)
+        seen = ((on == SHARED) | (on == of)).tril()
+        past = self.past(loaded).unsqueeze(1).expand(-1, seen.shape[1], -1)
+        return torch.cat([past, seen], dim=2).unsqueeze(1)
 
     def to(self, device: torch.device) -> Packed:
         """The same on another device."""
-        return Packed(self.ids.to(device), self.positions.to(device), self.segments.to(device), self.branched)
+        return Packed(self.ids.to(device), self.positions.to(device), self.segments.to(device), self.trees)
 
 
 def common_prefix(sequences: Sequence[Sequence[int]]) -> int:
@@ -141,5 +157,7 @@ def lay_out(rows: Sequence[Row]) -> Packed:
         ids.append(line + [0] * padding)
         positions.append(places + [0] * padding)
         segments.append(parts + [PADDING] * padding)
-    branched = any(branch for row in rows for branch in row.branches)
-    return Packed(torch.tensor(ids), torch.tensor(positions), torch.tensor(segments), branched)
+    trees = tuple(
+        Tree(len(row.prefix) - row.known, tuple(len(branch) for branch in row.branches), row.known) for row in rows
+    )
+    return Packed(torch.tensor(ids), torch.tensor(positions), torch.tensor(segments), trees)

@@ -52,7 +52,9 @@ def run_in_processes(count: int, function: Callable[..., Result], *arguments: An
             while not started.join(grace_period=GRACE_S):
                 pass
         except (ProcessExitedException, ProcessRaisedException) as error:
-            raise (_unnamed(error) if said.empty() else said.get()) from None
+            answer = None if said.empty() else said.get()
+            # It may be a result: a process can die of what it leaves behind, after its work is done.
+            raise (answer if isinstance(answer, Exception) else _unnamed(error)) from None
     if said.empty():
         raise KeyboardInterrupt
     result: Result = said.get()
@@ -130,6 +132,8 @@ def _call(
         raise SystemExit(1) from None
     if number == 0:
         said.put(result)
+    if torch.distributed.is_initialized():  # threads of gloo that still run when Python ends abort the process
+        torch.distributed.destroy_process_group()
 
 
 def _unnamed(error: ProcessExitedException | ProcessRaisedException) -> Exception:

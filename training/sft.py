@@ -59,9 +59,9 @@ def load_samples(config: SftConfig, codec: Codec) -> tuple[list[Sample], int]:
 
 
 def _setting(conversation: Conversation) -> str:
-    """What conversations of one domain begin with, as a hash: the system message and the tools."""
-    system = [message for message in conversation["messages"][:1] if message["role"] == "system"]
-    return content_hash([system, list(conversation.get("tools") or [])])
+    """What conversations of one domain begin with, as a hash: the system message. Their tools are the same up to the
+    form of each task, and rows share whatever is."""
+    return content_hash([message for message in conversation["messages"][:1] if message["role"] == "system"])
 
 
 def pick(samples: list[Sample], config: SftConfig, step: int) -> list[Sample]:

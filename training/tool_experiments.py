@@ -43,7 +43,7 @@ FEWER = (100,)
 """Conversations of the runs that read fewer."""
 OTHER_SEED, OTHER_TASKS = 1, 150
 """The dataset of known intents in other cases, which nothing is trained on."""
-PLAYED_TASKS = 60
+PLAYED_TASKS = 40
 """Of each benchmark, for each model."""
 BENCHMARKS = {"familiar": "other", "heldout": "trained"}
 """Benchmark -> dataset."""
@@ -162,22 +162,25 @@ def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], counts: Mappin
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Whole runs, of 45 minutes each.",
+    help="Whole runs, of about 40 minutes each.",
 )
 @click.option("--tasks", type=click.IntRange(1), help="Of the dataset that is trained on.  [default: the domain's]")
 def command(out: Path, work: Path, seeds: int, tasks: int | None) -> None:
     """Fine-tune and play all variants, and write the tables."""
     console = Console()
     prepare(work, tasks)
-    for run in (wanted := runs(seeds)):
+    done: list[Run] = []
+    found: dict[str, dict[str, Any]] = {}
+    for run in runs(seeds):
         train(run, work)
-        console.print(f"trained {run.name}")
-    found = play(wanted, work)
-    counts = {
-        run.name: len((work / run.name / "conversations.jsonl").read_text(encoding="utf-8").splitlines())
-        for run in wanted
-    }
-    write_page(out, found, counts)
+        done.append(run)
+        found = play(done, work)
+        counts = {
+            run.name: len((work / run.name / "conversations.jsonl").read_text(encoding="utf-8").splitlines())
+            for run in done
+        }
+        write_page(out, found, counts)  # whoever stops here has the table so far
+        console.print(f"trained and played {run.name}")
     for benchmark, policies in found.items():
         for policy, figures in policies.items():
             right = figures["accuracy"]

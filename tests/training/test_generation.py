@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tiny_qwen import make_model
 from transformers import AutoModelForCausalLM
 
+from training.attention import BRANCHED
 from training.generation import Completion, GenerationSettings, Memory, Request, generate
 from training.loss import Scorer, arrange
 from training.packing import Row, batch_rows, lay_out, pack_rows
@@ -23,11 +24,10 @@ from training.sampler import Batcher
 IDS = st.lists(st.integers(1, 5), min_size=1, max_size=8).map(tuple)
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return AutoModelForCausalLM.from_pretrained(
-        make_model(tmp_path_factory.mktemp("model")), attn_implementation="sdpa"
-    ).eval()
+@pytest.fixture(scope="module", params=[BRANCHED, "sdpa"])
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = make_model(tmp_path_factory.mktemp("model"))
+    return AutoModelForCausalLM.from_pretrained(folder, attn_implementation=request.param).eval()
 
 
 def some_requests(seed: int = 0) -> list[Request]:
@@ -174,7 +174,6 @@ def test_a_token_sees_the_prefix_and_its_own_branch() -> None:
     assert packed.ids.tolist() == [[1, 2, 3, 4, 5], [1, 0, 0, 0, 0]]
     assert packed.positions.tolist() == [[0, 1, 2, 2, 3], [0, 0, 0, 0, 0]]
     mask = packed.mask()
-    assert mask is not None
     assert mask[0, 0].int().tolist() == [
         [1, 0, 0, 0, 0],
         [1, 1, 0, 0, 0],

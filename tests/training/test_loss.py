@@ -16,6 +16,7 @@ from torch import nn
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from toolscale.records import TokenTrace
+from training.attention import BRANCHED
 from training.batch import Sample, empty_micro_batch, make_batch
 from training.config import LossSettings
 from training.head import Head, token_logprobs
@@ -178,7 +179,7 @@ def test_loss_and_gradient_are_those_of_trl(
         AutoModelForCausalLM.from_pretrained(make_model(tmp_path / "reference", seed=1)) if settings.kl else None
     )
     samples = some_samples()
-    model = AutoModelForCausalLM.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation=BRANCHED)
     model.train()
     options: dict[str, Any] = {"old": old, "reference": reference, "temperature": temperature, "correct": correct}
     loss = own_loss(model, samples, settings, branched=2048, **options)
@@ -187,9 +188,10 @@ def test_loss_and_gradient_are_those_of_trl(
     torch.testing.assert_close(gradients(model, loss), expected_gradient, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("attention", [BRANCHED, "sdpa"])
 @pytest.mark.parametrize("branched", [0, 30, 2048])
-def test_loss_is_the_same_however_rollouts_share_rows(branched: int, tmp_path: Path) -> None:
-    model = AutoModelForCausalLM.from_pretrained(make_model(tmp_path))
+def test_loss_is_the_same_however_rollouts_share_rows(branched: int, attention: str, tmp_path: Path) -> None:
+    model = AutoModelForCausalLM.from_pretrained(make_model(tmp_path), attn_implementation=attention)
     samples, settings = some_samples(seed=1), LossSettings(clip_high=0.1)
     alone = own_loss(model, samples, settings, branched=0, old=0.5, budget=1)
     expected = gradients(model, alone)

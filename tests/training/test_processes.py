@@ -1,3 +1,4 @@
+import atexit
 import os
 import signal
 import subprocess
@@ -69,6 +70,16 @@ def test_how_one_process_ends_is_told_once(how: str, kind: type[Exception], told
         run_in_processes(2, end, how)
     assert str(raised.value) == told
     assert not isinstance(raised.value, ToolScaleError) or raised.value.exit_status == status
+
+
+def answer_and_die() -> int:
+    atexit.register(os.abort)
+    return 1
+
+
+def test_a_process_that_dies_after_its_answer_is_told_as_one_that_was_killed() -> None:
+    with pytest.raises(TrainingInterruptedError, match=r"^process \d was killed by SIGABRT; run the same command"):
+        run_in_processes(2, answer_and_die)
 
 
 def wait_for_ever() -> None:
