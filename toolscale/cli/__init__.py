@@ -25,6 +25,7 @@ from toolscale.cli.measuring import report
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.rewording import reword
+from toolscale.cli.serving import serve
 from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
 from toolscale.cli.model_words import describe, preferences, replay
@@ -40,8 +41,8 @@ def commands() -> None:
 
 VERBS = (
     domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, play, grade, reword,
-    solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, evaluate, compare,
-    schemas,
+    serve, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, evaluate,
+    compare, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -7,6 +7,7 @@ import random
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any
 
@@ -71,8 +72,6 @@ class Domain:
         self.tools: list[Tool] = [tool.spec.openai_function() for tool in environment.tools.values()]
         self.toolbox = Toolbox(environment.tools)
         self._rows = rows
-        self._judge = Judge(environment, rows, audit_share=0.0, replica=False)
-        self._mutants = MutantMaker(environment, rows)
         self._idle: list[World] = []
         self._opened = 0
         self._subjects: OrderedDict[str, Subject] = OrderedDict()
@@ -89,6 +88,14 @@ class Domain:
         """How many of them nobody uses."""
         return len(self._idle)
 
+    @cached_property
+    def _judge(self) -> Judge:
+        return Judge(self.environment, self._rows, audit_share=0.0, replica=False)
+
+    @cached_property
+    def _mutants(self) -> MutantMaker:
+        return MutantMaker(self.environment, self._rows)
+
     @contextmanager
     def episode(self) -> Iterator[Episode]:
         """Begin an episode of one rollout: the rows are as at first, and nobody else changes them."""
@@ -96,9 +103,13 @@ class Domain:
         try:
             yield episode
         finally:
-            world = self._lent.pop(episode, None)
-            if world is not None:
-                self._idle.append(world)
+            self.end(episode)
+
+    def end(self, episode: Episode) -> None:
+        """Take the world of an episode back. Nothing happens if it has none."""
+        world = self._lent.pop(episode, None)
+        if world is not None:
+            self._idle.append(world)
 
     def world_of(self, episode: Episode) -> World:
         """Return the world that an episode goes on in. Beyond `most_worlds` the one that was not used for longest
@@ -163,7 +174,8 @@ class Domain:
         """Free the engines."""
         for world in (*self._idle, *self._lent.values()):
             world.close()
-        self._judge.close()
+        if "_judge" in vars(self):  # made when it is first asked for
+            self._judge.close()
 
     def _subject(self, task: Task) -> Subject:
         if task.id not in self._subjects:

@@ -16,43 +16,20 @@ import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import read_file, storage_errors, write_file
-from toolscale.environment import World, system_message
-from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.environment import World
 from toolscale.errors import SandboxError, UsageError
-from toolscale.language.inquiries import besides_questions
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
-from toolscale.rollout.grading import UNANSWERED
-from toolscale.rollout.person import MOST_REPLIES, answer_to
 from toolscale.session.playable import Playable
-from toolscale.tasks.form import with_form
-from toolscale.verify.filled import read_form
+from toolscale.session.transcript import Line, Transcript, View
 
 SESSION, CALLS, TALK = "session.json", "calls.jsonl", "talk.jsonl"
 SOLUTION, GRADE = "solution.json", "grade.json"
-
-
-@dataclass(frozen=True)
-class View:
-    """All that a solver sees of a task before the grade."""
-
-    task: str
-    policy: str
-    tools: list[dict[str, Any]]
-    """OpenAI function tools."""
-    request: str
-    calls: list[dict[str, Any]]
-    """The calls made so far, each with its `value` or `error`."""
-    talk: list[dict[str, Any]] | None
-    """Of a dialogue: what was `said` to the person `after` so many calls, and what was `heard`. None where the request
-    says all."""
 
 
 class Sitting:
@@ -61,8 +38,7 @@ class Sitting:
     def __init__(self, folder: Path, playable: Playable, task: Task) -> None:
         self.folder, self._playable, self._task = folder, playable, task
         self._environment, self._rows = playable.world(task.domain)
-        self._made = [json.loads(line) for line in self._lines(CALLS)]
-        self._talk = [json.loads(line) for line in self._lines(TALK)]
+        self._transcript = Transcript(task, self._environment, self._lines(CALLS), self._lines(TALK))
         self._world: World | None = None
 
     @classmethod
@@ -95,15 +71,7 @@ class Sitting:
 
     def view(self) -> View:
         """Return what a solver sees now."""
-        tools = [tool.spec.openai_function() for tool in self._environment.tools.values()]
-        return View(
-            self._task.id,
-            system_message(self._environment, self._task.interaction),
-            with_form(tools, self._task.form),
-            self._task.request,
-            list(self._made),
-            list(self._talk) if self._task.interaction == "dialogue" else None,
-        )
+        return self._transcript.view()
 
     @property
     def grade(self) -> Grade | None:
@@ -113,19 +81,11 @@ class Sitting:
 
     def check(self, call: ToolCall) -> None:
         """Raise UsageError if the task has no such tool: nothing is called then."""
-        if self.is_answer(call):
-            self.check_answer(canonical_json(call.arguments))
-        elif call.name not in self._environment.tools:
-            raise UsageError(f"there is no tool {call.name!r}; the tools are {', '.join(self._environment.tools)}")
+        self._transcript.check(call)
 
     def is_answer(self, call: ToolCall) -> bool:
         """Whether a call fills in the form of the task: it is the final answer."""
-        return self._task.form is not None and call.name == FINAL_ANSWER
-
-    def check_answer(self, answer: str) -> None:
-        """Raise UsageError if the task is answered by a form, and this is none that it takes: it can be given again."""
-        if self._task.form is not None and isinstance(problem := read_form(self._task.form, answer), str):
-            raise UsageError(f"{problem}; give the fields of {FINAL_ANSWER} as one JSON object")
+        return self._transcript.is_answer(call)
 
     def call(self, call: ToolCall) -> ToolResult:
         """Make a call and remember it. What a tool refuses is a result with an error, as an agent gets it; nothing has
@@ -133,13 +93,8 @@ class Sitting:
         self._still_open()
         self.check(call)
         result = self._opened().call(call.name, call.arguments)
-        made = {
-            "name": call.name,
-            "arguments": call.arguments,
-            **({"value": result.value} if result.ok else {"error": result.error}),
-        }
-        self._made.append(made)
-        write_file(self.folder / CALLS, "".join(f"{canonical_json(line)}\n" for line in self._made).encode())
+        self._transcript.add(call, result)
+        self._keep(CALLS, self._transcript.made)
         return result
 
     def say(self, message: str) -> str | Grade:
@@ -147,36 +102,30 @@ class Sitting:
         one, and if the person was asked too often there is none: then the session is over, and its grade is
         returned."""
         self._still_open()
-        if self._task.interaction != "dialogue":
-            raise UsageError("the person has said all in the request; give the final message as the answer")
-        heard = answer_to(self._task.candidate, message)
+        heard = self._transcript.ask(message)
         if heard is None:
             return self.finish(message)
-        if len(self._talk) >= MOST_REPLIES:
-            return self._over("", _LEFT)
-        self._talk.append({"after": len(self._made), "said": message, "heard": heard})
-        write_file(self.folder / TALK, "".join(f"{canonical_json(line)}\n" for line in self._talk).encode())
+        if isinstance(heard, Grade):
+            return self._over(Solution(task=self._task.id, calls=self._transcript.calls(), answer=""), heard)
+        self._keep(TALK, self._transcript.talk)
         return heard
 
     def finish(self, answer: str) -> Grade:
         """Give the final answer; the session is over, and its grade is told. UsageError if it is not the form that the
-        task wants. In a dialogue what was said since the last change of the rows, questions aside, is a part of it."""
+        task wants."""
         self._still_open()
-        self.check_answer(answer)
-        changed = max((n for n, made in enumerate(self._made, 1) if self._writes(made)), default=0)
-        before = [besides_questions(line["said"]) for line in self._talk if line["after"] >= changed]
-        return self._over("\n\n".join(filter(None, [*before, answer])))
+        self._transcript.check_answer(answer)
+        solution = self._transcript.solution(answer)
+        grade = self._playable.domain(self._task).grade(self._task, solution.calls, solution.answer)
+        return self._over(solution, grade)
 
-    def _writes(self, made: dict[str, Any]) -> bool:
-        return "value" in made and self._environment.tools[made["name"]].mutates_state
-
-    def _over(self, answer: str, grade: Grade | None = None) -> Grade:
-        calls = tuple(ToolCall(name=made["name"], arguments=made["arguments"]) for made in self._made)
-        solution = Solution(task=self._task.id, calls=calls, answer=answer)
-        grade = grade or self._playable.domain(self._task).grade(self._task, calls, answer)
+    def _over(self, solution: Solution, grade: Grade) -> Grade:
         write_file(self.folder / SOLUTION, f"{canonical_json(solution.model_dump(mode='json'))}\n".encode())
         write_file(self.folder / GRADE, f"{canonical_json(grade.model_dump(mode='json'))}\n".encode())
         return grade
+
+    def _keep(self, name: str, lines: list[Line]) -> None:
+        write_file(self.folder / name, "".join(f"{canonical_json(line)}\n" for line in lines).encode())
 
     def _still_open(self) -> None:
         if (self.folder / GRADE).exists():
@@ -188,7 +137,7 @@ class Sitting:
         """Return the world as the calls so far have left it."""
         if self._world is None:
             self._world = World(self._environment, self._rows)
-            for made in self._made:
+            for made in self._transcript.made:
                 again = self._world.call(made["name"], made["arguments"], returns=False)
                 if again.ok != ("value" in made):
                     raise SandboxError(
@@ -197,12 +146,9 @@ class Sitting:
                     )
         return self._world
 
-    def _lines(self, name: str) -> list[str]:
+    def _lines(self, name: str) -> list[Line]:
         path = self.folder / name
-        return read_file(path).decode().splitlines() if path.exists() else []
-
-
-_LEFT = Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding=UNANSWERED["left"])
+        return [json.loads(line) for line in read_file(path).decode().splitlines()] if path.exists() else []
 
 
 def _task_in(about: Path, playable: Playable, wanted: Task | None) -> Task:

@@ -1,0 +1,40 @@
+"""One task over standard input and output: a process is an episode, and a folder keeps it, as `toolscale play` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from toolscale.canonical import canonical_json
+from toolscale.errors import UsageError
+from toolscale.records import ToolCall, ToolResult
+from toolscale.serving.protocol import Context, mcp_server
+from toolscale.session import Sitting, View
+
+
+def serve_stdio(sitting: Sitting) -> None:
+    """Serve until the client closes its end. Calls are in the folder of the session, and so is the grade once there is
+    one: `toolscale play` gives the final message, where no form is the answer."""
+
+    async def look(_: Context) -> View:
+        return sitting.view()
+
+    async def call(_: Context, name: str, arguments: dict[str, Any]) -> ToolResult:
+        wanted = ToolCall(name=name, arguments=arguments)
+        try:
+            if sitting.is_answer(wanted):
+                sitting.finish(canonical_json(arguments))
+                return ToolResult(value={"taken": True})
+            return sitting.call(wanted)
+        except UsageError as error:
+            return ToolResult(error=str(error))
+
+    server = mcp_server(look, call)
+
+    async def run() -> None:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(run)

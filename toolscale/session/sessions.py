@@ -1,0 +1,284 @@
+"""Sessions for programs: tasks of a dataset opened, played, graded and closed, from any thread and many at once.
+
+SQLite belongs to the thread that opened it. So each domain has two threads: in one its worlds live, in the other its
+judge, which takes longer and lets nobody wait who only makes a call. Whoever calls a method waits for the thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from toolscale.canonical import canonical_json
+from toolscale.environment import Environment, Rows
+from toolscale.errors import SandboxLimitError, UsageError
+from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
+from toolscale.rollout import Domain
+from toolscale.rollout.domain import Episode
+from toolscale.session.playable import Playable
+from toolscale.session.transcript import LEFT, Transcript, View
+
+MOST_SESSIONS = 1_000
+IDLE_S = 1_800.0
+MOST_CALLS = 1_000
+"""Of one session. Few tasks need twenty."""
+MOST_WORLDS = 64
+"""Of one domain: beyond them sessions take turns, and a call first makes again what its session has written."""
+LONGEST_ARGUMENTS = 100_000
+"""Characters of the arguments of a call as JSON."""
+LONGEST_MESSAGE = 100_000
+
+Made = TypeVar("Made")
+
+
+class NoSessionError(UsageError):
+    """There is no such session: it was closed, or never was."""
+
+
+class TooManySessionsError(UsageError):
+    """As many sessions are open as may be."""
+
+
+class _Place:
+    """A domain, with a thread for its worlds and one for its judge."""
+
+    def __init__(self, environment: Environment, rows: Rows, most_worlds: int):
+        self.environment = environment
+        self._playing, self._grading = (Domain(environment, rows, most_worlds) for _ in range(2))
+        self._player, self._grader = (
+            ThreadPoolExecutor(1, thread_name_prefix=f"{environment.domain}-{work}") for work in ("worlds", "judge")
+        )
+
+    def episode(self) -> Episode:
+        return Episode(self._playing)
+
+    def call(self, episode: Episode, call: ToolCall) -> ToolResult:
+        return self._player.submit(episode.call, call).result()
+
+    def end(self, episode: Episode) -> None:
+        self._player.submit(self._playing.end, episode).result()
+
+    def grade(self, task: Task, solution: Solution) -> Grade:
+        return self._grader.submit(self._grading.grade, task, solution.calls, solution.answer).result()
+
+    def shut(self) -> None:
+        for thread, domain in ((self._player, self._playing), (self._grader, self._grading)):
+            thread.submit(domain.close).result()
+            thread.shutdown()
+
+
+@dataclass
+class _Session:
+    transcript: Transcript
+    place: _Place
+    episode: Episode
+    used: float
+    answer: str | None = None
+    """The final answer, where a call has given it."""
+    grade: Grade | None = None
+    lock: RLock = field(default_factory=RLock)
+
+
+class Sessions:
+    """Sessions on the tasks of one dataset folder. Every method may be called from any thread; calls of one session
+    wait for each other. DatasetError if the folder is none. A method that names a session raises NoSessionError if it
+    is not open.
+
+    A session that nobody used for `idle_s` seconds is closed when another one is opened, or by `sweep`.
+    """
+
+    def __init__(
+        self,
+        dataset: Path,
+        *,
+        idle_s: float = IDLE_S,
+        most: int = MOST_SESSIONS,
+        most_worlds: int = MOST_WORLDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._playable = Playable(dataset)
+        self._idle_s, self._most, self._most_worlds, self._clock = idle_s, most, most_worlds, clock
+        self._places: dict[str, _Place] = {}
+        self._open: dict[str, _Session] = {}
+        self._lock = Lock()
+
+    @property
+    def tasks(self) -> list[str]:
+        """The ids of all tasks, sorted."""
+        return self._playable.ids
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open(self, task_id: str) -> str:
+        """Open a session of the task whose id is, or alone begins with, `task_id`, and return the session's own id.
+        UsageError if there is no such task, TooManySessionsError if as many sessions are open as may be."""
+        self.sweep()
+        with self._lock:
+            task = self._playable.task(task_id)
+            if len(self._open) >= self._most:
+                raise TooManySessionsError(
+                    f"{self._most} sessions are open; close some, or wait until they were idle for {self._idle_s:g} s"
+                )
+            if task.domain not in self._places:
+                self._places[task.domain] = _Place(*self._playable.world(task.domain), self._most_worlds)
+            place, session_id = self._places[task.domain], uuid4().hex
+            transcript = Transcript(task, place.environment)
+            self._open[session_id] = _Session(transcript, place, place.episode(), self._clock())
+        return session_id
+
+    def view(self, session_id: str) -> View:
+        """Return all that a solver may see now."""
+        return self._using(session_id, lambda session: session.transcript.view())
+
+    def call(self, session_id: str, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Make a call. An unknown tool, wrong arguments and what a tool refuses are results with an error, for whoever
+        plays to read; so are a call after the final answer, and one too many. Where the task is answered by a form, a
+        call of `final_answer` takes it, and says nothing of what it is worth."""
+        return self._using(session_id, lambda session: self._call(session, name, arguments))
+
+    def say(self, session_id: str, message: str) -> str | None:
+        """Say something to the person of a dialogue, and return the answer. None: nobody will answer any more, because
+        the message asks for nothing and is the final one, or because the person was asked too often. UsageError if the
+        person has said all."""
+        return self._using(session_id, lambda session: self._say(session, message))
+
+    def finish(self, session_id: str, answer: str | None = None) -> Grade:
+        """Give the final answer and return the grade. No answer: the one that was given by a call or a message.
+        UsageError if there is none, or if it is not the form that the task wants. Asked again, it is the same grade."""
+        return self._using(session_id, lambda session: self._finish(session, answer))
+
+    def solution(self, session_id: str) -> Solution:
+        """Return the calls and the final answer so far, as `toolscale grade` reads them."""
+        return self._using(session_id, lambda session: session.transcript.solution(session.answer or ""))
+
+    def close(self, session_id: str) -> None:
+        """Give the world back and forget the session. NoSessionError if there is none."""
+        with self._lock:
+            session = self._open.pop(session_id, None)
+        if session is None:
+            raise NoSessionError(self._unknown(session_id))
+        with session.lock:
+            session.place.end(session.episode)
+
+    def sweep(self) -> int:
+        """Close what was idle for too long; return how many."""
+        limit = self._clock() - self._idle_s
+        with self._lock:
+            old = [session_id for session_id, session in self._open.items() if session.used < limit]
+            gone = [self._open.pop(session_id) for session_id in old]
+        for session in gone:
+            with session.lock:
+                session.place.end(session.episode)
+        return len(gone)
+
+    def shut(self) -> None:
+        """Close everything; the sessions cannot be used after it."""
+        with self._lock:
+            going = list(self._open.values())
+            self._open.clear()
+            for session in going:
+                with session.lock:  # what it is doing comes to its end; whoever waits behind that is told
+                    pass
+            for place in self._places.values():
+                place.shut()
+            self._places.clear()
+            self._playable.close()
+
+    def __enter__(self) -> Sessions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shut()
+
+    def _unknown(self, session_id: str) -> str:
+        return (
+            f"no session {session_id[:40]!r} is open: it was closed, or idle for {self._idle_s:g} s, or never was; "
+            "open another one"
+        )
+
+    def _using(self, session_id: str, work: Callable[[_Session], Made]) -> Made:
+        session = self._open.get(session_id)
+        if session is None:
+            raise NoSessionError(self._unknown(session_id))
+        with session.lock:
+            if session_id not in self._open:  # closed while this one waited
+                raise NoSessionError(self._unknown(session_id))
+            session.used = self._clock()
+            try:
+                return work(session)
+            finally:
+                session.used = self._clock()
+
+    def _call(self, session: _Session, name: str, arguments: dict[str, Any]) -> ToolResult:
+        transcript = session.transcript
+        if (problem := _refusal(session, arguments)) is not None:
+            return ToolResult(error=problem)
+        call = ToolCall(name=name, arguments=arguments)
+        try:
+            transcript.check(call)
+        except UsageError as error:
+            return ToolResult(error=str(error))
+        if transcript.is_answer(call):
+            session.answer = canonical_json(arguments)
+            return ToolResult(value={"taken": True})
+        try:
+            result = session.place.call(session.episode, call)
+        except SandboxLimitError as error:  # its world is in no state that could be gone on with
+            result = ToolResult(error=f"{error}; the session is over")
+            session.answer = ""
+            session.grade = _LIMITED.model_copy(update={"finding": f"the calls hit a limit of the sandbox: {error}"})
+        transcript.add(call, result)
+        return result
+
+    def _say(self, session: _Session, message: str) -> str | None:
+        if session.answer is not None or session.grade is not None:
+            raise UsageError("the final answer was given; the person is gone")
+        if len(message) > LONGEST_MESSAGE:
+            raise UsageError(f"a message has {LONGEST_MESSAGE:,} characters at most, this one {len(message):,}")
+        heard = session.transcript.ask(message)
+        if heard is None:
+            session.answer = message
+        elif isinstance(heard, Grade):
+            session.answer, session.grade = "", LEFT
+        return heard if isinstance(heard, str) else None
+
+    def _finish(self, session: _Session, answer: str | None) -> Grade:
+        if session.grade is None:
+            given = session.answer if answer is None else answer
+            if given is None:
+                raise UsageError("there is no final answer yet; give it")
+            if answer is not None and session.answer is not None and answer != session.answer:
+                raise UsageError("another final answer was given before, and counts; ask for the grade without one")
+            if len(given) > LONGEST_MESSAGE:
+                raise UsageError(f"an answer has {LONGEST_MESSAGE:,} characters at most, this one {len(given):,}")
+            session.transcript.check_answer(given)
+            session.answer = given
+            solution = session.transcript.solution(given)
+            session.grade = session.place.grade(session.transcript.task, solution)
+            session.place.end(session.episode)
+        return session.grade
+
+
+_LIMITED = Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding="")
+
+
+def _refusal(session: _Session, arguments: dict[str, Any]) -> str | None:
+    """Why no call is made any more, or not with such arguments."""
+    if session.answer is not None or session.grade is not None:
+        return "not made: the final answer was given before"
+    if len(session.transcript.made) >= MOST_CALLS:
+        return f"not made: {MOST_CALLS} calls were made; give the final answer"
+    try:
+        length = len(canonical_json(arguments))
+    except (TypeError, ValueError, RecursionError) as error:
+        return f"not made: the arguments are no JSON ({error})"
+    if length > LONGEST_ARGUMENTS:
+        return f"not made: arguments have {LONGEST_ARGUMENTS:,} characters at most as JSON, these {length:,}"
+    return None

@@ -1,0 +1,113 @@
+"""What was done on one task so far: the calls with their results, what was said to the person, and what of it counts as
+the final answer. It knows of no world and of no folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from toolscale.canonical import canonical_json
+from toolscale.environment import Environment, system_message
+from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.errors import UsageError
+from toolscale.language.inquiries import besides_questions
+from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
+from toolscale.rollout.grading import UNANSWERED
+from toolscale.rollout.person import MOST_REPLIES, answer_to
+from toolscale.tasks.form import with_form
+from toolscale.verify.filled import read_form
+
+LEFT = Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding=UNANSWERED["left"])
+"""The grade of whoever asked the person too often."""
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class View:
+    """All that a solver sees of a task before the grade."""
+
+    task: str
+    policy: str
+    tools: list[dict[str, Any]]
+    """OpenAI function tools."""
+    request: str
+    calls: list[Line]
+    """The calls made so far, each with its `value` or `error`."""
+    talk: list[Line] | None
+    """Of a dialogue: what was `said` to the person `after` so many calls, and what was `heard`. None where the request
+    says all."""
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The first messages of a conversation: the policy, and the request."""
+        return [{"role": "system", "content": self.policy}, {"role": "user", "content": self.request}]
+
+
+class Transcript:
+    """A task that is worked on. `made` and `talk`: what was done before, as `View` shows it."""
+
+    def __init__(self, task: Task, environment: Environment, made: Iterable[Line] = (), talk: Iterable[Line] = ()):
+        self.task, self._environment = task, environment
+        self.made, self.talk = list(made), list(talk)
+
+    def view(self) -> View:
+        """Return what a solver sees now."""
+        return View(
+            self.task.id,
+            system_message(self._environment, self.task.interaction),
+            with_form([tool.spec.openai_function() for tool in self._environment.tools.values()], self.task.form),
+            self.task.request,
+            list(self.made),
+            list(self.talk) if self.task.interaction == "dialogue" else None,
+        )
+
+    def is_answer(self, call: ToolCall) -> bool:
+        """Whether a call fills in the form of the task: it is the final answer."""
+        return self.task.form is not None and call.name == FINAL_ANSWER
+
+    def check(self, call: ToolCall) -> None:
+        """Raise UsageError if the task has no such tool, or if a form is filled in wrongly."""
+        if self.is_answer(call):
+            self.check_answer(canonical_json(call.arguments))
+        elif call.name not in self._environment.tools:
+            raise UsageError(f"there is no tool {call.name!r}; the tools are {', '.join(self._environment.tools)}")
+
+    def check_answer(self, answer: str) -> None:
+        """Raise UsageError if the task is answered by a form, and this is none that it takes: it can be given again."""
+        if self.task.form is not None and isinstance(problem := read_form(self.task.form, answer), str):
+            raise UsageError(f"{problem}; give the fields of {FINAL_ANSWER} as one JSON object")
+
+    def add(self, call: ToolCall, result: ToolResult) -> None:
+        """Note a call and what came of it."""
+        found = {"value": result.value} if result.ok else {"error": result.error}
+        self.made.append({"name": call.name, "arguments": call.arguments, **found})
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        """Return all calls, in order."""
+        return tuple(ToolCall(name=made["name"], arguments=made["arguments"]) for made in self.made)
+
+    def ask(self, message: str) -> str | Grade | None:
+        """Say something to the person of a dialogue and note it. Return the answer; None if the message asks for
+        nothing, which makes it the final one; or the grade of somebody who asked too often."""
+        if self.task.interaction != "dialogue":
+            raise UsageError("the person has said all in the request; give the final message as the answer")
+        heard = answer_to(self.task.candidate, message)
+        if heard is None:
+            return None
+        if len(self.talk) >= MOST_REPLIES:
+            return LEFT
+        self.talk.append({"after": len(self.made), "said": message, "heard": heard})
+        return heard
+
+    def solution(self, answer: str) -> Solution:
+        """Return what is graded once the final answer was given. In a dialogue what was said since the last change of
+        the rows, questions aside, is a part of it."""
+        changed = max((n for n, made in enumerate(self.made, 1) if self._writes(made)), default=0)
+        before = [besides_questions(line["said"]) for line in self.talk if line["after"] >= changed]
+        whole = "\n\n".join(filter(None, [*before, answer]))
+        return Solution(task=self.task.id, calls=self.calls(), answer=whole)
+
+    def _writes(self, made: Line) -> bool:
+        return "value" in made and self._environment.tools[made["name"]].mutates_state
