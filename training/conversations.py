@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolscale.canonical import canonical_json
-from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import read_dataset
-from toolscale.dataset.manifest import world_folder
-from toolscale.dataset.world import read_rows
-from toolscale.environment import load_environment
-from toolscale.environment.builtins import FINAL_ANSWER
-from toolscale.errors import DatasetError, UsageError
-from toolscale.records import Task, TokenTrace
-from toolscale.rollout.person import answer_to
-from toolscale.tasks.dialogue import question_for
-from toolscale.verify import Judge
+from toolscale.errors import UsageError
+from toolscale.exports.golden import golden_trajectories
+from toolscale.records import TokenTrace
 from training.chat import Codec
 
 Conversation = Mapping[str, Any]
@@ -44,43 +35,8 @@ def read_conversations(path: Path) -> Iterator[Conversation]:
 def golden_conversations(folder: Path) -> Iterator[Conversation]:
     """Yield the golden trajectories of the training split of a dataset: request, calls one by one with their results,
     final message."""
-    reading = read_dataset(folder)
-    for domain, rows in reading.domains.items():
-        world = world_folder(folder, domain)
-        if not world.is_dir():
-            raise DatasetError(
-                f"datasets: {folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole"
-            )
-        environment = load_environment(world)
-        judge = Judge(environment, read_rows(environment, world), audit_share=0.0, replica=False)
-        try:
-            for row in rows.splits["train"]:
-                task = task_of(row)
-                yield {
-                    "messages": golden_messages(row["prompt"], task, judge.subject(task.candidate).answer),
-                    "tools": json.loads(row["tools"]),
-                }
-        finally:
-            judge.close()
-
-
-def golden_messages(prompt: Sequence[Mapping[str, Any]], task: Task, answer: str) -> list[dict[str, Any]]:
-    """The conversation in which the golden calls are made, and the answer given: in a message, or in the form of the
-    task. In a dialogue what is missing is asked for first."""
-    messages = [dict(message) for message in prompt]
-    if task.candidate.held:
-        question = question_for(task.candidate.held)
-        messages.append({"role": "assistant", "content": question})
-        messages.append({"role": "user", "content": answer_to(task.candidate, question)})
-    for number, call in enumerate(task.golden_calls, 1):
-        function = {"name": call.name, "arguments": canonical_json(call.arguments)}
-        made = {"id": f"call_{number}", "type": "function", "function": function}
-        messages.append({"role": "assistant", "content": None, "tool_calls": [made]})
-        messages.append({"role": "tool", "tool_call_id": made["id"], "content": canonical_json(call.result)})
-    if task.form is None:
-        return [*messages, {"role": "assistant", "content": answer}]
-    filled = {"id": "call_answer", "type": "function", "function": {"name": FINAL_ANSWER, "arguments": answer}}
-    return [*messages, {"role": "assistant", "content": None, "tool_calls": [filled]}]
+    for golden in golden_trajectories(folder, ("train",)):
+        yield {"messages": golden.messages, "tools": list(golden.tools)}
 
 
 def encode_conversation(codec: Codec, conversation: Conversation) -> TokenTrace:

@@ -12,7 +12,7 @@ from toolscale.records import Task
 from toolscale.rollout import Domain
 from toolscale.rollout.person import LEAVE, MOST_REPLIES, UNKNOWN, answer_to, scenario_of, unfaithful
 from toolscale.tasks.dialogue import question_for
-from training.conversations import golden_messages
+from toolscale.exports.golden import golden_messages
 
 
 @pytest.fixture(scope="module")

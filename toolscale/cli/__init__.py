@@ -19,6 +19,7 @@ from toolscale.cli.attempts import decide, quarantine, solve
 from toolscale.cli.comparing import diff
 from toolscale.cli.drafts import draft, propose
 from toolscale.cli.evaluating import compare, evaluate
+from toolscale.cli.exporting import export
 from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.measuring import report
@@ -41,8 +42,8 @@ def commands() -> None:
 
 VERBS = (
     domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, play, grade, reword,
-    serve, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, evaluate,
-    compare, schemas,
+    serve, export, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay,
+    evaluate, compare, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -149,10 +149,13 @@ class Sessions:
         person has said all."""
         return self._using(session_id, lambda session: self._say(session, message))
 
-    def finish(self, session_id: str, answer: str | None = None) -> Grade:
-        """Give the final answer and return the grade. No answer: the one that was given by a call or a message.
-        UsageError if there is none, or if it is not the form that the task wants. Asked again, it is the same grade."""
-        return self._using(session_id, lambda session: self._finish(session, answer))
+    def finish(self, session_id: str, answer: str | None = None, *, last: bool = False) -> Grade:
+        """Give the final answer and return the grade. Where a call or a message has given one before, that one counts.
+
+        UsageError if there is none, or if it is not the form that the task wants: it can be given again. `last`: it
+        cannot, so that such an answer is graded too, as wrong. Asked again, it is the same grade.
+        """
+        return self._using(session_id, lambda session: self._finish(session, answer, last))
 
     def solution(self, session_id: str) -> Solution:
         """Return the calls and the final answer so far, as `toolscale grade` reads them."""
@@ -233,7 +236,7 @@ class Sessions:
         except SandboxLimitError as error:  # its world is in no state that could be gone on with
             result = ToolResult(error=f"{error}; the session is over")
             session.answer = ""
-            session.grade = _LIMITED.model_copy(update={"finding": f"the calls hit a limit of the sandbox: {error}"})
+            session.grade = _WRONG.model_copy(update={"finding": f"the calls hit a limit of the sandbox: {error}"})
         transcript.add(call, result)
         return result
 
@@ -249,24 +252,35 @@ class Sessions:
             session.answer, session.grade = "", LEFT
         return heard if isinstance(heard, str) else None
 
-    def _finish(self, session: _Session, answer: str | None) -> Grade:
+    def _finish(self, session: _Session, answer: str | None, last: bool) -> Grade:
         if session.grade is None:
-            given = session.answer if answer is None else answer
-            if given is None:
-                raise UsageError("there is no final answer yet; give it")
-            if answer is not None and session.answer is not None and answer != session.answer:
-                raise UsageError("another final answer was given before, and counts; ask for the grade without one")
-            if len(given) > LONGEST_MESSAGE:
-                raise UsageError(f"an answer has {LONGEST_MESSAGE:,} characters at most, this one {len(given):,}")
-            session.transcript.check_answer(given)
-            session.answer = given
-            solution = session.transcript.solution(given)
-            session.grade = session.place.grade(session.transcript.task, solution)
+            given = session.answer if session.answer is not None else answer
+            if (problem := _fault(session, given)) is not None and not last:
+                raise UsageError(problem)
+            session.answer = given or ""
+            if problem is not None:
+                session.grade = _WRONG.model_copy(update={"finding": problem})
+            else:
+                solution = session.transcript.solution(session.answer)
+                session.grade = session.place.grade(session.transcript.task, solution)
             session.place.end(session.episode)
         return session.grade
 
 
-_LIMITED = Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding="")
+def _fault(session: _Session, answer: str | None) -> str | None:
+    """Why something is no final answer."""
+    if answer is None:
+        return "there is no final answer yet; give it"
+    if len(answer) > LONGEST_MESSAGE:
+        return f"an answer has {LONGEST_MESSAGE:,} characters at most, this one {len(answer):,}"
+    try:
+        session.transcript.check_answer(answer)
+    except UsageError as error:
+        return str(error)
+    return None
+
+
+_WRONG = Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding="")
 
 
 def _refusal(session: _Session, arguments: dict[str, Any]) -> str | None:

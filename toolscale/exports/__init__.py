@@ -1,0 +1,1 @@
+"""Datasets in the formats of other people's programs."""

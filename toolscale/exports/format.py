@@ -1,0 +1,67 @@
+"""What a format of an export is: which files it makes of a dataset, and what its host cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import jinja2
+
+from toolscale.exports.golden import Golden
+
+FILES = Path(__file__).parent / "files"
+Options = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset that is exported."""
+
+    name: str
+    """Such as `toolscale-finance`."""
+    fingerprint: str
+    """The SHA-256 of its manifest."""
+    golden: Sequence[Golden]
+    """The tasks that the host can play."""
+
+    @property
+    def domains(self) -> list[str]:
+        """The domains of the tasks, sorted."""
+        return sorted({each.task.domain for each in self.golden})
+
+
+Make = Callable[[Source, Options], Iterator[tuple[str, str]]]
+"""Yields (path in the export, content)."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format."""
+
+    name: str
+    host: str
+    """The program that reads it, with the version that it was run with."""
+    about: str
+    make: Make
+    plays: bool = False
+    """The host plays the tasks, so the export holds the dataset with its environments."""
+    talks: bool = False
+    """The host has a user who answers; else dialogues are left out."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Option -> its value unless told, and what it does."""
+    cannot: tuple[str, ...] = ()
+    """What the host has no word for, a sentence each."""
+
+
+def render(name: str, **values: object) -> str:
+    """Return a file of `files/`, filled in."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FILES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    return environment.get_template(name).render(**values)

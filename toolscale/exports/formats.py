@@ -1,0 +1,8 @@
+"""All formats, by name."""
+
+from __future__ import annotations
+
+from toolscale.exports import trl
+from toolscale.exports.format import Format
+
+FORMATS: dict[str, Format] = {each.name: each for each in (*trl.FORMATS,)}

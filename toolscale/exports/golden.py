@@ -1,0 +1,85 @@
+"""Golden trajectories as conversations: what a model learns from, and what an export is proved with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from toolscale.canonical import canonical_json
+from toolscale.dataset.columns import task_of
+from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.manifest import world_folder
+from toolscale.dataset.world import read_rows
+from toolscale.environment import load_environment
+from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.errors import DatasetError
+from toolscale.records import Task
+from toolscale.rollout.person import answer_to
+from toolscale.tasks.dialogue import question_for
+from toolscale.verify import Judge
+
+Split = Literal["train", "test"]
+Message = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A task with all that its right solution says and does."""
+
+    split: Split
+    task: Task
+    prompt: tuple[Message, ...]
+    """The policy and the request."""
+    tools: tuple[dict[str, Any], ...]
+    """OpenAI functions."""
+    answer: str
+    """The final message, or the filled form as JSON."""
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The whole conversation, as OpenAI messages."""
+        return golden_messages(self.prompt, self.task, self.answer)
+
+
+def golden_trajectories(folder: Path, splits: Sequence[Split] = ("train", "test")) -> Iterator[Golden]:
+    """Yield the golden trajectory of each task of a dataset: domain by domain, split by split. DatasetError if the
+    environment of a domain is missing."""
+    reading = read_dataset(folder)
+    for domain, rows in reading.domains.items():
+        world = world_folder(folder, domain)
+        if not world.is_dir():
+            raise DatasetError(
+                f"{folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole"
+            )
+        environment = load_environment(world)
+        judge = Judge(environment, read_rows(environment, world), audit_share=0.0, replica=False)
+        try:
+            for split in splits:
+                for row in rows.splits[split]:
+                    task = task_of(row)
+                    answer = judge.subject(task.candidate).answer
+                    yield Golden(split, task, tuple(row["prompt"]), tuple(json.loads(row["tools"])), answer)
+        finally:
+            judge.close()
+
+
+def golden_messages(prompt: Sequence[Message], task: Task, answer: str) -> list[dict[str, Any]]:
+    """The conversation in which the golden calls are made, and the answer given: in a message, or in the form of the
+    task. In a dialogue what is missing is asked for first."""
+    messages = [dict(message) for message in prompt]
+    if task.candidate.held:
+        question = question_for(task.candidate.held)
+        messages.append({"role": "assistant", "content": question})
+        messages.append({"role": "user", "content": answer_to(task.candidate, question)})
+    for number, call in enumerate(task.golden_calls, 1):
+        function = {"name": call.name, "arguments": canonical_json(call.arguments)}
+        made = {"id": f"call_{number}", "type": "function", "function": function}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [made]})
+        messages.append({"role": "tool", "tool_call_id": made["id"], "content": canonical_json(call.result)})
+    if task.form is None:
+        return [*messages, {"role": "assistant", "content": answer}]
+    filled = {"id": "call_answer", "type": "function", "function": {"name": FINAL_ANSWER, "arguments": answer}}
+    return [*messages, {"role": "assistant", "content": None, "tool_calls": [filled]}]

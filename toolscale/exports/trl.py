@@ -1,0 +1,89 @@
+"""For TRL: conversations for SFTTrainer, and rows with an environment for GRPOTrainer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from toolscale.exports.format import Format, Options, Source, render
+from toolscale.exports.golden import Golden
+
+TESTED = "trl 1.16.0, datasets 5.2.0"
+
+
+def sft_row(golden: Golden) -> dict[str, Any]:
+    """Return a conversation with arguments as objects, which is what chat templates of transformers take."""
+    messages = []
+    for message in golden.messages:
+        shown = {"role": message["role"], "content": message.get("content") or ""}
+        if "tool_calls" in message:
+            shown["tool_calls"] = [
+                {"type": "function", "function": {**function, "arguments": json.loads(function["arguments"])}}
+                for function in (call["function"] for call in message["tool_calls"])
+            ]
+        if message["role"] == "tool":
+            shown["name"] = next(
+                call["function"]["name"]
+                for other in golden.messages
+                for call in other.get("tool_calls", ())
+                if call["id"] == message["tool_call_id"]
+            )
+        messages.append(shown)
+    return {"id": golden.task.id, "messages": messages, "tools": list(golden.tools)}
+
+
+def _sft(source: Source, _: Options) -> Iterator[tuple[str, str]]:
+    for split in ("train", "test"):
+        rows = [sft_row(golden) for golden in source.golden if golden.split == split]
+        yield f"{split}.jsonl", lines_of(rows)
+    yield "load.py", render("trl-sft/load.py.jinja")
+
+
+def grpo_row(golden: Golden) -> dict[str, Any]:
+    """Return a task: `environment` names the tools that it is offered."""
+    return {"id": golden.task.id, "prompt": list(golden.prompt), "environment": _toolset(golden)}
+
+
+def _toolset(golden: Golden) -> str:
+    return golden.task.domain if golden.task.form is None else f"{golden.task.domain}_{golden.task.id}"
+
+
+def _grpo(source: Source, _: Options) -> Iterator[tuple[str, str]]:
+    for split in ("train", "test"):
+        yield f"{split}.jsonl", lines_of([grpo_row(golden) for golden in source.golden if golden.split == split])
+    toolsets = {_toolset(golden): list(golden.tools) for golden in source.golden}
+    yield "tools.json", json.dumps(toolsets, ensure_ascii=False, indent=1) + "\n"
+    yield "toolscale_env.py", render("trl-grpo/toolscale_env.py.jinja")
+
+
+def lines_of(rows: list[dict[str, Any]]) -> str:
+    """Return rows as JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+FORMATS = (
+    Format(
+        "trl-sft",
+        TESTED,
+        "golden conversations with tool calls for SFTTrainer, and for whatever reads OpenAI messages",
+        _sft,
+        talks=True,
+        cannot=(
+            "which of the assistant's turns to learn from: all are golden here",
+            "that a result has a structure: results are JSON in a string",
+        ),
+    ),
+    Format(
+        "trl-grpo",
+        TESTED,
+        "prompts, an environment_factory and a reward function for GRPOTrainer",
+        _grpo,
+        plays=True,
+        cannot=(
+            "JSON Schema beyond types: the trainer makes schemas from signatures, so `ToolScaleTrainer` puts ours in "
+            "their place, by a private attribute; arguments are checked when a tool is called in any case",
+            "that an episode is over: worlds are given back when their environment is reset",
+        ),
+    ),
+)

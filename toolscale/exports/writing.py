@@ -1,0 +1,111 @@
+"""Write an export: the files of its format, the dataset where the host plays its tasks, and a README."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from toolscale.config import VERSION
+from toolscale.dataset.making.folder import complete_manifest
+from toolscale.dataset.manifest import MANIFEST
+from toolscale.dataset.storage import (
+    file_hash,
+    make_work_folder,
+    only_writer,
+    remove_folder,
+    replace_folder,
+    storage_errors,
+    write_file,
+)
+from toolscale.errors import UsageError
+from toolscale.exports.format import Format, Source, render
+from toolscale.exports.formats import FORMATS
+from toolscale.exports.golden import golden_trajectories
+
+ABOUT, README, DATASET = "export.json", "README.md", "dataset"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written."""
+
+    out: Path
+    tasks: int
+    left_out: int
+    """Dialogues, where the host has nobody who answers."""
+
+
+def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None = None) -> Exported:
+    """Write a dataset in a format into the folder `out`, all of it or nothing.
+
+    UsageError if there is no such format or option, or if `out` holds something that is no export; DatasetError if the
+    dataset is not complete.
+    """
+    wanted = format_of(to)
+    chosen = _chosen(wanted, options or {})
+    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / ABOUT).is_file())):
+        raise UsageError(f"{out} is there and holds no export; choose a new folder for --out")
+    manifest = complete_manifest(dataset)
+    golden = list(golden_trajectories(dataset))
+    kept = [each for each in golden if wanted.talks or each.task.interaction != "dialogue"]
+    if not kept:
+        raise UsageError(f"{dataset} has dialogues alone, and {to} has nobody who answers; make other tasks")
+    source = Source(manifest.name, file_hash(dataset / MANIFEST), kept)
+    work, aside = make_work_folder(out, "export"), out.parent / f".{out.name}.old"
+    with only_writer(work):
+        made = work / "made"
+        remove_folder(made)
+        for path, content in wanted.make(source, chosen):
+            write_file(made / path, content.encode())
+        if wanted.plays:
+            _copy(dataset, made / DATASET)
+        done = Exported(out, len(kept), len(golden) - len(kept))
+        write_file(made / README, _readme(wanted, source, done).encode())
+        write_file(made / ABOUT, _about(wanted, source, done, chosen).encode())
+        replace_folder(made, out, aside)
+    remove_folder(work)
+    return done
+
+
+def format_of(name: str) -> Format:
+    """Return a format. UsageError names all if there is no such one."""
+    if name not in FORMATS:
+        raise UsageError(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def _chosen(wanted: Format, given: Mapping[str, str]) -> dict[str, str]:
+    for name in given:
+        if name not in wanted.options:
+            known = f"it has {', '.join(wanted.options)}" if wanted.options else "it has none"
+            raise UsageError(f"{wanted.name} has no option {name!r}; {known}")
+    return {name: given.get(name, told.partition(":")[0]) for name, told in wanted.options.items()}
+
+
+def _copy(dataset: Path, to: Path) -> None:
+    with storage_errors("copy", dataset):
+        shutil.copytree(dataset, to, ignore=shutil.ignore_patterns(".*"))
+
+
+def _readme(wanted: Format, source: Source, done: Exported) -> str:
+    return render("README.md.jinja", format=wanted, source=source, done=done, version=VERSION)
+
+
+def _about(wanted: Format, source: Source, done: Exported, options: Mapping[str, str]) -> str:
+    about = {
+        "format": wanted.name,
+        "tried_with": wanted.host,
+        "toolscale": VERSION,
+        "dataset": {"name": source.name, "manifest": source.fingerprint},
+        "environments": {
+            each.task.domain: each.task.environment_hash
+            for each in sorted(source.golden, key=lambda each: each.task.domain)
+        },
+        "tasks": {split: sum(each.split == split for each in source.golden) for split in ("train", "test")},
+        "left_out": done.left_out,
+        "options": dict(options),
+    }
+    return json.dumps(about, indent=1) + "\n"
