@@ -1,0 +1,58 @@
+"""Other projects' own runners play exported tasks: the right solution scores 1, idle agents and wrong ones score 0.
+
+`make hosts` makes a virtual environment for each host from its lock, in .venv-hosts, and runs this. A host without one
+is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolscale.exports.writing import export
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+ENVIRONMENTS = ROOT / ".venv-hosts"
+HOSTS = sorted(path.parent.name for path in HERE.glob("*/run.py"))
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_host_pays_for_what_is_right_and_for_nothing_else(
+    host: str, played: tuple[Path, list[dict[str, Any]]], scripts_file: Path, tmp_path: Path
+) -> None:
+    python = ENVIRONMENTS / host / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"{python.relative_to(ROOT)} is not there; make hosts HOSTS={host} makes it")
+    dataset, scripts = played
+    settings = json.loads((HERE / host / "host.json").read_text())
+    export(dataset, settings["format"], tmp_path / "export")
+    started = time.monotonic()
+    done = subprocess.run(
+        [python, HERE / host / "run.py", tmp_path / "export", scripts_file],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        timeout=900,
+        env=os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(tmp_path / "export")},
+    )
+    assert done.returncode == 0
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    [about] = [line for line in lines if "host" in line]
+    scores = {kind: {} for kind in ("golden", "idle", "told", "mutant")}  # type: dict[str, dict[str, list[float]]]
+    for line in lines:
+        if "kind" in line:
+            scores[line["kind"]].setdefault(line["task"], []).append(line["score"])
+    seconds = (time.monotonic() - started) / (len(lines) - 1)
+    print(f"{about['host']} {about['version']}: {len(scripts)} tasks, {seconds:.2f} s a play")
+    for kind, wanted in (("golden", 1.0), ("idle", 0.0), ("mutant", 0.0)):
+        assert scores[kind] == {each["task"]: [wanted] * len(each[kind]) for each in scripts}, kind
+    # What changes no row can be won by words alone; nothing else can.
+    assert scores["told"] == {each["task"]: [0.0 if each["changes"] else 1.0] for each in scripts}
+    assert about["interleaved"] == [1.0, 0.0]

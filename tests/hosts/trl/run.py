@@ -1,0 +1,44 @@
+"""TRL: the environments and the reward of the export, as GRPOTrainer calls them."""
+
+import json
+import sys
+from pathlib import Path
+
+import trl
+from toolscale_env import environments, load, reward
+
+scripts = json.loads(Path(sys.argv[2]).read_text())
+ROWS = {row["id"]: row for split in ("train", "test") for row in load(split)}
+FACTORIES = environments()
+
+
+def begin(task):
+    row = dict(ROWS[task])
+    environment = FACTORIES[row.pop("environment")]()
+    environment.reset(**row)
+    return environment
+
+
+def act(environment, script):
+    for call in script["calls"]:
+        getattr(environment, call["name"])(**call["arguments"])
+
+
+def grade(environment, script):
+    [score] = reward([[{"role": "assistant", "content": script["answer"]}]], [environment])
+    return score
+
+
+for each in scripts:
+    for kind in ("golden", "idle", "told", "mutant"):
+        for script in each[kind]:
+            environment = begin(each["task"])
+            act(environment, script)
+            print(json.dumps({"task": each["task"], "kind": kind, "score": grade(environment, script)}))
+changing = next(each for each in scripts if each["changes"])
+[script] = changing["golden"]
+one, other = begin(changing["task"]), begin(changing["task"])
+act(one, script)
+print(
+    json.dumps({"host": "trl", "version": trl.__version__, "interleaved": [grade(one, script), grade(other, script)]})
+)
