@@ -15,6 +15,7 @@ CONFIG ?= training/configs/tiny_cpu.yaml
 BENCHMARK ?= heldout
 POLICY ?= var/training/tiny_cpu/model
 DATA ?= $(if $(filter heldout,$(BENCHMARK)),var/datasets/$(SLUG))
+HOSTS ?= $(patsubst tests/hosts/%/requirements.txt,%,$(wildcard tests/hosts/*/requirements.txt))
 HERE = environments/$(SLUG)/environment.yaml
 # A domain that somebody wrote is widened; one that a model drafted is what GENERATOR=model gave, and stays so.
 WIDENS = $(and $(filter model,$(GENERATOR)),$(wildcard $(HERE)),$(if $(shell grep -s '^drafted:' $(HERE)),,yes))
@@ -24,7 +25,7 @@ FASTEST := $(addprefix tests/,language preferences reward test_architecture.py t
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench lint schemas system clean
+.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts lint schemas system clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +73,10 @@ check: $(VENV)/dev.stamp ## Run lint, types, schemas and the fastest half of the
 
 bench: install ## Measure throughput: ratios and medians in one run.
 	PYTHONPATH=tests/airflow $(BIN)/python -m bench
+
+hosts: $(VENV)/dev.stamp ## Let other projects' own runners play exported tasks, each in an environment of its own: HOSTS.
+	for host in $(HOSTS); do scripts/make-host $$host || exit 1; done
+	$(BIN)/python -m pytest -n 0 -rs --capture=no tests/hosts
 
 lint: $(VENV)/dev.stamp ## Check style, formatting, types and generated schemas; changes nothing.
 	$(BIN)/ruff check .

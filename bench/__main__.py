@@ -23,6 +23,7 @@ from bench.nightly import HEALTHY, RUN, time_nightly
 from bench.reference import alongside
 from bench.rejects_page import FIRST_PAINT, measure_pages
 from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
+from bench.sessions import CALL, EPISODES, GROWTH, HTTP, OPEN, measure_sessions
 from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
 from toolscale.environment import Environment, World, load_environment, populate
 from toolscale.records import Judged
@@ -99,6 +100,17 @@ def rollout_lines(environment: Environment, judged: list[Judged]) -> list[Line]:
     ]
 
 
+def session_lines(domain: str) -> list[Line]:
+    """Measure sessions, 64 at once, and the MCP server."""
+    taken, slow = alongside(lambda: measure_sessions(domain))
+    return [
+        seconds_line("ms to open a session", taken.opening, slow, OPEN),
+        seconds_line("ms of a call beside that of its world alone", taken.call, slow, CALL),
+        seconds_line("ms of a call over MCP and HTTP", taken.http, slow, HTTP),
+        (f"MB by which the later half of {EPISODES:,} episodes grew the process", taken.growth, "<=", GROWTH),
+    ]
+
+
 def time_naive(environment: Environment, count: int) -> float:
     """Return median seconds of the processor for one candidate, where every replay copies the file and hashes all
     tables."""
@@ -155,6 +167,7 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     yield from floor_lines("evolved", environment, evolved, its)
     yield from selftest_lines(environment)
     yield from rollout_lines(environment, base.judged)
+    yield from session_lines(domain)
     seconds, slow = alongside(measure_client)
     what = f"share of the ideal throughput, {AT_ONCE} requests of {SECONDS * 1e3:.0f} ms at once"
     yield f"{what} ({share_of_ideal(seconds, 1):.2f} here)", share_of_ideal(seconds, slow), ">=", SHARE

@@ -1,0 +1,97 @@
+"""`toolscale export`: what a folder holds, and what cannot be exported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from toolscale.cli import main
+from toolscale.dataset.storage import file_hash
+from toolscale.exports.formats import FORMATS
+from toolscale.pipeline import synthesize
+from toolscale.session import Playable
+
+
+def test_an_export_holds_its_rows_the_dataset_and_a_word_on_what_it_is(
+    mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["export", str(mock_dataset), "--to", "trl-grpo", "--out", str(out)]) == 0
+    tasks = list(map(Playable(mock_dataset).task, Playable(mock_dataset).ids))
+    talks = sum(task.interaction == "dialogue" for task in tasks)
+    left = f"; {talks} dialogues are left out, nobody answers there" if talks else ""
+    assert capsys.readouterr().out == f"{out}: {len(tasks) - talks} tasks for trl-grpo{left}; read its README.md\n"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "README.md",
+        "dataset",
+        "export.json",
+        "test.jsonl",
+        "tools.json",
+        "toolscale_env.py",
+        "train.jsonl",
+    ]
+    about = json.loads((out / "export.json").read_text())
+    rows = [line for split in ("train", "test") for line in (out / f"{split}.jsonl").read_text().splitlines()]
+    assert sum(about["tasks"].values()) == len(tasks) - talks == len(rows)
+    assert about["environments"] == {"mock": tasks[0].environment_hash}
+    assert about["dataset"] == {"name": "toolscale-mock", "manifest": file_hash(mock_dataset / "manifest.json")}
+    assert Playable(out / "dataset").fingerprint == about["dataset"]["manifest"]
+
+
+def test_an_export_is_written_again_over_itself_and_over_nothing_else(
+    mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", str(mock_dataset), "--to", "trl-sft", "--out", str(tmp_path / "out")]
+    assert [main(command) for _ in range(2)] == [0, 0]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    capsys.readouterr()
+    assert main([*command[:-1], str(tmp_path / "mine")]) == 2
+    assert capsys.readouterr().err == (
+        f"toolscale: {tmp_path / 'mine'} is there and holds no export; choose a new folder for --out\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--to", "parquet"], "there is no format 'parquet'; there are trl-sft, "),
+        (["--to", "trl-sft", "-o", "orders=2"], "trl-sft has no option 'orders'; it has none"),
+        (["--to", "trl-sft", "-o", "orders"], "--option 'orders': say NAME=VALUE"),
+        ([], "say which dataset, and --to which format; toolscale export --list names the formats"),
+    ],
+)
+def test_what_cannot_be_exported_is_told_in_one_line_and_nothing_is_written(
+    mock_dataset: Path, tmp_path: Path, words: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(mock_dataset), *words, "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"toolscale: {line}") and told.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dataset_that_changed_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    synthesize("mock", tmp_path / "mock", tasks=3)
+    with (tmp_path / "mock" / "README.md").open("a") as card:
+        card.write("more")
+    assert main(["export", str(tmp_path / "mock"), "--to", "trl-sft", "--out", str(tmp_path / "out")]) == 2
+    assert "is not complete: README.md has changed" in capsys.readouterr().err
+
+
+def test_dialogues_alone_are_not_exported_to_a_host_where_nobody_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synthesize("mock", tmp_path / "mock", tasks=3, interaction="dialogue")
+    command = ["export", str(tmp_path / "mock"), "--out", str(tmp_path / "out"), "--to"]
+    assert main([*command, "trl-grpo"]) == 2
+    assert "has dialogues alone, and trl-grpo has nobody who answers" in capsys.readouterr().err
+    assert main([*command, "trl-sft"]) == 0
+
+
+def test_the_list_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")] == [*FORMATS]
+    assert main(["export", "--list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out).keys() == FORMATS.keys()

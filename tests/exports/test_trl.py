@@ -1,0 +1,110 @@
+"""TRL reads what is exported for it: its trainers, with a tiny model, and what they make of the rows."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from tiny_qwen import make_model, make_tokenizer
+from transformers import AutoModelForCausalLM
+
+from toolscale.dataset.making.folder import read_dataset
+from toolscale.exports.golden import golden_trajectories
+from toolscale.exports.writing import export
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # of trainers that are not ours
+    pytest.mark.xdist_group("trl"),
+]
+
+
+def module_of(path: Path) -> ModuleType:
+    """Import a file of an export."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = made
+    spec.loader.exec_module(made)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing from the network, nothing left in the environment, a cache of its own."""
+    for name, value in {
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_CACHE": str(tmp_path / "cache"),
+        "TRL_EXPERIMENTAL_SILENCE": "1",
+        "ACCELERATE_USE_CPU": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_a_conversation_comes_through_load_py_as_it_is(mock_dataset: Path, tmp_path: Path) -> None:
+    export(mock_dataset, "trl-sft", tmp_path / "out")
+    load = module_of(tmp_path / "out" / "load.py").load
+    tools = {row["id"]: json.loads(row["tools"]) for row in read_dataset(mock_dataset).rows.tasks}
+    for split in ("train", "test"):
+        golden = [each for each in golden_trajectories(mock_dataset) if each.split == split]
+        rows = list(load(split))
+        assert [row["id"] for row in rows] == [each.task.id for each in golden]
+        for row, each in zip(rows, golden, strict=True):
+            made = [call["function"] for message in row["messages"] for call in message.get("tool_calls") or ()]
+            assert made == [{"name": call.name, "arguments": call.arguments} for call in each.task.golden_calls]
+            assert row["tools"] == tools[row["id"]]
+            assert [message["role"] for message in row["messages"]] == [each["role"] for each in each.messages]
+
+
+def test_sft_trainer_trains_on_every_golden_call_once(mock_dataset: Path, tmp_path: Path) -> None:
+    from trl import SFTConfig, SFTTrainer
+
+    export(mock_dataset, "trl-sft", tmp_path / "out")
+    rows = module_of(tmp_path / "out" / "load.py").load("train")
+    options = SFTConfig(
+        output_dir=str(tmp_path / "run"), max_steps=1, max_length=None, per_device_train_batch_size=1, use_cpu=True,
+        bf16=False, report_to="none", gradient_checkpointing=False, dataloader_pin_memory=False, save_strategy="no",
+    )  # fmt: skip
+    tokenizer = make_tokenizer()
+    model = AutoModelForCausalLM.from_pretrained(make_model(tmp_path / "model"))
+    trainer = SFTTrainer(model, args=options, train_dataset=rows, processing_class=tokenizer)
+    trainer.train()
+    for row, read in zip(rows, trainer.train_dataset, strict=True):
+        system, _, talk = tokenizer.decode(read["input_ids"]).partition("<|im_start|>user\n")
+        shown = system.partition("<tools>\n")[2].partition("\n</tools>")[0]
+        assert [json.loads(line) for line in shown.splitlines()] == row["tools"]
+        written = re.findall(r"<tool_call>\n(.*?)\n</tool_call>", talk, re.DOTALL)
+        made = [call["function"] for message in row["messages"] for call in message.get("tool_calls") or ()]
+        assert [json.loads(text) for text in written] == made
+
+
+def test_grpo_trainer_takes_a_step_in_the_environments(mock_dataset: Path, tmp_path: Path) -> None:
+    from trl import GRPOConfig
+
+    export(mock_dataset, "trl-grpo", tmp_path / "out")
+    made = module_of(tmp_path / "out" / "toolscale_env.py")
+    options = GRPOConfig(
+        output_dir=str(tmp_path / "run"), max_steps=1, max_completion_length=24, num_generations=2,
+        per_device_train_batch_size=2, use_cpu=True, bf16=False, report_to="none", gradient_checkpointing=False,
+        dataloader_pin_memory=False, save_strategy="no", logging_steps=1,
+    )  # fmt: skip
+    tokenizer: Any = make_tokenizer()
+    tokenizer.response_template = {
+        "defaults": {"role": "assistant"},
+        "start_anchor": "<|im_start|>assistant\n",
+        "fields": {"content": {"close_pattern": r"<\|im_end\|>\s*", "content": "text"}},
+    }
+    trainer = made.ToolScaleTrainer(
+        model=AutoModelForCausalLM.from_pretrained(make_model(tmp_path / "model")),
+        args=options, train_dataset=made.load("train"), processing_class=tokenizer,
+    )  # fmt: skip
+    trainer.train()
+    assert trainer._env_tools == made.TOOLSETS
+    [line] = [line for line in trainer.state.log_history if "reward" in line]
+    assert line["reward"] == 0.0  # a model of random weights says nothing right
+    made.SESSIONS.shut()
