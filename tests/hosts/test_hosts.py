@@ -1,7 +1,7 @@
 """Other projects' own runners play exported tasks: the right solution scores 1, idle agents and wrong ones score 0.
 
 `make hosts` makes a virtual environment for each host from its lock, in .venv-hosts, and runs this. A host without one
-is skipped.
+is skipped; one that lives in ours (`here`) never is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -27,11 +28,11 @@ HOSTS = sorted(path.parent.name for path in HERE.glob("*/run.py"))
 def test_a_host_pays_for_what_is_right_and_for_nothing_else(
     host: str, played: tuple[Path, list[dict[str, Any]]], scripts_file: Path, tmp_path: Path
 ) -> None:
-    python = ENVIRONMENTS / host / "bin" / "python"
+    settings = json.loads((HERE / host / "host.json").read_text())
+    python = Path(sys.executable) if settings.get("here") else ENVIRONMENTS / host / "bin" / "python"
     if not python.exists():
         pytest.skip(f"{python.relative_to(ROOT)} is not there; make hosts HOSTS={host} makes it")
     dataset, scripts = played
-    settings = json.loads((HERE / host / "host.json").read_text())
     export(dataset, settings["format"], tmp_path / "export")
     started = time.monotonic()
     done = subprocess.run(
