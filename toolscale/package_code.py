@@ -1,4 +1,5 @@
-"""The code of this package, by content: what was made by other code may be something else."""
+"""The files of this package: its code, by content, since what was made by other code may be something else; and where
+that lies which is read and is no code."""
 
 from __future__ import annotations
 
@@ -11,13 +12,24 @@ from toolscale.canonical import content_hash
 
 _SUFFIXES = {".py", ".jinja", ".txt"}
 
+PACKAGE = Path(__file__).resolve().parent
+
+SHIPPED = PACKAGE / "shipped"
+"""What `setup.py` puts into a wheel, and a checkout has beside the package."""
+
+IS_CHECKOUT = not SHIPPED.is_dir()
+
+
+def beside(name: str) -> Path:
+    """Return a file or folder that a checkout has beside the package, and an installed package inside it."""
+    return (PACKAGE.parent if IS_CHECKOUT else SHIPPED) / name
+
 
 def code_hashes() -> Iterator[tuple[str, str]]:
     """Yield path and SHA-256 of every file of code and of every template, sorted by path."""
-    package = Path(__file__).parent
-    for path in sorted(package.rglob("*")):
+    for path in sorted(PACKAGE.rglob("*")):
         if path.suffix in _SUFFIXES:
-            yield path.relative_to(package).as_posix(), sha256(path.read_bytes()).hexdigest()
+            yield path.relative_to(PACKAGE).as_posix(), sha256(path.read_bytes()).hexdigest()
 
 
 @cache

@@ -20,6 +20,7 @@ from toolscale.cli.comparing import diff
 from toolscale.cli.drafts import draft, propose
 from toolscale.cli.evaluating import compare, evaluate
 from toolscale.cli.exporting import export
+from toolscale.cli.extras import what_to_install
 from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.measuring import report
@@ -60,6 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(" ".join(error.format_message().split()), 2)
     except ToolScaleError as error:
         return _fail(str(error), error.exit_status)
+    except ModuleNotFoundError as error:  # also of the metadata of a package, if that is what was asked for
+        module = error.name or ""
+        if (wanted := what_to_install(module)) is None:
+            raise
+        return _fail(f"{_verb(arguments)} needs {module.partition('.')[0]}; pip install {wanted}", 2)
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted; run the same command again to go on", 130)
     except BrokenPipeError:
@@ -79,6 +85,11 @@ def run() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     sys.exit(main())
+
+
+def _verb(arguments: Sequence[str] | None) -> str:
+    told = sys.argv[1:] if arguments is None else arguments
+    return next((word for word in told if word in commands.commands), "this")
 
 
 def _interrupt(number: int, frame: object) -> None:

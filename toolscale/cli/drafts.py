@@ -78,16 +78,16 @@ def draft(
     TOOLSCALE_MODEL_PRICE what a million tokens cost (0.25/2).
     """
     from toolscale.cli.tallies import print_costs
-    from toolscale.environment.registry import ROOT
+    from toolscale.environment.registry import OWN
     from toolscale.models.chat import Ledger, model_from
     from toolscale.pipeline.drafting import DraftSettings, domain_of, draft_domain
 
-    target = (root or ROOT) / domain_of(name)
+    target = (root or OWN) / domain_of(name)
     if if_missing and target.exists():
         return say(f"{target} is there already")
     model, ledger = model_from(os.environ), Ledger()
     settings = DraftSettings(
-        root=root or ROOT,
+        root=root or OWN,
         replies=replies,
         max_cost=max_cost,
         source=_told(source, only, policy),

@@ -38,7 +38,7 @@ SCALE = click.option(
 @click.command()
 @as_json
 def domains(json_: bool) -> None:
-    """List the domains in environments/."""
+    """List the domains: those of ToolScale, and those in environments/."""
     from toolscale.environment import discover
     from toolscale.environment.registry import read_folder
     from toolscale.records import WorldSpec
@@ -102,11 +102,13 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     yields tasks. All issues are listed, one a line."""
     from toolscale.cli.tallies import print_yields
     from toolscale.environment import load_environment, populate, write_admission
-    from toolscale.environment.registry import find_folder
+    from toolscale.environment.registry import find_folder, is_shipped
     from toolscale.pipeline import admit_domain
     from toolscale.verify.yields import barren, measure_yields
 
     folder = find_folder(domain)
+    if write and is_shipped(folder):
+        raise UsageError(f"--write: {folder} belongs to the installed package; copy it to environments/{folder.name}")
     try:
         admission = admit_domain(folder, ADMITTED)
     except SpecError as error:

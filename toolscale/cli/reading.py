@@ -36,12 +36,15 @@ def verify(context: click.Context, dataset: Path, workers: int | None, key: str 
     hold, or is missing."""
     from toolscale.dataset.checking.recheck import verify_dataset
     from toolscale.dataset.checking.signing import public_key
+    from toolscale.dataset.manifest import has_library
 
     trusted = public_key(key) if key else None
     with progress_bar() as progress:
         verification = verify_dataset(
             dataset, workers=workers, key=trusted, progress=lambda done, total: progress("judging rows", done, total)
         )
+    if not has_library("matplotlib"):
+        say('toolscale: pictures were not drawn again; for that: pip install "toolscale[dataset]"', err=True)
     if json_:
         echo_json(asdict(verification) | {"holds": not verification.findings})
     else:

@@ -4,8 +4,9 @@ identifies it."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -91,9 +92,24 @@ def tag_of(manifest: Manifest) -> str:
 
 
 def current_versions() -> dict[str, str]:
-    """Return the versions of everything on which the bytes of a dataset may depend."""
+    """Return the versions of everything on which the bytes of a dataset may depend. PackageNotFoundError if one of the
+    libraries is not installed: nothing can be made then."""
     own = {"toolscale": VERSION, "grading": str(GRADING_VERSION), "canonical": str(CANONICAL_VERSION)}
     return own | {name: version(name) for name in VERSIONED}
+
+
+def is_made_here(versions: Mapping[str, str], name: str) -> bool:
+    """Whether a part of a dataset, of these versions, was made with the version of a library that is installed here."""
+    return has_library(name) and versions.get(name) == version(name)
+
+
+def has_library(name: str) -> bool:
+    """Whether a library is installed."""
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _is_data(path: str) -> bool:

@@ -16,6 +16,7 @@ from toolscale.environment.derived_cases import AUTO, with_cases
 from toolscale.environment.derived_superlatives import with_superlatives
 from toolscale.environment.derived_tools import with_lookups
 from toolscale.errors import SpecIssue, UsageError
+from toolscale.package_code import IS_CHECKOUT, beside
 from toolscale.records import (
     CasesSpec,
     EnvironmentSpec,
@@ -31,8 +32,12 @@ from toolscale.records import (
 from toolscale.text_files import read_text
 from toolscale.yaml_files import read_yaml
 
-ROOT = Path(__file__).resolve().parents[2] / "environments"
-"""Where domains are looked for if nothing else is said."""
+ROOT = beside("environments")
+"""Where the domains of the project are."""
+
+OWN = ROOT if IS_CHECKOUT else Path("environments")
+"""Where new domains go if nothing else is said: in a checkout beside the others; to an installed package nothing is
+added, and they go to the working folder."""
 
 FILES: dict[str, type[Record]] = {
     "environment.yaml": WorldSpec,
@@ -84,9 +89,14 @@ class Folder:
 
 
 def discover(root: Path | None = None) -> dict[str, Path]:
-    """Return domain -> folder for every folder with an `environment.yaml` under `root`, sorted by name."""
-    root = root or ROOT
-    return {path.parent.name: path.parent for path in sorted(root.glob("*/environment.yaml"))}
+    """Return domain -> folder for every folder with an `environment.yaml` under `root`, sorted by name.
+
+    Without `root`: those of the project, and those of the working folder if the package is installed without a
+    checkout; of two with one name that of the working folder.
+    """
+    roots = [root] if root else [ROOT, OWN]
+    found = {path.parent.name: path.parent for each in roots for path in each.glob("*/environment.yaml")}
+    return dict(sorted(found.items()))
 
 
 def find_folder(domain: str | Path, root: Path | None = None) -> Path:
@@ -100,6 +110,11 @@ def find_folder(domain: str | Path, root: Path | None = None) -> Path:
     if str(domain) not in known:
         raise UsageError(f"unknown domain {str(domain)!r}; known domains: {', '.join(known) or 'none'}")
     return known[str(domain)]
+
+
+def is_shipped(folder: Path) -> bool:
+    """Whether the folder of a domain belongs to an installed package, to which nothing is written."""
+    return not IS_CHECKOUT and folder.resolve().is_relative_to(ROOT)
 
 
 def read_folder(path: Path) -> Folder:

@@ -19,7 +19,7 @@ import jinja2
 from toolscale.environment.complaints import suggest
 from toolscale.environment.known_names import NAMESPACES
 from toolscale.environment.references import RESERVED, domain_problem
-from toolscale.environment.registry import FILES, POLICY_TEXT, ROOT
+from toolscale.environment.registry import FILES, OWN, POLICY_TEXT
 from toolscale.errors import StorageError, UsageError
 from toolscale.sql.schemas import RESERVED_WORDS
 
@@ -106,7 +106,7 @@ def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) 
         raise UsageError(
             f"{domain!r} cannot name a domain; use small letters first, then also digits, _ and -, and not {names}"
         )
-    folder = (root or ROOT) / domain
+    folder = (root or OWN) / domain
     if folder.exists():
         raise UsageError(f"{folder} is there already; choose another name, or remove it")
     texts = scaffold_texts(domain, tables)

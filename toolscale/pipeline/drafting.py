@@ -18,17 +18,18 @@ from toolscale.draft.outline import INTENTS, STEPS
 from toolscale.draft.sources import Source
 from toolscale.environment import load_environment, write_admission
 from toolscale.environment.references import domain_problem
-from toolscale.environment.registry import FILES, POLICY_TEXT, ROOT
+from toolscale.environment.registry import FILES, OWN, POLICY_TEXT
 from toolscale.errors import SpecError, SpecIssue, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, ChatReply, Ledger, ReplyStore
 from toolscale.models.chat.recording import write_recording
+from toolscale.package_code import beside
 from toolscale.pipeline.stages import admit_domain
 from toolscale.records import DraftOrigin, DraftStage
 from toolscale.text_files import visible
 from toolscale.verify.yields import Yield, barren, measure_yields, monotonous, poor
 from toolscale.yaml_files import read_yaml
 
-AUTHORING = Path(__file__).resolve().parents[2] / "docs" / "authoring.md"
+AUTHORING = beside("docs/authoring.md")
 """The page for authors, which a model gets too."""
 
 FIRST = ("brief", "wishes")
@@ -51,7 +52,7 @@ class Drafted:
 class DraftSettings:
     """Where a draft is made, and what it may take."""
 
-    root: Path = ROOT
+    root: Path = OWN
     """The folder in which that of the domain is put."""
     work: Path = Path("var/drafts")
     """Where it is prepared, the transcript lies, and tools that were tried are kept."""
@@ -158,11 +159,11 @@ def _sign(folder: Path, origin: DraftOrigin) -> None:
 
 
 def authoring_page() -> str:
-    """Return the page for authors. UsageError if this is no checkout."""
+    """Return the page for authors. UsageError if it is not there."""
     try:
         return AUTHORING.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{AUTHORING} cannot be read, and a model needs it; draft from a checkout") from error
+        raise UsageError(f"{AUTHORING} cannot be read, and a model needs it; install toolscale again") from error
 
 
 def admission_issues(folder: Path, cache: Path) -> Sequence[SpecIssue]:

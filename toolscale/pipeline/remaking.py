@@ -12,7 +12,7 @@ from toolscale.dataset.making.folder import Reading, complete_manifest, read_dat
 from toolscale.dataset.given import Given, given_folder, read_given, write_given
 from toolscale.dataset.manifest import world_folder
 from toolscale.environment import Environment, load_environment
-from toolscale.environment.registry import discover
+from toolscale.environment.registry import discover, is_shipped
 from toolscale.errors import UsageError
 from toolscale.pipeline.stages import Progress, synthesize
 from toolscale.records import Manifest, Part, Task
@@ -58,8 +58,9 @@ def open_made(dataset: Path) -> Made:
     ((domain, part),) = manifest.domains.items()
     world = world_folder(dataset, domain)
     home = discover().get(domain)
-    same = home is not None and load_environment(home).hash == part.environment_hash
-    return Made(dataset, domain, part, home if same and home is not None else world)
+    if home is None or is_shipped(home) or load_environment(home).hash != part.environment_hash:
+        home = world
+    return Made(dataset, domain, part, home)
 
 
 def remake(made: Made, given: Given, out: Path, progress: Progress = lambda act, done, total: None) -> Manifest:

@@ -19,12 +19,12 @@ from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
 from typing import Any, TypeVar
 
-import httpx2
 from huggingface_hub import get_token, set_client_factory
 from huggingface_hub.errors import BadRequestError, HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.utils import _http as library_http
 from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 from huggingface_hub.utils import logging as library_log
+import httpx2
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from toolscale.text_files import printable

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from toolscale.errors import VoidConversationError
 from toolscale.language import contains_words, mentions
 from toolscale.language.inquiries import Inquiry, read_inquiry
-from toolscale.models.chat import ChatClient, ChatRequest
 from toolscale.records import Candidate, Reply, Tense
+
+if TYPE_CHECKING:
+    from toolscale.models.chat import ChatClient
 
 MOST_REPLIES = 12
 """So many messages are answered; whoever asks once more is left alone."""
@@ -66,6 +68,8 @@ class ModelPerson:
         if not inquiry.asks:
             return None
         told = [*_seen_by_person(conversation), {"role": "user", "content": message}]
+        from toolscale.models.chat import ChatRequest  # with the client of a model: most persons are embedded
+
         request = ChatRequest(STAGE, ({"role": "system", "content": scenario_of(candidate)}, *told))
         written = ((await self._client.ask(request)).content or "").strip()
         if (fault := unfaithful(written, candidate, inquiry, self._today)) is not None:

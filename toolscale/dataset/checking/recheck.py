@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import ValidationError
 
-from toolscale.config import GRADING_VERSION, POPULATION_SEED
+from toolscale.config import GRADING_VERSION, POPULATION_SEED, VERSION
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.checking.changes import check_changes
 from toolscale.dataset.checking.given_lines import check_given
@@ -37,7 +37,7 @@ from toolscale.dataset.making.judging import Place
 from toolscale.dataset.making.outcomes import numbers_of, outcome_rows, outcomes_file, read_outcomes
 from toolscale.dataset.making.selection import Outcome
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
-from toolscale.dataset.manifest import MANIFEST, current_versions, read_manifest, world_folder
+from toolscale.dataset.manifest import MANIFEST, is_made_here, read_manifest, world_folder
 from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
@@ -46,6 +46,9 @@ from toolscale.errors import DatasetError, SandboxError, SpecError, StorageError
 from toolscale.records import Admission, Judged, Manifest, Part
 from toolscale.sandbox import Rows, state_hash
 from toolscale.tasks.split import held_out_intents
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 CHUNK_ROWS = 32
 
@@ -358,10 +361,9 @@ def _check_derived(folder: Path, contents: Sequence[Contents], manifest: Manifes
             f"it says {manifest.name} {manifest.version}; its domains make {anew.name} {anew.version}",
         )
     files = {CARD: render_card(contents, manifest)}
-    drawn = {name: current_versions()[name] for name in ("toolscale", "matplotlib")}
     for part in contents:
-        # Another matplotlib draws other pictures.
-        if all(part.part.versions.get(name) == version for name, version in drawn.items()):
+        # Another matplotlib draws other pictures, and none draws none.
+        if part.part.versions.get("toolscale") == VERSION and is_made_here(part.part.versions, "matplotlib"):
             files |= draw_plots(part)
     for name, content in files.items():
         if not (folder / name).is_file() or read_file(folder / name) != content:

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.columns import Row
-from toolscale.dataset.manifest import MANIFEST, current_versions, render_manifest
+from toolscale.dataset.manifest import MANIFEST, is_made_here, render_manifest
 from toolscale.dataset.parquet import before_additions, encode_rows
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, render_database
@@ -62,7 +62,7 @@ def check_environment_bytes(environment: Environment, database: Rows, world: Pat
 def check_parquet_bytes(folder: Path, part: Part, files: Mapping[str, Sequence[Row]]) -> Iterator[Finding]:
     """Yield the Parquet files (path in the folder -> their rows) that hold more than the rows. Another version of Arrow
     may write other bytes."""
-    same = part.versions.get("pyarrow") == current_versions()["pyarrow"]
+    same = is_made_here(part.versions, "pyarrow")
     for path, rows in files.items():
         yield from _check_parquet(folder, path, rows, SCHEMAS.get(path.split("/")[0], TASK_SCHEMA), same)
 

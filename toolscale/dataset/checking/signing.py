@@ -8,15 +8,7 @@ import binascii
 import os
 from collections.abc import Iterator
 from pathlib import Path
-
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    PublicFormat,
-    load_pem_private_key,
-    load_pem_public_key,
-)
+from typing import TYPE_CHECKING
 
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.manifest import MANIFEST, render_manifest
@@ -24,6 +16,9 @@ from toolscale.dataset.storage import read_file
 from toolscale.errors import StorageError, UsageError
 from toolscale.records import Manifest, Signature
 from toolscale.text_files import printable
+
+if TYPE_CHECKING:  # most datasets are verified without a key, and where the library is not installed
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 SIGNING_KEY = "TOOLSCALE_SIGNING_KEY"
 """Environment variable with the private key of whoever publishes: PEM, or the path of a file that holds it."""
@@ -43,6 +38,10 @@ def signing_key() -> Ed25519PrivateKey | None:
     told = os.environ.get(SIGNING_KEY, "").strip()
     if not told:
         return None
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     try:
         key = load_pem_private_key(_pem(told), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -54,6 +53,10 @@ def signing_key() -> Ed25519PrivateKey | None:
 
 def public_key(told: str) -> Ed25519PublicKey:
     """Return a public key, given as PEM or as the path of a file that holds it. UsageError if it is none."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
     try:
         key = load_pem_public_key(_pem(told))
     except (ValueError, UnsupportedAlgorithm):
@@ -77,6 +80,9 @@ def check_signature(manifest: Manifest, key: Ed25519PublicKey | None) -> Iterato
         if key is not None:
             yield Finding(MANIFEST, "integrity", "it is not signed; whoever has the key did not publish it")
         return
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
         signer = Ed25519PublicKey.from_public_bytes(base64.b64decode(told.key, validate=True))
         signer.verify(base64.b64decode(told.value, validate=True), _content(manifest))
@@ -103,6 +109,8 @@ def _pem(told: str) -> bytes:
 
 
 def _raw(key: Ed25519PublicKey) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
     return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 

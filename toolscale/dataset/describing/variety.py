@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolscale.canonical import stable_int
 from toolscale.config import LONGEST_MEASURED, SELF_BLEU_DRAWS, SELF_BLEU_TEXTS
-from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +60,7 @@ def self_bleu(texts: Sequence[tuple[str, str]]) -> float | None:
     other ones: 0 to 1, high where texts repeat each other. None for fewer than two.
 
     `texts` are (id, text). BLEU is sacrebleu's for sentences: tokenizer 13a, case kept, exponential smoothing,
-    effective order. UsageError if sacrebleu is not there.
+    effective order. Needs sacrebleu.
     """
     if len(texts) < 2:
         return None
@@ -131,10 +130,8 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _mean_bleu(texts: Sequence[str]) -> float:
-    try:
-        from sacrebleu.metrics.bleu import BLEU
-    except ImportError as error:
-        raise UsageError("self_bleu needs sacrebleu, which is not installed; run make install") from error
+    from sacrebleu.metrics.bleu import BLEU
+
     bleu = BLEU(effective_order=True)
     scores = [
         bleu.sentence_score(text, [*texts[:place], *texts[place + 1 :]]).score / 100 for place, text in enumerate(texts)
