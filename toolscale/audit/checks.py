@@ -120,7 +120,9 @@ def _arguments(task: Examined, stored: str) -> Iterator[Found]:
                 yield Undecided("unsaid", (task.id,), f"{at}: {value!r} {why}")
             elif blind or not task.heard:
                 missing = "the policy and the tools" if not task.heard else "results of earlier calls"
-                yield Undecided("unsaid", (task.id,), f"{at}: no text of the row holds {value!r}; {missing} are not there")
+                yield Undecided(
+                    "unsaid", (task.id,), f"{at}: no text of the row holds {value!r}; {missing} are not there"
+                )
             else:
                 kind: Kind = "unread" if stored and not any(look_for(value, [stored])) else "unsaid"
                 also = ", and the database does" if kind == "unread" else ", nor does the database" if stored else ""

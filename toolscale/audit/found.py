@@ -10,8 +10,8 @@ from typing import Any, Literal
 from toolscale.errors import UsageError
 
 Kind = Literal[
-    "golden_fails", "golden_loses", "idle_wins", "words_win", "shared_goal", "shared_state", "weak_needle", "dangling", "unsaid", "unread",
-    "empty_criteria", "not_graded",
+    "golden_fails", "golden_loses", "idle_wins", "words_win", "shared_goal", "shared_state", "weak_needle", "dangling",
+    "unsaid", "unread", "empty_criteria", "not_graded",
 ]  # fmt: skip
 
 KINDS: Mapping[Kind, tuple[str, str]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
@@ -70,11 +70,11 @@ def _task(raw: Any, file: Path, number: int, rows: Rows) -> tuple[Examined, str]
     id_ = need(raw, "id", str, "")
     scenario = need(need(raw, "user_scenario", dict, ""), "instructions", dict, "user_scenario.")
     criteria = raw.get("evaluation_criteria")
-    if criteria is None:
-        criteria, basis = {}, ()
-    else:
+    basis: tuple[str, ...] = ()
+    if criteria is not None:
         need(raw, "evaluation_criteria", dict, "")
         basis = tuple(map(str, criteria.get("reward_basis") or BASIS))
+    criteria = criteria or {}
     calls = []
     for place, action in enumerate(criteria.get("actions") or ()):
         at = f"evaluation_criteria.actions[{place}]."
@@ -169,8 +169,16 @@ def _records(file: Path) -> list[Any]:
     return found
 
 
-_READERS = {
-    ".parquet": lambda file: pq.read_table(file).to_pylist(),
-    ".json": lambda file: json.loads(file.read_text(encoding="utf-8")),
-    ".jsonl": lambda file: [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip()],
-}
+def _parquet(file: Path) -> Any:
+    return pq.read_table(file).to_pylist()
+
+
+def _json(file: Path) -> Any:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def _jsonl(file: Path) -> Any:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+
+
+_READERS: Mapping[str, Callable[[Path], Any]] = {".parquet": _parquet, ".json": _json, ".jsonl": _jsonl}

@@ -60,7 +60,8 @@ def check_checkout(checkout: Path, domain: str) -> None:
 
 def read_driver(lines: Iterable[Mapping[str, Any]], say: Callable[[int, int], None]) -> Driven:
     """Return what the lines of the driver say. ProgramError if they are not what it writes, or if they stop early."""
-    driven, ended, heard = Driven(), False, ()
+    driven, ended = Driven(), False
+    heard: tuple[str, ...] = ()
     for number, line in enumerate(lines, 1):
         try:
             kind = line["kind"]

@@ -5,7 +5,6 @@ The lines: one `domain`, a `task` or `broken` for each task, one `end`.
 """
 
 # mypy: ignore-errors
-# ruff: noqa: ANN001, ANN201, BLE001, D103
 
 from __future__ import annotations
 
@@ -44,7 +43,8 @@ def played(make, task):
     environment, calls = opened(make, task), []
     start = state_of(environment)
     for action in task.evaluation_criteria.actions or [] if task.evaluation_criteria else []:
-        call = {"name": action.name, "arguments": action.arguments, "writes": environment._is_mutating_tool(action.name)}
+        writes = environment._is_mutating_tool(action.name)
+        call = {"name": action.name, "arguments": action.arguments, "writes": writes}
         try:
             result = environment.make_tool_call(action.name, action.requestor, **action.arguments)
             call["result"] = environment.to_json_str(result)

@@ -41,9 +41,9 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, audit, play, grade, reword,
-    serve, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay, evaluate,
-    compare, schemas,
+    domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, audit, play, grade,
+    reword, serve, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay,
+    evaluate, compare, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -32,9 +32,7 @@ LONGEST_EVIDENCE = 300
 )
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with all of it.")
 @as_json
-def audit(
-    source: str, domain: str | None, python: Path | None, timeout: float, html: Path | None, json_: bool
-) -> None:
+def audit(source: str, domain: str | None, python: Path | None, timeout: float, html: Path | None, json_: bool) -> None:
     """Say what our gates find in SOURCE, with the evidence: tau2:PATH (a checkout of tau2-bench, executed in its own
     Python), toolscale-hf:PATH (rows as nvidia/ToolScale has them), or a dataset folder of ours. Exits 0 whatever it
     finds."""
