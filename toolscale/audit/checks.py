@@ -37,7 +37,7 @@ def _criteria(task: Examined) -> Iterator[Found]:
     elif not (task.calls or task.needles or task.assertions):
         yield Finding("empty_criteria", (task.id,), "criteria", "no call, no text to say and no assertion is named")
     for told in task.hollow:
-        yield Finding("empty_criteria", (task.id,), "reward", told)
+        yield Finding("empty_part", (task.id,), "reward", told)
     for told in task.ungraded:
         yield Finding("not_graded", (task.id,), "reward", told)
 
@@ -89,7 +89,8 @@ def _won(kind: Kind, task: Examined, run: Run | None) -> Found | None:
     elif writes:
         why = f"golden call {writes[0]} writes, and fails"
     elif task.idles:
-        why = f"the {len(task.calls)} golden calls leave the databases as they were"
+        number = len(task.calls)
+        why = f"{number} golden call{'s leave' if number > 1 else ' leaves'} the databases as they were"
     else:
         why = "the reward does not count what the calls change"
     parts = ", ".join(f"{name} {value:g}" for name, value in run.parts.items()) or "no part"
@@ -111,25 +112,27 @@ def _needles(task: Examined) -> Iterator[Found]:
 
 
 def _arguments(task: Examined, stored: str) -> Iterator[Found]:
+    """Say which arguments were in no text before their call; those of one call are one finding."""
     texts = [*task.told, *task.heard]
-    blind = False
+    missing = "" if task.heard else "the policy and the tools are not there"
     for place, call in enumerate(task.calls, 1):
+        lost: dict[Kind, list[str]] = {"unsaid": [], "unread": []}
         for path, value, why in look_for(call.arguments, texts):
-            at = f"call {place}, {path}"
-            if why:
-                yield Undecided("unsaid", (task.id,), f"{at}: {value!r} {why}")
-            elif blind or not task.heard:
-                missing = "the policy and the tools" if not task.heard else "results of earlier calls"
-                yield Undecided(
-                    "unsaid", (task.id,), f"{at}: no text of the row holds {value!r}; {missing} are not there"
-                )
+            told = f"{path} {value!r}"
+            if why or missing:
+                reason = why or f"is in no text of the row; {missing}"
+                yield Undecided("unsaid", (task.id,), f"call {place}, {told} {reason}")
             else:
-                kind: Kind = "unread" if stored and not any(look_for(value, [stored])) else "unsaid"
-                also = ", and the database does" if kind == "unread" else ", nor does the database" if stored else ""
-                told = f"{call.name}: nothing that was said before holds {value!r}{also}"
-                yield Finding(kind, (task.id,), at, told)
+                is_stored = bool(stored) and not any(look_for(value, [stored]))
+                lost["unread" if is_stored else "unsaid"].append(told)
+        for kind, parts in lost.items():
+            if parts:
+                also = "; the database holds it" if kind == "unread" else "; nor does the database" if stored else ""
+                evidence = f"{call.name}: nothing that was said before holds {', '.join(parts)}{also}"
+                yield Finding(kind, (task.id,), f"call {place}", evidence)
         texts.append(call.result or call.error or "")
-        blind = blind or (call.result is None and call.error is None)
+        if call.result is None and call.error is None:
+            missing = missing or "results of earlier calls are not there"
 
 
 def _shared(tasks: Sequence[Examined]) -> Iterator[Finding]:

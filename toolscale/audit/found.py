@@ -11,7 +11,7 @@ from toolscale.errors import UsageError
 
 Kind = Literal[
     "golden_fails", "golden_loses", "idle_wins", "words_win", "shared_goal", "shared_state", "weak_needle", "dangling",
-    "unsaid", "unread", "empty_criteria", "not_graded",
+    "unsaid", "unread", "empty_criteria", "empty_part", "not_graded",
 ]  # fmt: skip
 
 KINDS: Mapping[Kind, tuple[str, str]] = {
@@ -31,10 +31,14 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
         "argument never read",
         "The same, but that the database has it: the golden calls lack the look-up that finds it.",
     ),
-    "empty_criteria": ("criteria empty", "There is nothing that the task, or a part of its reward, compares."),
+    "empty_criteria": ("criteria empty", "The task names no call, no text to say and no assertion."),
+    "empty_part": ("part of the reward empty", "A part of the reward has nothing to compare, and is always met."),
     "not_graded": ("criterion not graded", "A criterion stands in the task, and its reward does not count it."),
 }
 """Kind of finding -> its title, and what it says."""
+
+EXECUTED: tuple[Kind, ...] = ("golden_fails", "golden_loses", "idle_wins", "words_win", "shared_goal")
+"""What only the execution of a task tells."""
 
 
 @dataclass(frozen=True, slots=True)

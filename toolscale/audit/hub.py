@@ -113,7 +113,7 @@ def _run(
         elif part == "DB":
             reads = all(_LOOKUP.match(call.name) for call in calls)
             looks = "; by their names all are look-ups, and then words alone win" if reads else ""
-            unknown.append(f"it takes the tools to tell what the {len(calls)} golden calls change{looks}")
+            unknown.append(f"it takes the tools to tell what the golden calls change{looks}")
         elif assertions or part != "NL_ASSERTION":
             unknown.append(f"{part} takes more than the row to tell")
         else:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toolscale.audit.checks import Found, check_tasks
 from toolscale.audit.examined import Examined, Made, Run
-from toolscale.audit.found import Finding, Undecided
+from toolscale.audit.found import EXECUTED, Finding, Undecided
 from toolscale.audit.stated import look_for
 from toolscale.audit.tau2_driver import IDLE
 from toolscale.canonical import canonical_json
@@ -55,14 +55,16 @@ def examine_folder(folder: Path, say: Callable[[int, int], None]) -> Executed:
         done.domains.append(name)
         lost = list(_dangling(environment, database))
         done.found += lost
+        if lost:
+            done.found += _not_run(tasks, "the sandbox loads no database with references to rows that are missing")
+            continue
         with _Room(environment, database) as room:
             part: list[Examined] = []
             for task in tasks:
                 try:
                     part.append(room.examine(task, done.found))
                 except (Rejection, SandboxLimitError) as error:
-                    reason = f"it cannot be recorded again: {printable(str(error))}"
-                    done.found.append(Undecided("golden_fails", (task.id[:SHOWN],), reason))
+                    done.found += _not_run([task], f"it cannot be recorded again: {printable(str(error))}")
                 say(len(done.tasks) + len(part), total)
         done.tasks += part
         done.found += check_tasks(part)
@@ -157,6 +159,12 @@ class _Room:
             wrong = f"{answer[: number.start()]}4{answer[number.start() :]}"
             if self._verifier.grade(task.candidate, calls, wrong).score:
                 yield Finding("weak_needle", (shown,), repr(number[0]), f"{wrong!r} is accepted")
+
+
+def _not_run(tasks: Sequence[Task], reason: str) -> Iterator[Undecided]:
+    """What is undecided of tasks that cannot be run."""
+    for kind in EXECUTED:
+        yield from (Undecided(kind, (task.id[:SHOWN],), reason) for task in tasks)
 
 
 def _read(folder: Path, row: dict[str, object]) -> Task:

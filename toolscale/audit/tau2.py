@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.audit.examined import Examined, Made, Run
-from toolscale.audit.found import Undecided, bad_input
+from toolscale.audit.found import EXECUTED, Undecided, bad_input
 from toolscale.errors import ProgramError
 from toolscale.text_files import printable
 
@@ -88,8 +88,8 @@ def read_driver(lines: Iterable[Mapping[str, Any]], say: Callable[[int, int], No
 
 
 def _broken(task: str, error: str) -> list[Undecided]:
-    reason = f"tau2's own evaluator raises on it: {error}"
-    return [Undecided(kind, (task,), reason) for kind in ("golden_fails", "golden_loses", "idle_wins", "words_win")]
+    reason = f"tau2 raises on it: {error}"
+    return [Undecided(kind, (task,), reason) for kind in EXECUTED]
 
 
 def _examined(line: Mapping[str, Any], heard: tuple[str, ...]) -> Examined:
@@ -128,7 +128,9 @@ def _examined(line: Mapping[str, Any], heard: tuple[str, ...]) -> Examined:
         hollow=tuple(hollow),
         start=str(line["start"]),
         goal=str(line["goal"]),
-        **{name: _run(line[name]) for name in ("idle", "words", "golden")},
+        idle=_run(line["idle"]),
+        words=_run(line["words"] or line["idle"]),  # with nothing to say, there are no words that could win
+        golden=_run(line["golden"]),
     )
 
 
@@ -140,6 +142,8 @@ def _made(call: Mapping[str, Any]) -> Made:
 
 
 def _run(found: Mapping[str, Any]) -> Run:
+    if "error" in found:
+        return Run(str(found["said"]), None, {}, f"tau2's own evaluator raises: {printable(str(found['error']))}")
     parts = {str(name): float(value) for name, value in found["parts"].items()}
     reward = 1.0
     for value in parts.values():
