@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def row(id_: str, reason: str, *calls: tuple[str, Row], say: tuple[str, ...] = (
 ROWS = [
     row("1", "How warm is it in Oslo? In 15 days I go.", ("get_forecast", {"city": "Oslo", "days": 15}), say=("5",)),
     row("2", "How warm is it in Oslo?", ("get_forecast", {"city": "Oslo", "days": 15}), say=("5",)),
-    row("3", "Close it.", ("close_account", {"account_id": "ac_77", "start_date": datetime(2026, 3, 1)})),
+    row("3", "Close it.", ("close_account", {"account_id": "ac_77", "start_date": datetime(2026, 3, 1, tzinfo=UTC)})),
     row("4", "Will you do what is not allowed?"),
     row("5", "What do I owe?", ("get_balance", {"account_id": "ac_1"}), say=("$1,240.50",)),
     row("6", "How warm is it in Oslo?", ("get_forecast", {"city": "Oslo", "days": 15}), say=("5",), domain="travel"),

@@ -1,7 +1,7 @@
 """tau2, audited: what its driver wrote when it ran, read with limits; and, where tau2 is installed, for real.
 
-`recorded/tau2_mock.jsonl` is what the driver printed for the domain `mock` of tau2 1.0.1. `recorded/tau2_retail.jsonl` is
-cut from what it printed for `retail`: eight tasks, and the records of the database that a few of them touch.
+`recorded/tau2_mock.jsonl` is what the driver printed for the domain `mock` of tau2 1.0.1. `recorded/tau2_retail.jsonl`
+is cut from what it printed for `retail`: seven tasks, and the records of the database that their arguments name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolscale.audit import Finding, Undecided, audit_source
 from toolscale.audit.checks import check_tasks, check_texts
 from toolscale.audit.references import dangling
 from toolscale.audit.tau2 import Driven, read_driver
-from toolscale.audit.tau2_process import check_python, parse_lines
+from toolscale.audit.tau2_process import check_python, driver_lines, parse_lines
 from toolscale.cli import main
 from toolscale.errors import ProgramError, UsageError
 
@@ -50,8 +50,9 @@ def test_golden_calls_that_fail_are_told_with_the_error() -> None:
         (
             "golden_fails",
             ("64",),
-            "exchange_delivered_order_items(order_id='#W7464385', item_ids=['1810466394'], new_item_ids=['6700049080'], "
-            "payment_method_id='paypal_1261484'): ValueError: Non-delivered order cannot be exchanged (the call writes)",
+            "exchange_delivered_order_items(order_id='#W7464385', item_ids=['1810466394'], "
+            "new_item_ids=['6700049080'], payment_method_id='paypal_1261484'): ValueError: "
+            "Non-delivered order cannot be exchanged (the call writes)",
         ),
         (
             "golden_fails",
@@ -114,7 +115,7 @@ def test_a_run_that_tau2_cannot_grade_is_undecided() -> None:
         (b"", "the driver of tau2 stopped after 0 of 0 tasks"),
         (b"hello\n", "the driver of tau2 wrote no JSON in line 1: hello"),
         (b"[1]\n", "the driver of tau2 wrote no JSON object in line 1"),
-        (b'{"kind": "task"}\n', "the driver of tau2 wrote what it should not in line 1: KeyError('id')"),
+        (b'{"kind": "task"}\n', "the driver of tau2 wrote what it should not in line 1: KeyError('basis')"),
         (b'{"kind": "rm"}\n', "the driver of tau2 wrote what it should not in line 1: ValueError(\"a kind 'rm'\")"),
         (b"[" * 100_000 + b"\n", "the driver of tau2 wrote no JSON in line 1: " + "[" * 79 + "…"),
     ],
@@ -122,6 +123,26 @@ def test_a_run_that_tau2_cannot_grade_is_undecided() -> None:
 def test_a_driver_that_writes_something_else_is_stopped(text: bytes, told: str) -> None:
     with pytest.raises(ProgramError) as caught:
         read_driver(parse_lines(io.BytesIO(text)), lambda done, total: None)
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("print('hello', flush=True)", "the driver of tau2 wrote no JSON in line 1: hello"),
+        ("import time; time.sleep(60)", "tau2 took longer than 2 seconds on shop; give it more with --timeout"),
+        (
+            "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(5)",
+            "tau2 took longer than 2 seconds on shop; give it more with --timeout",
+        ),
+        ("raise KeyError('shop')", "tau2 ended with status 1 on shop: KeyError: 'shop'"),
+        ("import os; os.close(1); os.kill(os.getpid(), 9)", "tau2 ended with status -9 on shop: it says nothing"),
+    ],
+)
+def test_a_process_that_does_something_else_is_ended(script: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "driver.py").write_text(script)
+    with pytest.raises(ProgramError) as caught:
+        list(driver_lines(Path(sys.executable), tmp_path, "shop", 2, tmp_path / "driver.py"))
     assert str(caught.value) == told
 
 

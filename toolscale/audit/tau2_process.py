@@ -6,8 +6,10 @@ with us. It is not shut off from the machine: whoever audits a checkout runs its
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -15,7 +17,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +31,7 @@ LONGEST_LINE = 64_000_000
 MOST_BYTES = 1_000_000_000
 PROBE_S = 120.0
 """For tau2 to be imported: its libraries are large."""
+PAUSE_S = 0.05
 
 _KEPT = ("HOME", "LANG", "PATH", "TMPDIR", "TZ", "USER")
 
@@ -62,12 +65,14 @@ def environment_of(checkout: Path) -> dict[str, str]:
     return kept | told | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def driver_lines(python: Path, checkout: Path, domain: str, timeout_s: float) -> Iterator[Mapping[str, Any]]:
+def driver_lines(
+    python: Path, checkout: Path, domain: str, timeout_s: float, driver: Path = DRIVER
+) -> Iterator[Mapping[str, Any]]:
     """Yield what the driver prints, each line read as a JSON object. ProgramError if it fails, writes something else,
     or takes longer than `timeout_s`."""
     with tempfile.TemporaryDirectory(prefix="toolscale-audit-") as folder:
         process = subprocess.Popen(
-            [python, "-I", str(DRIVER), domain],
+            [python, "-I", str(driver), domain],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -76,14 +81,22 @@ def driver_lines(python: Path, checkout: Path, domain: str, timeout_s: float) ->
             start_new_session=True,  # so that what it starts ends with it
         )
         assert process.stdout is not None and process.stderr is not None, "both are pipes"
+        output = _Until(process.stdout.fileno(), time.monotonic() + timeout_s)
         said: deque[bytes] = deque(maxlen=20)
-        listener = threading.Thread(target=_listen, args=(process.stderr, said), daemon=True)
+        listener = threading.Thread(target=_listen, args=(process.stderr.fileno(), said), daemon=True)
         listener.start()
-        with _ended(process, timeout_s) as is_late:
-            yield from parse_lines(process.stdout)
+        try:
+            yield from parse_lines(io.BufferedReader(output))
+            output.wait(process.pid)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             status = process.wait()
-        listener.join(5)
-    if is_late():
+            process.stdout.close()
+            listener.join(5)
+            if not listener.is_alive():  # else somebody who left the group still holds the pipe
+                process.stderr.close()
+    if output.is_over:
         raise ProgramError(f"tau2 took longer than {timeout_s:g} seconds on {domain}; give it more with --timeout")
     if status != 0:
         text = b"".join(said).decode("utf-8", "replace").strip().splitlines() or ["it says nothing"]
@@ -107,34 +120,35 @@ def parse_lines(stream: IO[bytes]) -> Iterator[Mapping[str, Any]]:
         yield value
 
 
-@contextmanager
-def _ended(process: subprocess.Popen[bytes], timeout_s: float) -> Iterator[Any]:
-    """End a process, and all that it started, when its time is over or nobody reads it any more. Yields a function that
-    says whether its time was over."""
-    late = threading.Event()
-    until = time.monotonic() + timeout_s
+class _Until(io.RawIOBase):
+    """A pipe that ends when a time has come, whoever still holds it."""
 
-    def kill() -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+    def __init__(self, handle: int, until: float) -> None:
+        self._handle, self._until = handle, until
+        self.is_over = False
 
-    def strike() -> None:
-        if time.monotonic() >= until - 1:
-            late.set()
-            kill()
+    def readable(self) -> bool:
+        """It is."""
+        return True
 
-    timer = threading.Timer(timeout_s, strike)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield late.is_set
-    finally:
-        timer.cancel()
-        kill()
-        process.wait()
+    def readinto(self, buffer: Any) -> int:
+        """Read what is there; nothing once the time has come."""
+        left = self._until - time.monotonic()
+        if left <= 0 or not select.select([self._handle], [], [], left)[0]:
+            self.is_over = True
+            return 0
+        content = os.read(self._handle, len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
+
+    def wait(self, process: int) -> None:
+        """Wait for a process to end, and leave it to be asked how. It may still run: the time has come then."""
+        while not self.is_over and not os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+            time.sleep(PAUSE_S)
+            self.is_over = time.monotonic() >= self._until
 
 
-def _listen(stream: IO[bytes], said: deque[bytes]) -> None:
-    """Keep the end of what a stream says, so that it never stands still because nobody reads."""
-    while chunk := stream.read(4096):
+def _listen(handle: int, said: deque[bytes]) -> None:
+    """Keep the end of what a pipe says, so that its writer never waits because nobody reads."""
+    while chunk := os.read(handle, 4096):
         said.append(chunk)
