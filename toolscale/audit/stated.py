@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
@@ -13,6 +14,8 @@ _SPACES = re.compile(r"[\s_-]+")
 _WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
+KEPT = 256
+"""Texts that are kept as they are compared: a policy or a database is searched for every argument."""
 FREE_TEXT_WORDS = 4
 """A text of so many words is written by the agent, not read off."""
 
@@ -36,8 +39,9 @@ def look_for(value: Any, texts: Sequence[str], path: str = "") -> Iterator[tuple
 
 
 def _holds(value: str, texts: Sequence[str]) -> bool:
-    wanted = _folded(value)
-    return any(wanted in _folded(text) for text in texts) or _holds_date(value, texts)
+    """Whether a text holds a value as a whole: an id that is a part of a longer one is another."""
+    wanted = re.compile(rf"(?<!\w){re.escape(_folded(value))}(?!\w)")
+    return any(wanted.search(_folded(text)) for text in texts) or _holds_date(value, texts)
 
 
 def _excuse(value: str) -> str:
@@ -59,7 +63,7 @@ def _holds_number(value: float, texts: Sequence[str]) -> bool:
         return False
     word = _WORDS[int(value)] if float(value).is_integer() and 0 <= value < len(_WORDS) else None
     for text in texts:
-        if any(Decimal(found) == wanted for found in _NUMBERS.findall(text.replace(",", ""))):
+        if wanted in _numbers(text):
             return True
         if word and re.search(rf"\b{word}\b", text, re.IGNORECASE):
             return True
@@ -78,5 +82,11 @@ def _holds_date(value: str, texts: Sequence[str]) -> bool:
     return any(re.search(forms, text, re.IGNORECASE) for text in texts)
 
 
+@lru_cache(KEPT)
+def _numbers(text: str) -> frozenset[Decimal]:
+    return frozenset(map(Decimal, _NUMBERS.findall(text.replace(",", ""))))
+
+
+@lru_cache(KEPT)
 def _folded(text: str) -> str:
     return _SPACES.sub(" ", text).casefold().strip()

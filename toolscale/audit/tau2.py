@@ -138,7 +138,16 @@ def _made(call: Mapping[str, Any]) -> Made:
     error = call.get("error")
     if error is not None:
         error = f"{printable(str(error))} ({'the call writes' if call['writes'] else 'a look-up'})"
-    return Made(str(call["name"]), dict(call["arguments"]), call.get("result") and str(call["result"]), error)
+    result = call.get("result")
+    return Made(str(call["name"]), dict(call["arguments"]), None if result is None else _plain(str(result)), error)
+
+
+def _plain(text: str) -> str:
+    """Return JSON with its letters as they are read: tau2 writes those of other alphabets as numbers."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _run(found: Mapping[str, Any]) -> Run:
