@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import click
 
 from toolscale.cli.output import say
+from toolscale.cli.auditing import audit
 from toolscale.cli.attempts import decide, quarantine, solve
 from toolscale.cli.comparing import diff
 from toolscale.cli.drafts import draft, propose
@@ -42,9 +43,9 @@ def commands() -> None:
 
 
 VERBS = (
-    domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, play, grade, reword,
-    serve, export, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences, replay,
-    evaluate, compare, schemas,
+    domains, new, draft, propose, admit, synthesize, verify, show, rejects, stats, report, diff, audit, play, grade,
+    reword, serve, export, solve, quarantine, decide, judge, selftest, publish, pull, prune, describe, preferences,
+    replay, evaluate, compare, schemas,
 )  # fmt: skip
 for command in VERBS:
     commands.add_command(command)

@@ -1,0 +1,194 @@
+"""tau2, audited: what its driver wrote when it ran, read with limits; and, where tau2 is installed, for real.
+
+`recorded/tau2_mock.jsonl` is what the driver printed for the domain `mock` of tau2 1.0.1. `recorded/tau2_retail.jsonl`
+is cut from what it printed for `retail`: seven tasks, and the records of the database that their arguments name.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolscale.audit import Finding, Undecided, audit_source
+from toolscale.audit.checks import check_tasks, check_texts
+from toolscale.audit.references import dangling
+from toolscale.audit.tau2 import Driven, read_driver
+from toolscale.audit.tau2_process import check_python, driver_lines, parse_lines
+from toolscale.cli import main
+from toolscale.errors import ProgramError, UsageError
+
+RECORDED = Path(__file__).parent / "recorded"
+PYTHON = os.environ.get("TOOLSCALE_TAU2_PYTHON", "")
+
+
+def driven(name: str) -> Driven:
+    with (RECORDED / f"tau2_{name}.jsonl").open("rb") as stream:
+        return read_driver(parse_lines(stream), lambda done, total: None)
+
+
+def found(name: str, *kinds: str) -> list[tuple[str, tuple[str, ...], str]]:
+    said = driven(name)
+    everything = [*check_tasks(said.tasks), *check_texts(said.tasks, json.dumps(said.databases))]
+    return [
+        (each.kind, each.tasks, each.evidence)
+        for each in everything
+        if isinstance(each, Finding) and each.kind in kinds
+    ]
+
+
+def test_golden_calls_that_fail_are_told_with_the_error() -> None:
+    assert found("retail", "golden_fails") == [
+        ("golden_fails", ("46",), "get_order_details(order_id='#9502126'): ValueError: Order not found (a look-up)"),
+        ("golden_fails", ("46",), "get_order_details(order_id='#9502127'): ValueError: Order not found (a look-up)"),
+        (
+            "golden_fails",
+            ("64",),
+            "exchange_delivered_order_items(order_id='#W7464385', item_ids=['1810466394'], "
+            "new_item_ids=['6700049080'], payment_method_id='paypal_1261484'): ValueError: "
+            "Non-delivered order cannot be exchanged (the call writes)",
+        ),
+        (
+            "golden_fails",
+            ("105",),
+            "exchange_delivered_order_items(order_id='#W4316152', item_ids=['7292993796', '7292993796'], "
+            "new_item_ids=['3761330360', '9647374798'], payment_method_id='gift_card_7245904'): ValueError: "
+            "Insufficient gift card balance to pay for the price difference (the call writes)",
+        ),
+    ]
+
+
+def test_an_idle_agent_wins_where_nothing_is_to_change_and_nothing_to_say() -> None:
+    said = "says 'I am sorry, I cannot do that.', gets 1"
+    assert found("retail", "idle_wins", "words_win") == [
+        ("idle_wins", ("10",), f"{said} (DB 1, NL_ASSERTION 1): 5 golden calls leave the databases as they were"),
+        ("idle_wins", ("57",), f"{said} (DB 1, NL_ASSERTION 1): there is no golden call"),
+    ]
+    assert [
+        (each.tasks, each.reason)
+        for each in check_tasks(driven("retail").tasks)
+        if isinstance(each, Undecided) and each.kind == "idle_wins"
+    ] == [(("105",), "all else is met, and a model judges nl_assertions")]
+
+
+def test_goals_that_tasks_share_are_named() -> None:
+    assert found("retail", "shared_goal") == [
+        ("shared_goal", ("10", "57"), "nothing is to change, and equal criteria"),
+        ("shared_goal", ("41", "42"), "one state, and equal criteria"),
+    ]
+
+
+def test_what_nobody_said_is_told_apart_from_what_was_not_looked_up() -> None:
+    assert found("retail", "unsaid") == [
+        (
+            "unsaid",
+            ("46",),
+            f"get_order_details: nothing that was said before holds order_id '{order}'; nor does the database",
+        )
+        for order in ("#9502126", "#9502127")
+    ]
+
+
+def test_a_run_that_tau2_cannot_grade_is_undecided() -> None:
+    assert [
+        (each.kind, each.tasks, each.reason)
+        for each in check_tasks(driven("mock").tasks)
+        if isinstance(each, Undecided) and each.kind == "idle_wins"
+    ] == [
+        (
+            "idle_wins",
+            ("create_task_1_with_env_assertions",),
+            "tau2's own evaluator raises: ValueError: Task task_2 not found",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"", "the driver of tau2 stopped after 0 of 0 tasks"),
+        (b"hello\n", "the driver of tau2 wrote no JSON in line 1: hello"),
+        (b"[1]\n", "the driver of tau2 wrote no JSON object in line 1"),
+        (b'{"kind": "task"}\n', "the driver of tau2 wrote what it should not in line 1: KeyError('basis')"),
+        (b'{"kind": "rm"}\n', "the driver of tau2 wrote what it should not in line 1: ValueError(\"a kind 'rm'\")"),
+        (b"[" * 100_000 + b"\n", "the driver of tau2 wrote no JSON in line 1: " + "[" * 79 + "…"),
+    ],
+)
+def test_a_driver_that_writes_something_else_is_stopped(text: bytes, told: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        read_driver(parse_lines(io.BytesIO(text)), lambda done, total: None)
+    assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("print('hello', flush=True)", "the driver of tau2 wrote no JSON in line 1: hello"),
+        ("import time; time.sleep(60)", "tau2 took longer than 2 seconds on shop; give it more with --timeout"),
+        (
+            "import os, time\nif os.fork() == 0:\n os.setsid()\n time.sleep(5)",
+            "tau2 took longer than 2 seconds on shop; give it more with --timeout",
+        ),
+        ("raise KeyError('shop')", "tau2 ended with status 1 on shop: KeyError: 'shop'"),
+        ("import os; os.close(1); os.kill(os.getpid(), 9)", "tau2 ended with status -9 on shop: it says nothing"),
+    ],
+)
+def test_a_process_that_does_something_else_is_ended(script: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "driver.py").write_text(script)
+    with pytest.raises(ProgramError) as caught:
+        list(driver_lines(Path(sys.executable), tmp_path, "shop", 2, tmp_path / "driver.py"))
+    assert str(caught.value) == told
+
+
+def test_a_reference_that_names_no_row_is_listed() -> None:
+    users = {f"u{n}": {"user_id": f"u{n}", "orders": [f"o{n}"]} for n in range(40)}
+    orders = {f"o{n}": {"order_id": f"o{n}", "user_id": f"u{n}", "total": n} for n in range(40)}
+    whole = {"users": users, "orders": orders}
+    assert list(dangling(whole)) == []
+    orders["o7"]["user_id"] = "u77"
+    assert list(dangling(whole)) == [
+        Finding("dangling", (), "orders.*.user_id", "1 of 40 values name no row of users: 'u77' (of o7)")
+    ]
+    for n in range(20):
+        orders[f"o{n}"]["user_id"] = "guest"
+    told = "orders.*.user_id: 50% of 40 values name a row of users; it may be no reference"
+    assert list(dangling(whole)) == [Undecided("dangling", (), told)]
+
+
+def test_a_checkout_that_cannot_run_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "src" / "tau2" / "domains" / "shop").mkdir(parents=True)
+    (tmp_path / "src" / "tau2" / "domains" / "shop" / "environment.py").touch()
+    data = tmp_path / "data" / "tau2" / "domains" / "shop"
+
+    def told(*arguments: str) -> str:
+        assert main(["audit", f"tau2:{tmp_path}", *arguments]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line.removeprefix("toolscale: ")
+
+    assert told() == f"{tmp_path}: it has no domain 'retail'; take one of shop"
+    assert told("--domain", "shop") == f"{data}: the folder is missing; get the data of the checkout too"
+    data.mkdir(parents=True)
+    (data / "tasks.json").write_text("[")
+    assert told("--domain", "shop").startswith(f"{data}/tasks.json: it cannot be read (Expecting value")
+    (data / "tasks.json").write_text("[]")
+    (data / "db.json").write_text("{}")
+    assert told("--domain", "shop").startswith(f"{tmp_path}/.venv/bin/python: there is no such Python; in {tmp_path}:")
+    with pytest.raises(UsageError, match="tau2 cannot be imported there"):
+        check_python(Path(sys.executable), tmp_path)
+
+
+@pytest.mark.skipif(not PYTHON, reason="TOOLSCALE_TAU2_PYTHON is not set: a Python that has tau2 installed")
+def test_tau2_itself_finds_what_was_recorded() -> None:
+    where = "import pathlib, tau2; print(pathlib.Path(tau2.__file__).parents[2])"
+    ran = subprocess.run([PYTHON, "-c", where], capture_output=True, text=True, check=True)
+    audit = audit_source(f"tau2:{ran.stdout.splitlines()[-1]}", domain="mock", python=Path(PYTHON))
+    said = driven("mock")
+    recorded: list[Any] = [*check_tasks(said.tasks), *check_texts(said.tasks, json.dumps(said.databases))]
+    assert (audit.tasks, audit.executed) == (len(said.tasks), sum(len(task.calls) for task in said.tasks))
+    assert set(audit.findings) == {each for each in recorded if isinstance(each, Finding)}

@@ -1,0 +1,65 @@
+"""What a text holds: values of arguments, and answers that are looked for as a part of a message."""
+
+from __future__ import annotations
+
+import pytest
+
+from toolscale.audit.needles import wrong_sentence
+from toolscale.audit.stated import look_for
+
+TEXTS = (
+    "You are Mei Kovacs in zip code 28236. Fly on May 20 with two bags, in basic economy, for $1,240.50.",
+    '{"id": "credit_card_95", "item": "8538875209"}',
+)
+
+
+def test_what_texts_hold_is_not_reported() -> None:
+    said = {
+        "first_name": "mei",
+        "zip": "28236",
+        "date": "2024-05-20",
+        "bags": 2,
+        "cabin": "basic_economy",
+        "total": 1240.5,
+        "payment": {"id": "credit_card_95"},
+        "items": ["8538875209"],
+        "insured": True,
+        "note": None,
+    }
+    assert list(look_for(said, TEXTS)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("2823", ""),
+        ("credit_card_9", ""),
+        ("Oslo", ""),
+        (3, "is a number that may be counted or computed"),
+        ("1240.50 - 20", "is an expression, or a number that may be computed"),
+        ("2024-05-21", "is a date that may be counted from another one"),
+        ("The person wants a refund", "is free text, which the agent may put in its own words"),
+    ],
+)
+def test_what_no_text_holds_is_reported_and_why_it_may_be_right(value: object, why: str) -> None:
+    assert list(look_for({"it": [value]}, TEXTS)) == [("it[0]", value, why)]
+
+
+@pytest.mark.parametrize(
+    ("needle", "text", "sentence"),
+    [
+        ("5", "I have 15 of them.", "It is 15."),
+        ("10", "It costs 10.99 or 210.", "It is 210."),
+        ("54.04", "That is 154.04.", "It is 154.04."),
+        ("IL", "Your email, please.", "It is email."),
+        ("4", "Nothing.", "It is 44."),
+        ("1000", "It is 1,000.00.", None),
+        ("shirt", "Two shirts.", None),
+        ("credit", "Pay by credit-card.", None),
+        ("829.43", "It is 829.43.", None),
+        ("two words", "two wordsmiths", None),
+    ],
+)
+def test_a_wrong_sentence_is_one_that_says_another_value(needle: str, text: str, sentence: str | None) -> None:
+    wrong = wrong_sentence(needle, [("a text", text)])
+    assert (wrong and wrong.sentence) == sentence

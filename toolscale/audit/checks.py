@@ -1,0 +1,174 @@
+"""What is wrong with tasks, found from what was executed and from what their texts hold. Pure: no file, no process."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from toolscale.audit.examined import Examined, Run
+from toolscale.audit.found import Finding, Kind, Undecided
+from toolscale.audit.needles import wrong_sentence
+from toolscale.audit.stated import look_for
+
+Found = Finding | Undecided
+
+NOT_RUN = "it takes the tools and the database to tell, and the dataset has none"
+
+
+def check_tasks(tasks: Sequence[Examined]) -> Iterator[Found]:
+    """Yield what is found in what the tasks of one domain do, and what cannot be told of it."""
+    for task in tasks:
+        yield from _criteria(task)
+        yield from _calls(task)
+        yield from _runs(task)
+    yield from _shared(tasks)
+
+
+def check_texts(tasks: Sequence[Examined], stored: str = "") -> Iterator[Found]:
+    """Yield what is found in their texts, for tasks that are graded as tau2 grades. `stored`: the database as text."""
+    for task in tasks:
+        yield from _needles(task)
+        yield from _arguments(task, stored)
+
+
+def _criteria(task: Examined) -> Iterator[Found]:
+    if not task.basis:
+        yield Finding("empty_criteria", (task.id,), "criteria", "the task has none: every run gets the reward")
+    elif not (task.calls or task.needles or task.assertions):
+        yield Finding("empty_criteria", (task.id,), "criteria", "no call, no text to say and no assertion is named")
+    for told in task.hollow:
+        yield Finding("empty_part", (task.id,), "reward", told)
+    for told in task.ungraded:
+        yield Finding("not_graded", (task.id,), "reward", told)
+
+
+def _calls(task: Examined) -> Iterator[Found]:
+    for place, call in enumerate(task.calls, 1):
+        if call.error is not None:
+            yield Finding("golden_fails", (task.id,), f"call {place}", f"{call}: {call.error}")
+    if any(call.result is None and call.error is None for call in task.calls):
+        yield Undecided("golden_fails", (task.id,), NOT_RUN)
+
+
+def _runs(task: Examined) -> Iterator[Found]:
+    if (idle := _won("idle_wins", task, task.idle)) is not None:
+        yield idle
+    if isinstance(idle, Undecided) or idle is None:
+        words = _won("words_win", task, task.words)
+        if words is not None and not (isinstance(idle, Undecided) and isinstance(words, Undecided)):
+            yield words
+    yield from _golden(task)
+
+
+def _golden(task: Examined) -> Iterator[Found]:
+    run = task.golden
+    if run is None or run.reward is None or run.reward > 0:
+        if run is not None and run.reward is None:
+            yield Undecided("golden_loses", (task.id,), run.why)
+        return
+    if not task.calls and task.assertions:
+        yield Undecided("golden_loses", (task.id,), "it has assertions, and no golden answer that could be tried")
+        return
+    lost = ", ".join(name for name, value in run.parts.items() if not value)
+    comma = [needle for needle in task.needles if "," in needle]
+    why = f"; {comma[0]!r} has a comma, and commas are taken out of what is said" if comma else ""
+    yield Finding("golden_loses", (task.id,), "reward", f"not met: {lost or 'the answer'}{why}")
+
+
+def _won(kind: Kind, task: Examined, run: Run | None) -> Found | None:
+    if run is None:
+        return Undecided(kind, (task.id,), NOT_RUN)
+    if run.reward is None:
+        return Undecided(kind, (task.id,), run.why)
+    if run.reward <= 0:
+        return None
+    failing = [place for place, call in enumerate(task.calls, 1) if call.error is not None]
+    writes = [place for place in failing if "the call writes" in (task.calls[place - 1].error or "")]
+    if not task.calls:
+        why = "there is no golden call"
+    elif writes:
+        why = f"golden call {writes[0]} writes, and fails"
+    elif task.idles:
+        number = len(task.calls)
+        why = f"{number} golden call{'s leave' if number > 1 else ' leaves'} the databases as they were"
+    else:
+        why = "the reward does not count what the calls change"
+    parts = ", ".join(f"{name} {value:g}" for name, value in run.parts.items()) or "no part"
+    return Finding(kind, (task.id,), "reward", f"says {run.said!r}, gets {run.reward:g} ({parts}): {why}")
+
+
+def _needles(task: Examined) -> Iterator[Found]:
+    """Say which needles stand in something else. `COMMUNICATE` looks for them as tau2 does: anywhere in a message."""
+    graded = "" if "COMMUNICATE" in task.basis else " (the reward does not count it)"
+    texts = [
+        *(("the instructions", text) for text in task.told),
+        *((f"the result of call {place}", call.result or "") for place, call in enumerate(task.calls, 1)),
+        *(("the policy and the tools", text) for text in task.heard),
+    ]
+    for needle in task.needles:
+        wrong = wrong_sentence(needle, texts)
+        if wrong is not None:
+            yield Finding("weak_needle", (task.id,), repr(needle), f"{wrong.told}{graded}")
+
+
+def _arguments(task: Examined, stored: str) -> Iterator[Found]:
+    """Say which arguments were in no text before their call; those of one call are one finding."""
+    texts = [*task.told, *task.heard]
+    missing = "" if task.heard else "the policy and the tools are not there"
+    for place, call in enumerate(task.calls, 1):
+        lost: dict[Kind, list[str]] = {"unsaid": [], "unread": []}
+        for path, value, why in look_for(call.arguments, texts):
+            told = f"{path} {value!r}"
+            if why or missing:
+                reason = why or f"is in no text of the row; {missing}"
+                yield Undecided("unsaid", (task.id,), f"call {place}, {told} {reason}")
+            else:
+                is_stored = bool(stored) and not any(look_for(value, [stored]))
+                lost["unread" if is_stored else "unsaid"].append(told)
+        for kind, parts in lost.items():
+            if parts:
+                also = "; the database holds it" if kind == "unread" else "; nor does the database" if stored else ""
+                evidence = f"{call.name}: nothing that was said before holds {', '.join(parts)}{also}"
+                yield Finding(kind, (task.id,), f"call {place}", evidence)
+        texts.append(call.result or call.error or "")
+        if call.result is None and call.error is None:
+            missing = missing or "results of earlier calls are not there"
+
+
+def _shared(tasks: Sequence[Examined]) -> Iterator[Finding]:
+    """Yield the goals that tasks share. Those that change nothing share one state: their other criteria tell them
+    apart."""
+    for state, group in _groups((goal, task) for task in tasks if (goal := _goal_of(task)) is not None):
+        whole = _groups((repr((sorted(task.needles), sorted(task.assertions), task.basis)), task) for task in group)
+        same = [part for _, part in whole]
+        changes = group[0].idles is False or (group[0].idles is None and bool(group[0].calls))
+        if changes and not (len(same) == 1 and len(same[0]) == len(group)):
+            told = f"one {state.partition(' ')[0]}, and other criteria that differ"
+            yield _shared_by("shared_state", group, told)
+        for part in same:
+            told = f"one {state.partition(' ')[0]}" if changes else "nothing is to change"
+            yield _shared_by("shared_goal", part, f"{told}, and equal criteria{_wanted(part[0])}")
+
+
+def _goal_of(task: Examined) -> str | None:
+    if task.goal is not None:
+        return f"state {task.goal}" if task.basis else None
+    if not task.basis:
+        return None
+    calls = [(call.name, sorted(call.arguments.items(), key=repr)) for call in task.calls]
+    return f"list-of-calls {calls!r}"
+
+
+def _groups(keyed: Iterable[tuple[str, Examined]]) -> list[tuple[str, list[Examined]]]:
+    found: dict[str, list[Examined]] = defaultdict(list)
+    for key, task in keyed:
+        found[key].append(task)
+    return [(key, group) for key, group in found.items() if len(group) > 1]
+
+
+def _shared_by(kind: Kind, group: Sequence[Examined], told: str) -> Finding:
+    return Finding(kind, tuple(task.id for task in group), "goal", told.replace("-", " "))
+
+
+def _wanted(task: Examined) -> str:
+    return f" (say {', '.join(map(repr, task.needles))})" if task.needles else ""

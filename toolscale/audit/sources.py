@@ -1,0 +1,98 @@
+"""Where a dataset to be audited comes from: `tau2:PATH`, `toolscale-hf:PATH`, or a folder of ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from toolscale.audit.checks import NOT_RUN, Found, check_tasks, check_texts
+from toolscale.audit.examined import Examined
+from toolscale.audit.found import KINDS, Audit, Finding, Undecided
+from toolscale.audit.hub import read_rows
+from toolscale.audit.own import examine_folder
+from toolscale.audit.references import dangling
+from toolscale.audit.tau2 import check_checkout, read_driver
+from toolscale.audit.tau2_process import check_python, driver_lines
+from toolscale.errors import UsageError
+
+TAU2, HUB = "tau2:", "toolscale-hf:"
+DOMAIN = "retail"
+TIMEOUT_S = 1_800.0
+
+Say = Callable[[int, int], None]
+
+
+def audit_source(
+    source: str,
+    *,
+    domain: str | None = None,
+    python: Path | None = None,
+    timeout_s: float = TIMEOUT_S,
+    say: Say = lambda done, total: None,
+) -> Audit:
+    """Audit a dataset. `domain`, `python`, `timeout_s` are of tau2 alone. UsageError or DatasetError, in one line, if
+    it cannot be read; ProgramError if tau2 fails."""
+    if source.startswith(TAU2):
+        return _tau2(Path(source.removeprefix(TAU2)).absolute(), domain or DOMAIN, python, timeout_s, say)
+    if domain is not None or python is not None:
+        raise UsageError(f"{source}: --domain and --python are for tau2 alone; leave them out, or give tau2:{source}")
+    if source.startswith(HUB):
+        return _hub(Path(source.removeprefix(HUB)))
+    return _own(Path(source), say)
+
+
+def _tau2(checkout: Path, domain: str, python: Path | None, timeout_s: float, say: Say) -> Audit:
+    check_checkout(checkout, domain)
+    program = (python or checkout / ".venv" / "bin" / "python").absolute()
+    check_python(program, checkout)
+    driven = read_driver(driver_lines(program, checkout, domain, timeout_s), say)
+    found: list[Found] = [*driven.broken, *check_tasks(driven.tasks)]
+    found += check_texts(driven.tasks, json.dumps(driven.databases, ensure_ascii=False))
+    for name, database in driven.databases.items():
+        found += dangling(database, "" if name == "agent" else f"{name}: ")
+    note = f"executed and graded by tau2 {driven.version} itself, in a process of its own"
+    return _audit("tau2", domain, driven.tasks, found, len(driven.broken_tasks), note)
+
+
+def _hub(path: Path) -> Audit:
+    rows = read_rows(path)
+    found: list[Found] = []
+    for part in rows.tasks.values():
+        found += [*check_tasks(part), *check_texts(part)]
+    found.append(Undecided("dangling", (), NOT_RUN))
+    notes = ["read from the rows alone: nothing was executed"]
+    if rows.nulls:
+        notes.append(f"{rows.nulls:,} null arguments were dropped: absent and null are one there")
+    if rows.timestamps:
+        notes.append(f"{rows.timestamps:,} arguments are timestamps: the text that the tool takes is lost")
+    tasks = [task for part in rows.tasks.values() for task in part]
+    return _audit("toolscale-hf", path.name, tasks, found, 0, *notes)
+
+
+def _own(folder: Path, say: Say) -> Audit:
+    done = examine_folder(folder, say)
+    missing = {task for each in done.found if isinstance(each, Undecided) for task in each.tasks}
+    missing -= {task.id for task in done.tasks}
+    note = "every golden call was made again, and every run graded, in our own sandbox"
+    return _audit("toolscale", ", ".join(done.domains), done.tasks, done.found, len(missing), note)
+
+
+def _audit(
+    source: str, name: str, tasks: Iterable[Examined], found: Iterable[Found], unread: int, *notes: str
+) -> Audit:
+    """Put an audit together, in the order of KINDS. `unread`: tasks that could not be examined."""
+    examined, order, everything = list(tasks), list(KINDS), list(found)
+    calls = [call for task in examined for call in task.calls]
+    findings = [each for each in everything if isinstance(each, Finding)]
+    undecided = [each for each in everything if isinstance(each, Undecided)]
+    return Audit(
+        source=source,
+        name=name,
+        tasks=len(examined) + unread,
+        calls=len(calls),
+        executed=sum(call.result is not None or call.error is not None for call in calls),
+        findings=tuple(sorted(findings, key=lambda each: order.index(each.kind))),
+        undecided=tuple(sorted(undecided, key=lambda each: order.index(each.kind))),
+        notes=notes,
+    )

@@ -1,0 +1,178 @@
+"""A domain of tau2-bench, executed by tau2 itself and read as examined tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from toolscale.audit.examined import Examined, Made, Run
+from toolscale.audit.found import EXECUTED, Undecided, bad_input
+from toolscale.errors import ProgramError
+from toolscale.text_files import printable
+
+CLONE = "git clone https://github.com/sierra-research/tau2-bench"
+MOST_TASKS = 100_000
+
+
+@dataclass
+class Driven:
+    """What the driver has said: the tasks, the databases, and what could not be told."""
+
+    version: str = ""
+    announced: int = 0
+    tasks: list[Examined] = field(default_factory=list)
+    databases: dict[str, Any] = field(default_factory=dict)
+    broken: list[Undecided] = field(default_factory=list)
+
+    @property
+    def broken_tasks(self) -> set[str]:
+        """The tasks that tau2 itself could not run."""
+        return {task for each in self.broken for task in each.tasks}
+
+    @property
+    def seen(self) -> int:
+        """How many tasks it has said something of."""
+        return len(self.tasks) + len(self.broken_tasks)
+
+
+def check_checkout(checkout: Path, domain: str) -> None:
+    """UsageError if a folder is no checkout of tau2-bench, or has no such domain, or a file of it cannot be read."""
+    domains = checkout / "src" / "tau2" / "domains"
+    if not domains.is_dir():
+        raise bad_input(checkout, "", "it is no checkout of tau2-bench (src/tau2/domains is missing)", CLONE)
+    known = sorted(path.parent.name for path in domains.glob("*/environment.py"))
+    if domain not in known:
+        raise bad_input(checkout, "", f"it has no domain {domain!r}", f"take one of {', '.join(known) or 'none'}")
+    data = checkout / "data" / "tau2" / "domains" / domain
+    if not data.is_dir():
+        raise bad_input(data, "", "the folder is missing", "get the data of the checkout too")
+    for name in ("tasks", "db"):
+        # telecom keeps its database as TOML: whoever wants to know whether it can be read asks tau2
+        path = data / f"{name}.json"
+        if path.is_file():
+            _check_json(path)
+        elif not path.with_suffix(".toml").is_file():
+            raise bad_input(path, "", "the file is missing", "get the file again: git checkout -- data")
+
+
+def read_driver(lines: Iterable[Mapping[str, Any]], say: Callable[[int, int], None]) -> Driven:
+    """Return what the lines of the driver say. ProgramError if they are not what it writes, or if they stop early."""
+    driven, ended = Driven(), False
+    heard: tuple[str, ...] = ()
+    for number, line in enumerate(lines, 1):
+        try:
+            kind = line["kind"]
+            if kind == "domain":
+                driven.version, driven.announced = str(line["tau2"]), int(line["tasks"])
+                driven.databases = dict(line["databases"])
+                heard = (str(line["policy"]), json.dumps(line["tools"], ensure_ascii=False))
+            elif kind == "task":
+                driven.tasks.append(_examined(line, heard))
+            elif kind == "broken":
+                driven.broken += _broken(str(line["id"]), printable(str(line["error"])))
+            elif kind == "end":
+                ended = True
+            else:
+                raise ValueError(f"a kind {kind!r}")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ProgramError(f"the driver of tau2 wrote what it should not in line {number}: {error!r}") from error
+        if driven.seen > MOST_TASKS:
+            raise ProgramError(f"the driver of tau2 wrote more than {MOST_TASKS:,} tasks")
+        say(driven.seen, driven.announced)
+    if not ended:
+        raise ProgramError(f"the driver of tau2 stopped after {driven.seen} of {driven.announced} tasks")
+    return driven
+
+
+def _broken(task: str, error: str) -> list[Undecided]:
+    reason = f"tau2 raises on it: {error}"
+    return [Undecided(kind, (task,), reason) for kind in EXECUTED]
+
+
+def _examined(line: Mapping[str, Any], heard: tuple[str, ...]) -> Examined:
+    basis = tuple(map(str, line["basis"]))
+    needles = tuple(map(str, line["needles"]))
+    assertions = [*map(str, line["nl_assertions"]), *(json.dumps(each) for each in line["env_assertions"])]
+    if line["setting"]:
+        assertions.append(f"initial state {line['setting']}")
+    criteria = {
+        "COMMUNICATE": (needles, "communicate_info"),
+        "NL_ASSERTION": (line["nl_assertions"], "nl_assertions"),
+        "ENV_ASSERTION": (line["env_assertions"], "env_assertions"),
+        "ACTION": (line["calls"], "actions"),
+    }
+    ungraded = [
+        f"{name} ({len(found)}): the reward is of {', '.join(basis)}"
+        for part, (found, name) in criteria.items()
+        if found and basis and part not in basis and part != "ACTION"  # DB counts what the actions lead to
+    ]
+    hollow = [
+        f"{part} counts, and {name} is empty: always met"
+        for part, (found, name) in criteria.items()
+        # nothing to say is a usual task; a model that judges nothing, or no call to make, is not
+        if part in basis and not found and part != "COMMUNICATE"
+    ]
+    said = [text for text in (line.get("ticket"), _texts(line.get("history"))) if text]
+    return Examined(
+        id=str(line["id"]),
+        told=(_texts(line["scenario"]), *map(str, said)),
+        heard=heard,
+        calls=tuple(_made(call) for call in line["calls"]),
+        needles=needles,
+        assertions=tuple(assertions),
+        basis=basis if line["has_criteria"] else (),
+        ungraded=tuple(ungraded),
+        hollow=tuple(hollow),
+        start=str(line["start"]),
+        goal=str(line["goal"]),
+        idle=_run(line["idle"]),
+        words=_run(line["words"] or line["idle"]),  # with nothing to say, there are no words that could win
+        golden=_run(line["golden"]),
+    )
+
+
+def _made(call: Mapping[str, Any]) -> Made:
+    error = call.get("error")
+    if error is not None:
+        error = f"{printable(str(error))} ({'the call writes' if call['writes'] else 'a look-up'})"
+    result = call.get("result")
+    return Made(str(call["name"]), dict(call["arguments"]), None if result is None else _plain(str(result)), error)
+
+
+def _plain(text: str) -> str:
+    """Return JSON with its letters as they are read: tau2 writes those of other alphabets as numbers."""
+    try:
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _run(found: Mapping[str, Any]) -> Run:
+    if "error" in found:
+        return Run(str(found["said"]), None, {}, f"tau2's own evaluator raises: {printable(str(found['error']))}")
+    parts = {str(name): float(value) for name, value in found["parts"].items()}
+    reward = 1.0
+    for value in parts.values():
+        reward *= value
+    if found["judged"] and reward:
+        return Run(str(found["said"]), None, parts, "all else is met, and a model judges nl_assertions")
+    return Run(str(found["said"]), reward, parts)
+
+
+def _texts(value: Any) -> str:
+    """Return all strings and numbers of a value, a line each."""
+    if isinstance(value, Mapping):
+        return "\n".join(filter(None, map(_texts, value.values())))
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_texts, value)))
+    return "" if value is None or isinstance(value, bool) else str(value)
+
+
+def _check_json(path: Path) -> None:
+    try:
+        json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise bad_input(path, "", f"it cannot be read ({printable(str(error), 160)})", "get the file again") from error

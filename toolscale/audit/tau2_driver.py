@@ -1,0 +1,172 @@
+"""Runs under a Python that has tau2, and prints what tau2's own loaders, environments and evaluators say: JSON lines.
+
+It is started as a file of its own, loads nothing of this package, and needs tau2 1.0 or later. Argument: the domain.
+The lines: one `domain`, a `task` or `broken` for each task, one `end`.
+"""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from importlib.metadata import version
+
+IDLE = "I am sorry, I cannot do that."
+
+
+def dumped(value):
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+
+
+def state_of(environment):
+    """Return one text for the state of both databases."""
+    return f"{environment.get_db_hash()} {environment.get_user_db_hash()}"
+
+
+def opened(make, task):
+    """Return a fresh environment in the state that the task begins with."""
+    environment, initial = make(), task.initial_state
+    environment.set_state(
+        initialization_data=initial and initial.initialization_data,
+        initialization_actions=initial and initial.initialization_actions,
+        message_history=(initial and initial.message_history) or [],
+    )
+    return environment
+
+
+def played(make, task):
+    """Make the golden calls in a fresh environment, as the evaluator makes them; return them, and the states."""
+    environment, calls = opened(make, task), []
+    start = state_of(environment)
+    for action in task.evaluation_criteria.actions or [] if task.evaluation_criteria else []:
+        writes = environment._is_mutating_tool(action.name)
+        call = {"name": action.name, "arguments": action.arguments, "writes": writes}
+        try:
+            result = environment.make_tool_call(action.name, action.requestor, **action.arguments)
+            call["result"] = environment.to_json_str(result)
+        except Exception as error:
+            call["error"] = f"{type(error).__name__}: {error}"
+        calls.append(call)
+    return calls, start, state_of(environment)
+
+
+def trajectory(make, task, said, acting):
+    """Return the messages of an agent that makes the golden calls, or none, and then says something."""
+    from tau2.data_model.message import AssistantMessage, ToolCall, UserMessage
+
+    history = list((task.initial_state and task.initial_state.message_history) or [])
+    messages = []
+    if acting:
+        environment = opened(make, task)
+        for place, action in enumerate(task.evaluation_criteria.actions or []):
+            call = ToolCall(
+                id=f"call_{place}", name=action.name, arguments=action.arguments, requestor=action.requestor
+            )
+            sort = UserMessage if action.requestor == "user" else AssistantMessage
+            messages.append(sort(role=action.requestor, content=None, tool_calls=[call]))
+            messages.append(environment.get_response(call))
+    return [*history, *messages, AssistantMessage(role="assistant", content=said)]
+
+
+def graded(make, task, said, acting=False):
+    """Return what tau2's own evaluators give for each part of the reward. A part that a model judges is left out."""
+    from tau2.data_model.tasks import RewardType
+    from tau2.evaluator.evaluator_action import ActionEvaluator
+    from tau2.evaluator.evaluator_communicate import CommunicateEvaluator
+    from tau2.evaluator.evaluator_env import EnvironmentEvaluator
+
+    criteria = task.evaluation_criteria
+    if criteria is None:
+        return {"said": said, "parts": {}, "judged": False}
+    messages, parts, judged = trajectory(make, task, said, acting), {}, False
+    found = EnvironmentEvaluator.calculate_reward(environment_constructor=make, task=task, full_trajectory=messages)
+    for part in criteria.reward_basis:
+        if part in (RewardType.DB, RewardType.ENV_ASSERTION):
+            parts[part.value] = (found.reward_breakdown or {}).get(part, found.reward)
+        elif part is RewardType.COMMUNICATE:
+            parts[part.value] = CommunicateEvaluator.calculate_reward(task=task, full_trajectory=messages).reward
+        elif part is RewardType.ACTION:
+            parts[part.value] = ActionEvaluator.calculate_reward(task=task, full_trajectory=messages).reward
+        elif criteria.nl_assertions:
+            judged = True
+        else:
+            parts[part.value] = 1.0  # tau2 asks no model where nothing is asserted, and counts it as met
+    return {"said": said, "parts": parts, "judged": judged}
+
+
+def worth(make, task, said, acting=False):
+    """Return the same, or why the evaluators cannot tell: an assertion on what nobody made is an exception in them."""
+    try:
+        return graded(make, task, said, acting)
+    except Exception as error:
+        return {"said": said, "error": f"{type(error).__name__}: {error}"}
+
+
+def examined(make, task):
+    criteria = task.evaluation_criteria
+    calls, start, goal = played(make, task)
+    needles = list((criteria and criteria.communicate_info) or [])
+    answer = ". ".join(needles) or "Done."
+    initial = task.initial_state
+    setting = json.dumps(dumped(initial), sort_keys=True) if initial else ""
+    return {
+        "kind": "task",
+        "id": task.id,
+        "scenario": dumped(task.user_scenario),
+        "ticket": task.ticket,
+        "history": dumped(initial).get("message_history") if initial else None,
+        "setting": hashlib.sha256(setting.encode()).hexdigest() if setting else "",
+        "has_criteria": criteria is not None,
+        "basis": [part.value for part in criteria.reward_basis] if criteria else [],
+        "needles": needles,
+        "nl_assertions": list((criteria and criteria.nl_assertions) or []),
+        "env_assertions": [dumped(each) for each in (criteria and criteria.env_assertions) or []],
+        "calls": calls,
+        "start": start,
+        "goal": goal,
+        "idle": worth(make, task, IDLE),
+        "words": worth(make, task, answer) if needles else None,
+        "golden": worth(make, task, answer, acting=criteria is not None),
+    }
+
+
+def main(domain, out):
+    def say(line):
+        print(json.dumps(line, default=str), file=out, flush=True)
+
+    from loguru import logger
+    from tau2.registry import registry
+
+    logger.remove()  # it writes a line for each call that is made
+    make, tasks = registry.get_env_constructor(domain), registry.get_tasks_loader(domain)
+    tasks = tasks(None)
+    environment = make()
+    kits = {"agent": environment.tools, "user": environment.user_tools}
+    say(
+        {
+            "kind": "domain",
+            "tau2": version("tau2"),
+            "tasks": len(tasks),
+            "policy": environment.get_policy(),
+            "tools": [tool.openai_schema for kit in kits.values() if kit for tool in kit.get_tools().values()],
+            "databases": {name: dumped(kit.db) for name, kit in kits.items() if kit and kit.db is not None},
+        }
+    )
+    for task in tasks:
+        try:
+            say(examined(make, task))
+        except Exception as error:
+            say({"kind": "broken", "id": task.id, "error": f"{type(error).__name__}: {error}"})
+    say({"kind": "end"})
+
+
+if __name__ == "__main__":
+    # What tau2 and its libraries print must not stand between the lines.
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    with contextlib.redirect_stdout(sys.stderr):
+        main(sys.argv[1], lines)

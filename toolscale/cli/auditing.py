@@ -1,0 +1,92 @@
+"""The verb `audit`: what our gates find in somebody else's dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from toolscale.cli.output import as_json, echo_json, progress_bar, say
+from toolscale.errors import UsageError
+
+if TYPE_CHECKING:
+    from toolscale.audit import Audit
+
+MOST_LISTED = 10
+"""Findings of a kind on the terminal; the page and --json have all."""
+LONGEST_EVIDENCE = 300
+
+
+@click.command()
+@click.argument("source")
+@click.option("--domain", metavar="DOMAIN", help="Of a checkout of tau2-bench.  [default: retail]")
+@click.option(
+    "--python",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The Python that has tau2.  [default: .venv/bin/python of the checkout]",
+)
+@click.option(
+    "--timeout", default=1_800.0, show_default=True, type=click.FloatRange(1), help="Seconds that tau2 may take."
+)
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with all of it.")
+@as_json
+def audit(source: str, domain: str | None, python: Path | None, timeout: float, html: Path | None, json_: bool) -> None:
+    """Say what our gates find in SOURCE, with the evidence: tau2:PATH (a checkout of tau2-bench, executed in its own
+    Python), toolscale-hf:PATH (rows as nvidia/ToolScale has them), or a dataset folder of ours. Exits 0 whatever it
+    finds."""
+    from toolscale.audit import audit_source, render_page
+    from toolscale.audit.page import audit_json
+    from toolscale.dataset.storage import write_file
+
+    if html is not None and (html.suffix not in (".html", ".htm") or not html.parent.is_dir()):
+        problem = "there is no such folder" if not html.parent.is_dir() else "it does not end in .html"
+        raise UsageError(f"--html {html}: {problem}; give a file such as audit.html")
+    with progress_bar() as progress:
+        found = audit_source(
+            source,
+            domain=domain,
+            python=python,
+            timeout_s=timeout,
+            say=lambda done, total: progress("running tasks", done, total),
+        )
+    if html is not None:
+        write_file(html, render_page(found))
+    if json_:
+        return echo_json(audit_json(found))
+    _print(found)
+    if html is not None:
+        say(f"all of it is in {html}")
+
+
+def _print(found: Audit) -> None:
+    from toolscale.audit.found import KINDS
+    from toolscale.audit.page import rows_of
+    from toolscale.cli.terminal import open_console, table_of
+
+    console = open_console()
+    say(f"{found.name}: {found.tasks} tasks, {found.executed} of {found.calls} golden calls executed")
+    for note in found.notes:
+        say(note)
+    console.print(
+        table_of(
+            ("what", "findings", "tasks", "undecided tasks"),
+            [(KINDS[kind][0], *numbers) for kind, *numbers in rows_of(found)],
+        )
+    )
+    for kind, (title, meaning) in KINDS.items():
+        group = [finding for finding in found.findings if finding.kind == kind]
+        if not group:
+            continue
+        say(f"\n{title}: {meaning}")
+        rows = [
+            (", ".join(each.tasks) or "database", each.place, _short(each.evidence)) for each in group[:MOST_LISTED]
+        ]
+        console.print(table_of(("task", "place", "evidence"), rows))
+        if len(group) > MOST_LISTED:
+            say(f"and {len(group) - MOST_LISTED} more; --html or --json has all")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_EVIDENCE else f"{text[: LONGEST_EVIDENCE - 1]}…"
