@@ -20,7 +20,7 @@ from toolscale.audit import Finding, Undecided, audit_source
 from toolscale.audit.checks import check_tasks, check_texts
 from toolscale.audit.references import dangling
 from toolscale.audit.tau2 import Driven, read_driver
-from toolscale.audit.tau2_process import check_python, driver_lines, parse_lines
+from toolscale.audit.tau2_process import code_of, driver_lines, parse_lines
 from toolscale.cli import main
 from toolscale.errors import ProgramError, UsageError
 
@@ -180,7 +180,7 @@ def test_a_checkout_that_cannot_run_is_one_line(tmp_path: Path, capsys: pytest.C
     (data / "db.json").write_text("{}")
     assert told("--domain", "shop").startswith(f"{tmp_path}/.venv/bin/python: there is no such Python; in {tmp_path}:")
     with pytest.raises(UsageError, match="tau2 cannot be imported there"):
-        check_python(Path(sys.executable), tmp_path)
+        code_of(Path(sys.executable), tmp_path)
 
 
 @pytest.mark.skipif(not PYTHON, reason="TOOLSCALE_TAU2_PYTHON is not set: a Python that has tau2 installed")
@@ -190,5 +190,6 @@ def test_tau2_itself_finds_what_was_recorded() -> None:
     audit = audit_source(f"tau2:{ran.stdout.splitlines()[-1]}", domain="mock", python=Path(PYTHON))
     said = driven("mock")
     recorded: list[Any] = [*check_tasks(said.tasks), *check_texts(said.tasks, json.dumps(said.databases))]
+    assert audit.notes == (f"executed and graded by tau2 {said.version} itself, in a process of its own",)
     assert (audit.tasks, audit.executed) == (len(said.tasks), sum(len(task.calls) for task in said.tasks))
     assert set(audit.findings) == {each for each in recorded if isinstance(each, Finding)}
