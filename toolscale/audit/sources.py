@@ -11,7 +11,7 @@ from toolscale.audit.examined import Examined
 from toolscale.audit.found import KINDS, Audit, Finding, Undecided
 from toolscale.audit.hub import read_rows
 from toolscale.audit.own import examine_folder
-from toolscale.audit.references import dangling
+from toolscale.audit.references import LEAST_SHARE, dangling, references
 from toolscale.audit.tau2 import check_checkout, read_driver
 from toolscale.audit.tau2_process import code_of, driver_lines
 from toolscale.errors import UsageError
@@ -50,9 +50,13 @@ def _tau2(checkout: Path, domain: str, python: Path | None, timeout_s: float, sa
     driven = read_driver(driver_lines(program, checkout, domain, timeout_s), say)
     found: list[Found] = [*driven.broken, *check_tasks(driven.tasks)]
     found += check_texts(driven.tasks, json.dumps(driven.databases, ensure_ascii=False))
-    for name, database in driven.databases.items():
-        found += dangling(database, "" if name == "agent" else f"{name}: ")
+    inferred = {name: references(database) for name, database in driven.databases.items()}
+    for name, columns in inferred.items():
+        found += dangling(columns, "" if name == "agent" else f"{name}: ")
     notes = [f"executed and graded by tau2 {driven.version} itself, in a process of its own"]
+    kept = [each for columns in inferred.values() for each in columns if each.share >= LEAST_SHARE]
+    looked_up = sum(len(each.values) for each in kept)
+    notes.append(f"{len(kept)} columns of the databases refer to rows; their {looked_up:,} values were looked up")
     if not code.resolve().is_relative_to(checkout.resolve()):
         notes.append(f"the code of tau2 is not that of the checkout: {printable(str(code))}")
     return _audit("tau2", domain, driven.tasks, found, len(driven.broken_tasks), *notes)
