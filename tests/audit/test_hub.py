@@ -144,7 +144,12 @@ def test_rows_of_json_are_the_same(audit: Audit, tmp_path: Path) -> None:
             '[{"id": "1", "user_scenario": {"instructions": {}}, "evaluation_criteria": {"actions": [{}]}}]',
             "row 0: `evaluation_criteria.actions[0].name` is missing",
         ),
+        (
+            '[{"id": "1", "user_scenario": {"instructions": {}}, "evaluation_criteria": {"communicate_info": "yes"}}]',
+            "row 0: `evaluation_criteria.communicate_info` is 'yes'",
+        ),
         ("{}", "it is no list of rows"),
+        ("[" * 90 + "]" * 90, "it cannot be read (JSON is nested more than 60 levels deep)"),
         ("[", "it cannot be read (Expecting value: line 1 column 2 (char 1))"),
     ],
 )

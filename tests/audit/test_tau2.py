@@ -18,9 +18,9 @@ import pytest
 
 from toolscale.audit import Finding, Undecided, audit_source
 from toolscale.audit.checks import check_tasks, check_texts
-from toolscale.audit.references import dangling
+from toolscale.audit.references import dangling, references
 from toolscale.audit.tau2 import Driven, read_driver
-from toolscale.audit.tau2_process import check_python, driver_lines, parse_lines
+from toolscale.audit.tau2_process import code_of, driver_lines, parse_lines
 from toolscale.cli import main
 from toolscale.errors import ProgramError, UsageError
 
@@ -150,15 +150,15 @@ def test_a_reference_that_names_no_row_is_listed() -> None:
     users = {f"u{n}": {"user_id": f"u{n}", "orders": [f"o{n}"]} for n in range(40)}
     orders = {f"o{n}": {"order_id": f"o{n}", "user_id": f"u{n}", "total": n} for n in range(40)}
     whole = {"users": users, "orders": orders}
-    assert list(dangling(whole)) == []
+    assert list(dangling(references(whole))) == []
     orders["o7"]["user_id"] = "u77"
-    assert list(dangling(whole)) == [
+    assert list(dangling(references(whole))) == [
         Finding("dangling", (), "orders.*.user_id", "1 of 40 values name no row of users: 'u77' (of o7)")
     ]
     for n in range(20):
         orders[f"o{n}"]["user_id"] = "guest"
     told = "orders.*.user_id: 50% of 40 values name a row of users; it may be no reference"
-    assert list(dangling(whole)) == [Undecided("dangling", (), told)]
+    assert list(dangling(references(whole))) == [Undecided("dangling", (), told)]
 
 
 def test_a_checkout_that_cannot_run_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +180,7 @@ def test_a_checkout_that_cannot_run_is_one_line(tmp_path: Path, capsys: pytest.C
     (data / "db.json").write_text("{}")
     assert told("--domain", "shop").startswith(f"{tmp_path}/.venv/bin/python: there is no such Python; in {tmp_path}:")
     with pytest.raises(UsageError, match="tau2 cannot be imported there"):
-        check_python(Path(sys.executable), tmp_path)
+        code_of(Path(sys.executable), tmp_path)
 
 
 @pytest.mark.skipif(not PYTHON, reason="TOOLSCALE_TAU2_PYTHON is not set: a Python that has tau2 installed")
@@ -190,5 +190,9 @@ def test_tau2_itself_finds_what_was_recorded() -> None:
     audit = audit_source(f"tau2:{ran.stdout.splitlines()[-1]}", domain="mock", python=Path(PYTHON))
     said = driven("mock")
     recorded: list[Any] = [*check_tasks(said.tasks), *check_texts(said.tasks, json.dumps(said.databases))]
+    assert audit.notes == (
+        f"executed and graded by tau2 {said.version} itself, in a process of its own",
+        "1 columns of the databases refer to rows; their 1 values were looked up",
+    )
     assert (audit.tasks, audit.executed) == (len(said.tasks), sum(len(task.calls) for task in said.tasks))
     assert set(audit.findings) == {each for each in recorded if isinstance(each, Finding)}

@@ -6,7 +6,6 @@ stand there in one struct for the parameters of all tools: a null may be an argu
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from toolscale.audit.examined import Examined, Made, Run
 from toolscale.audit.found import bad_input
 from toolscale.audit.needles import passes
 from toolscale.audit.tau2_driver import IDLE
+from toolscale.dataset.columns import load_cell
 from toolscale.text_files import printable
 
 MOST_BYTES = 500_000_000
@@ -70,18 +70,20 @@ def _task(raw: Any, file: Path, number: int, rows: Rows) -> tuple[Examined, str]
     id_ = need(raw, "id", str, "")
     scenario = need(need(raw, "user_scenario", dict, ""), "instructions", dict, "user_scenario.")
     criteria = raw.get("evaluation_criteria")
-    basis: tuple[str, ...] = ()
     if criteria is not None:
         need(raw, "evaluation_criteria", dict, "")
-        basis = tuple(map(str, criteria.get("reward_basis") or BASIS))
     criteria = criteria or {}
     calls = []
-    for place, action in enumerate(criteria.get("actions") or ()):
+    actions, said, asserted, parts = (
+        [] if criteria.get(name) is None else need(criteria, name, list, "evaluation_criteria.")
+        for name in ("actions", "communicate_info", "nl_assertions", "reward_basis")
+    )
+    basis = tuple(map(str, parts or BASIS)) if raw.get("evaluation_criteria") is not None else ()
+    for place, action in enumerate(actions):
         at = f"evaluation_criteria.actions[{place}]."
         arguments = _arguments(action.get("arguments") if isinstance(action, Mapping) else None, rows)
         calls.append(Made(need(action, "name", str, at), arguments))
-    needles = tuple(str(each) for each in criteria.get("communicate_info") or ())
-    assertions = tuple(str(each) for each in criteria.get("nl_assertions") or ())
+    needles, assertions = tuple(map(str, said)), tuple(map(str, asserted))
     told = tuple(str(scenario[name]) for name in _TOLD if scenario.get(name))
     return Examined(
         id=id_,
@@ -133,8 +135,8 @@ def _golden(needles: Sequence[str], basis: Sequence[str]) -> Run:
 def _arguments(value: Any, rows: Rows) -> dict[str, Any]:
     if isinstance(value, str):  # some copies keep them as JSON
         try:
-            value = json.loads(value)
-        except ValueError:
+            value = load_cell(value)
+        except (ValueError, RecursionError):
             return {"": value}
     found = _told(value, rows)
     return found if isinstance(found, dict) else {}
@@ -174,11 +176,11 @@ def _parquet(file: Path) -> Any:
 
 
 def _json(file: Path) -> Any:
-    return json.loads(file.read_text(encoding="utf-8"))
+    return load_cell(file.read_text(encoding="utf-8"))
 
 
 def _jsonl(file: Path) -> Any:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
+    return [load_cell(line) for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
 
 
 _READERS: Mapping[str, Callable[[Path], Any]] = {".parquet": _parquet, ".json": _json, ".jsonl": _jsonl}

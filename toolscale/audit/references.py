@@ -8,7 +8,7 @@ that have a key of their own. A column is taken for a reference to a table if it
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,31 +37,49 @@ class Value:
     record: str
 
 
-def dangling(database: Any, prefix: str = "") -> Iterator[Finding | Undecided]:
-    """Yield each dangling value of a database, and each column whose name promises a reference that its values do not
-    keep."""
+@dataclass(frozen=True)
+class Reference:
+    """A column whose name speaks of tables, its values, and those of them that are no key there."""
+
+    column: str
+    targets: tuple[str, ...]
+    values: tuple[Value, ...]
+    lost: tuple[Value, ...]
+
+    @property
+    def share(self) -> float:
+        """The share of values that are keys."""
+        return 1 - len(self.lost) / len(self.values)
+
+
+def references(database: Any) -> list[Reference]:
+    """Return the columns of a database that may refer to tables, by their names."""
     tables: dict[str, Table] = defaultdict(Table)
     columns: dict[str, list[Value]] = defaultdict(list)
     _walk(database, "", "", tables, columns, 0)
+    found = []
     for column, values in sorted(columns.items()):
         if any(_is_key_of(column, name, table) for name, table in tables.items()):
             continue
-        targets = [name for name in sorted(tables) if _names(column, name, tables[name])]
-        if not targets:
-            continue
-        keys = set().union(*(tables[name].keys for name in targets))
-        lost = [value for value in values if value.text not in keys]
-        share = 1 - len(lost) / len(values)
-        where, to = f"{prefix}{column}", " or ".join(f"{prefix}{name}" for name in targets)
-        if not lost:
-            continue
-        if share >= LEAST_SHARE:
-            shown = ", ".join(f"{value.text!r} (of {value.record})" for value in lost[:MOST_SHOWN])
-            more = f" and {len(lost) - MOST_SHOWN} more" if len(lost) > MOST_SHOWN else ""
-            told = f"{len(lost)} of {len(values):,} values name no row of {to}: {shown}{more}"
-            yield Finding("dangling", (), where, told)
-        elif share > 0:
-            told = f"{where}: {share:.0%} of {len(values):,} values name a row of {to}; it may be no reference"
+        targets = tuple(name for name in sorted(tables) if _names(column, name, tables[name]))
+        if targets:
+            keys = set().union(*(tables[name].keys for name in targets))
+            lost = tuple(value for value in values if value.text not in keys)
+            found.append(Reference(column, targets, tuple(values), lost))
+    return found
+
+
+def dangling(found: Sequence[Reference], prefix: str = "") -> Iterator[Finding | Undecided]:
+    """Yield each dangling value, and each column whose name promises a reference that its values do not keep."""
+    for each in found:
+        where, to = f"{prefix}{each.column}", " or ".join(f"{prefix}{name}" for name in each.targets)
+        number = f"{len(each.values):,} values"
+        if each.lost and each.share >= LEAST_SHARE:
+            shown = ", ".join(f"{value.text!r} (of {value.record})" for value in each.lost[:MOST_SHOWN])
+            more = f" and {len(each.lost) - MOST_SHOWN} more" if len(each.lost) > MOST_SHOWN else ""
+            yield Finding("dangling", (), where, f"{len(each.lost)} of {number} name no row of {to}: {shown}{more}")
+        elif each.lost and each.share > 0:
+            told = f"{where}: {each.share:.0%} of {number} name a row of {to}; it may be no reference"
             yield Undecided("dangling", (), told)
 
 
@@ -132,7 +150,8 @@ def _names(column: str, table: str, found: Table) -> bool:
     if singular in found.key_columns and singular.endswith("_id"):
         return True
     if last.endswith(("_id", "_ids", "_ref", "_refs")):
-        return last.rsplit("_", 1)[0] in (stem, f"{stem}s")
+        name = last.rsplit("_", 1)[0]
+        return name in (stem, f"{stem}s") or stem.startswith(f"{name}_")  # payment_id, of payment_methods
     return last in (f"{stem}s", f"{stem}es") and column != table and not column.startswith(f"{table}.")
 
 

@@ -11,10 +11,11 @@ from toolscale.audit.examined import Examined
 from toolscale.audit.found import KINDS, Audit, Finding, Undecided
 from toolscale.audit.hub import read_rows
 from toolscale.audit.own import examine_folder
-from toolscale.audit.references import dangling
+from toolscale.audit.references import LEAST_SHARE, dangling, references
 from toolscale.audit.tau2 import check_checkout, read_driver
-from toolscale.audit.tau2_process import check_python, driver_lines
+from toolscale.audit.tau2_process import code_of, driver_lines
 from toolscale.errors import UsageError
+from toolscale.text_files import printable
 
 TAU2, HUB = "tau2:", "toolscale-hf:"
 DOMAIN = "retail"
@@ -45,14 +46,20 @@ def audit_source(
 def _tau2(checkout: Path, domain: str, python: Path | None, timeout_s: float, say: Say) -> Audit:
     check_checkout(checkout, domain)
     program = (python or checkout / ".venv" / "bin" / "python").absolute()
-    check_python(program, checkout)
+    code = code_of(program, checkout)
     driven = read_driver(driver_lines(program, checkout, domain, timeout_s), say)
     found: list[Found] = [*driven.broken, *check_tasks(driven.tasks)]
     found += check_texts(driven.tasks, json.dumps(driven.databases, ensure_ascii=False))
-    for name, database in driven.databases.items():
-        found += dangling(database, "" if name == "agent" else f"{name}: ")
-    note = f"executed and graded by tau2 {driven.version} itself, in a process of its own"
-    return _audit("tau2", domain, driven.tasks, found, len(driven.broken_tasks), note)
+    inferred = {name: references(database) for name, database in driven.databases.items()}
+    for name, columns in inferred.items():
+        found += dangling(columns, "" if name == "agent" else f"{name}: ")
+    notes = [f"executed and graded by tau2 {driven.version} itself, in a process of its own"]
+    kept = [each for columns in inferred.values() for each in columns if each.share >= LEAST_SHARE]
+    looked_up = sum(len(each.values) for each in kept)
+    notes.append(f"{len(kept)} columns of the databases refer to rows; their {looked_up:,} values were looked up")
+    if not code.resolve().is_relative_to(checkout.resolve()):
+        notes.append(f"the code of tau2 is not that of the checkout: {printable(str(code))}")
+    return _audit("tau2", domain, driven.tasks, found, len(driven.broken_tasks), *notes)
 
 
 def _hub(path: Path) -> Audit:

@@ -7,7 +7,6 @@ with us. It is not shut off from the machine: whoever audits a checkout runs its
 from __future__ import annotations
 
 import io
-import json
 import os
 import select
 import signal
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from toolscale.audit.found import bad_input
+from toolscale.dataset.columns import UNREADABLE, load_cell
 from toolscale.errors import ProgramError
 from toolscale.text_files import printable
 
@@ -36,14 +36,14 @@ PAUSE_S = 0.05
 _KEPT = ("HOME", "LANG", "PATH", "TMPDIR", "TZ", "USER")
 
 
-def check_python(python: Path, checkout: Path) -> None:
-    """UsageError if a Python is none, or cannot import tau2."""
+def code_of(python: Path, checkout: Path) -> Path:
+    """Return where the tau2 of a Python lies. UsageError if it is no Python, or cannot import tau2."""
     remedy = f"in {checkout}: python3.12 -m venv .venv && .venv/bin/pip install -e ., or name one with --python"
     if not python.is_file():
         raise bad_input(python, "", "there is no such Python", remedy)
     try:
         done = subprocess.run(
-            [python, "-I", "-c", "import tau2.registry"],
+            [python, "-I", "-c", "import tau2.registry; print(); print(tau2.__file__)"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PROBE_S,
@@ -56,6 +56,7 @@ def check_python(python: Path, checkout: Path) -> None:
     if done.returncode != 0:
         said = (done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it says nothing"])[-1]
         raise bad_input(python, "", f"tau2 cannot be imported there ({printable(said, 200)})", remedy)
+    return Path(done.stdout.decode("utf-8", "replace").rstrip().rpartition("\n")[2])
 
 
 def environment_of(checkout: Path) -> dict[str, str]:
@@ -111,8 +112,8 @@ def parse_lines(stream: IO[bytes]) -> Iterator[Mapping[str, Any]]:
         if len(line) > LONGEST_LINE or total > MOST_BYTES:
             raise ProgramError(f"the driver of tau2 wrote too much: line {number} has {len(line):,} bytes or more")
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            value = load_cell(line.decode())
+        except UNREADABLE as error:
             shown = printable(line[:200].decode("utf-8", "replace"), 80)
             raise ProgramError(f"the driver of tau2 wrote no JSON in line {number}: {shown}") from error
         if not isinstance(value, dict):
