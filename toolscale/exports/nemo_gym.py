@@ -108,8 +108,8 @@ FORMATS = (
         cannot=(
             "a person who answers: its agents speak to nobody before the end, so dialogues are left out",
             "that a rollout is over: a world is given back when it is graded, or when it was idle for half an hour",
-            "the order of calls that are made at once: rows turn `parallel_tool_calls` off, and calls are graded in the "
-            "order in which they stand in the response",
+            "the order of calls that are made at once: rows turn `parallel_tool_calls` off, and calls are graded in "
+            "the order of the response",
         ),
     ),
 )

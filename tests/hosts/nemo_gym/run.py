@@ -17,6 +17,7 @@ PLAYS = [
     for kind in ("golden", "idle", "told", "mutant")
     for script in each[kind]
 ]
+CHANGES = {each["task"]: each["changes"] for each in SCRIPTS}
 [SERVER] = [path.name for path in (EXPORT / "resources_servers").iterdir()]
 AGENT = f"{SERVER}_simple_agent"
 MODEL = "scripted"
@@ -84,7 +85,17 @@ async def collect():
     for each in by_script.values():
         again = await post(client, "/verify", {key: each[key] for key in ("id", "responses_create_params", "response")})
         assert again["reward"] == each["reward"] and again["finding"] == each["finding"]
+    await check_that_calls_without_output_do_not_count(client, by_script)
     return by_script, await interleave(client)
+
+
+async def check_that_calls_without_output_do_not_count(client, by_script):
+    """A response that was cut off has calls that the agent did not make."""
+    number = next(n for n, (task, kind, _) in enumerate(PLAYS) if kind == "golden" and CHANGES[task])
+    row = {key: by_script[number][key] for key in ("id", "responses_create_params", "response")}
+    made = [item for item in row["response"]["output"] if item["type"] != "function_call_output"]
+    graded = await post(client, "/verify", row | {"response": row["response"] | {"output": made}})
+    assert (by_script[number]["reward"], graded["reward"]) == (1.0, 0.0)
 
 
 async def interleave(client):
