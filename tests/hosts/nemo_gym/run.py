@@ -23,6 +23,11 @@ AGENT = f"{SERVER}_simple_agent"
 MODEL = "scripted"
 
 
+# The host and its servers print much; what is read of this program goes where its output went, theirs to the errors.
+TOLD = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+
 def make_place():
     """What a user has: the folder of the export, here with a model server, and an environment for each server."""
     model = WORK / "responses_api_models" / MODEL
@@ -146,8 +151,8 @@ def main():
             assert [item["output"] for item in items] == [
                 canonical_json(each.result) for each in dataset.task(task).golden_calls
             ]
-        print(json.dumps({"task": task, "kind": kind, "score": result["reward"]}))
-    print(json.dumps({"host": "nemo-gym", "version": version("nemo-gym"), "interleaved": interleaved}))
+        print(json.dumps({"task": task, "kind": kind, "score": result["reward"]}), file=TOLD)
+    print(json.dumps({"host": "nemo-gym", "version": version("nemo-gym"), "interleaved": interleaved}), file=TOLD)
 
 
 main()
