@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolscale.exports import trl
+from toolscale.exports import nemo_gym, openenv, trl
 from toolscale.exports.format import Format
 
-FORMATS: dict[str, Format] = {each.name: each for each in (*trl.FORMATS,)}
+FORMATS: dict[str, Format] = {each.name: each for each in (*nemo_gym.FORMATS, *openenv.FORMATS, *trl.FORMATS)}
