@@ -31,8 +31,8 @@ class Source:
         return sorted({each.task.domain for each in self.golden})
 
 
-Make = Callable[[Source, Options], Iterator[tuple[str, str]]]
-"""Yields (path in the export, content)."""
+Make = Callable[[Source, Options], Iterator[tuple[str, str | bytes]]]
+"""Yields (path in the export, content). Text is written as UTF-8."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None 
         made = work / "made"
         remove_folder(made)
         for path, content in wanted.make(source, chosen):
-            write_file(made / path, content.encode())
+            write_file(made / path, content.encode() if isinstance(content, str) else content)
         if wanted.plays:
             _copy(dataset, made / DATASET)
         done = Exported(out, len(kept), len(golden) - len(kept))
