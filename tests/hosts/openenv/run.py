@@ -44,6 +44,7 @@ class Served:
 
     def start(self, spec=None):
         command = [sys.executable, "-m", "uvicorn", "server.app:app", "--port", str(self.port)]
+        command += ["--log-level", "warning"]
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
         self.process = subprocess.Popen(command, cwd=PACKAGE, stdout=subprocess.DEVNULL, env=environment)
         limit = time.monotonic() + SLOW_START_S
