@@ -40,12 +40,6 @@ for log in run_eval(
         said = [(each.role, each.text) for each in sample.messages]
         wanted = [(each["role"], each["content"] or "") for each in known.messages]
         filled = [("tool", '{"taken":true}'), ("assistant", "Done.")] if known.task.form else []
-        print(
-            json.dumps(
-                {
-                    "interaction": known.task.interaction,
-                    "score": sample.scores["verdict"].value,
-                    "same": said == wanted + filled,
-                }
-            )
-        )
+        score = float(sample.scores["verdict"].value == "C")
+        about = {"interaction": known.task.interaction, "score": score, "same": said == wanted + filled}
+        print(json.dumps(about))
