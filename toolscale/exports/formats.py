@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from toolscale.exports import nemo_gym, openenv, tau2, trl, verl
+from toolscale.exports import inspect_ai, nemo_gym, openenv, tau2, trl, verifiers, verl
 from toolscale.exports.format import Format
 
-FORMATS: dict[str, Format] = {each.name: each for host in (trl, openenv, nemo_gym, tau2, verl) for each in host.FORMATS}
+_HOSTS = (trl, verl, verifiers, openenv, nemo_gym, inspect_ai, tau2)
+FORMATS: dict[str, Format] = {each.name: each for host in _HOSTS for each in host.FORMATS}
