@@ -219,15 +219,20 @@ def test_what_to_install_is_read_from_the_metadata() -> None:
 @pytest.mark.parametrize(
     ("line", "missing", "extra"),
     [
-        ("synthesize mock --tasks 5", "matplotlib", "dataset"),
-        ("stats {dataset} --quality", "sacrebleu", "dataset"),
         ("publish {dataset} me/tasks", "cryptography", "hub"),
-        ("pull me/tasks --out pulled", "cryptography", "hub"),
         ("serve {dataset}", "anyio", "mcp"),
-        ("serve {dataset} --http", "uvicorn", "mcp"),
-        ("draft shop", "openai", "models"),
-        ("grade {dataset} - --endpoint http://127.0.0.1:1/v1 --model m", "openai", "models"),
-        ("diff s3://bucket/tasks {dataset}", "upath", "scale"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow("tests/test_package.py"))
+            for case in (
+                ("synthesize mock --tasks 5", "matplotlib", "dataset"),
+                ("stats {dataset} --quality", "sacrebleu", "dataset"),
+                ("pull me/tasks --out pulled", "cryptography", "hub"),
+                ("serve {dataset} --http", "uvicorn", "mcp"),
+                ("draft shop", "openai", "models"),
+                ("grade {dataset} - --endpoint http://127.0.0.1:1/v1 --model m", "openai", "models"),
+                ("diff s3://bucket/tasks {dataset}", "upath", "scale"),
+            )
+        ),
     ],
 )
 def test_a_verb_that_needs_more_says_in_one_line_what_to_install(
@@ -242,6 +247,7 @@ def test_a_verb_that_needs_more_says_in_one_line_what_to_install(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow("tests/test_package.py")
 def test_the_core_verifies_and_plays(core: Path, mock_dataset: Path, tmp_path: Path) -> None:
     status, said, told = toolscale(core, f"verify {mock_dataset}", tmp_path)
     assert (status, told) == (
@@ -260,6 +266,7 @@ def test_the_core_verifies_and_plays(core: Path, mock_dataset: Path, tmp_path: P
     assert status in (0, 1) and said and told == ""
 
 
+@pytest.mark.slow("tests/test_package.py")
 def test_own_domains_lie_in_the_working_folder_and_the_package_stays_as_it_is(core: Path, tmp_path: Path) -> None:
     (shipped_to,) = core.parent.parent.glob("lib/python*/site-packages/toolscale/shipped")
     before = {path: path.stat().st_mtime_ns for path in shipped_to.rglob("*")}

@@ -35,6 +35,18 @@ ADMITTED = Path("var/datasets/.admitted")
 """Where admissions are kept, and what was found of each tool: also where `toolscale synthesize` keeps them unless told
 otherwise."""
 
+EXPORTS = {
+    "trl-sft": "TRL, `SFTTrainer`, and whatever learns from OpenAI messages",
+    "trl-grpo": "TRL, `GRPOTrainer`",
+    "verl-agent": "verl",
+    "verifiers": "verifiers and the Environments Hub",
+    "openenv": "OpenEnv",
+    "nemo-gym": "NeMo Gym",
+    "inspect": "Inspect AI",
+    "tau2-domain": "tau2-bench",
+}
+"""The formats of `toolscale export`, and for which programs they are: what the card of a dataset says."""
+
 Audit = Literal["sample", "all"]
 """Which candidates the second engine replays."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from toolscale.cli import main
+from toolscale.config import EXPORTS
 from toolscale.dataset.storage import file_hash
 from toolscale.exports.formats import FORMATS
 from toolscale.pipeline import synthesize
@@ -88,6 +90,19 @@ def test_dialogues_alone_are_not_exported_to_a_host_where_nobody_answers(
     assert main([*command, "trl-grpo"]) == 2
     assert "has dialogues alone, and trl-grpo has nobody who answers" in capsys.readouterr().err
     assert main([*command, "trl-sft"]) == 0
+
+
+def test_the_commands_of_the_card_write_every_format(mock_dataset: Path, tmp_path: Path) -> None:
+    card = (mock_dataset / "README.md").read_text()
+    named = re.findall(r"^\| `([a-z0-9-]+)` \| ", card.partition("## Use it in other programs")[2], re.MULTILINE)
+    [command] = re.findall(r"^    toolscale (export .*)$", card, re.MULTILINE)
+    assert named == [*FORMATS] == [*EXPORTS]
+    for name in named:
+        filled = command.replace("<the folder>", str(mock_dataset)).replace("<a format>", name)
+        assert main(filled.replace("<another folder>", str(tmp_path / name)).split()) == 0
+        about = json.loads((tmp_path / name / "export.json").read_text())
+        assert (about["format"], sum(about["tasks"].values()) + about["left_out"]) == (name, 10)
+        assert (tmp_path / name / "dataset" / "manifest.json").exists() == FORMATS[name].plays
 
 
 def test_the_list_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:

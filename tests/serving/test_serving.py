@@ -199,6 +199,7 @@ def test_a_task_over_stdio_is_kept_in_a_folder_and_graded_by_play(
     assert capsys.readouterr().out == "score 1: right\n"
 
 
+@pytest.mark.slow("tests/serving/test_serving.py")
 def test_a_form_over_stdio_is_graded_when_it_is_filled_in(tmp_path: Path) -> None:
     dataset, folder = tmp_path / "mock", tmp_path / "session"
     synthesize("mock", dataset, tasks=6, interaction="form")

@@ -11,7 +11,7 @@ import jinja2
 import pyarrow as pa
 import yaml
 
-from toolscale.config import ALL, MOST_NAMED
+from toolscale.config import ALL, EXPORTS, MOST_NAMED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, typical_task, without_task
@@ -122,7 +122,7 @@ def render_card(contents: Sequence[Contents], manifest: Manifest) -> bytes:
     template.filters |= {"cell": _cell, "effect": _effect, "from_json": json.loads}
     header = yaml.safe_dump(_header(contents), sort_keys=False, allow_unicode=True)
     text = template.get_template("card.md.jinja").render(
-        header=header, parts=contents, release=manifest.release, tag=tag_of(manifest), sum=sum
+        header=header, parts=contents, release=manifest.release, tag=tag_of(manifest), sum=sum, exports=EXPORTS
     )
     return text.encode()
 
