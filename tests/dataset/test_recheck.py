@@ -70,9 +70,9 @@ def other(value: Any) -> Any:
     return value + 1 if isinstance(value, int) else f"{value}x"
 
 
-def test_an_untouched_dataset_holds_with_any_number_of_workers(mock_dataset: Path) -> None:
-    assert verify_dataset(mock_dataset).findings == ()
-    assert verify_dataset(mock_dataset, workers=2).findings == ()
+@pytest.mark.parametrize("workers", [pytest.param(None, marks=pytest.mark.slow("tests/dataset/test_recheck.py")), 2])
+def test_an_untouched_dataset_holds_with_any_number_of_workers(mock_dataset: Path, workers: int | None) -> None:
+    assert verify_dataset(mock_dataset, workers=workers).findings == ()
 
 
 def test_a_copy_elsewhere_holds_with_the_environments_of_the_project_out_of_sight(dataset: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -74,8 +75,10 @@ def test_what_cannot_be_exported_is_told_in_one_line_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dataset_that_changed_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    synthesize("mock", tmp_path / "mock", tasks=3)
+def test_a_dataset_that_changed_is_not_exported(
+    mock_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(mock_dataset, tmp_path / "mock")
     with (tmp_path / "mock" / "README.md").open("a") as card:
         card.write("more")
     assert main(["export", str(tmp_path / "mock"), "--to", "trl-sft", "--out", str(tmp_path / "out")]) == 2

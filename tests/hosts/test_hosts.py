@@ -1,7 +1,7 @@
 """Other projects' own runners play exported tasks: the right solution scores 1, idle agents and wrong ones score 0.
 
 `make hosts` makes a virtual environment for each host from its lock, in .venv-hosts, and runs this. A host without one
-is skipped; one that lives in ours (`here`) never is.
+is skipped; one that lives in ours (`here`) never is. All of it is slow, and `make hosts` runs it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,19 +23,20 @@ ENVIRONMENTS = ROOT / ".venv-hosts"
 HOSTS = sorted(path.parent.name for path in HERE.glob("*/run.py"))
 
 
+@pytest.mark.slow("tests/exports/test_trl.py")
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_host_pays_for_what_is_right_and_for_nothing_else(
-    host: str, played: tuple[Path, list[dict[str, Any]]], scripts_file: Path, tmp_path: Path
+    host: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     settings = json.loads((HERE / host / "host.json").read_text())
     python = Path(sys.executable) if settings.get("here") else ENVIRONMENTS / host / "bin" / "python"
     if not python.exists():
         pytest.skip(f"{python.relative_to(ROOT)} is not there; make hosts HOSTS={host} makes it")
-    dataset, scripts = played
+    dataset, scripts = request.getfixturevalue("played")
     export(dataset, settings["format"], tmp_path / "export")
     started = time.monotonic()
     done = subprocess.run(
-        [python, HERE / host / "run.py", tmp_path / "export", scripts_file],
+        [python, HERE / host / "run.py", tmp_path / "export", request.getfixturevalue("scripts_file")],
         stdout=subprocess.PIPE,
         text=True,
         cwd=tmp_path,

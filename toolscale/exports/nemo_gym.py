@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
+from toolscale.config import VERSION
 from toolscale.errors import UsageError
 from toolscale.exports.format import Format, Options, Source, render
 from toolscale.exports.golden import Golden
-from toolscale.exports.playing import LIBRARIES
 
 RESERVED = (
     "verify", "seed_session", "close_session", "sandbox_access", "aggregate_metrics", "reverify_mode", "mcp", "stats",
@@ -57,7 +57,7 @@ def _gym(source: Source, options: Options) -> Iterator[tuple[str, str]]:
         yield f"{folder}/data/{called}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     config = _config(name, folder, agent, list(splits), options["license"])
     yield f"{folder}/configs/{name}.yaml", yaml.safe_dump(config, sort_keys=False)
-    yield f"{folder}/requirements.txt", "".join(f"{each}\n" for each in LIBRARIES)
+    yield f"{folder}/requirements.txt", f"toolscale=={VERSION}\n"
     yield f"{folder}/app.py", render("nemo-gym/app.py.jinja")
 
 

@@ -13,7 +13,6 @@ from toolscale.config import VERSION
 from toolscale.errors import UsageError
 from toolscale.exports.format import Format, Options, Source, render
 from toolscale.exports.golden import Golden, Split
-from toolscale.exports.playing import LIBRARIES
 
 HOST = "openenv==0.10.0"
 RESPOND = "respond"
@@ -56,7 +55,7 @@ def _openenv(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     oracle = [_trajectory(index, golden, actions_of(golden), 1.0) for index, golden in placed]
     canaries = [_trajectory(index, golden, wrong, 0.0) for index, golden in placed for wrong in _wrong(golden)]
     counts = {split: len(each) for split, each in splits.items()}
-    needed = (HOST, *LIBRARIES)
+    needed = (HOST, f"toolscale=={VERSION}")
     yield "openenv.yaml", yaml.safe_dump(_manifest(name, source, counts, tools), sort_keys=False)
     yield "requirements.txt", "".join(f"{each}\n" for each in needed)
     yield "pyproject.toml", render("openenv/pyproject.toml.jinja", package=name, version=VERSION, needed=needed)
