@@ -63,14 +63,21 @@ def test_a_person_reads_a_draft_and_takes_it(live_airflow: LiveAirflow, tmp_path
     assert "there is a domain 'village_library' already" in admin.log(DAG, again, "draft")
 
 
-@pytest.mark.slow("tests/airflow/test_draft.py")
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({"name": "???"}, "'???' names no domain; say it in one to five words"),
-        ({"name": "shop", "connection": "shop_db"}, "there is no connection 'shop_db'; make it, or leave `connection`"),
-        ({"name": "shop", "source": "/absent"}, "/absent: cannot be read (No such file or directory)"),
         ({"name": "shop", "cost": 1}, "the run was given 'cost', which is no parameter"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow("tests/airflow/test_draft.py"))
+            for case in (
+                ({"name": "???"}, "'???' names no domain; say it in one to five words"),
+                (
+                    {"name": "shop", "connection": "shop_db"},
+                    "there is no connection 'shop_db'; make it, or leave `connection`",
+                ),
+                ({"name": "shop", "source": "/absent"}, "/absent: cannot be read (No such file or directory)"),
+            )
+        ),
     ],
 )
 def test_a_run_that_was_given_something_wrong_fails_at_once_with_one_line(

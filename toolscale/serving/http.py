@@ -146,10 +146,8 @@ class Server:
 
     async def mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request of an MCP client on, if it is about an episode that is open."""
-        try:
-            await self._run(self._sessions.view, scope["path_params"]["episode"])
-        except UsageError as error:
-            return await _told(Request(scope), error)(scope, receive, send)
+        if (episode := scope["path_params"]["episode"]) not in self._sessions:
+            return await _problem(404, self._sessions.unknown(episode))(scope, receive, send)
         await self._manager.handle_request(scope, receive, send)
 
     async def _look(self, context: Context) -> View:

@@ -116,6 +116,9 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._open)
 
+    def __contains__(self, session_id: object) -> bool:
+        return session_id in self._open
+
     def open(self, task_id: str) -> str:
         """Open a session of the task whose id is, or alone begins with, `task_id`, and return the session's own id.
         UsageError if there is no such task, TooManySessionsError if as many sessions are open as may be."""
@@ -166,9 +169,16 @@ class Sessions:
         with self._lock:
             session = self._open.pop(session_id, None)
         if session is None:
-            raise NoSessionError(self._unknown(session_id))
+            raise NoSessionError(self.unknown(session_id))
         with session.lock:
             session.place.end(session.episode)
+
+    def unknown(self, session_id: str) -> str:
+        """Return what is said of a session that is not open."""
+        return (
+            f"no session {session_id[:40]!r} is open: it was closed, or idle for {self._idle_s:g} s, or never was; "
+            "open another one"
+        )
 
     def sweep(self) -> int:
         """Close what was idle for too long; return how many."""
@@ -200,19 +210,13 @@ class Sessions:
     def __exit__(self, *_: object) -> None:
         self.shut()
 
-    def _unknown(self, session_id: str) -> str:
-        return (
-            f"no session {session_id[:40]!r} is open: it was closed, or idle for {self._idle_s:g} s, or never was; "
-            "open another one"
-        )
-
     def _using(self, session_id: str, work: Callable[[_Session], Made]) -> Made:
         session = self._open.get(session_id)
         if session is None:
-            raise NoSessionError(self._unknown(session_id))
+            raise NoSessionError(self.unknown(session_id))
         with session.lock:
             if session_id not in self._open:  # closed while this one waited
-                raise NoSessionError(self._unknown(session_id))
+                raise NoSessionError(self.unknown(session_id))
             session.used = self._clock()
             try:
                 return work(session)
