@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,8 @@ from transformers import AutoModelForCausalLM
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.exports.golden import golden_trajectories
 from toolscale.exports.writing import export
+from toolscale.records import ToolCall
+from toolscale.session import Playable
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # of trainers that are not ours
@@ -59,6 +62,25 @@ def test_a_conversation_comes_through_load_py_as_it_is(mock_dataset: Path, tmp_p
             assert made == [{"name": call.name, "arguments": call.arguments} for call in each.task.golden_calls]
             assert row["tools"] == tools[row["id"]]
             assert [message["role"] for message in row["messages"]] == [each["role"] for each in each.messages]
+
+
+def test_other_orders_are_right_and_say_what_came_of_them(mock_dataset: Path) -> None:
+    found = [golden for golden in golden_trajectories(mock_dataset, others=3) if golden.others]
+    assert found  # some task has writes that commute
+    playable = Playable(mock_dataset)
+    for golden in found:
+        first, *others = golden.versions
+        domain = playable.domain(golden.task)
+        for other in others:
+            calls = [ToolCall(name=call.name, arguments=call.arguments) for call in other.task.golden_calls]
+            assert other.task.golden_calls != first.task.golden_calls
+            assert Counter(map(repr, calls)) == Counter(
+                repr(ToolCall(name=call.name, arguments=call.arguments)) for call in first.task.golden_calls
+            )
+            assert domain.grade(golden.task, calls, golden.answer).score == 1
+            with domain.episode() as episode:
+                assert [episode.call(call).value for call in calls] == [one.result for one in other.task.golden_calls]
+    playable.close()
 
 
 def test_sft_trainer_trains_on_every_golden_call_once(mock_dataset: Path, tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,10 +14,11 @@ from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.world import read_rows
-from toolscale.environment import load_environment
+from toolscale.environment import World, load_environment
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import DatasetError
-from toolscale.records import Task
+from toolscale.exports.orders import other_orders
+from toolscale.records import GoldenCall, Task
 from toolscale.rollout.person import answer_to
 from toolscale.tasks.dialogue import question_for
 from toolscale.verify import Judge
@@ -37,16 +39,24 @@ class Golden:
     """OpenAI functions."""
     answer: str
     """The final message, or the filled form as JSON."""
+    others: tuple[tuple[GoldenCall, ...], ...] = ()
+    """The golden calls in other orders that are right too, if they were asked for."""
 
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The whole conversation, as OpenAI messages."""
         return golden_messages(self.prompt, self.task, self.answer)
 
+    @property
+    def versions(self) -> list[Golden]:
+        """This one, and one for each other order."""
+        tasks = [self.task.model_copy(update={"golden_calls": calls}) for calls in self.others]
+        return [self, *(replace(self, task=task, others=()) for task in tasks)]
 
-def golden_trajectories(folder: Path, splits: Sequence[Split] = ("train", "test")) -> Iterator[Golden]:
+
+def golden_trajectories(folder: Path, splits: Sequence[Split] = ("train", "test"), others: int = 0) -> Iterator[Golden]:
     """Yield the golden trajectory of each task of a dataset: domain by domain, split by split. DatasetError if the
-    environment of a domain is missing."""
+    environment of a domain is missing. `others`: up to so many other orders of its calls."""
     reading = read_dataset(folder)
     for domain, rows in reading.domains.items():
         world = world_folder(folder, domain)
@@ -55,13 +65,17 @@ def golden_trajectories(folder: Path, splits: Sequence[Split] = ("train", "test"
                 f"{folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole"
             )
         environment = load_environment(world)
-        judge = Judge(environment, read_rows(environment, world), audit_share=0.0, replica=False)
+        database = read_rows(environment, world)
+        judge = Judge(environment, database, audit_share=0.0, replica=False)
         try:
-            for split in splits:
-                for row in rows.splits[split]:
-                    task = task_of(row)
-                    answer = judge.subject(task.candidate).answer
-                    yield Golden(split, task, tuple(row["prompt"]), tuple(json.loads(row["tools"])), answer)
+            with World(environment, database) as played:
+                for split in splits:
+                    for row in rows.splits[split]:
+                        task = task_of(row)
+                        subject = judge.subject(task.candidate)
+                        found = tuple(islice(other_orders(task, subject, played), others)) if others else ()
+                        prompt, tools = tuple(row["prompt"]), tuple(json.loads(row["tools"]))
+                        yield Golden(split, task, prompt, tools, subject.answer, found)
         finally:
             judge.close()
 

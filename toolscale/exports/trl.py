@@ -9,6 +9,7 @@ from typing import Any
 from toolscale.exports.format import Format, Options, Source, render
 from toolscale.exports.golden import Golden
 
+ORDERS = "orders"
 TESTED = "trl 1.16.0, datasets 5.2.0"
 
 
@@ -35,7 +36,7 @@ def sft_row(golden: Golden) -> dict[str, Any]:
 
 def _sft(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     for split in ("train", "test"):
-        rows = [sft_row(golden) for golden in source.golden if golden.split == split]
+        rows = [sft_row(each) for golden in source.golden if golden.split == split for each in golden.versions]
         yield f"{split}.jsonl", lines_of(rows)
     yield "load.py", render("trl-sft/load.py.jinja")
 
@@ -69,6 +70,9 @@ FORMATS = (
         "golden conversations with tool calls for SFTTrainer, and for whatever reads OpenAI messages",
         _sft,
         talks=True,
+        options={
+            ORDERS: "1: conversations of a task at most; more than one hold its writes in other orders that are right"
+        },
         cannot=(
             "which of the assistant's turns to learn from: all are golden here",
             "that a result has a structure: results are JSON in a string",

@@ -25,6 +25,7 @@ from toolscale.exports.format import Format, Source, render
 from toolscale.exports.formats import FORMATS
 from toolscale.exports.golden import golden_trajectories
 
+MOST_ORDERS = 10
 ABOUT, README, DATASET = "export.json", "README.md", "dataset"
 
 
@@ -49,7 +50,7 @@ def export(dataset: Path, to: str, out: Path, options: Mapping[str, str] | None 
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / ABOUT).is_file())):
         raise UsageError(f"{out} is there and holds no export; choose a new folder for --out")
     manifest = complete_manifest(dataset)
-    golden = list(golden_trajectories(dataset))
+    golden = list(golden_trajectories(dataset, others=_others(wanted, chosen)))
     kept = [each for each in golden if wanted.talks or each.task.interaction != "dialogue"]
     if not kept:
         raise UsageError(f"{dataset} has dialogues alone, and {to} has nobody who answers; make other tasks")
@@ -83,6 +84,14 @@ def _chosen(wanted: Format, given: Mapping[str, str]) -> dict[str, str]:
             known = f"it has {', '.join(wanted.options)}" if wanted.options else "it has none"
             raise UsageError(f"{wanted.name} has no option {name!r}; {known}")
     return {name: given.get(name, told.partition(":")[0]) for name, told in wanted.options.items()}
+
+
+def _others(wanted: Format, chosen: Mapping[str, str]) -> int:
+    """How many other orders of its calls a task has at most."""
+    told = chosen.get("orders", "1")
+    if not told.isdecimal() or not 1 <= int(told) <= MOST_ORDERS:
+        raise UsageError(f"{wanted.name}: orders is {told!r}; say a number from 1 to {MOST_ORDERS}")
+    return int(told) - 1
 
 
 def _copy(dataset: Path, to: Path) -> None:
