@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadGroupScheduling
+
+if TYPE_CHECKING:
+    from toolscale.records import Script, Task
 
 # The same examples in every run, and no verdict on the speed of the machine that runs them.
 settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -53,6 +56,18 @@ def mock_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("datasets") / "mock"
     synthesize("mock", out, tasks=TASKS, seed=SEED)
     return out
+
+
+@pytest.fixture(scope="session")
+def golden_scripts(mock_dataset: Path) -> dict[str, tuple[Task, Script]]:
+    """Every task of that dataset with its golden calls and answer, by id."""
+    from toolscale.session import Playable
+
+    playable = Playable(mock_dataset)
+    tasks = [playable.task(id_) for id_ in playable.ids]
+    found = {task.id: (task, playable.domain(task).key(task).right) for task in tasks}
+    playable.close()
+    return found
 
 
 @pytest.fixture(scope="module")

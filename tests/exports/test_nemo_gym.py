@@ -12,16 +12,11 @@ import yaml
 from toolscale.errors import UsageError
 from toolscale.exports.format import Source
 from toolscale.exports.formats import FORMATS
-from toolscale.exports.golden import Golden, golden_trajectories
+from toolscale.exports.golden import Golden
 from toolscale.exports.writing import export
 
 ADAPTER = 100
 """Lines, at most, of a file that runs in a host."""
-
-
-@pytest.fixture(scope="module")
-def golden(mock_dataset: Path) -> list[Golden]:
-    return list(golden_trajectories(mock_dataset))
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from toolscale.exports.golden import Golden, golden_trajectories
+from toolscale.exports.golden import Golden
 from toolscale.exports.verl import FILES, verl_row
 from toolscale.exports.writing import DATASET, export
 from toolscale.records import Candidate
-
-
-@pytest.fixture(scope="module")
-def golden(mock_dataset: Path) -> list[Golden]:
-    return list(golden_trajectories(mock_dataset))
 
 
 @pytest.fixture(scope="module")

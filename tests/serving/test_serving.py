@@ -51,16 +51,6 @@ def server(mock_dataset: Path) -> Iterator[httpx2.Client]:
         yield client
 
 
-@pytest.fixture(scope="module")
-def scripts(mock_dataset: Path) -> Scripts:
-    """Every task with its golden calls and answer."""
-    playable = Playable(mock_dataset)
-    tasks = [playable.task(id_) for id_ in playable.ids]
-    found = {task.id: (task, playable.domain(task).key(task).right) for task in tasks}
-    playable.close()
-    return found
-
-
 async def make(client: Client, script: Script, results: dict[int, Any] | None = None) -> None:
     """Make the calls of a script, and note what came back."""
     for place, call in enumerate(script.calls):
@@ -72,10 +62,10 @@ async def make(client: Client, script: Script, results: dict[int, Any] | None = 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_two_clients_play_at_once_and_each_has_its_own_grade(
-    server: httpx2.Client, mock_dataset: Path, scripts: Scripts, tmp_path: Path, mode: Any
+    server: httpx2.Client, mock_dataset: Path, golden_scripts: Scripts, tmp_path: Path, mode: Any
 ) -> None:
-    task_id = next(id_ for id_, (task, _) in scripts.items() if task.row_changes)
-    task, script = scripts[task_id]
+    task_id = next(id_ for id_, (task, _) in golden_scripts.items() if task.row_changes)
+    task, script = golden_scripts[task_id]
     acting, idle = (server.post("/episodes", json={"task": task_id}).json() for _ in range(2))
     seen: dict[int, Any] = {}
 
@@ -107,8 +97,8 @@ def test_two_clients_play_at_once_and_each_has_its_own_grade(
         assert server.delete(f"/episodes/{each['id']}").status_code == 204
 
 
-def test_what_a_model_does_wrong_is_a_result_that_it_reads(server: httpx2.Client, scripts: Scripts) -> None:
-    task_id, (_, script) = next(iter(scripts.items()))
+def test_what_a_model_does_wrong_is_a_result_that_it_reads(server: httpx2.Client, golden_scripts: Scripts) -> None:
+    task_id, (_, script) = next(iter(golden_scripts.items()))
     episode = server.post("/episodes", json={"task": task_id}).json()
 
     async def play() -> list[tuple[bool, str]]:
@@ -129,9 +119,9 @@ def test_what_a_model_does_wrong_is_a_result_that_it_reads(server: httpx2.Client
 
 
 def test_what_cannot_be_answered_is_one_clear_error_and_the_server_goes_on(
-    server: httpx2.Client, scripts: Scripts
+    server: httpx2.Client, golden_scripts: Scripts
 ) -> None:
-    task_id = next(iter(scripts))
+    task_id = next(iter(golden_scripts))
     episode = server.post("/episodes", json={"task": task_id}).json()["id"]
     told = {
         "unknown task": server.post("/episodes", json={"task": "zz"}),
@@ -164,7 +154,7 @@ def test_what_cannot_be_answered_is_one_clear_error_and_the_server_goes_on(
     assert told["no task"].json() == {"error": 'task: field required; send JSON such as {"task": "…"}'}
     assert told["unknown episode"].json()["error"].startswith("no session 'nothing' is open")
     assert server.delete(f"/episodes/{episode}").status_code == 204
-    assert server.get("/health").json() == {"tasks": len(scripts), "open": 0}
+    assert server.get("/health").json() == {"tasks": len(golden_scripts), "open": 0}
 
 
 def test_with_a_token_whoever_has_it_comes_in(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,9 +173,9 @@ def test_with_a_token_whoever_has_it_comes_in(mock_dataset: Path, capsys: pytest
 
 
 def test_a_task_over_stdio_is_kept_in_a_folder_and_graded_by_play(
-    mock_dataset: Path, scripts: Scripts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mock_dataset: Path, golden_scripts: Scripts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    task_id, (_, script) = next((id_, each) for id_, each in scripts.items() if each[0].row_changes)
+    task_id, (_, script) = next((id_, each) for id_, each in golden_scripts.items() if each[0].row_changes)
     folder = tmp_path / "session"
     arguments = ["-m", "toolscale", "serve", str(mock_dataset), task_id, "--session", str(folder)]
 

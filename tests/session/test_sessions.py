@@ -13,23 +13,13 @@ import pytest
 from toolscale.errors import UsageError
 from toolscale.pipeline import synthesize
 from toolscale.records import Script, Task
-from toolscale.session import Playable, Sessions
+from toolscale.session import Sessions
 
 
 @pytest.fixture(scope="module")
 def sessions(mock_dataset: Path) -> Iterator[Sessions]:
     with Sessions(mock_dataset) as opened:
         yield opened
-
-
-@pytest.fixture(scope="module")
-def scripts(mock_dataset: Path) -> dict[str, tuple[Task, Script]]:
-    """Every task with its golden calls and answer."""
-    playable = Playable(mock_dataset)
-    tasks = [playable.task(id_) for id_ in playable.ids]
-    found = {task.id: (task, playable.domain(task).key(task).right) for task in tasks}
-    playable.close()
-    return found
 
 
 def play(sessions: Sessions, script: Script, session_id: str) -> int:
@@ -41,10 +31,10 @@ def play(sessions: Sessions, script: Script, session_id: str) -> int:
 
 
 def test_every_golden_trajectory_scores_1_whichever_thread_plays_it(
-    sessions: Sessions, scripts: dict[str, tuple[Task, Script]]
+    sessions: Sessions, golden_scripts: dict[str, tuple[Task, Script]]
 ) -> None:
     def one(task_id: str) -> int:
-        return play(sessions, scripts[task_id][1], sessions.open(task_id))
+        return play(sessions, golden_scripts[task_id][1], sessions.open(task_id))
 
     wanted = sessions.tasks * 3
     random.Random(0).shuffle(wanted)
@@ -54,10 +44,10 @@ def test_every_golden_trajectory_scores_1_whichever_thread_plays_it(
 
 
 def test_sessions_of_one_task_do_not_see_each_other(
-    sessions: Sessions, scripts: dict[str, tuple[Task, Script]]
+    sessions: Sessions, golden_scripts: dict[str, tuple[Task, Script]]
 ) -> None:
-    task_id = next(id_ for id_, (task, _) in scripts.items() if task.row_changes)
-    script = scripts[task_id][1]
+    task_id = next(id_ for id_, (task, _) in golden_scripts.items() if task.row_changes)
+    script = golden_scripts[task_id][1]
     acting, idle = sessions.open(task_id), sessions.open(task_id)
     for call in script.calls:
         sessions.call(acting, call.name, call.arguments)
@@ -69,9 +59,11 @@ def test_sessions_of_one_task_do_not_see_each_other(
         sessions.close(which)
 
 
-def test_more_sessions_than_worlds_take_turns(mock_dataset: Path, scripts: dict[str, tuple[Task, Script]]) -> None:
+def test_more_sessions_than_worlds_take_turns(
+    mock_dataset: Path, golden_scripts: dict[str, tuple[Task, Script]]
+) -> None:
     with Sessions(mock_dataset, most_worlds=2) as few:
-        opened = {few.open(id_): scripts[id_][1] for id_ in few.tasks}
+        opened = {few.open(id_): golden_scripts[id_][1] for id_ in few.tasks}
         for place in range(max(len(script.calls) for script in opened.values())):
             for session_id, script in opened.items():
                 for call in script.calls[place : place + 1]:
@@ -80,10 +72,10 @@ def test_more_sessions_than_worlds_take_turns(mock_dataset: Path, scripts: dict[
 
 
 def test_what_a_call_may_not_do_is_a_result_that_whoever_plays_reads(
-    sessions: Sessions, scripts: dict[str, tuple[Task, Script]]
+    sessions: Sessions, golden_scripts: dict[str, tuple[Task, Script]]
 ) -> None:
     session_id = sessions.open(sessions.tasks[0])
-    [call, *_] = scripts[sessions.tasks[0]][1].calls
+    [call, *_] = golden_scripts[sessions.tasks[0]][1].calls
     huge: dict[str, Any] = {"full_name": "x" * 10_000_000}
     told = [
         sessions.call(session_id, "fly", {}).error,
@@ -150,6 +142,7 @@ def test_a_dialogue_is_asked_and_its_last_message_is_the_answer(tmp_path: Path) 
         left = sessions.open(sessions.tasks[0])
         assert [sessions.say(left, "What is your full name?") is None for _ in range(13)] == [False] * 12 + [True]
         assert sessions.finish(left).finding == "no answer: the person was asked more than 12 times, and left"
+        assert sessions.solution(left).answer == ""
 
 
 def test_a_form_is_filled_by_a_call_which_does_not_tell_the_grade(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from toolscale.audit.examined import Examined, Run
 from toolscale.audit.found import Finding, Kind, Undecided
@@ -11,6 +12,7 @@ from toolscale.audit.needles import wrong_sentence
 from toolscale.audit.stated import look_for
 
 Found = Finding | Undecided
+Key = TypeVar("Key", bound=Hashable)
 
 NOT_RUN = "it takes the tools and the database to tell, and the dataset has none"
 
@@ -82,12 +84,11 @@ def _won(kind: Kind, task: Examined, run: Run | None) -> Found | None:
         return Undecided(kind, (task.id,), run.why)
     if run.reward <= 0:
         return None
-    failing = [place for place, call in enumerate(task.calls, 1) if call.error is not None]
-    writes = [place for place in failing if "the call writes" in (task.calls[place - 1].error or "")]
+    lost = [place for place, call in enumerate(task.calls, 1) if call.error is not None and call.writes]
     if not task.calls:
         why = "there is no golden call"
-    elif writes:
-        why = f"golden call {writes[0]} writes, and fails"
+    elif lost:
+        why = f"golden call {lost[0]} writes, and fails"
     elif task.idles:
         number = len(task.calls)
         why = f"{number} golden call{'s leave' if number > 1 else ' leaves'} the databases as they were"
@@ -138,36 +139,36 @@ def _arguments(task: Examined, stored: str) -> Iterator[Found]:
 def _shared(tasks: Sequence[Examined]) -> Iterator[Finding]:
     """Yield the goals that tasks share. Those that change nothing share one state: their other criteria tell them
     apart."""
-    for state, group in _groups((goal, task) for task in tasks if (goal := _goal_of(task)) is not None):
+    for (what, _), group in _groups((goal, task) for task in tasks if (goal := _goal_of(task)) is not None):
         whole = _groups((repr((sorted(task.needles), sorted(task.assertions), task.basis)), task) for task in group)
         same = [part for _, part in whole]
         changes = group[0].idles is False or (group[0].idles is None and bool(group[0].calls))
         if changes and not (len(same) == 1 and len(same[0]) == len(group)):
-            told = f"one {state.partition(' ')[0]}, and other criteria that differ"
-            yield _shared_by("shared_state", group, told)
+            yield _shared_by("shared_state", group, f"one {what}, and other criteria that differ")
         for part in same:
-            told = f"one {state.partition(' ')[0]}" if changes else "nothing is to change"
+            told = f"one {what}" if changes else "nothing is to change"
             yield _shared_by("shared_goal", part, f"{told}, and equal criteria{_wanted(part[0])}")
 
 
-def _goal_of(task: Examined) -> str | None:
-    if task.goal is not None:
-        return f"state {task.goal}" if task.basis else None
+def _goal_of(task: Examined) -> tuple[str, str] | None:
+    """Return what tells the goal, and the goal itself; None if nothing is compared with it."""
     if not task.basis:
         return None
+    if task.goal is not None:
+        return "state", task.goal
     calls = [(call.name, sorted(call.arguments.items(), key=repr)) for call in task.calls]
-    return f"list-of-calls {calls!r}"
+    return "list of calls", repr(calls)
 
 
-def _groups(keyed: Iterable[tuple[str, Examined]]) -> list[tuple[str, list[Examined]]]:
-    found: dict[str, list[Examined]] = defaultdict(list)
+def _groups(keyed: Iterable[tuple[Key, Examined]]) -> list[tuple[Key, list[Examined]]]:
+    found: dict[Key, list[Examined]] = defaultdict(list)
     for key, task in keyed:
         found[key].append(task)
     return [(key, group) for key, group in found.items() if len(group) > 1]
 
 
 def _shared_by(kind: Kind, group: Sequence[Examined], told: str) -> Finding:
-    return Finding(kind, tuple(task.id for task in group), "goal", told.replace("-", " "))
+    return Finding(kind, tuple(task.id for task in group), "goal", told)
 
 
 def _wanted(task: Examined) -> str:

@@ -15,6 +15,8 @@ class Made:
     arguments: Mapping[str, Any]
     result: str | None = None
     error: str | None = None
+    writes: bool = False
+    """Whether its tool changes something, where that is known."""
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"

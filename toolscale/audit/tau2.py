@@ -139,7 +139,8 @@ def _made(call: Mapping[str, Any]) -> Made:
     if error is not None:
         error = f"{printable(str(error))} ({'the call writes' if call['writes'] else 'a look-up'})"
     result = call.get("result")
-    return Made(str(call["name"]), dict(call["arguments"]), None if result is None else _plain(str(result)), error)
+    told = None if result is None else _plain(str(result))
+    return Made(str(call["name"]), dict(call["arguments"]), told, error, bool(call["writes"]))
 
 
 def _plain(text: str) -> str:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
-from toolscale.exports.golden import Golden
+from toolscale.errors import UsageError
+from toolscale.exports.golden import Golden, Split
 
+SPLITS: tuple[Split, ...] = ("train", "test")
+ORDERS = "orders"
+"""The option for conversations of a task in several orders."""
 FILES = Path(__file__).parent / "files"
 Options = Mapping[str, str]
 
@@ -24,6 +31,22 @@ class Source:
     """The SHA-256 of its manifest."""
     golden: Sequence[Golden]
     """The tasks that the host can play."""
+
+    @property
+    def module(self) -> str:
+        """The name, as one of Python."""
+        return re.sub(r"\W+", "_", self.name).strip("_").lower()
+
+    def of(self, split: Split) -> list[Golden]:
+        """The tasks of a split."""
+        return [golden for golden in self.golden if golden.split == split]
+
+    def check_tools(self, reserved: Collection[str], why: str) -> None:
+        """UsageError if a tool has a name that the host keeps for itself. `why`: what it is there."""
+        for golden in self.golden:
+            for tool in golden.tools:
+                if (called := tool["function"]["name"]) in reserved:
+                    raise UsageError(f"{golden.task.domain} has a tool {called!r}, {why}; give the tool another name")
 
     @property
     def domains(self) -> list[str]:
@@ -52,6 +75,16 @@ class Format:
     """Option -> its value unless told, and what it does."""
     cannot: tuple[str, ...] = ()
     """What the host has no word for, a sentence each."""
+
+
+def lines_of(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows as JSON lines."""
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def json_of(value: object) -> str:
+    """Return a value as the text of a JSON file."""
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def render(name: str, **values: object) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from toolscale.exports.format import Format, Options, Source, render
+from toolscale.exports.format import SPLITS, Format, Options, Source, lines_of, render
 from toolscale.exports.golden import Golden
-from toolscale.exports.trl import lines_of
 
 TESTED = "inspect-ai 0.3.285"
 
@@ -20,8 +19,8 @@ def sample(golden: Golden) -> dict[str, Any]:
 
 
 def _make(source: Source, _: Options) -> Iterator[tuple[str, str]]:
-    for split in ("train", "test"):
-        yield f"{split}.jsonl", lines_of([sample(golden) for golden in source.golden if golden.split == split])
+    for split in SPLITS:
+        yield f"{split}.jsonl", lines_of(map(sample, source.of(split)))
     yield "toolscale_inspect.py", render("inspect/toolscale_inspect.py.jinja")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +9,8 @@ import yaml
 
 from toolscale.config import VERSION
 from toolscale.errors import UsageError
-from toolscale.exports.format import Format, Options, Source, render
-from toolscale.exports.golden import Golden
+from toolscale.exports.format import Format, Options, Source, lines_of, render
+from toolscale.exports.golden import Golden, Split
 
 RESERVED = (
     "verify", "seed_session", "close_session", "sandbox_access", "aggregate_metrics", "reverify_mode", "mcp", "stats",
@@ -25,7 +23,7 @@ LICENSES = (
     "GNU General Public License v3.0",
 )  # fmt: skip
 """All that the host takes for rows."""
-SPLITS = (("train", "train"), ("validation", "test"))
+NAMES: tuple[tuple[str, Split], ...] = (("train", "train"), ("validation", "test"))
 """What the host calls a split, and what a dataset does."""
 EXAMPLES = 5
 MOST_STEPS = 50
@@ -47,28 +45,18 @@ def gym_row(golden: Golden, agent: str) -> Json:
 def _gym(source: Source, options: Options) -> Iterator[tuple[str, str]]:
     if options["license"] not in LICENSES:
         raise UsageError(f"NeMo Gym knows no license {options['license']!r}; it knows {', '.join(LICENSES)}")
-    _check_names(source)
-    name = re.sub(r"\W+", "_", source.name).strip("_").lower()
+    source.check_tools(RESERVED, "a route that a server of NeMo Gym keeps for itself")
+    name = source.module
     folder, agent = f"resources_servers/{name}", f"{name}_simple_agent"
-    splits = {called: [gym_row(each, agent) for each in source.golden if each.split == ours] for called, ours in SPLITS}
+    splits = {called: [gym_row(each, agent) for each in source.of(ours)] for called, ours in NAMES}
     splits = {called: rows for called, rows in splits.items() if rows}
     splits["example"] = next(iter(splits.values()))[:EXAMPLES]
     for called, rows in splits.items():
-        yield f"{folder}/data/{called}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        yield f"{folder}/data/{called}.jsonl", lines_of(rows)
     config = _config(name, folder, agent, list(splits), options["license"])
     yield f"{folder}/configs/{name}.yaml", yaml.safe_dump(config, sort_keys=False)
     yield f"{folder}/requirements.txt", f"toolscale=={VERSION}\n"
     yield f"{folder}/app.py", render("nemo-gym/app.py.jinja")
-
-
-def _check_names(source: Source) -> None:
-    for golden in source.golden:
-        for tool in golden.tools:
-            if (called := tool["function"]["name"]) in RESERVED:
-                raise UsageError(
-                    f"{golden.task.domain} has a tool {called!r}, a route that a server of NeMo Gym keeps for itself; "
-                    "give the tool another name"
-                )
 
 
 def _config(name: str, folder: str, agent: str, splits: list[str], license_: str) -> Json:

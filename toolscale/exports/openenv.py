@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import yaml
 
 from toolscale.config import VERSION
 from toolscale.errors import UsageError
-from toolscale.exports.format import Format, Options, Source, render
+from toolscale.exports.format import SPLITS, Format, Options, Source, json_of, render
 from toolscale.exports.golden import Golden, Split
 
 HOST = "openenv==0.10.0"
@@ -34,7 +33,7 @@ SPEAK = {
 }
 FILES = (
     ".dockerignore", "client.py", "models.py", "server/Dockerfile", "server/app.py", "server/environment.py",
-    "server/tasks.py",     "validation/oracle.py",
+    "server/tasks.py", "validation/oracle.py",
 )  # fmt: skip
 MOST_ACTIONS, LARGEST_PLAN = 100, 60_000
 """Of a runtime plan, in bytes; the host reads 65,536."""
@@ -45,12 +44,9 @@ Placed = Sequence[tuple[int, Golden]]
 
 
 def _openenv(source: Source, _: Options) -> Iterator[tuple[str, str]]:
-    name = re.sub(r"\W+", "_", source.name).strip("_").lower()
-    tools = _tools(source)
-    splits: dict[Split, Placed] = {
-        split: list(enumerate(golden for golden in source.golden if golden.split == split))
-        for split in ("train", "test")
-    }
+    source.check_tools(RESERVED, "a name that an OpenEnv server keeps for itself")
+    name, tools = source.module, _tools(source)
+    splits: dict[Split, Placed] = {split: list(enumerate(source.of(split))) for split in SPLITS}
     placed = [each for split in splits.values() for each in split]
     oracle = [_trajectory(index, golden, actions_of(golden), 1.0) for index, golden in placed]
     canaries = [_trajectory(index, golden, wrong, 0.0) for index, golden in placed for wrong in _wrong(golden)]
@@ -59,28 +55,22 @@ def _openenv(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     yield "openenv.yaml", yaml.safe_dump(_manifest(name, source, counts, tools), sort_keys=False)
     yield "requirements.txt", "".join(f"{each}\n" for each in needed)
     yield "pyproject.toml", render("openenv/pyproject.toml.jinja", package=name, version=VERSION, needed=needed)
-    yield "tasks.json", _json({split: [_task(*each) for each in split_] for split, split_ in splits.items()})
-    yield "tools.json", _json(tools)
+    yield "tasks.json", json_of({split: [_task(*each) for each in split_] for split, split_ in splits.items()})
+    yield "tools.json", json_of(tools)
     yield "server/__init__.py", ""
-    yield "validation/oracle.json", _json(oracle)
-    yield "validation/canaries.json", _json(canaries)
-    yield "validation/runtime.json", _json(_plan(oracle))
+    yield "validation/oracle.json", json_of(oracle)
+    yield "validation/canaries.json", json_of(canaries)
+    yield "validation/runtime.json", json_of(_plan(oracle))
     for path in FILES:
         yield path, render(f"openenv/{path.removeprefix('.')}.jinja", package=name, version=VERSION)
 
 
 def _tools(source: Source) -> list[Json]:
-    """All tools, which are listed before a task is chosen. UsageError if the host cannot have one of them."""
+    """All tools, which are listed before a task is chosen."""
     tools: dict[str, Json] = {}
     for golden in source.golden:
         for tool in golden.tools:
-            called = tool["function"]["name"]
-            if called in RESERVED:
-                raise UsageError(
-                    f"{golden.task.domain} has a tool {called!r}, a name that an OpenEnv server keeps for itself; "
-                    "give the tool another name"
-                )
-            tools.setdefault(called, tool)
+            tools.setdefault(tool["function"]["name"], tool)
     return [*tools.values(), SPEAK]
 
 
@@ -150,10 +140,6 @@ def _manifest(name: str, source: Source, counts: Mapping[Split, int], tools: Seq
             "execution": {"dockerfile": "server/Dockerfile", "context": "."},
         },
     }
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 FORMATS = (

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from toolscale.exports.format import Format, Options, Source, render
+from toolscale.exports.format import SPLITS, Format, Options, Source, json_of, render
 from toolscale.exports.golden import Golden
 
 TESTED = "tau2-bench 1.0.1 (a2c0247)"
@@ -60,17 +59,13 @@ def _make(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     for golden in source.golden:
         domains.setdefault(domain_of(golden), []).append(golden)
     for name, tasks in domains.items():
-        ids = {split: [each.task.id for each in tasks if each.split == split] for split in ("train", "test")}
+        ids: dict[str, list[str]] = {split: [each.task.id for each in tasks if each.split == split] for split in SPLITS}
         yield f"domains/{name}/policy.md", str(tasks[0].prompt[0]["content"])
-        yield f"domains/{name}/tools.json", _json(list(tasks[0].tools))
-        yield f"domains/{name}/tasks.json", _json([tau2_task(each) for each in tasks])
-        yield f"domains/{name}/split_tasks.json", _json({"base": [each.task.id for each in tasks], **ids})
+        yield f"domains/{name}/tools.json", json_of(list(tasks[0].tools))
+        yield f"domains/{name}/tasks.json", json_of([tau2_task(each) for each in tasks])
+        yield f"domains/{name}/split_tasks.json", json_of({"base": [each.task.id for each in tasks]} | ids)
     for file in FILES:
         yield file, render(f"tau2-domain/{file}.jinja")
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 FORMATS = (

@@ -6,38 +6,34 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from toolscale.exports.format import Format, Options, Source, render
+from toolscale.exports.format import ORDERS, SPLITS, Format, Options, Source, json_of, lines_of, render
 from toolscale.exports.golden import Golden
 
-ORDERS = "orders"
 TESTED = "trl 1.16.0, datasets 5.2.0"
 
 
 def sft_row(golden: Golden) -> dict[str, Any]:
     """Return a conversation with arguments as objects, which is what chat templates of transformers take."""
+    called: dict[str, str] = {}
     messages = []
     for message in golden.messages:
         shown = {"role": message["role"], "content": message.get("content") or ""}
-        if "tool_calls" in message:
+        functions = [call["function"] for call in message.get("tool_calls", ())]
+        called |= {call["id"]: call["function"]["name"] for call in message.get("tool_calls", ())}
+        if functions:
             shown["tool_calls"] = [
                 {"type": "function", "function": {**function, "arguments": json.loads(function["arguments"])}}
-                for function in (call["function"] for call in message["tool_calls"])
+                for function in functions
             ]
         if message["role"] == "tool":
-            shown["name"] = next(
-                call["function"]["name"]
-                for other in golden.messages
-                for call in other.get("tool_calls", ())
-                if call["id"] == message["tool_call_id"]
-            )
+            shown["name"] = called[message["tool_call_id"]]
         messages.append(shown)
     return {"id": golden.task.id, "messages": messages, "tools": list(golden.tools)}
 
 
 def _sft(source: Source, _: Options) -> Iterator[tuple[str, str]]:
-    for split in ("train", "test"):
-        rows = [sft_row(each) for golden in source.golden if golden.split == split for each in golden.versions]
-        yield f"{split}.jsonl", lines_of(rows)
+    for split in SPLITS:
+        yield f"{split}.jsonl", lines_of(sft_row(each) for golden in source.of(split) for each in golden.versions)
     yield "load.py", render("trl-sft/load.py.jinja")
 
 
@@ -51,16 +47,11 @@ def _toolset(golden: Golden) -> str:
 
 
 def _grpo(source: Source, _: Options) -> Iterator[tuple[str, str]]:
-    for split in ("train", "test"):
-        yield f"{split}.jsonl", lines_of([grpo_row(golden) for golden in source.golden if golden.split == split])
+    for split in SPLITS:
+        yield f"{split}.jsonl", lines_of(map(grpo_row, source.of(split)))
     toolsets = {_toolset(golden): list(golden.tools) for golden in source.golden}
-    yield "tools.json", json.dumps(toolsets, ensure_ascii=False, indent=1) + "\n"
+    yield "tools.json", json_of(toolsets)
     yield "toolscale_env.py", render("trl-grpo/toolscale_env.py.jinja")
-
-
-def lines_of(rows: list[dict[str, Any]]) -> str:
-    """Return rows as JSON lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
 FORMATS = (

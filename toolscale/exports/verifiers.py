@@ -10,9 +10,8 @@ from typing import Any
 from toolscale.config import VERSION
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.errors import DatasetError
-from toolscale.exports.format import Format, Options, Source, render
+from toolscale.exports.format import SPLITS, Format, Options, Source, lines_of, render
 from toolscale.exports.golden import Golden
-from toolscale.exports.trl import lines_of
 
 TESTED = "verifiers 0.4.0, mcp 2.0.0"
 
@@ -45,8 +44,8 @@ def distribution(name: str) -> str:
 def _make(source: Source, _: Options) -> Iterator[tuple[str, str]]:
     id_ = distribution(source.name)
     package = id_.replace("-", "_")
-    for split in ("train", "test"):
-        yield f"{split}.jsonl", lines_of([data(golden) for golden in source.golden if golden.split == split])
+    for split in SPLITS:
+        yield f"{split}.jsonl", lines_of(map(data, source.of(split)))
     for module in ("__init__", "taskset", "tools"):
         yield f"{package}/{module}.py", render(f"verifiers/{module}.py.jinja", package=package)
     about = json.dumps(f"Tasks of {', '.join(source.domains)}, verified by execution")

@@ -21,7 +21,7 @@ from toolscale.dataset.storage import (
     write_file,
 )
 from toolscale.errors import UsageError
-from toolscale.exports.format import Format, Source, render
+from toolscale.exports.format import ORDERS, SPLITS, Format, Source, render
 from toolscale.exports.formats import FORMATS
 from toolscale.exports.golden import golden_trajectories
 
@@ -88,9 +88,9 @@ def _chosen(wanted: Format, given: Mapping[str, str]) -> dict[str, str]:
 
 def _others(wanted: Format, chosen: Mapping[str, str]) -> int:
     """How many other orders of its calls a task has at most."""
-    told = chosen.get("orders", "1")
+    told = chosen.get(ORDERS, "1")
     if not told.isdecimal() or not 1 <= int(told) <= MOST_ORDERS:
-        raise UsageError(f"{wanted.name}: orders is {told!r}; say a number from 1 to {MOST_ORDERS}")
+        raise UsageError(f"{wanted.name}: {ORDERS} is {told!r}; say a number from 1 to {MOST_ORDERS}")
     return int(told) - 1
 
 
@@ -113,7 +113,7 @@ def _about(wanted: Format, source: Source, done: Exported, options: Mapping[str,
             each.task.domain: each.task.environment_hash
             for each in sorted(source.golden, key=lambda each: each.task.domain)
         },
-        "tasks": {split: sum(each.split == split for each in source.golden) for split in ("train", "test")},
+        "tasks": {split: len(source.of(split)) for split in SPLITS},
         "left_out": done.left_out,
         "options": dict(options),
     }

@@ -22,7 +22,7 @@ from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.rollout import Domain
 from toolscale.rollout.domain import Episode
 from toolscale.session.playable import Playable
-from toolscale.session.transcript import LEFT, Transcript, View
+from toolscale.session.transcript import Transcript, View, wrong
 
 MOST_SESSIONS = 1_000
 IDLE_S = 1_800.0
@@ -240,7 +240,7 @@ class Sessions:
         except SandboxLimitError as error:  # its world is in no state that could be gone on with
             result = ToolResult(error=f"{error}; the session is over")
             session.answer = ""
-            session.grade = _WRONG.model_copy(update={"finding": f"the calls hit a limit of the sandbox: {error}"})
+            session.grade = wrong(f"the calls hit a limit of the sandbox: {error}")
         transcript.add(call, result)
         return result
 
@@ -253,7 +253,7 @@ class Sessions:
         if heard is None:
             session.answer = message
         elif isinstance(heard, Grade):
-            session.answer, session.grade = "", LEFT
+            session.answer, session.grade = "", heard
         return heard if isinstance(heard, str) else None
 
     def _finish(self, session: _Session, answer: str | None, last: bool) -> Grade:
@@ -263,7 +263,7 @@ class Sessions:
                 raise UsageError(problem)
             session.answer = given or ""
             if problem is not None:
-                session.grade = _WRONG.model_copy(update={"finding": problem})
+                session.grade = wrong(problem)
             else:
                 solution = session.transcript.solution(session.answer)
                 session.grade = session.place.grade(session.transcript.task, solution)
@@ -282,9 +282,6 @@ def _fault(session: _Session, answer: str | None) -> str | None:
     except UsageError as error:
         return str(error)
     return None
-
-
-_WRONG = Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding="")
 
 
 def _refusal(session: _Session, arguments: dict[str, Any]) -> str | None:

@@ -106,7 +106,7 @@ class Sitting:
         if heard is None:
             return self.finish(message)
         if isinstance(heard, Grade):
-            return self._over(Solution(task=self._task.id, calls=self._transcript.calls(), answer=""), heard)
+            return self._over(self._transcript.solution(""), heard)
         self._keep(TALK, self._transcript.talk)
         return heard
 

@@ -18,10 +18,16 @@ from toolscale.rollout.person import MOST_REPLIES, answer_to
 from toolscale.tasks.form import with_form
 from toolscale.verify.filled import read_form
 
-LEFT = Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding=UNANSWERED["left"])
-"""The grade of whoever asked the person too often."""
-
 Line = dict[str, Any]
+
+
+def wrong(finding: str) -> Grade:
+    """Return the grade of what is no answer to a task."""
+    return Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding=finding)
+
+
+LEFT = wrong(UNANSWERED["left"])
+"""The grade of whoever asked the person too often."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,7 @@ class Transcript:
     def __init__(self, task: Task, environment: Environment, made: Iterable[Line] = (), talk: Iterable[Line] = ()):
         self.task, self._environment = task, environment
         self.made, self.talk = list(made), list(talk)
+        self._is_left = False
 
     def view(self) -> View:
         """Return what a solver sees now."""
@@ -97,13 +104,16 @@ class Transcript:
         if heard is None:
             return None
         if len(self.talk) >= MOST_REPLIES:
+            self._is_left = True
             return LEFT
         self.talk.append({"after": len(self.made), "said": message, "heard": heard})
         return heard
 
     def solution(self, answer: str) -> Solution:
         """Return what is graded once the final answer was given. In a dialogue what was said since the last change of
-        the rows, questions aside, is a part of it."""
+        the rows, questions aside, is a part of it; nobody hears it if the person has left."""
+        if self._is_left:
+            return Solution(task=self.task.id, calls=self.calls(), answer="")
         changed = max((n for n, made in enumerate(self.made, 1) if self._writes(made)), default=0)
         before = [besides_questions(line["said"]) for line in self.talk if line["after"] >= changed]
         whole = "\n\n".join(filter(None, [*before, answer]))
