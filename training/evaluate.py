@@ -100,9 +100,9 @@ def question_ground(config: Config, count: int = PROMPTS, **data: Any) -> Ground
     return Ground(board, catalogue, TinyCodec.load(config.model.path), price, config.rollout.seconds_per_token)
 
 
-def load(folder: str | Path) -> torch.nn.Module:
-    """Load a model for evaluation, in 32 bits."""
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+def load(folder: str | Path, dtype: str = "float32", device: str = "cpu") -> torch.nn.Module:
+    """Load a model for evaluation: in 32 bits on the processor, unless said otherwise."""
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype)).to(device).eval()
 
 
 @dataclass(frozen=True)

