@@ -78,7 +78,7 @@ def play(
     many commands as wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
 
     \b
-      toolscale play DATASET 3fa2 --session s1
+      toolscale play DATASET ID --session s1
       toolscale play DATASET --session s1 --call '{"name": "list_bills", "arguments": {"client_id": "cl_1154"}}'
       toolscale play DATASET --session s1 --answer "Your bill is paid."
     """
