@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.cli import main
+from toolscale.cli.output import say_cents
 from toolscale.cli.screen import print_task
 from toolscale.dataset.making.folder import read_dataset
 
@@ -87,6 +88,12 @@ def test_intents_without_a_task_are_named(tmp_path: Path, capsys: pytest.Capture
     ]
     card = (tmp_path / "mock" / "README.md").read_text()
     assert "| intents | 2 of 4; without a task: return_all (no seat), pay_over_desk_limit (no seat) |" in card
+
+
+def test_cents_are_explained_where_a_text_names_some(capsys: pytest.CaptureFixture[str]) -> None:
+    say_cents(["call 3, fee_cents pay_fee: nothing that was said before holds 45050"])
+    say_cents(["4 rows fit"])
+    assert capsys.readouterr().out == "names that end in _cents hold cents: 1250 is 12.50\n"
 
 
 def test_rejects_and_stats(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
