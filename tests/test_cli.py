@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.cli import main
+from toolscale.cli.output import say_cents
 from toolscale.cli.screen import print_task
 from toolscale.dataset.making.folder import read_dataset
 
@@ -75,11 +76,24 @@ def test_what_may_not_be_told_stands_apart(mock_dataset: Path, capsys: pytest.Ca
 
 def test_intents_without_a_task_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["synthesize", "mock", "--tasks", "3", "--workers", "1", "--out", str(tmp_path / "mock")]) == 0
-    assert (
-        "\n  2 intents have no task: return_all (no seat), pay_over_desk_limit (no seat)\n" in capsys.readouterr().out
-    )
+    folder = tmp_path / "mock"
+    assert capsys.readouterr().out.splitlines() == [
+        f"{folder}: 3 verified tasks (3 train, 0 test)",
+        "  4 candidates judged: 3 became tasks, 0 rejected, 1 right but not needed; "
+        "2 more numbers had no case in the database",
+        "  2 of 4 intents (kinds of requests) have no task: none of their candidates was chosen; "
+        "a larger --tasks leaves out fewer: return_all, pay_over_desk_limit",
+        f"read some: toolscale show {folder} --random 3; judge all again: toolscale verify {folder}; "
+        f"why some were rejected: toolscale rejects {folder}",
+    ]
     card = (tmp_path / "mock" / "README.md").read_text()
     assert "| intents | 2 of 4; without a task: return_all (no seat), pay_over_desk_limit (no seat) |" in card
+
+
+def test_cents_are_explained_where_a_text_names_some(capsys: pytest.CaptureFixture[str]) -> None:
+    say_cents(["call 3, fee_cents pay_fee: nothing that was said before holds 45050"])
+    say_cents(["4 rows fit"])
+    assert capsys.readouterr().out == "names that end in _cents hold cents: 1250 is 12.50\n"
 
 
 def test_rejects_and_stats(mock_dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:

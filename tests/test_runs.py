@@ -274,7 +274,10 @@ def test_the_log_says_how_far_a_shard_is_and_which_intents_have_no_task(
         judge_all(run)
         assemble_domain(run, "mock")
     assert "mock-000: 1 of 1 parts judged" in caplog.messages
-    assert "mock: 2 intents have no task: return_all (no seat), pay_over_desk_limit (no seat)" in caplog.messages
+    assert (
+        "mock: 2 intents have no task (no seat: none of its candidates was chosen): "
+        "return_all (no seat), pay_over_desk_limit (no seat)"
+    ) in caplog.messages
 
 
 def test_code_that_changed_during_a_run_is_told(tmp_path: Path) -> None:

@@ -98,9 +98,14 @@ def test_what_follows_from_the_rows_is_found(audit: Audit) -> None:
         (
             "idle_wins",
             ("4",),
-            "says 'I am sorry, I cannot do that.', gets 1 (DB 1, COMMUNICATE 1): there is no golden call",
+            "an agent that makes no call and says 'I am sorry, I cannot do that.' gets the reward 1 "
+            "(DB 1, COMMUNICATE 1): the task has no golden call, so there is nothing to do",
         ),
-        ("shared_goal", ("1", "2"), "one list of calls, and equal criteria (say '5')"),
+        (
+            "shared_goal",
+            ("1", "2"),
+            "all have the same list of calls, and all else that is graded is equal (to be said: '5')",
+        ),
         ("weak_needle", ("1",), "'It is 15.' would pass; the value is in the instructions"),
         ("weak_needle", ("2",), "'It is 45.' would pass; made up: the text is a short number"),
         ("weak_needle", ("6",), "'It is 45.' would pass; made up: the text is a short number"),

@@ -65,10 +65,12 @@ def test_golden_calls_that_fail_are_told_with_the_error() -> None:
 
 
 def test_an_idle_agent_wins_where_nothing_is_to_change_and_nothing_to_say() -> None:
-    said = "says 'I am sorry, I cannot do that.', gets 1"
+    said = "an agent that makes no call and says 'I am sorry, I cannot do that.' gets the reward 1"
+    idle = "the 5 golden calls change no row, and neither does an agent that makes none"
+    empty = "the task has no golden call, so there is nothing to do"
     assert found("retail", "idle_wins", "words_win") == [
-        ("idle_wins", ("10",), f"{said} (DB 1, NL_ASSERTION 1): 5 golden calls leave the databases as they were"),
-        ("idle_wins", ("57",), f"{said} (DB 1, NL_ASSERTION 1): there is no golden call"),
+        ("idle_wins", ("10",), f"{said} (DB 1, NL_ASSERTION 1): {idle}"),
+        ("idle_wins", ("57",), f"{said} (DB 1, NL_ASSERTION 1): {empty}"),
     ]
     assert [
         (each.tasks, each.reason)
@@ -79,8 +81,8 @@ def test_an_idle_agent_wins_where_nothing_is_to_change_and_nothing_to_say() -> N
 
 def test_goals_that_tasks_share_are_named() -> None:
     assert found("retail", "shared_goal") == [
-        ("shared_goal", ("10", "57"), "nothing is to change, and equal criteria"),
-        ("shared_goal", ("41", "42"), "one state, and equal criteria"),
+        ("shared_goal", ("10", "57"), "nothing is to change in any of them, and all else that is graded is equal"),
+        ("shared_goal", ("41", "42"), "all have the same end state, and all else that is graded is equal"),
     ]
 
 

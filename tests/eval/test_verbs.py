@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from toolscale.cli.evaluating import _become
+from toolscale.cli.evaluating import _become, compare, evaluate
 from toolscale.errors import UsageError
 
 
@@ -41,6 +42,15 @@ def test_a_verb_says_and_returns_what_the_program_does_from_any_folder(
 
 
 def test_without_a_checkout_it_is_one_line(tmp_path: Path) -> None:
-    line = f"{tmp_path / 'eval'}: is not there; evaluation is run in a checkout of the repository"
+    line = f"{tmp_path / 'eval'}: is not there; evaluate and compare are run in a checkout of the repository"
     with pytest.raises(UsageError, match=re.escape(line)):
         _become("run", [], tmp_path)
+
+
+@pytest.mark.parametrize("verb", [evaluate, compare])
+def test_the_help_of_a_verb_says_that_it_needs_a_checkout(
+    verb: click.Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with click.Context(verb), pytest.raises(click.exceptions.Exit):
+        _become("run", ["--help"], tmp_path)
+    assert "\n  In a checkout: " in capsys.readouterr().out

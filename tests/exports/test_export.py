@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from toolscale.cli import main
-from toolscale.config import EXPORTS
+from toolscale.config import EXPORTS, VERSION
 from toolscale.dataset.storage import file_hash
 from toolscale.exports.formats import FORMATS
+from toolscale.exports.writing import export
 from toolscale.pipeline import synthesize
 from toolscale.session import Playable
 
@@ -107,6 +108,17 @@ def test_the_commands_of_the_card_write_every_format(mock_dataset: Path, tmp_pat
         about = json.loads((tmp_path / name / "export.json").read_text())
         assert (about["format"], sum(about["tasks"].values()) + about["left_out"]) == (name, 10)
         assert (tmp_path / name / "dataset" / "manifest.json").exists() == FORMATS[name].plays
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_readme_says_where_toolscale_comes_from_and_what_its_host_has_no_way_to_say(
+    name: str, mock_dataset: Path, tmp_path: Path
+) -> None:
+    export(mock_dataset, name, tmp_path / name)
+    readme = (tmp_path / name / "README.md").read_text()
+    assert (f"`dist/toolscale-{VERSION}-py3-none-any.whl`" in readme) == FORMATS[name].plays
+    assert f"## Limitations\n\n{FORMATS[name].host.split()[0]} has no way to say:\n\n* " in readme
+    assert ("toolscale" in " ".join(re.findall(r"^pip install .*", readme, re.MULTILINE))) <= FORMATS[name].plays
 
 
 def test_the_list_names_every_format(capsys: pytest.CaptureFixture[str]) -> None:

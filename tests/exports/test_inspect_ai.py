@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,12 @@ def test_the_adapter_is_short_python(exported: Path) -> None:
 def test_the_readme_says_how_to_run_it_and_what_inspect_cannot_say(exported: Path) -> None:
     readme = (exported / "README.md").read_text()
     [inspect] = FORMATS
-    assert "inspect eval toolscale_inspect.py --model" in readme
+    assert re.findall(r"^inspect (?:eval|score) .*--(?:model|action) \S+", readme, re.MULTILINE) == [
+        "inspect eval toolscale_inspect.py --model mockllm/model",
+        "inspect eval toolscale_inspect.py --model openai/gpt-4o",
+        "inspect eval toolscale_inspect.py -T split=train --limit 50 --epochs 4 --model openai/gpt-4o",
+        "inspect score logs/NAME.eval --scorer toolscale_inspect.py --action overwrite",
+    ]
     assert [f"* {each[0].upper()}{each[1:]}." in readme for each in inspect.cannot] == [True] * len(inspect.cannot)
     assert "{{" not in readme
     assert "{%" not in readme

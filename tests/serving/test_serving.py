@@ -97,6 +97,30 @@ def test_two_clients_play_at_once_and_each_has_its_own_grade(
         assert server.delete(f"/episodes/{each['id']}").status_code == 204
 
 
+def test_an_episode_is_graded_once(server: httpx2.Client, golden_scripts: Scripts) -> None:
+    task_id, (_, script) = next((id_, each) for id_, each in golden_scripts.items() if each[0].row_changes)
+    episode = server.post("/episodes", json={"task": task_id}).json()
+    place = f"/episodes/{episode['id']}"
+    before = server.get(f"{place}/solution").json()
+    first, second = (server.post(f"{place}/grade", json={"answer": text}).json() for text in ("No.", script.answer))
+    assert (episode["dialogue"], before) == (False, {"task": task_id, "calls": [], "answer": ""})
+    assert first == second and first["score"] == 0
+    assert server.get(f"{place}/solution").json() == before | {"answer": "No."}
+    assert server.delete(place).status_code == 204
+
+
+def test_a_dialogue_is_told_to_be_one_and_the_person_answers(tmp_path: Path) -> None:
+    synthesize("mock", tmp_path / "mock", tasks=3, interaction="dialogue")
+    with serving(tmp_path / "mock") as client:
+        [task_id, *_] = client.get("/tasks").json()
+        episode = client.post("/episodes", json={"task": task_id}).json()
+        place = f"/episodes/{episode['id']}"
+        said = ["Could you please tell me your date of birth?", "I am sorry, I cannot help you."]
+        answered, ended = (client.post(f"{place}/say", json={"message": text}).json()["heard"] for text in said)
+        assert (episode["dialogue"], isinstance(answered, str), ended) == (True, True, None)
+        assert client.post(f"{place}/grade", json={}).json()["score"] == 0
+
+
 def test_what_a_model_does_wrong_is_a_result_that_it_reads(server: httpx2.Client, golden_scripts: Scripts) -> None:
     task_id, (_, script) = next(iter(golden_scripts.items()))
     episode = server.post("/episodes", json={"task": task_id}).json()

@@ -86,16 +86,18 @@ def _won(kind: Kind, task: Examined, run: Run | None) -> Found | None:
         return None
     lost = [place for place, call in enumerate(task.calls, 1) if call.error is not None and call.writes]
     if not task.calls:
-        why = "there is no golden call"
+        why = "the task has no golden call, so there is nothing to do"
     elif lost:
-        why = f"golden call {lost[0]} writes, and fails"
+        why = f"golden call {lost[0]} should write and fails, so its change is no part of the goal"
     elif task.idles:
         number = len(task.calls)
-        why = f"{number} golden call{'s leave' if number > 1 else ' leaves'} the databases as they were"
+        all_of_them = f"the {number} golden calls change" if number > 1 else "the golden call changes"
+        why = f"{all_of_them} no row, and neither does an agent that makes none"
     else:
         why = "the reward does not count what the calls change"
-    parts = ", ".join(f"{name} {value:g}" for name, value in run.parts.items()) or "no part"
-    return Finding(kind, (task.id,), "reward", f"says {run.said!r}, gets {run.reward:g} ({parts}): {why}")
+    parts = ", ".join(f"{name} {value:g}" for name, value in run.parts.items()) or "it has no part"
+    told = f"an agent that makes no call and says {run.said!r} gets the reward {run.reward:g} ({parts})"
+    return Finding(kind, (task.id,), "reward", f"{told}: {why}")
 
 
 def _needles(task: Examined) -> Iterator[Found]:
@@ -144,10 +146,10 @@ def _shared(tasks: Sequence[Examined]) -> Iterator[Finding]:
         same = [part for _, part in whole]
         changes = group[0].idles is False or (group[0].idles is None and bool(group[0].calls))
         if changes and not (len(same) == 1 and len(same[0]) == len(group)):
-            yield _shared_by("shared_state", group, f"one {what}, and other criteria that differ")
+            yield _shared_by("shared_state", group, f"all have the same {what}; what else is graded differs")
         for part in same:
-            told = f"one {what}" if changes else "nothing is to change"
-            yield _shared_by("shared_goal", part, f"{told}, and equal criteria{_wanted(part[0])}")
+            told = f"all have the same {what}" if changes else "nothing is to change in any of them"
+            yield _shared_by("shared_goal", part, f"{told}, and all else that is graded is equal{_wanted(part[0])}")
 
 
 def _goal_of(task: Examined) -> tuple[str, str] | None:
@@ -155,7 +157,7 @@ def _goal_of(task: Examined) -> tuple[str, str] | None:
     if not task.basis:
         return None
     if task.goal is not None:
-        return "state", task.goal
+        return "end state", task.goal
     calls = [(call.name, sorted(call.arguments.items(), key=repr)) for call in task.calls]
     return "list of calls", repr(calls)
 
@@ -172,4 +174,4 @@ def _shared_by(kind: Kind, group: Sequence[Examined], told: str) -> Finding:
 
 
 def _wanted(task: Examined) -> str:
-    return f" (say {', '.join(map(repr, task.needles))})" if task.needles else ""
+    return f" (to be said: {', '.join(map(repr, task.needles))})" if task.needles else ""

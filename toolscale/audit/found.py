@@ -19,9 +19,12 @@ KINDS: Mapping[Kind, tuple[str, str]] = {
     "golden_loses": ("golden answer loses", "The golden calls and the golden answer together get no reward."),
     "idle_wins": ("idle agent wins", "An agent that makes no call, and says that it cannot help, gets the reward."),
     "words_win": ("words alone win", "An agent that makes no call, and says the golden answer, gets the reward."),
-    "shared_goal": ("goal shared", "Several tasks have the same end state, and all other criteria are equal too."),
+    "shared_goal": ("goal shared", "Several tasks have the same end state, and all else that is graded is equal too."),
     "shared_state": ("end state shared", "Several tasks have the same end state, and differ in what is to be said."),
-    "weak_needle": ("wrong answer accepted", "A sentence that says something else holds the text that is looked for."),
+    "weak_needle": (
+        "wrong answer accepted",
+        "A wrong answer passes, because the right text is a part of it: 5 is looked for, and It is 15. is accepted.",
+    ),
     "dangling": ("dangling reference", "A column that names rows of a table has a value that names none."),
     "unsaid": (
         "argument nobody said",

@@ -158,7 +158,8 @@ class _Room:
         for number in _NUMBER.finditer(answer) if task.communicate and task.form is None else ():
             wrong = f"{answer[: number.start()]}4{answer[number.start() :]}"
             if self._verifier.grade(task.candidate, calls, wrong).score:
-                yield Finding("weak_needle", (shown,), repr(number[0]), f"{wrong!r} is accepted")
+                told = f"{wrong!r} is accepted, though {number[0]} became another number"
+                yield Finding("weak_needle", (shown,), repr(number[0]), told)
 
 
 def _not_run(tasks: Sequence[Task], reason: str) -> Iterator[Undecided]:

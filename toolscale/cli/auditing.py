@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolscale.cli.output import as_json, echo_json, progress_bar, say
+from toolscale.cli.output import as_json, echo_json, progress_bar, say, say_cents
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ def _print(found: Audit) -> None:
     say(f"{found.name}: {found.tasks} tasks, {found.executed} of {found.calls} golden calls executed")
     for note in found.notes:
         say(note)
-    console.print(
-        table_of(
-            ("what", "findings", "tasks", "undecided tasks"),
-            [(KINDS[kind][0], *numbers) for kind, *numbers in rows_of(found)],
-        )
-    )
+    counted = [(KINDS[kind][0], *numbers) for kind, *numbers in rows_of(found) if any(numbers)]
+    if counted:
+        console.print(table_of(("what", "findings", "tasks", "undecided tasks"), counted))
+    clean = [KINDS[kind][0] for kind, *numbers in rows_of(found) if not any(numbers)]
+    if clean:
+        say(f"nothing of {len(clean)} of the {len(KINDS)} kinds that were looked for: {', '.join(clean)}")
     for kind, (title, meaning) in KINDS.items():
         group = [finding for finding in found.findings if finding.kind == kind]
         if not group:
@@ -86,6 +86,7 @@ def _print(found: Audit) -> None:
         console.print(table_of(("task", "place", "evidence"), rows))
         if len(group) > MOST_LISTED:
             say(f"and {len(group) - MOST_LISTED} more; --html or --json has all")
+    say_cents(f"{each.place} {each.evidence}" for each in found.findings)
 
 
 def _short(text: str) -> str:

@@ -25,8 +25,10 @@ PASSED_ON = {"ignore_unknown_options": True, "help_option_names": []}
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @as_json
 def evaluate(arguments: tuple[str, ...], json_: bool) -> None:
-    """Evaluate policies on a benchmark, and write the report: `python -m eval run`. --list names the benchmarks, --help
-    the options."""
+    """In a checkout: evaluate policies on a benchmark.
+
+    It writes the report, as `python -m eval run` does. --list names the benchmarks, --help the options. It needs the
+    folders eval/ and training/ of the repository, which no wheel has."""
     command, rest = ("list", arguments[1:]) if arguments[:1] == ("--list",) else ("run", arguments)
     _become(command, [*rest, *["--json"] * json_])
 
@@ -35,15 +37,22 @@ def evaluate(arguments: tuple[str, ...], json_: bool) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @as_json
 def compare(arguments: tuple[str, ...], json_: bool) -> None:
-    """Compare two evaluations, A less B: the paired difference with its interval, the tasks that changed sides, and how
-    many tasks show half of it: `python -m eval compare`."""
+    """In a checkout: compare two evaluations, A less B.
+
+    Printed are the paired difference with its interval, the tasks that changed sides, and how many tasks show half of
+    it, as by `python -m eval compare`. It needs the folders eval/ and training/ of the repository, which no wheel
+    has."""
     _become("compare", [*arguments, *["--json"] * json_])
 
 
 def _become(command: str, arguments: Sequence[str], root: Path = ROOT) -> NoReturn:
-    """Go on as the program in `root`. Raises UsageError if there is none."""
+    """Go on as the program in `root`. If there is none, --help is that of the verb, and all else a UsageError."""
     if not (root / "eval" / "__main__.py").is_file():
-        raise UsageError(f"{root / 'eval'}: is not there; evaluation is run in a checkout of the repository")
+        if "--help" in arguments:
+            context = click.get_current_context()
+            click.echo(context.get_help())
+            context.exit()
+        raise UsageError(f"{root / 'eval'}: is not there; evaluate and compare are run in a checkout of the repository")
     paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     sys.stdout.flush()
     os.execve(  # the interpreter of this process, and words of the user's own command line

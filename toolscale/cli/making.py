@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -12,10 +12,13 @@ from toolscale.config import ADMITTED, ALL, EVOLVED_SHARE, STREAM_CANDIDATES
 from toolscale.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from toolscale.records import Interactions, Manifest
     from toolscale.tasks import CandidateSource
+
+MOST_NAMED = 8
+"""Intents without a task on the terminal; the card of the dataset names all."""
 
 INTERACTION = click.option(
     "--interaction",
@@ -192,7 +195,6 @@ def synthesize(
 ) -> None:
     """Make a verified dataset of DOMAIN (a name or a folder), or of `all` domains: one of each, several at once, and
     one with all of them."""
-    from toolscale.dataset.describing.figures import without_task
     from toolscale.dataset.manifest import world_folder
     from toolscale.environment import load_environment
     from toolscale.environment.registry import find_folder
@@ -220,7 +222,7 @@ def synthesize(
         return echo_json({"dataset": str(folder), "counts": manifest.counts, "gates": manifest.gates})
     (name,) = manifest.domains
     environment = load_environment(world_folder(folder, name))
-    _tell_made(folder, manifest, tasks, without_task(environment, manifest.counts))
+    _tell_made(folder, manifest, tasks, [intent.id for intent in environment.spec.intents.intents])
     if (drafted := environment.spec.world.drafted) and drafted.total.usd is not None:
         each = drafted.total.usd / manifest.counts["accepted"]
         say(f"drafted by {drafted.model} for ${drafted.total.usd:.4f}: ${each:.6f} a task")
@@ -263,8 +265,10 @@ def _synthesize_all(
     return 0
 
 
-def _tell_made(folder: Path, manifest: Manifest, tasks: int, missing: Sequence[str]) -> None:
-    """Say what was made of the `tasks` that were asked for. `missing`: the intents that have none."""
+def _tell_made(folder: Path, manifest: Manifest, tasks: int, intents: Sequence[str]) -> None:
+    """Say what was made of the `tasks` that were asked for. `intents`: those of the environment."""
+    from toolscale.cli.tallies import judged_text
+
     counts = manifest.counts
     splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
     say(f"{folder}: {counts['accepted']} verified tasks ({splits})")
@@ -273,19 +277,34 @@ def _tell_made(folder: Path, manifest: Manifest, tasks: int, missing: Sequence[s
             f"  {tasks} were asked for: the environment has no more cases or words that are new; "
             "add requests, slots or rows"
         )
-    say(
-        f"  {counts['candidates']} candidates judged, {counts['rejected']} rejected; "
-        "a rejected one can fail several gates:"
-    )
+    say(f"  {judged_text(counts)}")
     failures = {gate: statuses["fail"] for gate, statuses in manifest.gates.items() if statuses.get("fail")}
+    if failures:
+        say("  gates (checks) that the rejected ones failed, one or more each:")
     for gate, failed in sorted(failures.items(), key=lambda item: -item[1]):
         say(f"  {failed:>6}  {gate}")
-    if missing:
-        say(f"  {len(missing)} intents have no task: {', '.join(missing)}")
+    _tell_missing(intents, counts)
     say(
         f"read some: toolscale show {folder} --random 3; "
-        f"verify all: toolscale verify {folder}; see why: toolscale rejects {folder}"
+        f"judge all again: toolscale verify {folder}; why some were rejected: toolscale rejects {folder}"
     )
+
+
+def _tell_missing(intents: Sequence[str], counts: Mapping[str, Any]) -> None:
+    """Say which of the intents have no task, and why."""
+    rejected = {
+        name: row["rejected"] for name in intents if (row := counts["intents"].get(name)) and not row["accepted"]
+    }
+    unreached = [name for name in intents if name not in counts["intents"]]
+    if rejected:
+        told = ", ".join(f"{name} ({count})" for name, count in rejected.items())
+        say(f"  of {len(rejected)} intents (kinds of requests) all candidates were rejected: {told}")
+    if unreached:
+        named = ", ".join(unreached[:MOST_NAMED]) + (", …" if len(unreached) > MOST_NAMED else "")
+        say(
+            f"  {len(unreached)} of {len(intents)} intents (kinds of requests) have no task: none of their candidates "
+            f"was chosen; a larger --tasks leaves out fewer: {named}"
+        )
 
 
 @click.command()

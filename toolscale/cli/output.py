@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -34,6 +34,12 @@ def with_key(verb: Verb) -> Verb:
 def say(text: str, *, err: bool = False) -> None:
     """Print text that may hold what somebody else wrote."""
     click.echo(visible(text), err=err)
+
+
+def say_cents(texts: Iterable[str]) -> None:
+    """Say how amounts are to be read, if one of these texts names some: tools and tables hold whole cents."""
+    if any("_cents" in text for text in texts):
+        say("names that end in _cents hold cents: 1250 is 12.50")
 
 
 def echo_json(value: Any) -> None:

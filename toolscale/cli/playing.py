@@ -69,7 +69,7 @@ def play(
     brief: bool,
     json_: bool,
 ) -> None:
-    """Solve the task ID of DATASET (or the first letters of its id) without seeing its solution.
+    """Solve the task ID of DATASET (the first letters are enough; --list prints all ids) without seeing its solution.
 
     Shown are the policy, the tools and the request. Calls are made in the task's own world; after them comes one final
     message to the person who asked (or, if the task has the tool final_answer, a call of it), and then, and only then,
@@ -78,7 +78,7 @@ def play(
     many commands as wanted: the state is kept in the session folder. Exits 1 if the grade is 0.
 
     \b
-      toolscale play DATASET 3fa2 --session s1
+      toolscale play DATASET ID --session s1
       toolscale play DATASET --session s1 --call '{"name": "list_bills", "arguments": {"client_id": "cl_1154"}}'
       toolscale play DATASET --session s1 --answer "Your bill is paid."
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from toolscale.cli.measuring import measure, print_check, print_quality, quality_json, with_against
-from toolscale.cli.output import as_json, echo_json, progress_bar, say, with_key
+from toolscale.cli.output import as_json, echo_json, progress_bar, say, say_cents, with_key
 from toolscale.errors import UsageError
 from toolscale.records import GATES
 
@@ -212,6 +212,7 @@ def _listed(rows: list[Row], limit: int, of_which: str, json_: bool) -> None:
         return echo_json(rows[:limit])
     for row in rows[:limit]:
         print_reject(row)
+    say_cents(failed["finding"] for row in rows[:limit] for failed in row["failed"])
     say(f"{min(limit, len(rows))} of {len(rows)} rejects{of_which}")
 
 

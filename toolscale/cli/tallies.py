@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
+from toolscale.cli.output import say_cents
 from toolscale.cli.terminal import SIGNS, open_console, percent, table_of
 from toolscale.dataset.comparing.comparison import changed_groups, environment_words
 from toolscale.dataset.describing.figures import Figures
@@ -28,38 +29,57 @@ def print_figures(figures: Figures) -> None:
     """Print the figures of a dataset."""
     console, counts = open_console(), figures.counts
     splits = ", ".join(f"{rows} {split}" for split, rows in counts["splits"].items())
-    console.print(
-        f"[bold]{counts['accepted']}[/] tasks ({splits}) of {counts['candidates']} candidates; "
-        f"{counts['rejected']} rejected, {counts['over_quota']} more than their stream's share, "
-        f"{counts['no_case']} numbers without a case"
-    )
+    console.print(f"[bold]{counts['accepted']}[/] tasks ({splits}). {judged_text(counts)}.")
     gates = [
         (gate, *(statuses.get(name, 0) for name in SIGNS), percent(figures.pass_rates.get(gate)))
         for gate, statuses in figures.gates.items()
     ]
     console.print(table_of(("gate", "pass", "fail", "not run", "attested", "did not fail"), gates))
+    console.print(Text(_gates_text(counts), style="dim"))
     if figures.reasons:
         reasons = [
             (gate, reason["rejects"], reason["alone"], reason["finding"]) for gate, reason in figures.reasons.items()
         ]
         console.print(table_of(("rejected by", "rejects", "by it alone", "for example"), reasons))
+        say_cents(reason["finding"] for reason in figures.reasons.values())
     intents = [
         (intent, row["split"] or "", row["accepted"], row["rejected"]) for intent, row in counts["intents"].items()
     ]
     console.print(table_of(("intent", "split", "accepted", "rejected"), intents))
-    lines: dict[str, Mapping[Any, float]] = {
-        "golden calls": figures.calls,
-        "tiers": figures.tiers,
-        "outcomes": figures.outcomes,
-        "mutants killed": figures.mutants,
-        "evolutions": figures.evolutions,
-        "shape": figures.shape,
+    lines: dict[str, tuple[str, Mapping[Any, float]]] = {
+        "golden calls": (
+            "how many, in how many tasks",
+            {f"{calls} in": tasks for calls, tasks in figures.calls.items()},
+        ),
+        "tiers": ("how hard tasks are", figures.tiers),
+        "outcomes": ("tasks", figures.outcomes),
+        "mutants killed": ("wrong trajectories that score 0; fewest and median of a task", figures.mutants),
+        "evolutions": ("tasks; one may have several", figures.evolutions),
+        "shape": ("means, and shares of all tasks", figures.shape),
     }
-    for title, values in lines.items():
-        console.print(
-            Text.assemble((title, "bold"), ": ", ", ".join(f"{name} {count:g}" for name, count in values.items()))
-        )
+    for title, (meaning, values) in lines.items():
+        told = ", ".join(f"{name} {count:g}" for name, count in values.items())
+        console.print(Text.assemble((title, "bold"), f" ({meaning}): {told}"))
     console.print(table_of(("tool", "golden calls"), list(figures.tools.items())))
+
+
+def judged_text(counts: Mapping[str, Any]) -> str:
+    """Say what became of all candidates that were judged, so that the numbers add up."""
+    told = (
+        f"{counts['candidates']} candidates judged: {counts['accepted']} became tasks, "
+        f"{counts['rejected']} rejected, {counts['over_quota']} right but not needed"
+    )
+    return told + (f"; {counts['no_case']} more numbers had no case in the database" if counts["no_case"] else "")
+
+
+def _gates_text(counts: Mapping[str, Any]) -> str:
+    """Say what the columns of the gates count."""
+    kept = counts["accepted"] + counts["rejected"]
+    return (
+        f"The columns count the {kept} tasks and rejected candidates; the last is a share of all "
+        f"{counts['candidates']} that were judged. not run: the candidate failed before, or no model was asked "
+        "(solvable). attested: shown on other tasks and at admission. docs/grading.md says what each gate asks."
+    )
 
 
 def print_comparison(comparison: Comparison) -> None:

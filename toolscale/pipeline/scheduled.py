@@ -210,7 +210,8 @@ def assemble_domain(run_url: str, domain: str) -> dict[str, Any]:
         inside = Path(shutil.copytree(world, world_folder(staged, domain)))
         manifest = assemble(inside, judged, staged, recipe)
         if missing := without_task(load_environment(inside), manifest.counts):
-            log.warning("%s: %d intents have no task: %s", domain, len(missing), ", ".join(missing))
+            told = "%s: %d intents have no task (no seat: none of its candidates was chosen): %s"
+            log.warning(told, domain, len(missing), ", ".join(missing))
         deliver(staged, target, MANIFEST)
     return _summary(target, manifest)
 

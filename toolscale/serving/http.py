@@ -124,7 +124,8 @@ class Server:
         episode = await self._run(self._sessions.open, wanted.task)
         view = await self._run(self._sessions.view, episode)
         url = str(request.url.replace(path=f"/episodes/{episode}/mcp", query=""))
-        return JSONResponse({"id": episode, "url": url, "messages": view.messages}, 201)
+        about = {"id": episode, "url": url, "dialogue": view.talk is not None, "messages": view.messages}
+        return JSONResponse(about, 201)
 
     async def say(self, request: Request) -> Response:
         said = await _body(request, _Said)

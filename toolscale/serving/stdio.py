@@ -1,4 +1,5 @@
-"""One task over standard input and output: a process is an episode, and a folder keeps it, as `toolscale play` does."""
+"""One task over standard input and output. A session folder keeps it, as that of `toolscale play` does, so another
+process goes on where this one ended."""
 
 from __future__ import annotations
 
