@@ -101,6 +101,8 @@ _MAY_COMPANY = re.compile(
 """What stands before a day of May, and never before the verb with its number: `on may 5`, not `we may 5`."""
 _CLEARLY_NEARER = 7
 _SAME_YEAR = 45
+_AHEAD = 50
+"""A year of two digits lies no more years ahead."""
 
 
 def parse_day(text: str) -> date:
@@ -270,7 +272,9 @@ def _exact(year: int, month: int, day: int) -> Readings:
 def _month_day(year: str | None, month: int, day: int, today: date, tense: Tense | None) -> Readings:
     if year:
         number = int(year.removeprefix("'"))
-        return _exact(number + (2000 if number < 100 else 0), month, day)
+        if number < 100:
+            number += 2000 if number + 2000 <= today.year + _AHEAD else 1900
+        return _exact(number, month, day)
     return month_day_readings(month, day, today, tense)
 
 
