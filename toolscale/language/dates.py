@@ -41,27 +41,6 @@ WEEKDAY_PATTERN = "|".join(WEEKDAYS)
 _MONTH_PATTERN = "|".join(sorted(MONTH_WORDS, key=len, reverse=True))
 _ORDINAL_WORDS = "|".join(re.escape(word) for word in sorted(ORDINALS, key=len, reverse=True))
 _NTH = rf"(?:\d{{1,2}}(?:st|nd|rd|th)|{_ORDINAL_WORDS})(?![\w-])"
-_YEAR = r"(?:19|20)\d\d(?!\w|[.,/-]\d)"
-
-_DATE = re.compile(
-    rf"""
-    (?P<iso>\d{{4}}-\d{{2}}-\d{{2}})(?:t\d\d:\d\d(?::\d\d)?z?)?(?![\w-])
-    | (?P<month1>\d{{1,2}})/(?P<day1>\d{{1,2}})(?:/(?P<year1>\d{{4}}|\d{{2}}))?(?![\w/]|[.,]\d)
-    | (?P<month2>{_MONTH_PATTERN})\b\.?\s+(?:the\s+)?(?P<day2>{_NTH}|\d{{1,2}}(?![\w/]|[:.,]\d))
-      (?:(?:\s?[-–]\s?|\sor\s(?:the\s)?)(?P<until>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]))?"""
-    rf""" (?:(?:,\s*|\s+)(?P<year2>{_YEAR}))?
-    | (?P<month5>{_MONTH_PATTERN})\b\.?,?\s+(?P<year5>{_YEAR})
-    | (?P<day3>{_NTH}|\d{{1,2}})\s+(?:day\s+)?(?:of\s+)?(?P<month3>{_MONTH_PATTERN})\b(?:\.?,?\s+(?P<year3>{_YEAR}))?
-    | (?P<day4>{_NTH})\s+(?:day\s+)?of\s+(?P<which>the|this|next|last)\s+month\b
-    | (?P<nth>{_NTH})
-    """,
-    re.VERBOSE,
-)
-
-_MONTH_END = re.compile(
-    rf"(?:end|last\s+day)\s+of\s+(?:(?P<which>the|this|next|last)\s+month|(?P<month>{_MONTH_PATTERN}))\b(?:,?\s+(?P<year>{_YEAR}))?"
-    r"|month(?:'s\s|-)end\b"
-)
 AFTER_A_DAY = frozenset((
     "of", "and", "or", "for", "at", "in", "by", "to", "from", "is", "was", "will", "would", "if", "please", "instead",
     "on", "with", "so", "because", "this", "next", "when", "but", "as", "it", "i", "you", "we", "they", "he", "she",
@@ -69,6 +48,45 @@ AFTER_A_DAY = frozenset((
     "had", "are", "were", "does", "did", "do", "not", "now", "only", "also", "too", "since", "before", "after", "while",
 ))  # fmt: skip
 """Words that may follow a day without its month, or a day of May in small letters."""
+
+_VERBS = frozenset((
+    "is", "was", "will", "would", "could", "can", "should", "may", "might", "has", "have", "had", "are", "were",
+    "does", "did", "do",
+))  # fmt: skip
+_AFTER_A_YEAR = "|".join(sorted(AFTER_A_DAY - _VERBS - {"of", "only"}))
+_YEAR = r"(?:19|20)\d\d(?!\w|[.,/-]\d)"
+_ANY_YEAR = rf"(?:{_YEAR}|(?<=\s)'\d\d(?!\w))"
+_TO_YEAR = rf"(?:,\s*|\s+|[-–]|,?\s+(?:of|in)\s+|\s\((?={_YEAR}\)))"
+_NO_YEAR = (
+    r"(?:[-–]\d{3,}(?![\w.,])|(?:,[^\S\n]*|[^\S\n]+(?:(?:of|in)\s+)?)\d{3,}(?:[.,/-]\d)?(?!\w|[.,:/-]\d|\s?[%$€£¥°])"
+    r"(?:(?=\s*(?:$|[\n.,;:!?()\"'|—–]|-\s))"
+    rf"|(?=\s+(?:{_AFTER_A_YEAR})\b(?!\s(?:so|more|less|fewer|total|all|cash)\b))"
+    rf"|(?<=\d{{5}})(?=\s+(?:{'|'.join(sorted(_VERBS))})\b)))"
+)
+"""A number in the place of a year that is none: `April 23, 42026`, `April 23, 226`. What it counts (`April 23, 1500
+points`) does not follow it, nor a verb of which four digits may be the subject, as the ending of a card."""
+
+_DATE = re.compile(
+    rf"""
+    (?P<iso>\d{{4}}-\d{{2}}-\d{{2}})(?:t\d\d:\d\d(?::\d\d)?z?)?(?![\w-])
+    | (?P<year6>\d{{4}})/(?P<month6>\d{{1,2}})/(?P<day6>\d{{1,2}})(?![\w/-]|[.,]\d)
+    | (?<!\d/)(?P<month1>\d{{1,2}})/(?P<day1>\d{{1,2}})(?:/(?P<year1>\d{{4}}|\d{{2}}))?(?![\w/]|[.,]\d)
+    | (?P<month2>{_MONTH_PATTERN})\b\.?\s+(?:the\s+)?(?P<day2>{_NTH}|\d{{1,2}}(?![\w/]|[:.,]\d))
+      (?:(?:\s?[-–]\s?|\sor\s(?:the\s)?)(?P<until>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:]))?"""
+    rf""" (?:{_TO_YEAR}(?P<year2>{_ANY_YEAR})|(?P<odd2>{_NO_YEAR}))?
+    | (?P<month5>{_MONTH_PATTERN})\b\.?,?\s+(?P<year5>{_YEAR})
+    | (?P<day3>{_NTH}|\d{{1,2}})\s+(?:day\s+)?(?:of\s+)?(?P<month3>{_MONTH_PATTERN})\b
+      (?:\.?{_TO_YEAR}(?P<year3>{_ANY_YEAR})|(?P<odd3>(?:(?<=\b[a-z]{{3}})\.)?{_NO_YEAR}))?
+    | (?P<day4>{_NTH})\s+(?:day\s+)?of\s+(?P<which>the|this|next|last)\s+month\b
+    | (?P<nth>{_NTH})
+    """,
+    re.VERBOSE,
+)
+
+_MONTH_END = re.compile(
+    rf"(?:end|last\s+day)\s+of\s+(?:(?P<which>the|this|next|last)\s+month|(?P<month>{_MONTH_PATTERN}))\b"
+    rf"(?:,?\s+(?P<year>{_YEAR})|(?P<odd>{_NO_YEAR}))?|month(?:'s\s|-)end\b"
+)
 _MAY_DAY = re.compile(r"may\s+(?:\d{1,2}(?:st|nd|rd|th)(?!\w)|\d{1,2},?\s+(?:19|20)\d\d(?!\w))")
 """The month May in small letters: an ordinal, or a day and a year, after it tells it from the verb."""
 _BARE_MAY_DAY = re.compile(
@@ -83,6 +101,8 @@ _MAY_COMPANY = re.compile(
 """What stands before a day of May, and never before the verb with its number: `on may 5`, not `we may 5`."""
 _CLEARLY_NEARER = 7
 _SAME_YEAR = 45
+_AHEAD = 50
+"""A year of two digits lies no more years ahead."""
 
 
 def parse_day(text: str) -> date:
@@ -190,8 +210,12 @@ def date_at(lower: str, position: int, today: date, tense: Tense | None) -> Date
     if not found:
         return None
     end, group = found.end(), found.group
+    if group("odd2") or group("odd3"):
+        return DateText(frozenset(), end)
     if group("iso"):
         return DateText(_exact(*map(int, group("iso").split("-"))), end)
+    if group("year6"):
+        return DateText(_exact(*map(int, group("year6", "month6", "day6"))), end)
     if group("month1"):
         month, day = int(group("month1")), int(group("day1"))
         month, day = (day, month) if month > 12 else (month, day)
@@ -224,6 +248,8 @@ def month_end_at(lower: str, position: int, today: date, tense: Tense | None) ->
         return DateText(
             frozenset((first.replace(day=calendar.monthrange(first.year, first.month)[1]).isoformat(),)), found.end()
         )
+    if found["odd"]:
+        return DateText(frozenset(), found.end())
     month = _MONTH_NUMBER[found["month"]]
     years = (int(found["year"]),) if found["year"] else range(today.year - 1, today.year + 2)
     ends = [date(year, month, calendar.monthrange(year, month)[1]) for year in years]
@@ -245,7 +271,10 @@ def _exact(year: int, month: int, day: int) -> Readings:
 
 def _month_day(year: str | None, month: int, day: int, today: date, tense: Tense | None) -> Readings:
     if year:
-        return _exact(int(year) + (2000 if len(year) == 2 else 0), month, day)
+        number = int(year.removeprefix("'"))
+        if number < 100:
+            number += 2000 if number + 2000 <= today.year + _AHEAD else 1900
+        return _exact(number, month, day)
     return month_day_readings(month, day, today, tense)
 
 

@@ -14,7 +14,7 @@ from toolscale.language.deeds import NO_DEEDS, Deeds, deed_finding
 from toolscale.language.parts import part_finding, whole_finding
 from toolscale.language.shown import NOTHING_SHOWN, Shown
 from toolscale.records import Fact
-from toolscale.language.misgiven import Misgiven
+from toolscale.language.misnamed import Misnamed
 
 _TYPED = ("money", "date", "time", "duration", "number", "digits", "id")
 
@@ -76,7 +76,7 @@ def holds_values(answer: str, facts: Sequence[Fact], today: str) -> bool:
     )
 
 
-class _Grading(Misgiven):
+class _Grading(Misnamed):
     def unstated(self) -> str | None:
         """The first fact that the answer does not state."""
         return next((found for at, fact in enumerate(self.facts) if (found := self._fact(at, fact))), None)
@@ -87,7 +87,7 @@ class _Grading(Misgiven):
             finding = self._rival_texts() if kind == "text" else self._rivals(kind) if kind in _TYPED else None
             if finding:
                 return finding
-        return self.misgiven()
+        return self.misgiven() or self.misnamed()
 
     def _fact(self, position: int, fact: Fact) -> str | None:
         if fact.kind == "bool" and fact.about:

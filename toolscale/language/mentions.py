@@ -154,6 +154,11 @@ def lower_keeping_length(text: str) -> str:
     )
 
 
+def is_said_of_a_card(lower: str, start: int) -> bool:
+    """Whether the words before `start` say that digits are the number of a card, or its last ones."""
+    return _CARD.search(lower, max(0, start - 32), start) is not None
+
+
 def _alternatives(found: list[Mention], lower: str) -> list[Mention]:
     """Hedge both sides of `$5 or $6`, `between $5 and $6`, and of amounts in `$5 to $6`: neither is stated."""
     for index in range(len(found) - 1, 0, -1):
@@ -233,7 +238,7 @@ class _Scan:
 
     def _ends_a_card(self, digits: re.Match[str], before: list[Mention]) -> bool:
         start = digits.start()
-        if _CARD.search(self.lower, max(0, start - 32), start):
+        if is_said_of_a_card(self.lower, start):
             return len(digits[0]) == 4 or bool(re.search(r"end|[*•·x]|last", self.lower[max(0, start - 32) : start]))
         if not before or before[-1].kind != "digits" or len(digits[0]) != before[-1].end - before[-1].start:
             return False
@@ -388,8 +393,11 @@ class _Scan:
         return day
 
     def _both(self, weekday: int, readings: frozenset[str], day: DateText) -> Found:
-        """Intersect a weekday with a date; if they contradict each other, all readings stand and none is stated."""
+        """Intersect a weekday with a date; if they contradict each other, all readings stand and none is stated. A date
+        that is none stays none."""
         dates = day.readings
+        if not dates:
+            return "date", dates, day.end
         if day.bare:
             dates |= frozenset(item for item in readings if int(item[8:]) == day.day)
         agreed = frozenset(item for item in dates if is_weekday(item, weekday) and (not readings or item in readings))

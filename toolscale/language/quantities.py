@@ -18,7 +18,7 @@ _SCALE = (
     r"(?:\s?(?P<scale>k|m)(?!\w)|[ -]"
     r"(?P<scale_word>dozen|hundred|thousand|million|billion|grand)(?![a-z]|\s(?:pianos?|prizes?|openings?|tours?|juries|slams?)\b))?"
 )
-_CENTS = rf"(?:,?\s+(?:and\s+)?(?P<cents>\d{{1,2}}|{NUMBER_WORDS_PATTERN})\s+cents?\b)?"
+_CENTS = rf"(?:,?\s+(?:and\s+)?(?P<cents>\d+|{NUMBER_WORDS_PATTERN})\s+cents?\b)?"
 _UNIT = rf"""
     (?: (?P<dollars>\s?\$(?!\d)|[\s-](?:us|u\.s\.)\s?dollars?\b|[\s-]dollars?\b|\s?usd\b|\s(?:us\s)?bucks?\b) {_CENTS}
       | (?P<only_cents>\s?¢|[\s-]cents?\b)
@@ -57,6 +57,7 @@ _OTHER_DOLLARS = re.compile(
     r"\s?(?:cad|aud|nzd|hkd|sgd|mxn|twd|brl|canadian|australian|new\szealand|singapore|hong\skong|mexican|pesos?)\b"
 )
 _OTHER_SIGN = re.compile(r"(?<!\w)(?!us$)[a-z]{1,3}$")
+_FINE = re.compile(r"\.\d\d+0$")
 _IN = re.compile(r"\bin\s(?:about\s|around\s|roughly\s)?$")
 
 
@@ -74,6 +75,8 @@ def quantity_at(lower: str, position: int, clock: Clock) -> Found | None:
     if not found:
         return None
     value, group = _value(found), found.group
+    if _is_too_fine(found) and not (group("foreign") or group("percent")):
+        return "money" if group("dollars") or group("only_cents") else "number", frozenset[int](), found.end()
     if lower.startswith(" and a ", found.end()) and (half := _AND_A_HALF.match(lower, found.end())):
         return "money" if group("dollars") or group("scale_word") == "grand" else "number", frozenset[int](), half.end()
     if group("only_cents"):
@@ -107,7 +110,7 @@ def money_at(lower: str, position: int) -> tuple[str, frozenset[int], int] | Non
     if not found:
         return None
     cents = found.groupdict().get("cents")
-    readings = _cents(_value(found), cents)
+    readings = frozenset[int]() if _is_too_fine(found) else _cents(_value(found), cents)
     signed = lower[position] == "$" and lower[position - 1 : position].isalpha()
     if _OTHER_DOLLARS.match(lower, found.end()) or (
         signed and _OTHER_SIGN.search(lower, max(0, position - 4), position)
@@ -159,6 +162,12 @@ def _value(found: re.Match[str]) -> int | float:
     thousandths = int(whole + decimals) * scale
     unit = int("1" + "0" * len(decimals))
     return thousandths // unit if thousandths % unit == 0 else thousandths / unit
+
+
+def _is_too_fine(found: re.Match[str]) -> bool:
+    """Whether a figure has three decimals, the last a zero: `$4.000` is four thousand to some, and four to others."""
+    scaled = found["scale"] or found["scale_word"]
+    return not scaled and _FINE.search(found["figures"] or "") is not None
 
 
 def _whole(value: int | float) -> frozenset[int] | frozenset[float]:

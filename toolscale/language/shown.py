@@ -110,6 +110,11 @@ class Shown:
         """Every name by which a row that was shown, or one like it, can be called."""
         return self.seen | self.sorts.keys()
 
+    @cached_property
+    def numbered(self) -> frozenset[str]:
+        """The names that have digits."""
+        return frozenset(name for name in self.names if bare_figure(name))
+
     def columns_of(self, value: Value) -> frozenset[str]:
         """The columns in which a value stands."""
         return self._columns_of.get(value, frozenset())
@@ -217,6 +222,11 @@ class Shown:
         return " ".join(sorted(str(value) for kind, value in self.values if kind == "text")).lower()
 
     @cached_property
+    def figures(self) -> frozenset[str]:
+        """Every figure that was shown, in a text or as a number, in digits alone."""
+        return frozenset().union(*(figures_of(str(value)) for _, value in self.values))
+
+    @cached_property
     def forms(self) -> Forms:
         """How all names may be written, by their first word."""
         return Forms(self.names)
@@ -316,6 +326,20 @@ class Shown:
 
 
 NOTHING_SHOWN = Shown()
+
+_FIGURE = re.compile(r"\d+(?:[.-]\d+)*")
+
+
+def bare_figure(text: str) -> str:
+    """Return the digits of a text."""
+    return "".join(filter(str.isdigit, text))
+
+
+@lru_cache(maxsize=16384)
+def figures_of(text: str) -> frozenset[str]:
+    """Return the figures of a text in digits alone: `555-0134` is one, and two."""
+    found = _FIGURE.findall(text)
+    return frozenset(map(bare_figure, found)).union(*(re.findall(r"\d+", figure) for figure in found))
 
 
 def _united(pairs: Iterable[tuple[Value, frozenset[str]]]) -> dict[Value, frozenset[str]]:
