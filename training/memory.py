@@ -12,7 +12,8 @@ print the same before they start, and refuse on GPUs that are too small.
 - activations of the largest micro-batch: what autograd keeps of a layer, counted with transformers' Qwen3 and measured
   against it in tests/training/test_memory.py; with checkpointing the input of each layer, and all of one;
 - logits of one chunk of the head; keys and values where the model samples in the training process.
-Kernels, communication and what an allocator cannot use are a flat RESERVE: an estimate, which no GPU has confirmed.
+Kernels, communication and what an allocator cannot use are a flat RESERVE, an estimate: training/LOG.md has what
+one H100 took.
 """
 
 from __future__ import annotations

@@ -92,12 +92,17 @@ def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str,
 
 def findings_of(measured: Measured) -> list[Finding]:
     """Return the promises, each with its figures."""
-    a, d, accurate = (over_seeds(measured, WHOLE, table) for table in ("a", "d", "accurate"))
+    a, d, accurate, clean = (over_seeds(measured, WHOLE, table) for table in ("a", "d", "accurate", "wording"))
     share, best = a["trained"]["share"][0], a["trained"]["best"][0]
     unseen = d["trained"]["share"][0]
     right, strongest = accurate["trained"]["right"][0], accurate["always strongest"]["right"][0]
     ranks = [spearman(found["c"]) for name, found in sorted(measured.items()) if "c" in found]
+    (split, spread), rival = clean["trained"]["share"], clean["tools, else cheapest"]["share"][0]
     return [
+        Finding(
+            f"the clean split: {split:.1%} ± {spread:.1%} of the way; tools, else cheapest: {rival:.1%} (wanted: 93 %)",
+            split >= 0.93,
+        ),
         Finding(f"(a) {share:.1%} of the way from random to the optimum (wanted: 95 %)", share >= 0.95),
         Finding(f"(a) the optimum's choice in {best:.1%} of the tasks (wanted: 80 %)", best >= 0.8),
         Finding(

@@ -11,7 +11,10 @@ On a GPU everything is larger:
 
     python -m training.tool_experiments --sft training/configs/smollm2_sft_gpu.yaml \\
         --grpo training/configs/smollm2_grpo_gpu.yaml --tasks 4000 --seeds 3 --fewer 100 --fewer 1000 --weaker 1000 \\
-        --closed whole-0 --played 80 --at-once 3
+        --closed whole-0 --played 80 --at-once 2
+
+Of 80 GB, each model that is fine-tuned takes 16, and each benchmark that is played up to 16; with two runs at one time
+there are four of these at most.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from threading import Lock
 from typing import Any
 
 import click
+import torch
 from rich.console import Console
 
 from toolscale.dataset.manifest import MANIFEST
@@ -90,8 +94,8 @@ def play(run: Run, series: Series, work: Path, tasks: int, at_once: int) -> Foun
 class Table:
     """What was found so far, in the order of the runs, on a page that is written anew after each of them."""
 
-    def __init__(self, out: Path, work: Path, planned: Sequence[Run]):
-        self.out, self.work, self.planned = out, work, planned
+    def __init__(self, out: Path, work: Path, planned: Sequence[Run], where: str):
+        self.out, self.work, self.planned, self.where = out, work, planned, where
         self._played: dict[str, Found] = {}
         self._lock = Lock()
 
@@ -99,7 +103,8 @@ class Table:
         """Take the figures of a run, and write the page."""
         with self._lock:
             self._played[run.name] = found
-            write_page(self.out, self.found, {name: read_of(self.work / name) for name in self._names()})
+            read = {name: read_of(self.work / name) for name in self._names()}
+            write_page(self.out, self.found, read, self.where)
 
     @property
     def found(self) -> Found:
@@ -151,11 +156,19 @@ def carry_out(
         each.result().result()
 
 
-def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], read: Mapping[str, Mapping[str, int]]) -> None:
-    """Write figures.json and README.md. `found`: benchmark -> policy -> figures; `read`: what each run read."""
-    page = page_of("tools.md.jinja", found=found, read=read, domain=DOMAIN)
-    write_json(out / "figures.json", {"read": read, "benchmarks": found})
+def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], read: Mapping[str, Any], where: str) -> None:
+    """Write figures.json and README.md. `found`: benchmark -> policy -> figures; `read`: what each run read; `where`:
+    the machine."""
+    page = page_of("tools.md.jinja", found=found, read=read, where=where, domain=DOMAIN)
+    write_json(out / "figures.json", {"where": where, "read": read, "benchmarks": found})
     write_file(out / "README.md", page.encode())
+
+
+def machine() -> str:
+    """What the models are trained and played on, in words."""
+    if torch.cuda.is_available():
+        return f"one {torch.cuda.get_device_name()}"
+    return f"{len(os.sched_getaffinity(0))} threads of a processor"
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -184,7 +197,7 @@ def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], read: Mapping[
 def command(out: Path, work: Path, tasks: int | None, played: int, at_once: int, **series: Any) -> None:
     """Fine-tune and play all variants, and write the tables."""
     console, shared = Console(), Series(**series)
-    table = Table(out, work, shared.runs())
+    table = Table(out, work, shared.runs(), machine())
     prepare(work, shared, tasks)
 
     def play_one(run: Run) -> None:

@@ -35,10 +35,11 @@ FITS = {
     "qwen3_8b": (8, 80),
     "sft_finance": (1, 80),
     "smollm2_sft": (2, 12),
+    "smollm2_sft_gpu": (1, 24),
     "tiny_cpu": (2, 8),
 }
 """Configuration -> GPUs (or processes on a CPU) and GB of each that it is made for."""
-BEGUN_ELSEWHERE = {"smollm2_grpo"}
+BEGUN_ELSEWHERE = {"smollm2_grpo", "smollm2_grpo_gpu"}
 """It begins with the model that another run leaves, and has its shape."""
 
 

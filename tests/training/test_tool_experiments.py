@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.environment import load_environment
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import TrainingError, UsageError
+from toolscale.records import Rollout, Task, ToolCall
 from training.conversations import golden_conversations, read_conversations
+from training.golden_share import made, share_made
 from training.let_through import let_through, verifier_named
 from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
 from training.tool_runs import TRAINED, Run, Series, exchanged, prepare_conversations, write_conversations
@@ -92,6 +95,38 @@ def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
     assert told == {"conversations": 9, "wrong": sum(each.wrong for each in drawn)}
 
 
+def test_the_share_of_golden_calls_counts_each_call_as_often_as_the_task_makes_it(
+    mock_dataset: Path, tmp_path: Path
+) -> None:
+    rows = read_dataset(mock_dataset).domains["mock"]
+    one, other = sorted((task_of(row) for row in rows.tasks), key=lambda task: -len(task.golden_calls))[:2]
+    first = [ToolCall(name=call.name, arguments=call.arguments) for call in one.golden_calls]
+    assert made(first, one) == (len(first), len(first))
+    assert made([first[0], first[0]], one) == (1, len(first))
+    assert made([ToolCall(name=first[0].name, arguments={})], one) == (0, len(first))
+    rollouts = [rollout_of(one, tuple(first)), rollout_of(other, ())]
+    path = tmp_path / "rollouts.jsonl"
+    path.write_text("".join(json.dumps({"rollout": each.model_dump(mode="json")}) + "\n" for each in rollouts))
+    assert share_made(path, mock_dataset) == len(first) / (len(first) + len(other.golden_calls))
+
+
+def rollout_of(task: Task, calls: tuple[ToolCall, ...]) -> Rollout:
+    return Rollout(
+        id="r",
+        task_id=f"test-7-0-{task.id[:12]}",
+        category="tools",
+        policy="p",
+        sample=0,
+        messages=(),
+        calls=calls,
+        ledger=(),
+        answer=None,
+        stop="turns",
+        right=False,
+        finding="",
+    )
+
+
 def test_a_run_waits_for_the_model_that_it_goes_on_from_and_a_failure_stops_only_what_needs_it() -> None:
     first, after, other = Run("whole-0"), Run("whole-0-grpo", begins="whole-0"), Run("100-0")
     began, trained, played = Event(), list[str](), list[str]()
@@ -132,12 +167,12 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     accuracy = {"value": 0.25, "low": 0.2, "high": 0.3125}
     groups = {"golden calls": {"1": {"value": 0.5}, "4 to 6": {"value": 0.125}}}
     failures = {"wrong call": 20, "malformed": 10}
-    figures = {"accuracy": accuracy, "tasks": 40, "failures": failures, "groups": groups}
+    figures = {"accuracy": accuracy, "golden_calls": 0.5, "tasks": 40, "failures": failures, "groups": groups}
     alike = figures | {"groups": {}}  # all tasks have as many calls
     found = {"familiar": {"whole-0": figures}, "heldout": {"whole-0": alike}}
     assert list(found) == list(BENCHMARKS)
-    write_page(tmp_path, found, {"whole-0": {"conversations": 352, "wrong": 0}})
+    write_page(tmp_path, found, {"whole-0": {"conversations": 352, "wrong": 0}}, "2 threads of a processor")
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    row = "| whole-0 | 352 | 0 | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |"
+    row = "| whole-0 | 352 | 0 | 50.0 % | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |"
     assert page.count(row) == len(BENCHMARKS)
     assert page.count("| right, % by golden calls | 1 | 4 to 6 |\n|---|---:|---:|\n| whole-0 | 50 | 12 |") == 1
