@@ -100,10 +100,11 @@ def prepare_conversations(series: Series, work: Path) -> None:
     if not (work / GOLDEN).exists():
         _write_lines(work / GOLDEN, golden_conversations(work / TRAINED))
     for name in WEAKER if series.weaker is not None else ():
-        if not (work / f"{name}.jsonl").exists():
+        stem = f"{name}-{series.weaker}"
+        if not (work / f"{stem}.jsonl").exists():
             drawn = list(islice(let_through(work / TRAINED, verifier_named(name), 0), series.weaker))
-            write_json(work / f"{name}.json", {"wrong": sum(each.wrong for each in drawn)})
-            _write_lines(work / f"{name}.jsonl", (each.conversation for each in drawn))
+            write_json(work / f"{stem}.json", {"wrong": sum(each.wrong for each in drawn)})
+            _write_lines(work / f"{stem}.jsonl", (each.conversation for each in drawn))
 
 
 def model_of(run: Run, work: Path) -> Path:
@@ -149,12 +150,13 @@ def _beginning(config: RunSettings, run: Run, model: Path, update: Mapping[str, 
 
 def write_conversations(run: Run, work: Path) -> None:
     """Write what a run of SFT reads, and beside it how many of these are not the golden trajectory of their task."""
-    source = work / (GOLDEN if run.verifier == "full" else f"{run.verifier}.jsonl")
+    drawn = f"{run.verifier}-{run.conversations}"
+    source = work / (GOLDEN if run.verifier == "full" else f"{drawn}.jsonl")
     read = list(read_conversations(source))
     read = (exchanged(read, run.seed) if run.shuffled else read)[: run.conversations]
     wrong = len(read) if run.shuffled else 0
     if run.verifier != "full":
-        wrong = json.loads((work / f"{run.verifier}.json").read_text(encoding="utf-8"))["wrong"]
+        wrong = json.loads((work / f"{drawn}.json").read_text(encoding="utf-8"))["wrong"]
     _write_lines(work / run.name / "conversations.jsonl", read)
     write_json(work / run.name / "read.json", {"conversations": len(read), "wrong": wrong})
 
