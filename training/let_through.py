@@ -17,12 +17,9 @@ from pathlib import Path
 
 from toolscale.canonical import stable_int
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import read_dataset
-from toolscale.dataset.manifest import world_folder
-from toolscale.dataset.world import read_rows
-from toolscale.environment import World, load_environment
+from toolscale.environment import World
 from toolscale.errors import UsageError
-from toolscale.exports.golden import golden_messages
+from toolscale.exports.golden import golden_messages, opened_domains
 from toolscale.records import GoldenCall, Task, ToolCall
 from toolscale.verify import Judge
 from toolscale.verify.mutants import MutantMaker
@@ -52,24 +49,17 @@ def verifier_named(name: str) -> WeakenedVerifier:
 def let_through(folder: Path, verifier: WeakenedVerifier, seed: int) -> Iterator[LetThrough]:
     """Yield one trajectory for each task of the training split, in its order. The draw depends on the seed and the task
     alone."""
-    reading = read_dataset(folder)
-    for domain, rows in reading.domains.items():
-        environment = load_environment(world_folder(folder, domain))
-        database = read_rows(environment, world_folder(folder, domain))
-        judge, maker = Judge(environment, database, audit_share=0.0, replica=False), MutantMaker(environment, database)
-        try:
-            with World(environment, database) as world:
-                for row in rows.splits["train"]:
-                    task = task_of(row)
-                    subject = judge.subject(task.candidate)
-                    drawn = _draw(subject, maker, judge, verifier, seed)
-                    calls = task.golden_calls if drawn is None else _made(task, drawn, world)
-                    answer = subject.answer if drawn is None else subject.answer_of(drawn)
-                    told = task.model_copy(update={"golden_calls": calls})
-                    messages = golden_messages(tuple(row["prompt"]), told, answer)
-                    yield LetThrough({"messages": messages, "tools": json.loads(row["tools"])}, drawn is not None)
-        finally:
-            judge.close()
+    for domain in opened_domains(folder):
+        maker = MutantMaker(domain.environment, domain.database)
+        for row in domain.splits["train"]:
+            task = task_of(row)
+            subject = domain.judge.subject(task.candidate)
+            drawn = _draw(subject, maker, domain.judge, verifier, seed)
+            calls = task.golden_calls if drawn is None else _made(task, drawn, domain.world)
+            answer = subject.answer if drawn is None else subject.answer_of(drawn)
+            told = task.model_copy(update={"golden_calls": calls})
+            messages = golden_messages(tuple(row["prompt"]), told, answer)
+            yield LetThrough({"messages": messages, "tools": json.loads(row["tools"])}, drawn is not None)
 
 
 def _draw(

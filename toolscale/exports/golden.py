@@ -14,12 +14,13 @@ from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.world import read_rows
-from toolscale.environment import World, load_environment
+from toolscale.environment import Environment, World, load_environment
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import DatasetError
 from toolscale.exports.orders import other_orders
 from toolscale.records import GoldenCall, Task
 from toolscale.rollout.person import answer_to
+from toolscale.sandbox import Rows
 from toolscale.tasks.dialogue import question_for
 from toolscale.verify import Judge
 
@@ -54,28 +55,46 @@ class Golden:
         return [self, *(replace(self, task=task, others=()) for task in tasks)]
 
 
+@dataclass(frozen=True)
+class OpenedDomain:
+    """One domain of a dataset: its rows by split, a judge of its tasks, and a world in which calls can be made."""
+
+    environment: Environment
+    database: Rows
+    judge: Judge
+    world: World
+    splits: Mapping[str, Sequence[dict[str, Any]]]
+
+
 def golden_trajectories(folder: Path, splits: Sequence[Split] = ("train", "test"), others: int = 0) -> Iterator[Golden]:
     """Yield the golden trajectory of each task of a dataset: domain by domain, split by split. DatasetError if the
     environment of a domain is missing. `others`: up to so many other orders of its calls."""
+    for domain in opened_domains(folder):
+        for split in splits:
+            for row in domain.splits[split]:
+                task = task_of(row)
+                subject = domain.judge.subject(task.candidate)
+                found = tuple(islice(other_orders(task, subject, domain.world), others)) if others else ()
+                prompt, tools = tuple(row["prompt"]), tuple(json.loads(row["tools"]))
+                yield Golden(split, task, prompt, tools, subject.answer, found)
+
+
+def opened_domains(folder: Path) -> Iterator[OpenedDomain]:
+    """Open the domains of a dataset, each until the next is asked for. DatasetError if the environment of one is
+    missing."""
     reading = read_dataset(folder)
     for domain, rows in reading.domains.items():
-        world = world_folder(folder, domain)
-        if not world.is_dir():
+        folder_of_world = world_folder(folder, domain)
+        if not folder_of_world.is_dir():
             raise DatasetError(
-                f"{folder} has tasks of {domain!r} without their environment ({world}); make or pull it whole"
+                f"{folder} has tasks of {domain!r} without their environment ({folder_of_world}); make or pull it whole"
             )
-        environment = load_environment(world)
-        database = read_rows(environment, world)
+        environment = load_environment(folder_of_world)
+        database = read_rows(environment, folder_of_world)
         judge = Judge(environment, database, audit_share=0.0, replica=False)
         try:
-            with World(environment, database) as played:
-                for split in splits:
-                    for row in rows.splits[split]:
-                        task = task_of(row)
-                        subject = judge.subject(task.candidate)
-                        found = tuple(islice(other_orders(task, subject, played), others)) if others else ()
-                        prompt, tools = tuple(row["prompt"]), tuple(json.loads(row["tools"]))
-                        yield Golden(split, task, prompt, tools, subject.answer, found)
+            with World(environment, database) as world:
+                yield OpenedDomain(environment, database, judge, world, rows.splits)
         finally:
             judge.close()
 
