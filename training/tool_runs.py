@@ -63,8 +63,9 @@ class Series:
     """The runs that go on with GRPO."""
 
     def runs(self) -> list[Run]:
-        """All runs, the most telling first: a stop leaves the better part of the table. A run that goes on from another
-        comes after it. UsageError if that is none of them."""
+        """All runs, the most telling first: a stop leaves the better part of the table. The model before training comes
+        last: it calls nothing rightly, and talks longest. A run that goes on from another comes after it. UsageError if
+        that is none of them."""
         whole = [Run(f"{WHOLE}-{seed}", seed, self.most) for seed in range(self.seeds)]
         fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]
         weaker = [Run(f"{name}-0", 0, self.weaker, verifier=name) for name in WEAKER if self.weaker is not None]
@@ -72,7 +73,7 @@ class Series:
         known = [run.name for run in made]
         if unknown := next((name for name in self.closed if name not in known), None):
             raise UsageError(f"--closed {unknown}: is none of the runs; give one of {', '.join(known)}")
-        return [Run(UNTRAINED), *made, *(Run(f"{name}-{CLOSED}", begins=name) for name in self.closed)]
+        return [*made, *(Run(f"{name}-{CLOSED}", begins=name) for name in self.closed), Run(UNTRAINED)]
 
 
 def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:

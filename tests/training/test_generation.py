@@ -87,6 +87,28 @@ def test_a_conversation_goes_on_from_its_prompt(branched: int, budget: int, mode
     assert not any(memory.find((request.group,), request.ids)[0] for request in again)
 
 
+@pytest.mark.parametrize("room", [5000, 0])
+@pytest.mark.parametrize("branched", [2048, 0])
+def test_tasks_that_begin_alike_read_their_beginning_once(room: int, branched: int, model: Any) -> None:
+    """Two domains, of which each has a policy of its own; with room for it, the policy is read for no later task."""
+    settings, memory = GenerationSettings(frozenset({7, 8, 9}), 1.0, 8192, branched), Memory(room)
+    policies = [tuple(range(100)), tuple(range(100, 300))]
+    wanted = [replace(each, ids=policies[each.group % 2] + each.ids, limit=1) for each in some_requests()]
+    rows = 5 if branched else 15
+    counted: list[int] = []
+    hook = model.get_input_embeddings().register_forward_hook(lambda _, read, __: counted.append(read[0].numel()))
+    for group in (0, 5):
+        again = [replace(each, group=each.group + group) for each in wanted]
+        counted.clear()
+        found = generate(model, again, settings, memory)
+        assert sum(counted) <= (0 if room and group else 300) + 50 * rows
+        expected = written_logprobs(model, again, found)
+        assert [value for each in found for value in each.logprobs] == pytest.approx(
+            [value for each in expected for value in each], abs=1e-5
+        )
+    hook.remove()
+
+
 @pytest.mark.parametrize("room", [1000, 60, 20])
 def test_a_sample_that_stands_alone_goes_on_from_its_last_turn(room: int, model: Any) -> None:
     """Also where what others keep drives out what a row of the same call goes on from."""
