@@ -1,5 +1,5 @@
-"""One small dataset of the mock domain, made once a test process, for all tests that read one; and which tests go to
-one process together."""
+"""Small datasets of the mock domain, made once a test process, for all tests that read one; and which tests go to one
+process together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ settings.register_profile("suite", deadline=None, derandomize=True, suppress_hea
 settings.load_profile("suite")
 
 ROOT = Path(__file__).parents[1]
-TASKS, SEED = 10, 0
+TASKS, FEW, SEED = 10, 6, 0
 
 
 class ByServer(LoadGroupScheduling):  # type: ignore[misc]
@@ -51,10 +51,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer | N
 @pytest.fixture(scope="session")
 def mock_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of ten tasks. Read it; copy it before changing it."""
+    return _made(tmp_path_factory, TASKS)
+
+
+@pytest.fixture(scope="session")
+def few_tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of six tasks, for tests that judge all of it again. Read it; copy it before changing it."""
+    return _made(tmp_path_factory, FEW)
+
+
+def _made(tmp_path_factory: pytest.TempPathFactory, tasks: int) -> Path:
     from toolscale.pipeline import synthesize
 
     out = tmp_path_factory.mktemp("datasets") / "mock"
-    synthesize("mock", out, tasks=TASKS, seed=SEED)
+    synthesize("mock", out, tasks=tasks, seed=SEED)
     return out
 
 

@@ -85,6 +85,7 @@ def test_a_damaged_dataset_is_made_again(mock_dataset: Path, tmp_path: Path) -> 
     assert fingerprints(tmp_path / "mock") == fingerprints(mock_dataset)
 
 
+@pytest.mark.slow("tests/test_runs.py")
 def test_a_killed_run_leaves_nothing_half_true_and_the_next_one_completes_it(
     mock_dataset: Path, tmp_path: Path
 ) -> None:

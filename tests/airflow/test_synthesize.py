@@ -77,6 +77,7 @@ def test_airflow_dags_test_of_a_domain_that_does_not_exist_fails(ready_home: Air
     assert f"Invalid input for param domains: 'mok' is not one of {sorted(discover())}" in done.stdout + done.stderr
 
 
+@pytest.mark.slow("tests/airflow/test_publish.py")
 def test_the_scheduler_makes_the_dataset_of_make_dataset_and_leaves_no_scratch(
     live_airflow: LiveAirflow, mock_dataset: Path
 ) -> None:

@@ -31,8 +31,8 @@ REJECTED = "rejects/mock/rejected-00000-of-00001.parquet"
 
 
 @pytest.fixture
-def dataset(mock_dataset: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(mock_dataset, tmp_path / "mock"))
+def dataset(few_tasks: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(few_tasks, tmp_path / "mock"))
 
 
 def seal(folder: Path, **changes: object) -> None:

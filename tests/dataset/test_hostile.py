@@ -37,8 +37,8 @@ A_FACT = {"kind": "x", "value": "1", "about": None, "others": [], "withheld": Fa
 
 
 @pytest.fixture
-def dataset(mock_dataset: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(mock_dataset, tmp_path / "mock"))
+def dataset(few_tasks: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(few_tasks, tmp_path / "mock"))
 
 
 def claim(folder: Path, path: str, **changes: Any) -> None:
@@ -115,8 +115,8 @@ def test_a_link_to_a_folder_elsewhere_is_named(dataset: Path, tmp_path: Path) ->
     assert findings_at(dataset, "more") == ["it is a link; a dataset holds regular files"]
 
 
-def test_the_grading_of_a_release_is_that_of_its_tasks(mock_dataset: Path, tmp_path: Path) -> None:
-    release(mock_dataset, None, tmp_path / "first")
+def test_the_grading_of_a_release_is_that_of_its_tasks(few_tasks: Path, tmp_path: Path) -> None:
+    release(few_tasks, None, tmp_path / "first")
     path = tmp_path / "first" / CHANGES
     path.write_text(json.dumps(json.loads(path.read_text()) | {"grading": "99"}))
     manifest = read_manifest(tmp_path / "first")
@@ -130,14 +130,14 @@ def test_the_grading_of_a_release_is_that_of_its_tasks(mock_dataset: Path, tmp_p
     assert verify_dataset(tmp_path / "first").findings == (Finding(CHANGES, "schema", said),)
 
 
-def test_words_of_a_forger_do_not_reach_the_card_by_way_of_what_changed(mock_dataset: Path, tmp_path: Path) -> None:
-    release(mock_dataset, None, tmp_path / "first")
+def test_words_of_a_forger_do_not_reach_the_card_by_way_of_what_changed(few_tasks: Path, tmp_path: Path) -> None:
+    release(few_tasks, None, tmp_path / "first")
     release_of_other = tmp_path / "second"
-    shutil.copytree(mock_dataset, tmp_path / "fewer")
-    rows = read_shard(mock_dataset / TRAIN, TASK_SCHEMA)
+    shutil.copytree(few_tasks, tmp_path / "fewer")
+    rows = read_shard(few_tasks / TRAIN, TASK_SCHEMA)
     write_shards(tmp_path / "fewer" / "mock", "train", rows[1:], TASK_SCHEMA)
     repair(tmp_path / "fewer")
-    release(mock_dataset, tmp_path / "fewer", release_of_other)
+    release(few_tasks, tmp_path / "fewer", release_of_other)
     path = release_of_other / CHANGES
     changes = json.loads(path.read_text())
     changes["domains"]["mock"]["files"] = ["<script>"]

@@ -31,8 +31,8 @@ TRAIN = "mock/train-00000-of-00001.parquet"
 
 
 @pytest.fixture
-def dataset(mock_dataset: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(mock_dataset, tmp_path / "mock"))
+def dataset(few_tasks: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(few_tasks, tmp_path / "mock"))
 
 
 def repair(folder: Path) -> None:
@@ -71,8 +71,8 @@ def other(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("workers", [pytest.param(None, marks=pytest.mark.slow("tests/dataset/test_recheck.py")), 2])
-def test_an_untouched_dataset_holds_with_any_number_of_workers(mock_dataset: Path, workers: int | None) -> None:
-    assert verify_dataset(mock_dataset, workers=workers).findings == ()
+def test_an_untouched_dataset_holds_with_any_number_of_workers(few_tasks: Path, workers: int | None) -> None:
+    assert verify_dataset(few_tasks, workers=workers).findings == ()
 
 
 def test_a_copy_elsewhere_holds_with_the_environments_of_the_project_out_of_sight(dataset: Path) -> None:

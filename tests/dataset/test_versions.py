@@ -254,6 +254,14 @@ def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(
     }
 
 
+@pytest.fixture(scope="session")
+def second(first: Path, other_seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A version of other tasks after the first."""
+    out = tmp_path_factory.mktemp("versions") / "second"
+    release(other_seed, first, out)
+    return out
+
+
 @pytest.mark.parametrize(
     ("change", "finding"),
     [
@@ -273,15 +281,14 @@ def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(
     ],
 )
 def test_forged_changes_are_named(
-    first: Path, other_seed: Path, tmp_path: Path, change: Callable[[dict[str, object]], None], finding: str
+    second: Path, tmp_path: Path, change: Callable[[dict[str, object]], None], finding: str
 ) -> None:
-    release(other_seed, first, tmp_path / "second")
-    path = tmp_path / "second" / CHANGES
-    changes = json.loads(path.read_text())
+    folder = Path(shutil.copytree(second, tmp_path / "second"))
+    changes = json.loads((folder / CHANGES).read_text())
     change(changes)
-    path.write_text(json.dumps(changes))
-    repair(tmp_path / "second")
-    findings = verify_dataset(tmp_path / "second").findings
+    (folder / CHANGES).write_text(json.dumps(changes))
+    repair(folder)
+    findings = verify_dataset(folder).findings
     assert {(item.place, item.gate) for item in findings} == {(CHANGES, "schema")}
     assert any(finding in item.finding for item in findings)
 

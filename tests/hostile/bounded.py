@@ -23,6 +23,7 @@ LOADED = (
     "toolscale.cli.screen",
     "toolscale.cli.tallies",
     "toolscale.dataset.checking.recheck",
+    "toolscale.pipeline.describing",
     "toolscale.pipeline.stages",
 )
 SECONDS = 60.0

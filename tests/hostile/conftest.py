@@ -27,6 +27,6 @@ def domain(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def dataset(mock_dataset: Path, tmp_path: Path) -> Path:
+def dataset(few_tasks: Path, tmp_path: Path) -> Path:
     """A copy of the small dataset."""
-    return Path(shutil.copytree(mock_dataset, tmp_path / "mock"))
+    return Path(shutil.copytree(few_tasks, tmp_path / "mock"))

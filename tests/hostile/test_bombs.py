@@ -31,7 +31,11 @@ def repeated(folder: Path, times: int, size: int, **options: object) -> Path:
 
 @pytest.mark.parametrize(
     ("times", "size", "dictionary", "verb"),
-    [(8_000, 1_000_000, True, "show"), (2_000, 1_000_000, False, "stats"), (2_000, 1_000_000, True, "verify")],
+    [
+        pytest.param(8_000, 1_000_000, True, "show", marks=pytest.mark.slow("tests/hostile/test_bombs.py")),
+        (2_000, 1_000_000, False, "stats"),
+        (2_000, 1_000_000, True, "verify"),
+    ],
 )
 def test_a_small_file_of_huge_rows_is_refused(
     bounded: Bounded, dataset: Path, times: int, size: int, dictionary: bool, verb: str

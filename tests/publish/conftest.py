@@ -25,8 +25,8 @@ def hub(server: tuple[str, Hub]) -> Hub:
 
 
 @pytest.fixture
-def dataset(mock_dataset: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(mock_dataset, tmp_path / "mock"))
+def dataset(few_tasks: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(few_tasks, tmp_path / "mock"))
 
 
 @pytest.fixture(scope="session")
