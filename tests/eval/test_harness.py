@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from chat_server import Answer, chat_server, said
 
 from eval.benchmark import Opened
 from eval.harness import MOST_LOST, Harness
-from eval.policies import Player, checkpoint, endpoint, scripted
+from eval.policies import Player, _load, checkpoint, endpoint, scripted
 from eval.purse import Purse
 from eval.records import Line, Settings
 from eval.storage import RESULTS, ROLLOUTS, read_results
@@ -242,3 +243,12 @@ def test_a_tiny_checkpoint_plays_and_a_second_run_of_it_does_nothing(play: Play)
     player = checkpoint(Path(config.model.path), "untrained", config)
     before = content(play(player))
     assert [line.turns for line in read_results(play(player))[1]] and content(play(player)) == before
+
+
+def test_a_checkpoint_plays_in_the_type_of_its_configuration_and_the_results_are_kept_apart() -> None:
+    config = read_config(Path("training/configs/tiny_cpu.yaml"))
+    halved = config.model_copy(update={"model": config.model.model_copy(update={"dtype": "bfloat16"})})
+    folder = Path(config.model.path)
+    kinds = [_load(folder, each)[0].dtype for each in (config, halved)]
+    assert kinds == [torch.float32, torch.bfloat16]
+    assert checkpoint(folder, "a", config).identity != checkpoint(folder, "a", halved).identity
