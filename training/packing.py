@@ -83,6 +83,8 @@ def common_prefix(sequences: Sequence[Sequence[int]]) -> int:
     """How many first tokens all sequences share."""
     first, last = min(sequences), max(sequences)  # what the smallest and the largest share, all between them share
     limit = min(len(first), len(last))
+    if first[:limit] == last[:limit]:
+        return limit
     return next((place for place in range(limit) if first[place] != last[place]), limit)
 
 
