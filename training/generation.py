@@ -124,7 +124,7 @@ class Memory:
         """How many tokens at the beginning of a prefix are known under one of the keys, and their keys and values. The
         last token never counts: it has to go through the model, because its output gives the next one."""
         found = {key: common_prefix((self._known[key][0], prefix[:-1])) for key in keys if key in self._known}
-        key = max(found, key=lambda each: found[each], default=None)
+        key = max(found, key=found.__getitem__, default=None)
         if key is None or not found[key]:
             return 0, []
         _, layers = self._known[key] = self._known.pop(key)  # used last

@@ -53,7 +53,7 @@ OTHER_SEED, OTHER_TASKS = 1, 150
 PLAYED_TASKS = 24
 """Of each benchmark, for each model."""
 MOST = 240
-"""Conversations of a whole run: with what stands beside it, all takes an hour and a half on two cores."""
+"""Conversations of a whole run: half an hour on two cores, with what it plays afterwards."""
 BENCHMARKS = {"familiar": OTHER, "heldout": TRAINED}
 """Benchmark -> dataset."""
 FRAME = ("idle", "golden")

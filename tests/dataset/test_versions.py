@@ -43,6 +43,14 @@ def other_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.fixture(scope="session")
+def second(first: Path, other_seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A version of other tasks after the first."""
+    out = tmp_path_factory.mktemp("versions") / "second"
+    release(other_seed, first, out)
+    return out
+
+
 def altered(folder: Path, out: Path, change: Callable[[list[Row]], None], *, grading: str | None = None) -> Path:
     """Return a copy of a mock dataset whose train rows were changed, with a manifest that fits, and that claims a
     grading version."""
@@ -95,10 +103,10 @@ def test_the_same_data_again_are_the_same_version(mock_dataset: Path, first: Pat
     assert fingerprints(tmp_path / "again") == fingerprints(first)
 
 
-def test_another_seed_adds_and_removes_tasks(first: Path, other_seed: Path, tmp_path: Path) -> None:
-    manifest = release(other_seed, first, tmp_path / "second")
+def test_another_seed_adds_and_removes_tasks(first: Path, other_seed: Path, second: Path, tmp_path: Path) -> None:
+    manifest = read_manifest(second)
     old, new = ({row["id"] for row in read_dataset(folder).rows.tasks} for folder in (first, other_seed))
-    changes = read_changes(tmp_path / "second")
+    changes = read_changes(second)
     assert (changes.tag, changes.previous) == (tag_of(manifest), tag_of(read_manifest(first)))
     found = changes.domains["mock"]
     assert (found.added, found.removed, found.changed) == (tuple(sorted(new - old)), tuple(sorted(old - new)), ())
@@ -115,12 +123,10 @@ def test_another_seed_adds_and_removes_tasks(first: Path, other_seed: Path, tmp_
         unchanged=len(old & new),
         columns={},
     )
-    assert f"| mock | {len(new - old)} | {len(old - new)} | 0 | {len(old & new)} | as before |" in text_of(
-        tmp_path / "second"
-    )
-    assert verify_dataset(tmp_path / "second").findings == ()
-    release(other_seed, first, tmp_path / "elsewhere")
-    assert fingerprints(tmp_path / "elsewhere") == fingerprints(tmp_path / "second")
+    assert f"| mock | {len(new - old)} | {len(old - new)} | 0 | {len(old & new)} | as before |" in text_of(second)
+    assert verify_dataset(second).findings == ()
+    assert release(other_seed, first, tmp_path / "elsewhere") == manifest
+    assert fingerprints(tmp_path / "elsewhere") == fingerprints(second)
 
 
 def test_a_task_of_the_same_candidate_has_changed_in_named_columns(mock_dataset: Path, tmp_path: Path) -> None:
@@ -252,14 +258,6 @@ def test_an_environment_that_cannot_be_used_today_is_a_reason_for_every_task(
     assert {re.sub(r"toolset.yaml.*", "…", task.reason) for task in found.unjudged} == {
         "its environment cannot be used today: …"
     }
-
-
-@pytest.fixture(scope="session")
-def second(first: Path, other_seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A version of other tasks after the first."""
-    out = tmp_path_factory.mktemp("versions") / "second"
-    release(other_seed, first, out)
-    return out
 
 
 @pytest.mark.parametrize(

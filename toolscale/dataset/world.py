@@ -9,8 +9,9 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 from toolscale.dataset.columns import tools_json
+from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.storage import read_file, write_file
-from toolscale.environment import Environment, write_admission
+from toolscale.environment import Environment, load_environment, write_admission
 from toolscale.errors import DatasetError
 from toolscale.records import Admission, SchemaSpec
 from toolscale.sandbox import Rows, create_tables
@@ -27,6 +28,18 @@ def write_world(environment: Environment, rows: Rows, admission: Admission, fold
     write_file(folder / TOOLS, render_tools(environment).encode())
     write_admission(folder, admission)
     return folder
+
+
+def open_world(dataset: Path, domain: str) -> tuple[Environment, Rows]:
+    """Return the environment of a domain and the rows of its database, as a dataset holds them. DatasetError if they
+    are not there, or the database is not that of the environment."""
+    place = world_folder(dataset, domain)
+    if not place.is_dir():
+        raise DatasetError(
+            f"{dataset} has tasks of {domain!r} without their environment ({place}); make or pull it whole"
+        )
+    environment = load_environment(place)
+    return environment, read_rows(environment, place)
 
 
 def read_rows(environment: Environment, folder: Path) -> Rows:

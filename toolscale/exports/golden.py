@@ -12,11 +12,9 @@ from typing import Any, Literal
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
-from toolscale.dataset.manifest import world_folder
-from toolscale.dataset.world import read_rows
-from toolscale.environment import Environment, World, load_environment
+from toolscale.dataset.world import open_world
+from toolscale.environment import Environment, World
 from toolscale.environment.builtins import FINAL_ANSWER
-from toolscale.errors import DatasetError
 from toolscale.exports.orders import other_orders
 from toolscale.records import GoldenCall, Task
 from toolscale.rollout.person import answer_to
@@ -84,13 +82,7 @@ def opened_domains(folder: Path) -> Iterator[OpenedDomain]:
     missing."""
     reading = read_dataset(folder)
     for domain, rows in reading.domains.items():
-        folder_of_world = world_folder(folder, domain)
-        if not folder_of_world.is_dir():
-            raise DatasetError(
-                f"{folder} has tasks of {domain!r} without their environment ({folder_of_world}); make or pull it whole"
-            )
-        environment = load_environment(folder_of_world)
-        database = read_rows(environment, folder_of_world)
+        environment, database = open_world(folder, domain)
         judge = Judge(environment, database, audit_share=0.0, replica=False)
         try:
             with World(environment, database) as world:

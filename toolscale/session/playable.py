@@ -7,11 +7,11 @@ from pathlib import Path
 
 from toolscale.dataset.columns import Row, task_of
 from toolscale.dataset.making.folder import read_dataset
-from toolscale.dataset.manifest import MANIFEST, world_folder
+from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import file_hash
-from toolscale.dataset.world import read_rows
-from toolscale.environment import Environment, Rows, load_environment
-from toolscale.errors import DatasetError, UsageError
+from toolscale.dataset.world import open_world
+from toolscale.environment import Environment, Rows
+from toolscale.errors import UsageError
 from toolscale.records import Task
 from toolscale.rollout import Domain
 
@@ -47,13 +47,7 @@ class Playable:
     def world(self, domain: str) -> tuple[Environment, Rows]:
         """Return the environment of a domain and the rows of its database, as the folder holds them."""
         if domain not in self._worlds:
-            place = world_folder(self.folder, domain)
-            if not place.is_dir():
-                raise DatasetError(
-                    f"{self.folder} has tasks of {domain!r} without their environment ({place}); make or pull it whole"
-                )
-            environment = load_environment(place)
-            self._worlds[domain] = environment, read_rows(environment, place)
+            self._worlds[domain] = open_world(self.folder, domain)
         return self._worlds[domain]
 
     def domain(self, task: Task) -> Domain:
