@@ -49,7 +49,7 @@ def test_the_admission_record_is_what_admission_finds(domain: str) -> None:
     assert recorded == admit(environment)
 
 
-# Of the others the record of admission says that they held, and it is of the folder as it is.
+# For the other domains the record of admission says so, and the test of its hash that it is of this folder.
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_intents_and_verifier_cases_hold(domain: str) -> None:
     environment = load_environment(domain)

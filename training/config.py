@@ -66,8 +66,8 @@ class RolloutSettings(Settings):
     branched_tokens: int = Field(default=2048, ge=0)
     """Rows up to this length are shared by the samples of a task (training/packing.py); 0: never."""
     kept_tokens: int = Field(default=200_000, ge=0)
-    """Tokens of prompts whose keys and values the sampler in this process keeps: between the turns of a conversation,
-    and of what tasks begin with."""
+    """Tokens of prompts whose keys and values the sampler in this process keeps, for later turns of a conversation
+    and for other tasks that begin alike."""
 
 
 class VllmSettings(Settings):

@@ -101,13 +101,13 @@ Layers = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 BEGINNING = 64
-"""Tasks are read on from a common beginning if they have so many first tokens in common, or more."""
+"""Tasks share one pass over what they begin with if they have at least so many first tokens in common."""
 
 
 class Memory:
     """Keys and values of conversations that go on: the prompt that the samples of a task share, and of a sample that
-    stands alone in its row all that went through the model. The next turn begins where that ends. And those of what
-    tasks have in common: the policy and the tools.
+    stands alone in its row all that went through the model. The next turn begins where that ends. Also what several
+    tasks begin with: the policy and the tools.
 
     Where there is no room, what was used longest ago goes. Whoever changes the model's weights calls `forget` first.
     """
@@ -194,8 +194,8 @@ def generate(
 
 
 def _read_beginnings(model: Any, rows: Sequence[Row], memory: Memory) -> dict[tuple[int, ...], tuple[int, Layers]]:
-    """What rows of which nothing is known begin with, if others begin with it too or did before: it goes through the
-    model once. Members of a row -> how many tokens, their keys and values."""
+    """For rows of which nothing is known: pass what several of them begin with through the model once, or find it from
+    an earlier call. Gives members of a row -> how many of its tokens are known, and their keys and values."""
     alike: dict[tuple[int, ...], list[Row]] = {}
     for row in rows:
         if len(row.prefix) > BEGINNING:

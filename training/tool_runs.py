@@ -64,7 +64,7 @@ class Series:
 
     def runs(self) -> list[Run]:
         """All runs, the most telling first: a stop leaves the better part of the table. The model before training comes
-        last: it calls nothing rightly, and talks longest. A run that goes on from another comes after it. UsageError if
+        last: it makes no right call, and talks longest. A run that goes on from another comes after it. UsageError if
         that is none of them."""
         whole = [Run(f"{WHOLE}-{seed}", seed, self.most) for seed in range(self.seeds)]
         fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]

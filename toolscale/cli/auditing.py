@@ -74,7 +74,7 @@ def _print(found: Audit) -> None:
         console.print(table_of(("what", "findings", "tasks", "undecided tasks"), counted))
     clean = [KINDS[kind][0] for kind, *numbers in rows_of(found) if not any(numbers)]
     if clean:
-        say(f"found nothing of {len(clean)} of {len(KINDS)} kinds: {', '.join(clean)}")
+        say(f"no findings of {len(clean)} of the {len(KINDS)} kinds: {', '.join(clean)}")
     for kind, (title, meaning) in KINDS.items():
         group = [finding for finding in found.findings if finding.kind == kind]
         if not group:
