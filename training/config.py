@@ -208,7 +208,9 @@ class DataSettings(Settings):
     domains: dict[str, int] = Field(default_factory=dict)
     """Domain -> tasks of a dataset that `training.train` makes beside the run, where no dataset is given."""
     wording: Literal["train", "test"] = "train"
-    """The split from which the wording of questions and wishes comes. Some wordings are only in the test split."""
+    """The split from which questions and wishes come. Its words are by other people than those of the other split."""
+    wish_words: Literal["plain", "train", "test"] | None = None
+    """Whose words wishes are in (toolscale/preferences/grammar.py); none: those of `wording`."""
     questions: tuple[str, ...] = ()
     """Parquet files such as GeneralThought's, with the columns question and reference_answer;
     toolscale/questions/parquet.py says what is read."""

@@ -7,6 +7,7 @@ import random
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
@@ -19,7 +20,8 @@ from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.experts import make_expert
 from toolscale.models.invented import invented_experts
 from toolscale.pipeline.domains import open_domains
-from toolscale.preferences.drawing import Split, preference
+from toolscale.preferences.drawing import preference
+from toolscale.preferences.grammar import Split
 from toolscale.preferences.worded import WordedPreferences
 from toolscale.questions import write_corpus
 from toolscale.questions.parquet import load_questions
@@ -128,9 +130,9 @@ def preference_source(settings: DataSettings) -> DrawPreference:
     file that is wrong."""
     if not settings.wishes:
         return unspoken
-    return (
-        preference if settings.preferences is None else WordedPreferences.read(Path(settings.preferences), ALIASES).draw
-    )
+    if settings.preferences is not None:
+        return WordedPreferences.read(Path(settings.preferences), ALIASES).draw
+    return partial(preference, words=settings.wish_words)
 
 
 def unspoken(*_: object) -> Preference:

@@ -40,8 +40,11 @@ THRIFTY = {"outcome": 0.6, "cost": 1.0, "latency": 0.0}
 """A user who above all wants to save money, and for whom a right answer still counts quite a bit."""
 ACCURATE = {"outcome": 1.0, "cost": 0.0, "latency": 0.0}
 """A user who only wants the answer to be right."""
-LEAST_BEST = 0.8
-"""In at least this share of the tasks a trained policy must choose what the optimum chooses."""
+HASTY = {"outcome": 0.6, "cost": 0.0, "latency": 1.0}
+"""A user who above all wants a quick answer."""
+LEAST_BEST = 0.75
+"""In at least this share of the tasks a trained policy must choose what the optimum chooses. Whoever takes a tool where
+one fits, and else the cheapest expert, does so in 68 %; trained models in 80 to 81 %."""
 
 Results = dict[str, Result]
 
@@ -195,6 +198,7 @@ def rows_of(results: Results) -> list[dict[str, Any]]:
 
 __all__ = [
     "ACCURATE",
+    "HASTY",
     "PROMPTS",
     "THRIFTY",
     "Check",

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -22,11 +23,22 @@ import torch
 import yaml
 from rich.console import Console
 
+from toolscale.records import Price
 from training.checkpoint import check_folder
 from training.config import Config
 from training.config_file import read_config
-from training.evaluate import ACCURATE, PROMPTS, load, question_ground, rows_of
-from training.results import WHOLE, Finding, frontier_of, write_results
+from training.evaluate import (
+    ACCURATE,
+    HASTY,
+    PROMPTS,
+    THRIFTY,
+    Ground,
+    Results,
+    load,
+    question_ground,
+    rows_of,
+)
+from training.results import WHOLE, Finding, frontier_of, pairs_of, write_results
 from training.starting import run_command, run_program, write_json
 from training.train import with_data
 
@@ -38,7 +50,15 @@ COMPARED = 5
 """Rewards are compared after a whole run's steps divided by this: what a reward buys shows early, and twelve whole runs
 would take hours."""
 AT_ONCE = 2
-HELD_OUT = {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"}
+OTHER_GROUNDS: dict[str, dict[str, Any]] = {
+    "d": {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"},
+    "third": {"catalogue": "experts/third.yaml", "price_lists": None},
+    "wording": {"wording": "test"},
+    "strangers": {"wording": "test", "wish_words": "test"},
+}
+"""Table -> what its tasks have that those of (a) have not."""
+WISHES = {"accurate": ACCURATE, "thrifty": THRIFTY, "hasty": HASTY}
+"""Users of one wish, who are given the same tasks."""
 FRONTIER_TASKS = 512
 
 
@@ -47,16 +67,16 @@ def compared_steps(config: Config) -> int:
     return max(1, config.steps // COMPARED)
 
 
-def variants(config: Config, seeds: int) -> dict[str, Config]:
-    """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards. One process
-    and one thread each: two run at once."""
+def variants(config: Config, seeds: int, compared_seeds: int | None = None) -> dict[str, Config]:
+    """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards, with the
+    first `compared_seeds` of the seeds (none: all). One process and one thread each: two run at once."""
     found = {}
     for seed in range(seeds):
         seeded = config.model_copy(
             update={"seed": seed, "processes": 1, "threads": 1, "data": config.data.model_copy(update={"seed": seed})}
         )
         found[f"{WHOLE}-{seed}"] = seeded
-        for kind in KINDS:
+        for kind in KINDS if compared_seeds is None or seed < compared_seeds else ():
             reward = config.reward.model_copy(update={"kind": kind})
             found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": compared_steps(config)})
     # The long ones first, so that neither core is left alone with one.
@@ -76,8 +96,7 @@ def train(config: Config, out: Path) -> None:
 
 
 def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) -> dict[str, Any]:
-    """Measure one trained model. `full`: also with unseen experts and words, for users who only want a right answer,
-    and along the frontier.
+    """Measure one trained model. `full`: also on OTHER_GROUNDS, for users of one wish, and along the frontier.
 
     `count`: tasks of each table.
     """
@@ -89,7 +108,7 @@ def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) ->
         return found
     before = load(config.model.path)
     found["a"] = rows_of({"untrained": ground.play(before, "untrained"), **results})
-    for name, data in (("d", HELD_OUT), ("wording", {"wording": "test"})):
+    for name, data in OTHER_GROUNDS.items():
         other = question_ground(config, count, **data)
         found[name] = rows_of(
             {
@@ -98,10 +117,19 @@ def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) ->
                 **other.baselines(),
             }
         )
-    accurate = ground.wishing(ACCURATE)
-    found["accurate"] = rows_of({"trained": accurate.play(trained, "trained"), **accurate.baselines()})
+    wishing = {name: wishing_results(ground, weights, trained) for name, weights in WISHES.items()}
+    found |= {name: rows_of(of_wish) for name, of_wish in wishing.items()}
+    free = replace(ground, price=Price(input=0, output=0), seconds_per_token=0.0)
+    found["pairs"] = pairs_of({name: wishing_results(free, weights, trained) for name, weights in WISHES.items()})
+    found["calls"] = {name: results[name].sorts() for name in ("trained", "optimum", "tools, else cheapest")}
     found["c"] = frontier_of(question_ground(config, min(count, FRONTIER_TASKS)), trained)
     return found
+
+
+def wishing_results(ground: Ground, weights: Mapping[str, float], trained: torch.nn.Module) -> Results:
+    """What a model, and policies without one, get for users who all wish this."""
+    wished = ground.wishing(weights)
+    return {"trained": wished.play(trained, "trained"), **wished.baselines()}
 
 
 def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[str, dict[str, Any]]:
@@ -134,13 +162,14 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
     help="Where runs are kept.",
 )
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--compared-seeds", type=click.IntRange(1), help="Seeds with which rewards are compared; else all.")
 @click.option("--steps", type=click.IntRange(1), help="Of a whole run, instead of those of the configuration.")
-def command(out: Path, work: Path, seeds: int, steps: int | None) -> None:
+def command(out: Path, work: Path, seeds: int, compared_seeds: int | None, steps: int | None) -> None:
     """Train and measure all variants, and write tables and plots."""
     console = Console()
     config: Config = read_config(CONFIG)
     config = with_data(config if steps is None else config.model_copy(update={"steps": steps}), work, None)
-    configs = variants(config, seeds)
+    configs = variants(config, seeds, compared_seeds)
     findings: Sequence[Finding] = write_results(
         out, run_all(configs, work, console), config.steps, compared_steps(config)
     )

@@ -10,7 +10,7 @@ from eval.ground import TOOLS, open_ground
 from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.pipeline.domains import open_domains
-from toolscale.preferences.drawing import Split
+from toolscale.preferences.grammar import Split
 from toolscale.records import RolloutTask, Task, is_evolved
 
 ABOUT = About(

@@ -58,8 +58,8 @@ def test_a_catalogue_is_read(tmp_path: Path) -> None:
 
 
 def test_the_shipped_catalogues_are_the_pools_they_say() -> None:
-    paper, held_out = load_catalogue(EXPERTS / "paper.yaml"), load_catalogue(EXPERTS / "held_out.yaml")
-    names = {catalogue.title: [expert.name for expert in catalogue.experts] for catalogue in (paper, held_out)}
+    shipped = [load_catalogue(EXPERTS / f"{name}.yaml") for name in ("paper", "held_out", "third")]
+    names = {catalogue.title: [expert.name for expert in catalogue.experts] for catalogue in shipped}
     assert names == {
         "The experts of ToolOrchestra": [
             "gpt-5", "gpt-5-mini", "qwen3-32b", "qwen2.5-coder-32b", "qwen2.5-math-72b", "qwen2.5-math-7b",
@@ -68,6 +68,10 @@ def test_the_shipped_catalogues_are_the_pools_they_say() -> None:
         "Experts that no orchestrator was trained with": [
             "claude-opus-4.1", "claude-sonnet-4", "o3-mini", "gpt-4o", "codestral-22b", "deepseek-math-7b",
             "openmath-llama-2-70b", "gemma-3-12b",
+        ],
+        "Ten experts of 2026": [
+            "claude-opus-4.5", "gemini-3-pro", "kimi-k2-thinking", "gpt-4.1", "llama-4-maverick",
+            "gpt-oss-120b", "mistral-small-3.2", "qwen3-coder-480b", "phi-4-mini-reasoning", "gemma-3-4b",
         ],
     }  # fmt: skip
 
@@ -234,7 +238,7 @@ def test_a_catalogue_is_read_or_refused_in_lines(
 
 
 def test_every_category_of_the_shipped_catalogues_has_a_source() -> None:
-    for name in ("paper", "held_out"):
+    for name in ("paper", "held_out", "third"):
         lines = (EXPERTS / f"{name}.yaml").read_text().splitlines()
         skills = [
             line

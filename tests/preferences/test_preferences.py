@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolscale.preferences import (
+    LEVELS,
     VOCABULARY,
     WordingCounts,
     preference,
@@ -20,6 +21,7 @@ from toolscale.preferences import (
     wording_prompt,
     words,
 )
+from toolscale.preferences.grammar import WORDINGS, Split
 from toolscale.records import Preference
 
 ALIASES, BASIC = ("expert-1", "expert-2", "expert-3", "expert-13"), ("python", "local_search", "web_search")
@@ -36,6 +38,9 @@ def test_the_weights_can_be_read_in_the_words(
 
 
 def test_every_way_of_saying_is_read_back() -> None:
+    for number, words_of in itertools.product(range(1500), WORDINGS):
+        one = preference(number, 2, "train", ALIASES, BASIC, words=words_of)
+        assert read_instruction(one.instruction, ALIASES, BASIC) == one
     for split, (number, drawn) in itertools.product(
         ("train", "test"), enumerate(itertools.islice(preferences("train", 1, ALIASES, BASIC), 4000))
     ):
@@ -43,14 +48,30 @@ def test_every_way_of_saying_is_read_back() -> None:
         assert read_instruction(held_out.instruction, ALIASES, BASIC) == held_out
 
 
-def test_words_are_few_and_those_of_the_test_split_are_known() -> None:
+def test_plain_words_are_few_and_those_of_the_test_split_are_known() -> None:
     train, test = (
-        {word for one in itertools.islice(preferences(split, 0, (), BASIC), 3000) for word in words(one.instruction)}
+        {word for number in range(3000) for word in words(plain(number, split).instruction)}
         for split in ("train", "test")
     )
     assert len(VOCABULARY) <= 120
     assert test <= train <= VOCABULARY
     assert {word for word in VOCABULARY if not (word.islower() or word in ".,:")} == set()
+
+
+def plain(number: int, split: Split) -> Preference:
+    return preference(number, 0, split, (), BASIC, words="plain")
+
+
+def test_a_frame_is_in_one_split_only_and_says_six_levels_apart() -> None:
+    frames = {
+        split: {(frame.first, frame.some, frame.degrees) for frame in WORDINGS[split].frames} for split in WORDINGS
+    }
+    assert not frames["train"] & frames["test"]
+    for wording in WORDINGS.values():
+        assert len(wording.frames) >= 4 and min(map(len, wording.nouns.values())) >= 3
+        for frame in wording.frames:
+            assert len(set(frame.degrees)) == len(LEVELS) and "{degree}" in frame.some and "{nouns}" in frame.some
+            assert "{nouns}" in frame.none
 
 
 def test_splits_share_neither_words_nor_weights() -> None:
@@ -59,6 +80,8 @@ def test_splits_share_neither_words_nor_weights() -> None:
         for split, seed in (("train", 0), ("test", 0))
     )
     assert not {one.instruction for one in train} & {one.instruction for one in test}
+    plainly = {split: {plain(number, split).instruction for number in range(3000)} for split in ("train", "test")}
+    assert not plainly["train"] & plainly["test"]
     assert not {(one.outcome, one.cost, one.latency) for one in train} & {
         (one.outcome, one.cost, one.latency) for one in test
     }

@@ -28,6 +28,7 @@ from toolscale.questions.reasoning import MONTHS
 from toolscale.questions.templates import Drawn, QuestionTemplate, words
 from toolscale.records import AnswerKey, Question, Script
 
+SLOT = re.compile(r"\{(\w+)\}")
 EVERY = [(category, template) for category, templates in TEMPLATES.items() for template in templates]
 OPERATORS: dict[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
@@ -295,7 +296,9 @@ def test_the_library_is_written_as_json_lines(tmp_path: Path) -> None:
     ("category", "template"), EVERY, ids=[f"{category}-{template.name}" for category, template in EVERY]
 )
 def test_every_template(category: str, template: QuestionTemplate) -> None:
-    assert len(template.phrasings) >= 3
+    train, test = template.phrasings.train, template.phrasings.test
+    assert len(train) >= 20 and len(test) >= 3
+    assert not {plain(text) for text in train} & {plain(text) for text in test}
     rng = random.Random(1)
     texts: dict[str, set[str]] = {"train": set(), "test": set()}
     for split in ("train", "test") * 60:
@@ -306,6 +309,26 @@ def test_every_template(category: str, template: QuestionTemplate) -> None:
         assert not {form.casefold() for form in drawn.wrong} & right
         assert "{" not in text.replace("{}", "") and "  " not in text.partition("```")[0]
     assert texts["test"] and not texts["train"] & texts["test"]
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_phrasings_say_all_that_is_asked(split: str) -> None:
+    """A slot that every phrasing of the training split has is in all phrasings; what tools need is marked."""
+    for category, template in EVERY:
+        train = [frozenset(SLOT.findall(text)) for text in template.phrasings.train]
+        for text in template.phrasings.of(split):  # type: ignore[arg-type]
+            assert frozenset.intersection(*train) <= frozenset(SLOT.findall(text)) <= frozenset.union(*train), text
+            if category == "lookup":
+                assert '"{term}"' in text and '"' not in text.replace('"{term}"', ""), text
+            if category in ("arithmetic", "code"):
+                assert text.count("`{code}`") + text.count("\n```python\n{code}\n```") == 1, text
+                assert text.count("`") in (2, 6), text
+            if "{code}" not in text:
+                assert "`" not in text, text
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().casefold()
 
 
 def test_splits_and_seeds_differ_and_numbers_are_stable() -> None:

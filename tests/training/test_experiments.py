@@ -31,6 +31,7 @@ def test_each_seed_has_a_whole_run_and_a_shorter_one_for_each_reward(config: Con
         **{f"{WHOLE}-{seed}": (seed, seed, "absolute", config.steps) for seed in (0, 1)},
         **{f"{kind}-{seed}": (seed, seed, kind, short) for seed in (0, 1) for kind in KINDS},
     }
+    assert list(variants(config, 2, compared_seeds=1)) == [f"{WHOLE}-0", f"{WHOLE}-1", *(f"{kind}-0" for kind in KINDS)]
     assert found[f"{WHOLE}-0"] == config.model_copy(update={"processes": 1, "threads": 1})
     assert [name.partition("-")[0] for name in list(found)[:2]] == [WHOLE, WHOLE]
 
@@ -52,14 +53,16 @@ def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
     base = Path(config.model.path)
     measured = {
-        name: measure(each, base, full=name.startswith(WHOLE), count=48) for name, each in variants(config, 2).items()
+        name: measure(each, base, full=name.startswith(WHOLE), count=48)
+        for name, each in variants(config, 2, compared_seeds=1).items()
     }
     findings = write_results(tmp_path, measured, config.steps, config.steps // COMPARED)
     assert [finding.reached for finding in findings][:2] == [False, False]
     figures = json.loads((tmp_path / "figures.json").read_text())
-    assert {name: figures[name] for name in ("seeds", "steps", "compared_steps")} == {
+    assert {name: figures[name] for name in ("seeds", "steps", "compared_seeds", "compared_steps")} == {
         "seeds": 2,
         "steps": config.steps,
+        "compared_seeds": 1,
         "compared_steps": config.steps // COMPARED,
     }
     assert list(figures["rewards"]) == list(KINDS) and figures["runs"].keys() == measured.keys()

@@ -6,28 +6,27 @@ import itertools
 import random
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Literal
-
+from zlib import crc32
 from toolscale.preferences.grammar import (
     DIMENSIONS,
-    FRAMES,
     LEVELS,
     LIKES,
-    NOUNS,
     OPENINGS,
     OWN,
     TOOL_WORDS,
+    WORDINGS,
     Phrasing,
+    Split,
     Wish,
+    Words,
     state_weights,
     state_wish,
     wished,
 )
 from toolscale.records import Preference
 
-Split = Literal["train", "test"]
 _HELD_OUT = 5
-"""One in so many ways of saying, and one in so many combinations of weights, is only in the test split."""
+"""One in so many combinations of weights is only in the test split; so is one in so many phrasings in plain words."""
 _OUTCOME_LEVELS = (0.4, 0.6, 0.8, 1.0, 1.0, 1.0)
 """Few users want an answer and do not mind whether it is right: outcome keeps weight, and most often all of it."""
 
@@ -46,15 +45,17 @@ def preference(
     aliases: Sequence[str] = (),
     basic_tools: Sequence[str] = (),
     wish_share: float = 0.5,
+    words: Words | None = None,
 ) -> Preference:
     """Return preference `number`, for a task that offers these experts and basic tools. Names that are neither (tools
     of a domain) are passed over.
 
+    `words`: whose words it is in; none: those of the split.
     `wish_share` of the preferences say something of single tools, where there is something to say.
     """
     rng = random.Random(f"preference:{split}:{seed}:{number}")
     weights = dict(zip(DIMENSIONS, rng.choice(_vectors(split)), strict=True))
-    phrasing = rng.choice(_phrasings(split))
+    phrasing = _phrasing(rng, split, words or split)
     basic = [name for name in basic_tools if name in TOOL_WORDS]
     sentences = [state_weights(weights, phrasing)]
     tools: dict[str, float] = {}
@@ -88,15 +89,18 @@ def _vectors(split: Split) -> list[tuple[float, ...]]:
     return [vector for vector in chosen for _ in range(_OUTCOME_LEVELS.count(vector[0]))]
 
 
-@lru_cache(maxsize=2)
-def _phrasings(split: Split) -> list[Phrasing]:
-    outcome, cost, latency = (range(len(NOUNS[name])) for name in DIMENSIONS)
-    choices = itertools.product(
-        range(len(FRAMES)), outcome, cost, latency, (0, 1), range(len(OPENINGS)), (0, 1), range(len(LIKES))
-    )
-    every = [
-        Phrasing(frame, (a, b, c), ranked, opening, told, tools)
-        for frame, a, b, c, ranked, opening, told, tools in choices
-    ]
-    random.Random("preference phrasings").shuffle(every)
-    return every[len(every) // _HELD_OUT :] if split == "train" else every[: len(every) // _HELD_OUT]
+def _phrasing(rng: random.Random, split: Split, words: Words) -> Phrasing:
+    nouns, frames = WORDINGS[words]
+    while True:
+        outcome, cost, latency = (rng.randrange(len(nouns[name])) for name in DIMENSIONS)
+        phrasing = Phrasing(
+            frame=rng.randrange(len(frames)),
+            nouns=(outcome, cost, latency),
+            ranked=rng.randrange(2),
+            opening=rng.randrange(len(OPENINGS)),
+            told=rng.randrange(2),
+            tools=rng.randrange(len(LIKES)),
+            words=words,
+        )
+        if words == split or (crc32(repr(phrasing[:6]).encode()) % _HELD_OUT == 0) == (split == "test"):
+            return phrasing

@@ -1,10 +1,19 @@
-"""How weights are said: four frames, adverbs of degree with fixed levels, and wishes about tools."""
+"""How weights are said: frames, adverbs of degree with fixed levels, nouns, and wishes about tools. Frames
+and nouns are in files: wordings_plain.yaml, wordings_train.yaml, wordings_test.yaml."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Literal, NamedTuple
+
+import yaml
+
+Split = Literal["train", "test"]
+Words = Literal["plain", "train", "test"]
+"""Whose words: `train` and `test` are of people who did not see those of the other; `plain` is a small part of `train`,
+for models that know single words."""
 
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """The weights that have words: not at all, a little, somewhat, quite, a lot, above all."""
@@ -12,12 +21,6 @@ LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 DIMENSIONS = ("outcome", "cost", "latency")
 UNSAID = {"outcome": 1.0, "cost": 0.0, "latency": 0.0}
 """What holds for a dimension that an instruction does not speak of."""
-
-NOUNS = {
-    "outcome": ("accuracy", "a right answer", "getting it right"),
-    "cost": ("cost", "a low price", "saving money"),
-    "latency": ("speed", "a quick answer", "saving time"),
-}
 
 
 class Frame(NamedTuple):
@@ -32,32 +35,23 @@ class Frame(NamedTuple):
     """Words of each level, 0 first (unused: `none` says it)."""
 
 
-FRAMES = (
-    Frame(
-        "{degree} about {nouns}",
-        "i do not care about {nouns}",
-        "i care ",
-        ("", "a little", "somewhat", "quite a bit", "a lot", "above all"),
-    ),
-    Frame(
-        "{nouns} {matter} {degree}",
-        "{nouns} {do} not matter",
-        "",
-        ("", "a little", "somewhat", "quite a bit", "a lot", "above all"),
-    ),
-    Frame(
-        "{nouns} {be} {degree} important",
-        "{nouns} {be} not important",
-        "",
-        ("", "slightly", "somewhat", "quite", "very", "most"),
-    ),
-    Frame(
-        "{degree} weight to {nouns}",
-        "give no weight to {nouns}",
-        "give ",
-        ("", "a little", "some", "quite some", "a lot of", "the most"),
-    ),
-)
+class Wording(NamedTuple):
+    """The words of some people."""
+
+    nouns: dict[str, tuple[str, ...]]
+    """Dimension -> ways to name it."""
+    frames: tuple[Frame, ...]
+
+
+def _read(name: Words) -> Wording:
+    text = files(__package__).joinpath(f"wordings_{name}.yaml").read_text(encoding="utf-8")
+    found = yaml.load(text, Loader=yaml.CSafeLoader)
+    frames = tuple(Frame(each["some"], each["none"], each["first"], ("", *each["degrees"])) for each in found["frames"])
+    return Wording({name: tuple(found["nouns"][name]) for name in DIMENSIONS}, frames)
+
+
+WORDINGS: dict[Words, Wording] = {"plain": _read("plain"), "train": _read("train"), "test": _read("test")}
+"""No frame is both in `train` and in `test`. Some of the nouns are: people name the same things alike."""
 OPENINGS = ("", "please note: ", "for this task, ", "my wishes: ")
 
 TOOL_WORDS = {"python": "your own interpreter", "local_search": "local search", "web_search": "web search"}
@@ -92,7 +86,8 @@ names nothing."""
 
 
 class Phrasing(NamedTuple):
-    """The choices between ways of saying the same. Each is the number of an entry of the tables above."""
+    """The choices between ways of saying the same. Each is the number of an entry of the tables above: frame and nouns
+    of those of `words`."""
 
     frame: int
     nouns: tuple[int, int, int]
@@ -102,6 +97,7 @@ class Phrasing(NamedTuple):
     told: int
     """1: also says of cost and latency that they do not count; 0: leaves that out."""
     tools: int
+    words: Words = "plain"
 
 
 def words(text: str) -> list[str]:
@@ -112,13 +108,14 @@ def words(text: str) -> list[str]:
 def state_weights(weights: Mapping[str, float], phrasing: Phrasing) -> str:
     """Return the weights of DIMENSIONS, each one of LEVELS, in one or two sentences. What is UNSAID may be left out, if
     something is left to say."""
-    frame = FRAMES[phrasing.frame]
+    nouns, frames = WORDINGS[phrasing.words]
+    frame = frames[phrasing.frame]
     order = sorted(DIMENSIONS, key=lambda name: -weights[name]) if phrasing.ranked else DIMENSIONS
     groups: dict[float, list[str]] = {}
     for name in order:
-        groups.setdefault(weights[name], []).append(NOUNS[name][phrasing.nouns[DIMENSIONS.index(name)]])
+        groups.setdefault(weights[name], []).append(nouns[name][phrasing.nouns[DIMENSIONS.index(name)]])
     nothing = groups.pop(0.0, [])
-    parts = [_fill(frame.some, nouns, " and ", frame.degrees[LEVELS.index(level)]) for level, nouns in groups.items()]
+    parts = [_fill(frame.some, group, " and ", frame.degrees[LEVELS.index(level)]) for level, group in groups.items()]
     sentences = [frame.first + _listed(parts)] if parts else []
     if nothing and (phrasing.told or not parts or weights["outcome"] == 0):
         sentences.append(_fill(frame.none, nothing, " and " if frame.none.startswith("{") else " or "))
@@ -162,11 +159,12 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _vocabulary() -> frozenset[str]:
+    nouns, frames = WORDINGS["plain"]
     texts = [*OPENINGS, *TOOL_WORDS.values(), *LIKES, *AVOIDS, *RATHERS, *PRIVATE, EVERY_EXPERT, "and or . ,"]
-    texts += ["matter matters do does is are", *(noun for nouns in NOUNS.values() for noun in nouns)]
-    texts += [text for frame in FRAMES for text in (frame.some, frame.none, frame.first, *frame.degrees)]
+    texts += ["matter matters do does is are", *(noun for group in nouns.values() for noun in group)]
+    texts += [text for frame in frames for text in (frame.some, frame.none, frame.first, *frame.degrees)]
     return frozenset(word for text in texts for word in words(SLOTS.sub(" ", text)))
 
 
 VOCABULARY = _vocabulary()
-"""Every word and punctuation mark that an instruction can have, besides aliases."""
+"""Every word and punctuation mark that an instruction in plain words can have, besides aliases."""

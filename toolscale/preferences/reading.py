@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from toolscale.preferences.grammar import (
     AVOIDS,
     DIMENSIONS,
-    FRAMES,
     LEVELS,
     LIKES,
-    NOUNS,
     OPENINGS,
     OWN,
     PRIVATE,
     RATHERS,
     TOOL_WORDS,
     UNSAID,
+    WORDINGS,
+    Frame,
 )
 from toolscale.records import Preference
 
-_NOUN_DIMENSION = {noun: name for name in DIMENSIONS for noun in NOUNS[name]}
+_NOUN_DIMENSION = {noun: name for wording in WORDINGS.values() for name in DIMENSIONS for noun in wording.nouns[name]}
 _NOUN = f"(?:{'|'.join(sorted(_NOUN_DIMENSION, key=len, reverse=True))})"
 _NOUN_LIST = rf"{_NOUN}(?:,? (?:and|or) {_NOUN}|, {_NOUN})*"
 _SENTENCE_END = re.compile(r"\.(?:\s+|$)")
@@ -56,21 +57,36 @@ def read_instruction(
     )
 
 
+class _Pattern(NamedTuple):
+    """How one frame is recognized."""
+
+    whole: re.Pattern[str]
+    """A sentence that says that something counts."""
+    part: re.Pattern[str]
+    """One group of it, with `degree` and `nouns`."""
+    none: re.Pattern[str]
+    """A sentence that says that `nouns` do not count."""
+    first: str
+    levels: dict[str, float]
+    """Degree -> level."""
+
+
 @lru_cache(maxsize=1)
-def _patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str] | None, dict[str, float]], ...]:
-    """Return for each frame: the pattern of a whole sentence, the pattern of one part of it with `degree` and `nouns`,
-    and degree -> level."""
-    found: list[tuple[re.Pattern[str], re.Pattern[str] | None, dict[str, float]]] = []
-    for frame in FRAMES:
-        levels = {degree: level for degree, level in zip(frame.degrees, LEVELS, strict=True) if degree}
-        degree = f"(?:{'|'.join(sorted(levels, key=len, reverse=True))})"
-        whole, part = (
-            _pattern(frame.some, *kinds)
-            for kinds in ((degree, _NOUN_LIST), (f"(?P<degree>{degree})", f"(?P<nouns>{_NOUN_LIST})"))
-        )
-        found.append((re.compile(rf"{frame.first}{whole}(?:,(?: and)? {whole})*$"), re.compile(part), levels))
-        found.append((re.compile(_pattern(frame.none, "", f"(?P<nouns>{_NOUN_LIST})") + "$"), None, {}))
-    return tuple(found)
+def _patterns() -> tuple[_Pattern, ...]:
+    return tuple(_pattern_of(frame) for wording in WORDINGS.values() for frame in wording.frames)
+
+
+def _pattern_of(frame: Frame) -> _Pattern:
+    levels = {degree: level for degree, level in zip(frame.degrees, LEVELS, strict=True) if degree}
+    degree = f"(?:{'|'.join(sorted(levels, key=len, reverse=True))})"
+    group = _pattern(frame.some, degree, _NOUN_LIST)
+    return _Pattern(
+        re.compile(rf"{frame.first}{group}(?:,(?: and)? {group})*$"),
+        re.compile(_pattern(frame.some, f"(?P<degree>{degree})", f"(?P<nouns>{_NOUN_LIST})")),
+        re.compile(_pattern(frame.none, "", f"(?P<nouns>{_NOUN_LIST})") + "$"),
+        frame.first,
+        levels,
+    )
 
 
 def _pattern(text: str, degree: str, nouns: str) -> str:
@@ -84,17 +100,15 @@ def _pattern(text: str, degree: str, nouns: str) -> str:
 
 
 def _weights_of(sentence: str) -> dict[str, float] | None:
-    for whole, part, levels in _patterns():
-        if (match := whole.match(sentence)) is None:
-            continue
-        if part is None:
+    for pattern in _patterns():
+        if match := pattern.none.match(sentence):
             return {_NOUN_DIMENSION[noun]: 0.0 for noun in re.findall(_NOUN, match["nouns"])}
-        body = sentence.removeprefix("i care ").removeprefix("give ")
-        return {
-            _NOUN_DIMENSION[noun]: levels[each["degree"]]
-            for each in part.finditer(body)
-            for noun in re.findall(_NOUN, each["nouns"])
-        }
+        if pattern.whole.match(sentence):
+            return {
+                _NOUN_DIMENSION[noun]: pattern.levels[each["degree"]]
+                for each in pattern.part.finditer(sentence.removeprefix(pattern.first))
+                for noun in re.findall(_NOUN, each["nouns"])
+            }
     return None
 
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from toolscale.canonical import canonical_json
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.preferences.drawing import Split
+from toolscale.preferences.grammar import Split
 from toolscale.preferences.grammar import TOOL_WORDS
 from toolscale.preferences.wording import LONGEST
 from toolscale.records import Preference, WordedPreference

@@ -7,9 +7,10 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 
+from toolscale.questions.phrasings import phrasings_of
 from toolscale.questions.templates import Drawn, QuestionTemplate, integer
 
-_PLAIN = ("What is `{code}`?", "Please calculate `{code}`.", "Work out the value of `{code}`.", "How much is `{code}`?")
+_PLAIN = phrasings_of("arithmetic/expression")
 
 
 def _expression(make: Callable[[random.Random], tuple[str, int, tuple[int, ...]]]) -> Callable[[random.Random], Drawn]:
@@ -100,32 +101,6 @@ TEMPLATES = (
     QuestionTemplate("remainder", _PLAIN, _expression(_remainder)),
     QuestionTemplate("quotient", _PLAIN, _expression(_quotient)),
     QuestionTemplate("squares", _PLAIN, _expression(_squares)),
-    QuestionTemplate(
-        "boxes",
-        (
-            (
-                "{name} has {a} boxes of {b} {thing} and uses {c} of the {thing}. "
-                "How many are left, that is, how much is `{code}`?"
-            ),
-            (
-                "There are {a} boxes with {b} {thing} each, and {c} {thing} are broken. "
-                "Calculate how many are whole: `{code}`."
-            ),
-            (
-                "{name} orders {a} boxes of {b} {thing}, and {c} {thing} never arrive. "
-                "How many {thing} came? Work out `{code}`."
-            ),
-        ),
-        _boxes,
-        (*_THINGS, *_MAKERS),
-    ),
-    QuestionTemplate(
-        "share",
-        (
-            "How much is {percent} percent of {total}? It is the value of `{code}`.",
-            "Calculate {percent} percent of {total}, that is, `{code}`.",
-            "What do I get when I take {percent} percent of {total}? Please work out `{code}`.",
-        ),
-        _share,
-    ),
+    QuestionTemplate("boxes", phrasings_of("arithmetic/boxes"), _boxes, (*_THINGS, *_MAKERS)),
+    QuestionTemplate("share", phrasings_of("arithmetic/share"), _share),
 )

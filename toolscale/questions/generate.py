@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from toolscale.errors import UsageError
 from toolscale.questions import arithmetic, knowledge, lookup, mathematics, programs, reasoning
-from toolscale.questions.templates import FIRST_NAMES, QuestionTemplate, Split
+from toolscale.questions.phrasings import Split
+from toolscale.questions.templates import FIRST_NAMES, QuestionTemplate
 from toolscale.records import AnswerKey, Question, Script
 
 TEMPLATES: dict[str, tuple[QuestionTemplate, ...]] = {

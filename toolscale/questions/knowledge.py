@@ -18,6 +18,7 @@ from toolscale.questions.facts import (
     SPELLINGS,
     UNITS,
 )
+from toolscale.questions.phrasings import phrasings_of
 from toolscale.questions.templates import Drawn, QuestionTemplate, integer, word
 
 
@@ -64,114 +65,18 @@ def _prefix(rng: random.Random) -> Drawn:
 
 
 TEMPLATES = (
+    QuestionTemplate("atomic number", phrasings_of("knowledge/atomic number"), _number(ELEMENTS, 1)),
+    QuestionTemplate("symbol", phrasings_of("knowledge/symbol"), _column(ELEMENTS, 0, 1)),
+    QuestionTemplate("element", phrasings_of("knowledge/element"), _column(ELEMENTS, 1, 0, near=True)),
+    QuestionTemplate("capital", phrasings_of("knowledge/capital"), _column(COUNTRIES, 2, 1)),
+    QuestionTemplate("country code", phrasings_of("knowledge/country code"), _column(COUNTRIES, 0, 1)),
+    QuestionTemplate("prefix", phrasings_of("knowledge/prefix"), _prefix),
+    QuestionTemplate("ascii", phrasings_of("knowledge/ascii"), _ascii, tuple(name for _, name in ASCII_MARKS)),
+    QuestionTemplate("unit", phrasings_of("knowledge/unit"), _column(UNITS, 1, 0)),
+    QuestionTemplate("greek", phrasings_of("knowledge/greek"), _number(GREEK, 0)),
+    QuestionTemplate("morse", phrasings_of("knowledge/morse"), _column(MORSE, 0, 1)),
+    QuestionTemplate("spelling", phrasings_of("knowledge/spelling"), _column(NATO, 1, 0, near=True)),
     QuestionTemplate(
-        "atomic number",
-        (
-            "What is the atomic number of {given}?",
-            "Which atomic number does the chemical element {given} have?",
-            "The chemical element {given} stands at which atomic number of the periodic table?",
-        ),
-        _number(ELEMENTS, 1),
-    ),
-    QuestionTemplate(
-        "symbol",
-        (
-            "What is the chemical symbol of {given}?",
-            "Which chemical symbol does the element {given} have?",
-            "By which chemical symbol is the element {given} known?",
-        ),
-        _column(ELEMENTS, 0, 1),
-    ),
-    QuestionTemplate(
-        "element",
-        (
-            "Which chemical element has the symbol {given}?",
-            "What is the name of the chemical element with the symbol {given}?",
-            "For which chemical element does the symbol {given} stand?",
-        ),
-        _column(ELEMENTS, 1, 0, near=True),
-    ),
-    QuestionTemplate(
-        "capital",
-        (
-            "What is the capital of {given}?",
-            "Which city is the capital of {given}?",
-            "Name the capital city of {given}.",
-        ),
-        _column(COUNTRIES, 2, 1),
-    ),
-    QuestionTemplate(
-        "country code",
-        (
-            "What is the two-letter country code of {given}?",
-            "Which ISO country code of two letters does {given} have?",
-            "By which two-letter ISO country code is {given} known?",
-        ),
-        _column(COUNTRIES, 0, 1),
-    ),
-    QuestionTemplate(
-        "prefix",
-        (
-            "Which power of ten does the metric prefix {given} stand for? Give the exponent.",
-            "The metric prefix {given} means ten to the power of what?",
-            "What is the exponent of ten for the metric prefix {given}?",
-        ),
-        _prefix,
-    ),
-    QuestionTemplate(
-        "ascii",
-        (
-            "What is the decimal ASCII code of the {given}?",
-            "Which decimal number is the ASCII code of the {given}?",
-            "In ASCII, which decimal code does the {given} have?",
-        ),
-        _ascii,
-        tuple(name for _, name in ASCII_MARKS),
-    ),
-    QuestionTemplate(
-        "unit",
-        (
-            "What does the SI unit {given} measure?",
-            "Which quantity is measured in the SI unit {given}?",
-            "The SI unit {given} is a unit of which quantity?",
-        ),
-        _column(UNITS, 1, 0),
-    ),
-    QuestionTemplate(
-        "greek",
-        (
-            "At which place of the Greek alphabet does the letter {given} stand, counted from one?",
-            "Which number does the letter {given} have in the order of the Greek alphabet?",
-            "Counted from one, which letter of the Greek alphabet is {given}? Give its number.",
-        ),
-        _number(GREEK, 0),
-    ),
-    QuestionTemplate(
-        "morse",
-        (
-            "Which letter is {given} in Morse code?",
-            "What letter does the Morse code {given} stand for?",
-            "Someone sends {given} in Morse code. Which letter is that?",
-        ),
-        _column(MORSE, 0, 1),
-    ),
-    QuestionTemplate(
-        "spelling",
-        (
-            "Which word stands for the letter {given} in the NATO spelling alphabet?",
-            "What is the word for the letter {given} in the NATO alphabet?",
-            "How is the letter {given} spoken in the NATO spelling alphabet?",
-        ),
-        _column(NATO, 1, 0, near=True),
-    ),
-    QuestionTemplate(
-        "resistor",
-        (
-            "Which digit does the color {given} stand for on a resistor?",
-            "What digit does a {given} ring mean in the color code of resistors?",
-            "In the color code of resistors, which digit is {given}?",
-        ),
-        _column(RESISTORS, 0, 1),
-        tuple(name for _, name in RESISTORS),
+        "resistor", phrasings_of("knowledge/resistor"), _column(RESISTORS, 0, 1), tuple(name for _, name in RESISTORS)
     ),
 )

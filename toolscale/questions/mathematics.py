@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 
+from toolscale.questions.phrasings import phrasings_of
 from toolscale.questions.templates import FIRST_NAMES, Drawn, QuestionTemplate, integer
 
 _PRIMES = (2, 3, 5, 7, 11, 13)
@@ -102,125 +103,13 @@ def _letters(rng: random.Random) -> Drawn:
 
 
 TEMPLATES = (
-    QuestionTemplate(
-        "power",
-        (
-            "What is the remainder when {a} to the power of {b} is divided by {m}?",
-            "Divide {a} to the power of {b} by {m}. What is the remainder?",
-            "Find the remainder of {a} to the power of {b} on division by {m}.",
-        ),
-        _power,
-    ),
-    QuestionTemplate(
-        "either",
-        (
-            "How many whole numbers from 1 to {n} are divisible by {a} or by {b}?",
-            (
-                "Count the whole numbers from 1 to {n} that are a multiple of {a} or of {b}, or of both. "
-                "How many are there?"
-            ),
-            (
-                "Of the whole numbers from 1 to {n}, "
-                "how many can be divided by at least one of {a} and {b} without a remainder?"
-            ),
-        ),
-        _either,
-    ),
-    QuestionTemplate(
-        "zeros",
-        (
-            "With how many zeros does the factorial of {n} end?",
-            "How many zeros stand at the end of the factorial of {n}?",
-            "The factorial of {n} is written out. How many zeros does it end with?",
-        ),
-        _zeros,
-    ),
-    QuestionTemplate(
-        "dice",
-        (
-            (
-                "Two fair dice with {sides} sides each are thrown. "
-                "The probability that the sum is {total} is p/q in lowest terms. What is p + q?"
-            ),
-            (
-                "What is p + q, if p/q in lowest terms "
-                "is the probability that two fair dice with {sides} sides each show a sum of {total}?"
-            ),
-            (
-                "We throw two fair dice, each with {sides} sides. "
-                "Write the probability of a sum of {total} as p/q in lowest terms, and find p + q."
-            ),
-        ),
-        _dice,
-    ),
-    QuestionTemplate(
-        "paths",
-        (
-            (
-                "On a grid, one step goes one unit right or one unit up. "
-                "How many paths lead from (0, 0) to ({a}, {b}) through ({c}, {d})?"
-            ),
-            (
-                "Count the paths on a grid from (0, 0) to ({a}, {b}) that go through ({c}, {d}). "
-                "Each step goes right or up by one unit. How many are there?"
-            ),
-            (
-                "How many ways lead on a grid from (0, 0) through ({c}, {d}) to ({a}, {b}), "
-                "if every step goes one unit right or one unit up?"
-            ),
-        ),
-        _paths,
-    ),
-    QuestionTemplate(
-        "leftovers",
-        (
-            (
-                "{name} packs eggs. "
-                "In boxes of {m}, the last box holds only {p}; in boxes of {n}, the last box holds only {q}. "
-                "What is the smallest possible number of eggs?"
-            ),
-            (
-                "Find the smallest positive whole number that leaves the remainder {p} on division by {m}, "
-                "and {q} on division by {n}."
-            ),
-            (
-                "Divided by {m}, a positive number leaves the remainder {p}; divided by {n}, it leaves {q}. "
-                "What is the smallest such number?"
-            ),
-        ),
-        _leftovers,
-    ),
-    QuestionTemplate(
-        "divisors",
-        (
-            "How many positive divisors does {n} have?",
-            "Count the positive divisors of {n}, 1 and the number itself included. How many are there?",
-            "By how many positive whole numbers can {n} be divided without a remainder?",
-        ),
-        _divisors,
-    ),
-    QuestionTemplate(
-        "committee",
-        (
-            (
-                "In how many ways can a committee of {size} be chosen from {women} women and {men} men, "
-                "if at least one woman must be in it?"
-            ),
-            "There are {women} women and {men} men. How many committees of {size} have at least one woman?",
-            (
-                "A committee of {size} is chosen from {women} women and {men} men, "
-                "and not all of them may be men. How many choices are there?"
-            ),
-        ),
-        _committee,
-    ),
-    QuestionTemplate(
-        "letters",
-        (
-            "In how many different ways can the letters of {word} be arranged?",
-            "How many different arrangements do the letters of {word} have?",
-            "The letters of {word} are put in a row. How many different rows are possible?",
-        ),
-        _letters,
-    ),
+    QuestionTemplate("power", phrasings_of("mathematics/power"), _power),
+    QuestionTemplate("either", phrasings_of("mathematics/either"), _either),
+    QuestionTemplate("zeros", phrasings_of("mathematics/zeros"), _zeros),
+    QuestionTemplate("dice", phrasings_of("mathematics/dice"), _dice),
+    QuestionTemplate("paths", phrasings_of("mathematics/paths"), _paths),
+    QuestionTemplate("leftovers", phrasings_of("mathematics/leftovers"), _leftovers),
+    QuestionTemplate("divisors", phrasings_of("mathematics/divisors"), _divisors),
+    QuestionTemplate("committee", phrasings_of("mathematics/committee"), _committee),
+    QuestionTemplate("letters", phrasings_of("mathematics/letters"), _letters),
 )

@@ -7,19 +7,11 @@ import random
 from collections.abc import Callable
 from itertools import accumulate
 
+from toolscale.questions.phrasings import phrasings_of
 from toolscale.questions.templates import Drawn, QuestionTemplate, integer
 
-_LINE = (
-    "What does this Python line print? `{code}`",
-    "Which number does Python print when it runs `{code}`?",
-    "Read this line of Python: `{code}`. What is its output?",
-    "If I run the Python line `{code}`, what is printed?",
-)
-_PROGRAM = (
-    "What does this Python program print?\n```python\n{code}\n```",
-    "Read this Python program and tell me its output:\n```python\n{code}\n```",
-    "I run this Python program. What is printed?\n```python\n{code}\n```",
-)
+_LINE = phrasings_of("code/line")
+_PROGRAM = phrasings_of("code/program")
 
 
 def _running(make: Callable[[random.Random], tuple[str, int, tuple[int, ...]]]) -> Callable[[random.Random], Drawn]:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 
+from toolscale.questions.phrasings import phrasings_of
 from toolscale.questions.templates import FIRST_NAMES, Drawn, QuestionTemplate, integer, word
 
 Clue = tuple[str, Callable[[Sequence[int]], bool]]
@@ -198,92 +199,11 @@ _PARTY = (
     "If comes, comes too. and do not both come. At least one of comes only if does not come. or comes, but not both.",
 )
 TEMPLATES = (
-    QuestionTemplate(
-        "race",
-        (
-            "{names} ran a race, and no two came in together. {clues} Who was {place}?",
-            "Five friends, {names}, raced each other; there was no tie. {clues} Which of them was {place}?",
-            "In a race of {names} there was no tie. {clues} Find out who came in {place}.",
-        ),
-        _race,
-        _RACE,
-    ),
-    QuestionTemplate(
-        "houses",
-        (
-            (
-                "{names} live side by side. Each drinks something else (tea, coffee, milk, juice) "
-                "and owns another animal (cat, dog, horse, fish). {clues} Who owns the {pet}?"
-            ),
-            (
-                "Four neighbours, {names}, each have another animal (cat, dog, horse, fish) "
-                "and another drink (tea, coffee, milk, juice). {clues} Whose is the {pet}?"
-            ),
-            (
-                "{names} are neighbours. No two have the same drink (tea, coffee, milk, juice) "
-                "or the same animal (cat, dog, horse, fish). {clues} To whom does the {pet} belong?"
-            ),
-        ),
-        _houses,
-        _HOUSE,
-    ),
-    QuestionTemplate(
-        "knights",
-        (
-            (
-                "On an island, everyone either always tells the truth or always lies. "
-                "You meet {names}. {clues} Exactly one of them is {sort}. Who is it?"
-            ),
-            (
-                "{names} each either always lie or always tell the truth. "
-                "{clues} Just one of the three is {sort}. Which one?"
-            ),
-            "Of {names}, each one always lies or always tells the truth. {clues} One alone is {sort}. Name that one.",
-        ),
-        _knights,
-        _LIARS,
-    ),
-    QuestionTemplate(
-        "guests",
-        (
-            "{names} are invited. {clues} How many different groups of guests are possible?",
-            "Of {names}, some may come to a party. {clues} In how many ways can that work out?",
-            "A party is planned for {names}. {clues} How many different sets of guests can there be?",
-        ),
-        _guests,
-        _PARTY,
-    ),
-    QuestionTemplate(
-        "weekday",
-        (
-            "{day} is a {weekday}. Which day of the week is it {days} days later?",
-            (
-                "On {day}, a {weekday}, someone starts to wait for {days} days. "
-                "On which day of the week does the wait end?"
-            ),
-            "If {day} is a {weekday}, what day of the week will it be after {days} days?",
-        ),
-        _weekday,
-        (*WEEKDAYS, *MONTHS),
-    ),
-    QuestionTemplate(
-        "turns",
-        (
-            "{name} looks {start}, then {steps}. In which direction does {name} look now?",
-            "At first {name} faces {start}. {name} {steps}. Which direction is it now?",
-            "Facing {start}, {name} {steps}. Which way does {name} face in the end?",
-        ),
-        _turns,
-        ("turns left right around then", *DIRECTIONS),
-    ),
-    QuestionTemplate(
-        "swaps",
-        (
-            "{cups}. {steps} Who has the {drink} now?",
-            "At first {cups}. {steps} In the end, who holds the {drink}?",
-            "At the start {cups}. {steps} With whom does the {drink} end up?",
-        ),
-        _swaps,
-        ("and swap cups. has", *DRINKS),
-    ),
+    QuestionTemplate("race", phrasings_of("reasoning/race"), _race, _RACE),
+    QuestionTemplate("houses", phrasings_of("reasoning/houses"), _houses, _HOUSE),
+    QuestionTemplate("knights", phrasings_of("reasoning/knights"), _knights, _LIARS),
+    QuestionTemplate("guests", phrasings_of("reasoning/guests"), _guests, _PARTY),
+    QuestionTemplate("weekday", phrasings_of("reasoning/weekday"), _weekday, (*WEEKDAYS, *MONTHS)),
+    QuestionTemplate("turns", phrasings_of("reasoning/turns"), _turns, ("turns left right around then", *DIRECTIONS)),
+    QuestionTemplate("swaps", phrasings_of("reasoning/swaps"), _swaps, ("and swap cups. has", *DRINKS)),
 )

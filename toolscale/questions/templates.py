@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-Split = Literal["train", "test"]
+from toolscale.questions.phrasings import Phrasings, Split
+
 Kind = Literal["integer", "decimal", "word", "choice", "text"]
 
 FIRST_NAMES = (
@@ -39,10 +40,10 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTemplate:
-    """One sort of question. The last phrasing is only in the test split, the others only in the training split."""
+    """One sort of question."""
 
     name: str
-    phrasings: tuple[str, ...]
+    phrasings: Phrasings
     draw: Callable[[random.Random], Drawn]
     lexicon: tuple[str, ...] = field(default=())
     """Words that slots may hold, besides numbers, names and code."""
@@ -53,12 +54,14 @@ class QuestionTemplate:
             values = self.draw(rng)
             if split_of(values.slots) == split:
                 break
-        phrasing = self.phrasings[-1] if split == "test" else rng.choice(self.phrasings[:-1])
+        phrasing = rng.choice(self.phrasings.of(split))
         return _SLOT.sub(lambda match: values.slots[match[0][1:-1]], phrasing), values
 
     def words(self) -> frozenset[str]:
-        """Return the words that are not of slots, in small letters."""
-        return frozenset(word for text in (*self.phrasings, *self.lexicon) for word in words(_SLOT.sub(" ", text)))
+        """Return the words of the training split that are not of slots, and the lexicon's, in small letters."""
+        return frozenset(
+            word for text in (*self.phrasings.train, *self.lexicon) for word in words(_SLOT.sub(" ", text))
+        )
 
 
 def words(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from toolscale.errors import UsageError
 from toolscale.models.cards import CardStyle, card
 from toolscale.models.pricing import price_of
 from toolscale.preferences import preference
-from toolscale.preferences.drawing import Split
+from toolscale.preferences.grammar import Split
 from toolscale.questions import question as question_of
 from toolscale.records import (
     CATEGORIES,

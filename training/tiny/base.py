@@ -1,6 +1,6 @@
 """Make the base model of the embedded default: it reads, and prefers nothing.
 
-    python -m training.tiny.base --out training/tiny/base --minutes 25
+    python -m training.tiny.base --out training/tiny/base
 
 A curriculum: first who is strongest in a category that is named, then in the category of a question, then every probe.
 Without it a model of this size stays at chance for long: to look up (alias, category) it must first find out what to
@@ -42,6 +42,8 @@ STAGES: tuple[tuple[dict[str, float], float], ...] = (
 )
 """(shares of probes, how often a category is named instead of a question being asked). The next stage begins when the
 strongest is found."""
+DROPPED = 0.15
+"""Share of the words of questions that are made unknown."""
 PASSED = 0.9
 """Share of right answers about the strongest expert with which a stage ends."""
 
@@ -89,6 +91,17 @@ def place_facts(model: Qwen3ForCausalLM, ids: dict[str, int], scale: float = 0.0
                 )
     for kind, part in kinds.items():
         table[ids[kind if kind in ids else f"{kind}!"]] += part
+
+
+def take_over(model: Qwen3ForCausalLM, ids: dict[str, int], start: Path) -> None:
+    """Copy what an earlier base model of the same shape has learned: its layers, and the words that it knew."""
+    before = Qwen3ForCausalLM.from_pretrained(start, dtype=torch.float32)
+    known = PreTrainedTokenizerFast.from_pretrained(start).get_vocab()
+    table = model.model.embed_tokens.weight.data.clone()
+    both = [word for word in ids if word in known]
+    table[[ids[word] for word in both]] = before.model.embed_tokens.weight.data[[known[word] for word in both]]
+    layers = {name: value for name, value in before.model.state_dict().items() if name != "embed_tokens.weight"}
+    model.model.load_state_dict({**layers, "embed_tokens.weight": table})
 
 
 class Packer:
@@ -160,21 +173,21 @@ def train(
     model: Qwen3ForCausalLM,
     packer: Packer,
     texts: Texts,
-    minutes: float,
+    steps: int,
     lr: float,
     sheets: int,
     probes: int,
     seed: int,
     first_stage: int = 0,
-) -> int:
-    """Train for so many minutes of wall clock; return the number of steps."""
+) -> None:
+    """Train for so many steps; the learning rate falls to nothing at the last one."""
     rng = random.Random(f"probes:{seed}")
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr, betas=(0.9, 0.98), weight_decay=0.01)
-    began, step, stage, since = time.monotonic(), 0, first_stage, 0
+    began, stage, since = time.monotonic(), first_stage, 0
     recent: list[tuple[str, bool]] = []
-    while (gone := (time.monotonic() - began) / (60 * minutes)) < 1:
+    for step in range(1, steps + 1):
         for group in optimizer.param_groups:
-            group["lr"] = lr * min(1.0, (step + 1) / 100) * max(0.02, 1 - gone)
+            group["lr"] = lr * min(1.0, step / 100) * max(0.02, 1 - step / steps)
         shares, plain = STAGES[stage]
         packed = packer.pack([draw_sheet(rng, texts, shares, plain, probes) for _ in range(sheets)])
         logits, wanted = answers(model, packed)
@@ -182,7 +195,6 @@ def train(
         cross_entropy(logits, wanted).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        step += 1
         recent = [*recent, *zip(packed[3], (logits.argmax(1) == wanted).tolist(), strict=True)][-8000:]
         if (
             step % 20 == 0
@@ -194,8 +206,7 @@ def train(
             click.echo(f"step {step}: stage {stage + 1}")
         if step % 100 == 0:
             shown = " ".join(f"{kind} {share:.2f}" for kind, share in share_right(recent).items())
-            click.echo(f"step {step}, {gone:.0%}: {shown}")
-    return step
+            click.echo(f"step {step}, {time.monotonic() - began:.0f} s: {shown}")
 
 
 def share_right(found: Sequence[tuple[str, bool]]) -> dict[str, float]:
@@ -218,7 +229,7 @@ def examine(model: Qwen3ForCausalLM, packer: Packer, texts: Texts, seed: int, sh
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path), default=Path("training/tiny/base"), show_default=True)
-@click.option("--minutes", type=float, default=25.0, show_default=True, help="How long to train.")
+@click.option("--steps", type=click.IntRange(1), default=2500, show_default=True)
 @click.option("--layers", type=int, default=2, show_default=True)
 @click.option("--width", type=int, default=128, show_default=True)
 @click.option("--lr", type=float, default=2e-3, show_default=True)
@@ -227,45 +238,43 @@ def examine(model: Qwen3ForCausalLM, packer: Packer, texts: Texts, seed: int, sh
 @click.option(
     "--start",
     type=click.Path(path_type=Path, exists=True),
-    help="A base model to go on from, with every probe at once.",
+    help="A base model to go on from, with every probe at once; it may know other words.",
 )
 def command(
-    out: Path, minutes: float, layers: int, width: int, lr: float, threads: int, seed: int, start: Path | None
+    out: Path, steps: int, layers: int, width: int, lr: float, threads: int, seed: int, start: Path | None
 ) -> None:
     """Train the base model on reading probes and write it, with its tokenizer and the results of the probes."""
     torch.set_num_threads(threads)
     tokenizer = make_tokenizer()
     ids = tokenizer.get_vocab()
+    model = make_model(len(ids), layers, width, seed)
     before: list[dict[str, Any]] = []
     if start is None:
-        model = make_model(len(ids), layers, width, seed)
         place_facts(model, ids)
     else:
-        model = Qwen3ForCausalLM.from_pretrained(start, dtype=torch.float32).train()
+        take_over(model, ids, start)
         before = json.loads((start / "probes.json").read_text(encoding="utf-8"))["legs"]
     packer = Packer(ids)
-    texts = Texts(lambda text: words_of(tokenizer, text), "train", 3000, seed)
-    steps = train(
-        model,
-        packer,
-        texts,
-        minutes,
-        lr,
-        48,
-        8,
-        seed + len(before),
-        first_stage=0 if start is None else len(STAGES) - 1,
-    )
+
+    def texts(split: str, count: int, seed: int, dropped: float = 0.0) -> Texts:
+        return Texts(lambda text: words_of(tokenizer, text), split, count, seed, dropped)
+
+    began = time.monotonic()
+    first_stage = 0 if start is None else len(STAGES) - 1
+    train(model, packer, texts("train", 3000, seed, DROPPED), steps, lr, 48, 8, seed + len(before), first_stage)
+    minutes = round((time.monotonic() - began) / 60, 1)
     model.eval()
-    results, unseen = (
-        examine(model, packer, Texts(lambda text: words_of(tokenizer, text), split, 500, seed + 1), seed + 1)
-        for split in ("train", "test")
-    )
+    results, unseen = (examine(model, packer, texts(split, 500, seed + 1), seed + 1) for split in ("train", "test"))
     model.half().save_pretrained(out)
     tokenizer.save_pretrained(out)
     size = sum(parameter.numel() for parameter in model.parameters())
-    legs = [*before, {"steps": steps, "minutes": minutes, "lr": lr, "threads": threads}]
-    report = {"parameters": size, "seed": seed, "legs": legs, "probes": results, "unseen words": unseen}
+    report = {
+        "parameters": size,
+        "seed": seed,
+        "legs": [*before, {"steps": steps, "minutes": minutes, "lr": lr, "threads": threads}],
+        "probes": results,
+        "unseen words": unseen,
+    }
     (out / "probes.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     click.echo(json.dumps(report, indent=2))
 

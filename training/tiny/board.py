@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from toolscale.models import expected_cost
 from toolscale.models.pricing import approximate_tokens, factors, latency_s, output_tokens
-from toolscale.records import Catalogue, Preference, RolloutTask
+from toolscale.questions import corpus, grade_answer
+from toolscale.records import Catalogue, Preference, Question, RolloutTask
 from toolscale.reward.kinds import CAP
 from toolscale.rollout import actions, references
 from toolscale.rollout.actions import BASIC_FIGURES, offered_specs, price_at
+from training.tiny.codec import answering_sentence
 
 TOOLS = ("python", "local_search")
+CALLS = ("interpreter", "local search", "cheapest expert", "strongest expert", "another expert", "gives up")
+"""Sorts of actions. Costs are those of the question, strength that in its category."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,8 @@ class Board:
 
 
 def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequence[str]) -> Board:
-    """Work out what each action gives in each task. Tools that fit a question are right; so is what TinyCodec reads out
-    of them (tested)."""
+    """Work out what each action gives in each task. Tools that fit a question are right; what TinyCodec reads out of
+    them is, but for a few look-ups in words that it does not know (tested)."""
     names = (*aliases, *TOOLS, "give_up")
     shape = (len(tasks), len(names))
     is_open, right = np.zeros(shape, dtype=bool), np.zeros(shape)
@@ -77,7 +82,7 @@ def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequ
             column = names.index(action.alias or action.kind)
             is_open[row, column] = True
             if action.alias is None:
-                right[row, column] = 1.0
+                right[row, column] = 1.0 if task.question is None else read_right(action.kind, task.question)
                 costs[row, column], latencies[row, column] = BASIC_FIGURES[action.kind]
                 continue
             expert, spec = offered[action.alias]
@@ -88,6 +93,18 @@ def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequ
             latencies[row, column] = [latency_s(spec, task.category, factor) for factor in drawn]
         is_open[row, -1] = True
     return Board(tuple(tasks), names, is_open, right, costs, latencies, refs)
+
+
+def read_right(tool: str, question: Question) -> float:
+    """Return 1 if TinyCodec reads the right answer out of what a tool says that fits the question, 0 if not."""
+    passage = _passages().get(question.lookup or "") if tool == "local_search" else None
+    return 1.0 if passage is None else float(grade_answer(question, answering_sentence(question.text, passage))[0])
+
+
+@cache
+def _passages() -> dict[str, str]:
+    """Title -> what local search finds first for it."""
+    return {entry.title: f"[1] {entry.title}\n{entry.text}" for entry in corpus()}
 
 
 @dataclass(frozen=True)
@@ -101,6 +118,12 @@ class Result:
     latency_s: np.ndarray
     best: np.ndarray
     """Probability that the optimum's action is chosen."""
+    calls: np.ndarray
+    """(tasks, CALLS): probability of each sort of action."""
+
+    def sorts(self) -> dict[str, float]:
+        """Return the share of each sort of action."""
+        return dict(zip(CALLS, map(float, self.calls.mean(axis=0)), strict=True))
 
     def means(self) -> dict[str, float]:
         """Return the mean of each figure."""
@@ -120,7 +143,17 @@ def chosen(
     cost = board.costs.mean(axis=2) + extra_cost
     latency = board.latencies.mean(axis=2) + extra_latency
     best = one_hot(board, utilities)
-    return Result(name, *((shares * values).sum(axis=1) for values in (utilities, board.right, cost, latency, best)))
+    means = ((shares * values).sum(axis=1) for values in (utilities, board.right, cost, latency, best))
+    return Result(name, *means, (shares[:, :, None] * sorts_of(board)).sum(axis=1))
+
+
+def sorts_of(board: Board) -> np.ndarray:
+    """Return (tasks, actions, CALLS): 1 where an action is of that sort. An expert that is both is the cheapest."""
+    experts = board.open & np.array([name.startswith("expert-") for name in board.actions])
+    cheapest = one_hot(board, np.where(experts, -board.costs.mean(axis=2), -np.inf)) * experts
+    strongest = one_hot(board, np.where(experts, board.right, -np.inf)) * experts * (1 - cheapest)
+    columns = [np.array([name == sort for name in board.actions]) * board.open for sort in (*TOOLS, "give_up")]
+    return np.stack([*columns[:2], cheapest, strongest, experts - cheapest - strongest, columns[2]], axis=2)
 
 
 def one_hot(board: Board, worth: np.ndarray) -> np.ndarray:

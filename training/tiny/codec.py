@@ -26,46 +26,29 @@ _CODE = re.compile(r"```(?:python)?\n?([\s\S]*?)```|`([^`]*)`")
 _QUOTED = re.compile(r"\"([^\"]*)\"")
 _WORD = re.compile(r"[^\W_]+")
 _CLAUSES = re.compile(r"(?<=[.!?])\s+|,\s+(?:and\s+)?|\s+and\s+")
-_COUNTED = re.compile(
-    r"\b(?:how many|how high|how long|how old|which year|what year|in what year|year of|when)\b", re.IGNORECASE
+_SAME = tuple(
+    (re.compile(rf"\b(?:{asked})", re.IGNORECASE), re.compile(rf"\b(?:{told})", re.IGNORECASE))
+    for asked, told in (
+        ("born|birth|bear|world|year|when|age\\b|old\\b", "born|world"),
+        ("teach|taught|tutor|mentor|pupil|stud|lesson|learn|educat|instruct|train|school", "teach|pupil"),
+        ("live|living|home|resid|dwel|settle|house|lodg", "lived|life"),
+        ("inhabit|people|popula|resident|soul|headcount|live|how (?:big|large)|size|citizen", "inhabit"),
+        ("river|bank|water|flow|stream|runs", "on the|lies where"),
+        ("mayor|town hall|in charge|govern|office|head of", "mayor"),
+        ("found|start|establish|set (?:it )?up|sets? up|creat|begin|began|idea|owe|bring|brought|behind", "found"),
+        ("seat|based?\\b|headq|head office|office|home|located|town|where", "seat"),
+        ("work|employ|staff|headcount|payroll|earn|jobs?\\b|how many", "employ|work"),
+        ("weigh|weight|gram|heav|mass|scales?\\b", "weigh|grams"),
+        ("make|made|manufactur|produc|buil[dt]|compan|firm|label|brand", "made by"),
+        (
+            "invent|devis|came up|come up|comes? from the mind|design|creat|dream|thought|conceiv|idea|mind",
+            "invent|drawing",
+        ),
+    )
 )
-_KIN = (
-    ("taug", "teac", "pupi"),
-    ("live", "spen", "resi"),
-    ("inve", "draw", "desi"),
-    ("make", "made", "prod", "manu"),
-    ("foun", "set"),
-    ("born", "birt", "worl"),
-    ("inha", "peop", "popu"),
-    ("empl", "peop", "work", "staf"),
-    ("weig", "gram", "heav"),
-    ("heig", "metr", "high"),
-    ("seat", "base"),
-    ("mayo", "head"),
-)
-"""First letters of words that ask for the same."""
+"""What a question may ask, and how the library tells it."""
 _EMPTY = frozenset(
-    [
-        "the",
-        "of",
-        "in",
-        "a",
-        "is",
-        "was",
-        "did",
-        "does",
-        "do",
-        "have",
-        "has",
-        "what",
-        "whic",
-        "who",
-        "how",
-        "many",
-        "look",
-        "up",
-        "by",
-    ]
+    {"the", "of", "in", "a", "is", "was", "did", "does", "do", "have", "has", "what", "whic", "who", "how"}
 )
 FORM = "Write one word: an expert, python, local_search, or <last>."
 NOT_KNOWN = "I do not know."
@@ -152,25 +135,23 @@ class TinyCodec:
 
 
 def answering_sentence(question: str, said: str) -> str:
-    """Return what a tool said if it is short; of search results the sentence of the first one that has most of the
-    question's words.
+    """Return what a tool said if it is short; of search results the clause of the first one that tells what is asked.
 
-    Words count by their first four letters and once each, those of the quoted name not at all; a number counts where
-    the question is for one.
+    A clause is worth the words of the question that ask for what it tells (_SAME); where none does, the words that it
+    shares with the question, by their first four letters and without those of the quoted name.
     """
     lines = [line for line in said.split("\n\n")[0].splitlines() if line.strip()]
     if not said.startswith("[1] ") or len(lines) < 2:
         return said.strip()
-    name = _stems(_first(_QUOTED, question))
-    asked = _stems(_QUOTED.sub(" ", question)) - name - _EMPTY
-    asked |= {word for kin in _KIN if asked & set(kin) for word in kin}
-    counted = bool(_COUNTED.search(question))
+    plain = _QUOTED.sub(" ", question)
+    shared = _stems(plain) - _stems(_first(_QUOTED, question)) - _EMPTY
 
-    def worth(sentence: str) -> tuple[bool, int]:
-        return counted and any(letter.isdigit() for letter in sentence), len(asked & _stems(sentence))
+    def worth(clause: str) -> tuple[int, int]:
+        asked = sum(len(ask.findall(plain)) for ask, tell in _SAME if tell.search(clause))
+        return asked, len(shared & _stems(clause))
 
-    sentences = [sentence for line in lines[1:] for sentence in _CLAUSES.split(line) if sentence.strip()]
-    return max(sentences, key=worth).strip()
+    clauses = [clause for line in lines[1:] for clause in _CLAUSES.split(line) if clause.strip()]
+    return max(clauses, key=worth).strip()
 
 
 def _stems(text: str) -> set[str]:

@@ -25,9 +25,11 @@ from training.tiny.words import (
     ERROR,
     LAST,
     LEVELS,
+    NUMBER,
     QUOTED,
     RESULT,
     TOOL,
+    UNKNOWN,
     USER,
     fact,
 )
@@ -38,6 +40,7 @@ WEIGHTS = ("none!", "little!", "some!", "quite!", "much!", "most!")
 THIRDS = ("low", "middle", "high")
 NEEDS = {"python": CODE, "local_search": QUOTED}
 """Basic tool -> the word that a question must have for it. Without that word the tool has nothing to work on."""
+KEPT = frozenset((CODE, QUOTED, NUMBER))
 KINDS = ("strongest", "cheapest", "fastest", "name", "read", "kind", "weight", "act")
 """`act` is the form of a rollout, with an action drawn blindly: it teaches the form and no preference."""
 
@@ -62,18 +65,34 @@ class Sheet:
 
 
 class Texts:
-    """Questions and wishes in words, made once. `read` makes the words of a text."""
+    """Questions and wishes in words, made once. `read` makes the words of a text. `dropped`: so often a word of a
+    question is made unknown, so that questions are read by what is known of them."""
 
-    def __init__(self, read: Callable[[str], Words], split: Any, count: int, seed: int) -> None:
+    def __init__(self, read: Callable[[str], Words], split: Any, count: int, seed: int, dropped: float = 0.0) -> None:
+        rng = random.Random(f"dropped:{seed}")
         self.questions = {
-            name: [read(question(number, seed, split, (name,)).text) for number in range(count)]
+            name: [
+                drop_words(rng, read(question(number, seed, split, (name,)).text), dropped) for number in range(count)
+            ]
             for name in QUESTION_CATEGORIES
         }
-        wishes = (preference(number, seed, split, wish_share=0.0) for number in range(count))
+        wishes = (preference(number, seed, split, wish_share=0.0, words="plain") for number in range(count))
         self.wishes = [
             (read(wish.instruction), {"outcome": wish.outcome, "cost": wish.cost, "latency": wish.latency})
             for wish in wishes
         ]
+
+
+def drop_words(rng: random.Random, words: Words, share: float) -> Words:
+    """Make each word unknown with this probability, except those that stand for code, quotations and numbers; of
+    several unknown words in a row one is left."""
+    found: Words = []
+    for word in words:
+        if word not in KEPT and rng.random() < share:
+            word = UNKNOWN
+        if word != UNKNOWN or found[-1:] not in ([UNKNOWN], [NUMBER]):
+            found.append(word)
+    return found
 
 
 Facts = dict[str, dict[str, int]]
