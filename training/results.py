@@ -194,6 +194,7 @@ def write_results(out: Path, measured: Measured, steps: int, compared: int) -> l
         wishes=wishes_of(frontiers),
         calls=means_of([run["calls"] for run in whole]),
         pairs=means_of([run["pairs"] for run in whole]),
+        by_seed=[row["share"] for run in whole for row in run["wording"] if row["policy"] == "trained"],
     )
     (out / "README.md").write_text(page, encoding="utf-8")
     draw_policies(out / "policies.png", tables["a"])
