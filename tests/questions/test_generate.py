@@ -24,6 +24,7 @@ import pytest
 from toolscale.errors import StorageError, UsageError
 from toolscale.questions import NAMES, TEMPLATES, VOCABULARY, answer_key, corpus, question, questions, write_corpus
 from toolscale.questions.facts import ASCII_MARKS, COUNTRIES, ELEMENTS, GREEK, MORSE, NATO, PREFIXES, RESISTORS, UNITS
+from toolscale.questions.phrasings import Split
 from toolscale.questions.reasoning import MONTHS
 from toolscale.questions.templates import Drawn, QuestionTemplate, words
 from toolscale.records import AnswerKey, Question, Script
@@ -312,11 +313,11 @@ def test_every_template(category: str, template: QuestionTemplate) -> None:
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_phrasings_say_all_that_is_asked(split: str) -> None:
+def test_phrasings_say_all_that_is_asked(split: Split) -> None:
     """A slot that every phrasing of the training split has is in all phrasings; what tools need is marked."""
     for category, template in EVERY:
         train = [frozenset(SLOT.findall(text)) for text in template.phrasings.train]
-        for text in template.phrasings.of(split):  # type: ignore[arg-type]
+        for text in template.phrasings.of(split):
             assert frozenset.intersection(*train) <= frozenset(SLOT.findall(text)) <= frozenset.union(*train), text
             if category == "lookup":
                 assert '"{term}"' in text and '"' not in text.replace('"{term}"', ""), text

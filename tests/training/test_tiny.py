@@ -22,6 +22,7 @@ from toolscale.preferences import words as wish_words
 from toolscale.questions import TEMPLATES as QUESTIONS
 from toolscale.questions import question, write_corpus
 from toolscale.questions.grade import grade_answer
+from toolscale.questions.phrasings import Split
 from toolscale.records import Price
 from toolscale.reward import absolute_reward, figures_of
 from toolscale.rollout import Turn, run_rollouts
@@ -169,10 +170,10 @@ def test_what_is_read_is_written_the_same(codec: TinyCodec, said: str) -> None:
 
 @pytest.mark.parametrize(("split", "least"), [("train", 1.0), ("test", 0.95)])
 def test_the_answer_is_read_out_of_what_search_found_as_often_as_the_board_says(
-    tmp_path: Path, split: str, least: float
+    tmp_path: Path, split: Split, least: float
 ) -> None:
     write_corpus(tmp_path)
-    asked = [question(number, 7, split, ("lookup",)) for number in range(240)]  # type: ignore[arg-type]
+    asked = [question(number, 7, split, ("lookup",)) for number in range(240)]
     with open_basic_tools(
         BasicToolSettings(python=None, local_search=LocalSearchSettings(corpus=str(tmp_path)))
     ) as tools:

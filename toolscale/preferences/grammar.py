@@ -50,7 +50,12 @@ def _read(name: Words) -> Wording:
     return Wording({name: tuple(found["nouns"][name]) for name in DIMENSIONS}, frames)
 
 
-WORDINGS: dict[Words, Wording] = {"plain": _read("plain"), "train": _read("train"), "test": _read("test")}
+def _together(one: Wording, other: Wording) -> Wording:
+    return Wording({name: one.nouns[name] + other.nouns[name] for name in DIMENSIONS}, one.frames + other.frames)
+
+
+_PLAIN = _read("plain")
+WORDINGS: dict[Words, Wording] = {"plain": _PLAIN, "train": _together(_PLAIN, _read("train")), "test": _read("test")}
 """No frame is both in `train` and in `test`. Some of the nouns are: people name the same things alike."""
 OPENINGS = ("", "please note: ", "for this task, ", "my wishes: ")
 
