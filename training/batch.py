@@ -40,7 +40,7 @@ class MicroBatch:
     def to(self, device: torch.device) -> MicroBatch:
         """The same on another device."""
         sampled = None if self.tokens.sampled is None else self.tokens.sampled.to(device)
-        tokens = Tokens(self.tokens.advantages.to(device), sampled=sampled)
+        tokens = Tokens(self.tokens.advantages.to(device), self.tokens.turns.to(device), sampled=sampled)
         return MicroBatch(self.packed.to(device), self.wanted.to(device), self.spread.to(device), tokens)
 
 
@@ -80,7 +80,7 @@ def _micro_batch(
     correct: bool,
 ) -> MicroBatch:
     packed, wanted, order = arrange(rows, sequences, written)
-    spread, advantages, sampled = [], [], []
+    spread, advantages, turns, sampled = [], [], [], []
     start = 0
     while start < len(order):  # the tokens of one sequence stand together
         number = order[start]
@@ -88,11 +88,21 @@ def _micro_batch(
         for sample in owners[number]:
             spread += range(start, start + len(own))
             advantages += [sample.advantage] * len(own)
+            turns += turns_of(own)
             if correct:
                 sampled += [sample.trace.logprobs[place] for place in own]
         start += len(own)
-    tokens = Tokens(torch.tensor(advantages), sampled=torch.tensor(sampled) if correct else None)
+    weighed = torch.tensor(sampled) if correct else None
+    tokens = Tokens(torch.tensor(advantages), torch.tensor(turns), sampled=weighed)
     return MicroBatch(packed, wanted, torch.tensor(spread), tokens)
+
+
+def turns_of(places: Sequence[int]) -> list[int]:
+    """The turn of each written token, counted from 0: something that the model did not write stands between two."""
+    turns = [0] * len(places)
+    for number in range(1, len(places)):
+        turns[number] = turns[number - 1] + (places[number] > places[number - 1] + 1)
+    return turns
 
 
 def empty_micro_batch(correct: bool = False) -> MicroBatch:
@@ -103,6 +113,5 @@ def empty_micro_batch(correct: bool = False) -> MicroBatch:
         torch.zeros(1, 2, dtype=torch.long), torch.tensor([[0, 1]]), torch.zeros(1, 2, dtype=torch.long), (Tree(2, ()),)
     )
     one = torch.zeros(1, dtype=torch.long)
-    return MicroBatch(
-        packed, Written(one, one, one), index, Tokens(torch.zeros(0), sampled=torch.zeros(0) if correct else None)
-    )
+    tokens = Tokens(torch.zeros(0), index, sampled=torch.zeros(0) if correct else None)
+    return MicroBatch(packed, Written(one, one, one), index, tokens)

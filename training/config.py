@@ -129,6 +129,10 @@ class LossSettings(Settings):
     """Bonus for the entropy of each written token, which falls in a straight line to 0 at the last step. A small model
     that is sure too soon stops trying what it has not tried enough. With `reward.scale: none` it is in units of the
     reward: the policy that is best then chooses with probabilities in proportion to exp(expected reward / bonus)."""
+    entropy_turns: int | None = Field(default=None, ge=1)
+    """The bonus counts in so many turns of a rollout, its first; none: in all. After a result there is little to try,
+    and trying costs: a tool is called again and again, and unlearned for it in the first turn too, where it is
+    right."""
     epochs: int = Field(default=1, ge=1)
     """Optimizer steps on one batch of rollouts."""
     batch_tokens: int = Field(default=4096, ge=1)
@@ -216,6 +220,8 @@ class DataSettings(Settings):
     toolscale/questions/parquet.py says what is read."""
     questions_share: float = Field(default=0.5, ge=0, le=1)
     """How often a question is one of these files where they have its category; else it is generated."""
+    two_step_share: float = Field(default=0.0, ge=0, le=1)
+    """How often a generated question of the category `lookup` goes on: what is found is to be computed with."""
     seed: int = 0
     catalogue: str = "experts/paper.yaml"
     """The experts that can be offered."""

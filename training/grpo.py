@@ -172,15 +172,17 @@ class Trainer:
         step."""
         wanted, entropy = self.engine.deepspeed(part.packed, part.wanted)
         new = wanted[part.spread]
-        given = Tokens(part.tokens.advantages, old, part.tokens.sampled, reference)
+        given = Tokens(part.tokens.advantages, part.tokens.turns, old, part.tokens.sampled, reference)
         losses, sums = token_losses(new, given, self.config.loss)
+        entropies, last = entropy[part.spread], self.config.loss.entropy_turns
+        tried = entropies if last is None else entropies * (part.tokens.turns < last)
         # An empty micro-batch has a gradient too, of zeros.
-        loss = losses.sum() - bonus * entropy[part.spread].sum() + 0.0 * wanted.sum()
+        loss = losses.sum() - bonus * tried.sum() + 0.0 * wanted.sum()
         # DeepSpeed averages over the ranks; the loss is one mean over the tokens of all.
         self.engine.deepspeed.backward(loss * (world_size() / tokens))
         return {
             "loss": loss.item(),
-            "entropy": entropy[part.spread].sum().item(),
+            "entropy": entropies.sum().item(),
             **{name: value.item() for name, value in sums.items()},
         }
 

@@ -85,6 +85,8 @@ class Tokens:
     (tokens,)."""
 
     advantages: torch.Tensor
+    turns: torch.Tensor
+    """Which turn of its rollout wrote it, counted from 0."""
     old: torch.Tensor | None = None
     """Log-probabilities before the first update of this batch; None: the new ones, detached."""
     sampled: torch.Tensor | None = None

@@ -250,6 +250,17 @@ def test_several_updates_on_one_batch_and_a_reference_model(tmp_path: Path) -> N
     assert max(line["clipped"] for line in lines) > 0
 
 
+def test_the_bonus_for_entropy_counts_in_the_first_turns_only(tmp_path: Path) -> None:
+    norms = {}
+    for turns in (1, 3, None):
+        folder = tmp_path / str(turns)
+        run_toy(make_toy(folder, steps=1, loss={"entropy": 0.5, "entropy_turns": turns}), folder / "out")
+        [line] = read_metrics(folder / "out" / "metrics.jsonl")
+        norms[turns] = line["grad_norm"]
+    assert norms[3] == norms[None]  # the toy has three turns at most
+    assert norms[1] != pytest.approx(norms[None], rel=1e-3)
+
+
 @pytest.mark.parametrize("left", ["no weights", "half of the weights", "no generators"])
 def test_a_checkpoint_that_lost_its_weights_is_refused(left: str, config: Path, unbroken: Path, tmp_path: Path) -> None:
     # This once ended in a traceback of DeepSpeed's.

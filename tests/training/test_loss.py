@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def own_loss(
         with torch.no_grad():
             ref = None if known is None else known(part.packed, part.wanted)[0][part.spread]
         shifted = new.detach() - old * torch.sin(new.detach() * 50) if old else None
-        losses, _ = token_losses(new, Tokens(part.tokens.advantages, shifted, part.tokens.sampled, ref), settings)
+        losses, _ = token_losses(new, replace(part.tokens, old=shifted, reference=ref), settings)
         loss = loss + (losses.sum() - settings.entropy * entropy.sum()) / batch.tokens
     return loss
 
@@ -206,11 +207,20 @@ def test_rollouts_that_wrote_the_same_go_through_the_model_once() -> None:
     [part] = batch.parts
     assert (len(part.wanted.targets), part.spread.tolist(), batch.tokens) == (3, [0, 1, 2, 0, 1, 2], 6)
     assert part.tokens.advantages.tolist() == pytest.approx([sample.advantage for sample in samples for _ in range(3)])
+    assert part.tokens.turns.tolist() == [0] * len(part.spread)
+
+
+def test_turns_are_told_apart_by_what_the_model_did_not_write() -> None:
+    written = (False, True, True, False, True, False, False, True, True)
+    trace = TokenTrace(ids=tuple(range(9)), written=written, logprobs=(0.0,) * 9)
+    [part] = make_batch([Sample(trace, 1.0, 0)], 100, 0, correct=False).parts
+    assert part.tokens.turns.tolist() == [0, 0, 1, 2, 2]
 
 
 def test_what_another_program_sampled_is_weighed_up_to_the_cap() -> None:
     new = torch.tensor([-1.0, -1.0, -1.0], requires_grad=True)
-    tokens = Tokens(advantages=torch.tensor([1.0, 1.0, -2.0]), sampled=torch.tensor([-1.0, -3.0, 0.0]))
+    sampled = torch.tensor([-1.0, -3.0, 0.0])
+    tokens = Tokens(advantages=torch.tensor([1.0, 1.0, -2.0]), turns=torch.zeros(3), sampled=sampled)
     losses, sums = token_losses(new, tokens, LossSettings(importance_cap=2.0))
     torch.testing.assert_close(losses.detach(), torch.tensor([-1.0, -2.0, 2.0 * torch.e**-1]))
     assert sums["weight"].item() == pytest.approx(3 + torch.e**-1)
@@ -226,7 +236,7 @@ def test_a_rank_with_nothing_left_tells_the_same_figures_as_the_others() -> None
 
 def test_squared_distance_is_verls_mse() -> None:
     new = torch.tensor([-1.0, -2.0], requires_grad=True)
-    tokens = Tokens(advantages=torch.zeros(2), reference=torch.tensor([-1.5, -2.0]))
+    tokens = Tokens(advantages=torch.zeros(2), turns=torch.zeros(2), reference=torch.tensor([-1.5, -2.0]))
     losses, sums = token_losses(new, tokens, LossSettings(kl=0.1, kl_kind="mse"))
     torch.testing.assert_close(losses.detach(), torch.tensor([0.1 * 0.125, 0.0]))
     assert sums["kl"].item() == pytest.approx(0.125)
@@ -242,7 +252,7 @@ def test_no_gradient_beyond_the_bounds_in_the_wished_direction(
     advantage: float, apart: float, low: float, high: float
 ) -> None:
     new = torch.tensor([apart - 1.0], requires_grad=True)
-    tokens = Tokens(advantages=torch.tensor([advantage]), old=torch.tensor([-1.0]))
+    tokens = Tokens(advantages=torch.tensor([advantage]), turns=torch.zeros(1), old=torch.tensor([-1.0]))
     losses, sums = token_losses(new, tokens, LossSettings(clip_low=low, clip_high=high))
     losses.sum().backward()
     ratio = (new.detach() - tokens.old).exp().item()
