@@ -23,7 +23,7 @@ from toolscale.pipeline.domains import open_domains
 from toolscale.preferences.drawing import preference
 from toolscale.preferences.grammar import Split
 from toolscale.preferences.worded import WordedPreferences
-from toolscale.questions import write_corpus
+from toolscale.questions import two_step_question, write_corpus
 from toolscale.questions.parquet import load_questions
 from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Task
 from toolscale.rollout import Bench, Offering, TaskSource
@@ -146,8 +146,9 @@ def question_source(settings: DataSettings) -> DrawQuestion:
 
     Raises DatasetError for a file that cannot be read, UsageError if none of its questions can be checked.
     """
+    made = partial(_generated, settings.two_step_share) if settings.two_step_share else generated
     if not settings.questions:
-        return generated
+        return made
     found, counts = load_questions([Path(name) for name in settings.questions], settings.seed)
     if not found:
         raise UsageError(
@@ -165,7 +166,13 @@ def question_source(settings: DataSettings) -> DrawQuestion:
         return (
             rng.choice(pool)
             if pool and rng.random() < settings.questions_share
-            else generated(category, split, seed, number)
+            else made(category, split, seed, number)
         )
 
     return draw
+
+
+def _generated(share: float, category: str, split: Split, seed: int, number: int) -> Question:
+    """A generated question; of those to look up, this share are of two steps."""
+    goes_on = category == "lookup" and random.Random(f"two steps:{split}:{seed}:{number}").random() < share
+    return two_step_question(number, seed, split) if goes_on else generated(category, split, seed, number)

@@ -1,9 +1,10 @@
-"""The experiments of docs/results: what training gains, which reward gains it, how it follows wishes, and what is left
-with unseen experts.
+"""The experiments of docs/results: what training gains, which reward gains it, how it follows wishes, what is left with
+unseen experts, and whether it learns to use one tool after the other.
 
     python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--steps N]
 
-For each seed a long run of the tiny configuration, and a run of a fifth of its steps with each reward; two at a time.
+For each seed a long run of the tiny configuration, another with questions of two steps among its tasks, and a run of a
+fifth of the steps with each reward; two at a time.
 What is done is not made again.
 """
 
@@ -19,6 +20,7 @@ from threading import Lock
 from typing import Any
 
 import click
+import numpy as np
 import torch
 import yaml
 from rich.console import Console
@@ -38,7 +40,7 @@ from training.evaluate import (
     question_ground,
     rows_of,
 )
-from training.results import WHOLE, Finding, frontier_of, pairs_of, write_results
+from training.results import CHAINED, WHOLE, Finding, frontier_of, pairs_of, write_results
 from training.starting import run_command, run_program, write_json
 from training.train import with_data
 
@@ -57,9 +59,20 @@ OTHER_GROUNDS: dict[str, dict[str, Any]] = {
     "strangers": {"wording": "test", "wish_words": "test"},
 }
 """Table -> what its tasks have that those of (a) have not."""
+TWO_STEPS: dict[str, dict[str, Any]] = {
+    "data": {"two_step_share": 0.5},
+    "loss": {"entropy_turns": 2},
+}
+"""What a run with questions of two steps has that a whole run has not, beside its base model."""
+FORMS = "base-two-steps"
+FORM_STEPS = 200
 WISHES = {"accurate": ACCURATE, "thrifty": THRIFTY, "hasty": HASTY}
 """Users of one wish, who are given the same tasks."""
 FRONTIER_TASKS = 512
+TURNS = (1, 2, 3)
+"""Turns that are allowed, in a sweep: an expert takes one, a tool two, two tools three."""
+PLAYED = ("trained", "optimum", "tools, else cheapest")
+"""Policies of which it is shown what they ask."""
 
 
 def compared_steps(config: Config) -> int:
@@ -67,20 +80,35 @@ def compared_steps(config: Config) -> int:
     return max(1, config.steps // COMPARED)
 
 
-def variants(config: Config, seeds: int, compared_seeds: int | None = None) -> dict[str, Config]:
-    """The configurations of all runs, by name: `whole-seed` is the run itself, the others compare rewards, with the
-    first `compared_seeds` of the seeds (none: all). One process and one thread each: two run at once."""
+def show_forms(config: Config, out: Path) -> None:
+    """Make the base model of the runs with questions of two steps, unless it is made: it has seen that a call can
+    follow a search, or the answer, drawn blindly. A model that never saw it does not try it."""
+    if not (out / "probes.json").exists():
+        how = ["--steps", str(FORM_STEPS), "--lr", "1e-3", "--threads", "1", "--two-steps"]
+        made = ["training.tiny.base", "--out", str(out), "--start", config.model.path, *how]
+        run_program(made, out.with_suffix(".log"), dict(os.environ))
+
+
+def variants(config: Config, forms: Path, seeds: int, compared_seeds: int | None = None) -> dict[str, Config]:
+    """The configurations of all runs, by name: `whole-seed` is the run itself, `two_steps-seed` has questions of two
+    steps too and begins with the model `forms`, the others compare rewards, with the first `compared_seeds` of the
+    seeds (none: all). One process and one thread each: two run at once."""
     found = {}
     for seed in range(seeds):
         seeded = config.model_copy(
             update={"seed": seed, "processes": 1, "threads": 1, "data": config.data.model_copy(update={"seed": seed})}
         )
         found[f"{WHOLE}-{seed}"] = seeded
+        changes = {**TWO_STEPS, "model": {"path": str(forms)}}
+        found[f"{CHAINED}-{seed}"] = seeded.model_copy(
+            update={name: getattr(seeded, name).model_copy(update=changed) for name, changed in changes.items()}
+        )
         for kind in KINDS if compared_seeds is None or seed < compared_seeds else ():
             reward = config.reward.model_copy(update={"kind": kind})
             found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": compared_steps(config)})
     # The long ones first, so that neither core is left alone with one.
-    return dict(sorted(found.items(), key=lambda item: -item[1].steps))
+    order = {WHOLE: 0, CHAINED: 1}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0].rpartition("-")[0], len(order))))
 
 
 def train(config: Config, out: Path) -> None:
@@ -121,9 +149,40 @@ def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) ->
     found |= {name: rows_of(of_wish) for name, of_wish in wishing.items()}
     free = replace(ground, price=Price(input=0, output=0), seconds_per_token=0.0)
     found["pairs"] = pairs_of({name: wishing_results(free, weights, trained) for name, weights in WISHES.items()})
-    found["calls"] = {name: results[name].sorts() for name in ("trained", "optimum", "tools, else cheapest")}
+    found["calls"] = {name: results[name].sorts() for name in PLAYED}
     found["c"] = frontier_of(question_ground(config, min(count, FRONTIER_TASKS)), trained)
     return found
+
+
+def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]:
+    """Measure a model that was trained with questions of two steps, in the words of the test: on all tasks, on
+    questions of two steps whose both tools are offered, and on those of which one is missing; and with fewer turns
+    allowed, of which it is not told."""
+    ground = question_ground(config, count, wording="test")
+    results = {
+        "untrained": ground.play(load(config.model.path), "untrained"),
+        "trained": ground.play(load(model), "trained"),
+        **ground.baselines(),
+    }
+    board = ground.board
+    chained = np.array([task.question is not None and task.question.fact is not None for task in board.tasks])
+    possible = board.open[:, board.actions.index("search_then_python")]
+    parts = {"all": np.ones_like(chained), "both": chained & possible, "lacking": chained & ~possible}
+    found = {name: {policy: each.among(part) for policy, each in results.items()} for name, part in parts.items()}
+    limited = {turns: replace(ground, board=board.within(turns)) for turns in TURNS}
+    swept = [
+        {
+            "turns": turns,
+            "trained": each.play(load(model), "trained").means(),
+            "optimum": each.baselines()["optimum"].means(),
+        }
+        for turns, each in limited.items()
+    ]
+    return {
+        **{name: rows_of(part) for name, part in found.items()},
+        "turns": swept,
+        "calls": {name: {policy: part[policy].sorts() for policy in PLAYED} for name, part in found.items()},
+    }
 
 
 def wishing_results(ground: Ground, weights: Mapping[str, float], trained: torch.nn.Module) -> Results:
@@ -142,8 +201,13 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
         config, out = configs[name], work / name
         train(config, out)
         console.print(f"trained {name}")
+        kind = name.rpartition("-")[0]
         with measuring:
-            found = measure(config, out / "model", full=name.startswith(WHOLE))
+            found = (
+                measure_two_steps(config, out / "model")
+                if kind == CHAINED
+                else measure(config, out / "model", full=kind == WHOLE)
+            )
         write_json(out / "measured.json", found)
         console.print(f"measured {name}")
         return found
@@ -169,7 +233,8 @@ def command(out: Path, work: Path, seeds: int, compared_seeds: int | None, steps
     console = Console()
     config: Config = read_config(CONFIG)
     config = with_data(config if steps is None else config.model_copy(update={"steps": steps}), work, None)
-    configs = variants(config, seeds, compared_seeds)
+    show_forms(config, work / FORMS)
+    configs = variants(config, work / FORMS, seeds, compared_seeds)
     findings: Sequence[Finding] = write_results(
         out, run_all(configs, work, console), config.steps, compared_steps(config)
     )

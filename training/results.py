@@ -25,6 +25,10 @@ RIVAL = "tools, else cheapest"
 TABLES = ("a", "d", "third", "wording", "strangers", "accurate", "thrifty", "hasty")
 WHOLE = "whole"
 """The kind of run that has all steps of the configuration; the others, named by their reward, are shorter."""
+CHAINED = "two_steps"
+"""The kind of run that has questions of two steps among its tasks."""
+PARTS = ("all", "both", "lacking")
+"""Its tables: all tasks, questions of two steps with both tools, and those that lack one."""
 Measured = Mapping[str, Mapping[str, Any]]
 """Name of a run, `kind-seed` -> what `experiments.measure` found."""
 
@@ -74,6 +78,17 @@ def means_of(found: Sequence[Any]) -> Any:
     if isinstance(found[0], Mapping):
         return {name: means_of([each[name] for each in found]) for name in found[0]}
     return float(np.mean(found))
+
+
+def of_kind(measured: Measured, kind: str) -> list[Mapping[str, Any]]:
+    """Return what was found for the runs of a kind, in the order of their names."""
+    return [run for name, run in sorted(measured.items()) if name.rpartition("-")[0] == kind]
+
+
+def used(calls: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Return shares of sorts of action by policy, without sorts that no policy uses."""
+    sorts = [sort for sort in next(iter(calls.values())) if any(shares[sort] for shares in calls.values())]
+    return {policy: {sort: shares[sort] for sort in sorts} for policy, shares in calls.items()}
 
 
 def wishes_of(runs: Sequence[Sequence[Mapping[str, float]]]) -> list[dict[str, float]]:
@@ -132,6 +147,8 @@ def findings_of(measured: Measured) -> list[Finding]:
     ranks = [spearman(found["c"]) for name, found in sorted(measured.items()) if "c" in found]
     (split, spread), rival = clean["trained"]["share"], clean[RIVAL]["share"][0]
     strange, rival_strange = (strangers[name]["share"][0] for name in ("trained", RIVAL))
+    both = over_seeds(measured, CHAINED, "both")
+    chain, rival_chain = both["trained"]["share"][0], both[RIVAL]["share"][0]
     beyond, rival_right = third["trained"]["share"][0], accurate[RIVAL]["right"][0]
     worth, rival_worth = (thrifty[name]["utility"][0] for name in ("trained", RIVAL))
     spent, rival_spent = (100 * thrifty[name]["cost_usd"][0] for name in ("trained", RIVAL))
@@ -166,6 +183,10 @@ def findings_of(measured: Measured) -> list[Finding]:
             f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %)",
             unseen >= 0.9 * share,
         ),
+        Finding(
+            f"(g) questions of two steps with both tools: {chain:.1%} of the way; {RIVAL}: {rival_chain:.1%}",
+            chain > rival_chain,
+        ),
     ]
 
 
@@ -177,14 +198,17 @@ def write_results(out: Path, measured: Measured, steps: int, compared: int) -> l
     kinds = list(dict.fromkeys(name.rpartition("-")[0] for name in measured))
     seeds, compared_seeds = (
         sum(name.rpartition("-")[0] == kind for name in measured)
-        for kind in (WHOLE, next(k for k in kinds if k != WHOLE))
+        for kind in (WHOLE, next(k for k in kinds if k not in (WHOLE, CHAINED)))
     )
     tables = {table: over_seeds(measured, WHOLE, table) for table in TABLES}
-    rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds if kind != WHOLE}
+    rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds if kind not in (WHOLE, CHAINED)}
+    chained = {part: over_seeds(measured, CHAINED, part) for part in PARTS}
     found = {"seeds": seeds, "steps": steps, "compared_seeds": compared_seeds, "compared_steps": compared}
-    write_json(out / "figures.json", {**found, "tables": tables, "rewards": rewards, "runs": measured})
+    write_json(
+        out / "figures.json", {**found, "tables": tables, CHAINED: chained, "rewards": rewards, "runs": measured}
+    )
     frontiers = [run["c"] for _, run in sorted(measured.items()) if "c" in run]
-    whole = [run for name, run in sorted(measured.items()) if name.rpartition("-")[0] == WHOLE]
+    whole = of_kind(measured, WHOLE)
     page = page_of(
         "results.md.jinja",
         **found,
@@ -192,7 +216,10 @@ def write_results(out: Path, measured: Measured, steps: int, compared: int) -> l
         tables=tables,
         rewards=rewards,
         wishes=wishes_of(frontiers),
-        calls=means_of([run["calls"] for run in whole]),
+        calls=used(means_of([run["calls"] for run in whole])),
+        chained=chained,
+        turns=[means_of(each) for each in zip(*(run["turns"] for run in of_kind(measured, CHAINED)), strict=True)],
+        chained_calls=used(means_of([run["calls"]["both"] for run in of_kind(measured, CHAINED)])),
         pairs=means_of([run["pairs"] for run in whole]),
         by_seed=[row["share"] for run in whole for row in run["wording"] if row["policy"] == "trained"],
     )

@@ -22,7 +22,18 @@ from pathlib import Path
 import pytest
 
 from toolscale.errors import StorageError, UsageError
-from toolscale.questions import NAMES, TEMPLATES, VOCABULARY, answer_key, corpus, question, questions, write_corpus
+from toolscale.questions import (
+    NAMES,
+    TEMPLATES,
+    VOCABULARY,
+    answer_key,
+    corpus,
+    question,
+    questions,
+    two_step_question,
+    two_steps,
+    write_corpus,
+)
 from toolscale.questions.facts import ASCII_MARKS, COUNTRIES, ELEMENTS, GREEK, MORSE, NATO, PREFIXES, RESISTORS, UNITS
 from toolscale.questions.phrasings import Split
 from toolscale.questions.reasoning import MONTHS
@@ -30,7 +41,11 @@ from toolscale.questions.templates import Drawn, QuestionTemplate, words
 from toolscale.records import AnswerKey, Question, Script
 
 SLOT = re.compile(r"\{(\w+)\}")
-EVERY = [(category, template) for category, templates in TEMPLATES.items() for template in templates]
+EVERY = [
+    (category, template)
+    for category, templates in {**TEMPLATES, "two steps": two_steps.TEMPLATES}.items()
+    for template in templates
+]
 OPERATORS: dict[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -79,6 +94,19 @@ def test_programs_print_the_answer() -> None:
             f"`{one.snippet}`" in one.text or f"```python\n{one.snippet}\n```" in one.text
         )
         assert printed(one.snippet) == f"{one.answer}\n"
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_two_steps_are_a_fact_of_the_library_and_a_sum_with_it(split: Split) -> None:
+    passages = {entry.title: entry.text for entry in corpus()}
+    for number in range(400):
+        one = two_step_question(number, 3, split)
+        assert one.lookup is not None and one.snippet is not None and one.fact is not None
+        assert f'"{one.lookup}"' in one.text and f"`{one.snippet}`" in one.text and one.fact not in one.text
+        assert one.fact in passages[one.lookup]
+        assert str(eval(one.snippet, {"n": int(one.fact)})) == one.answer
+        assert one.category == "lookup" and one.answer not in one.wrong
+        assert one.fact == one.answer or one.fact in one.wrong  # whoever stops half-way is wrong
 
 
 COUNTED: dict[str, Callable[[Mapping[str, int]], int]] = {
@@ -319,9 +347,9 @@ def test_phrasings_say_all_that_is_asked(split: Split) -> None:
         train = [frozenset(SLOT.findall(text)) for text in template.phrasings.train]
         for text in template.phrasings.of(split):
             assert frozenset.intersection(*train) <= frozenset(SLOT.findall(text)) <= frozenset.union(*train), text
-            if category == "lookup":
+            if category in ("lookup", "two steps"):
                 assert '"{term}"' in text and '"' not in text.replace('"{term}"', ""), text
-            if category in ("arithmetic", "code"):
+            if category in ("arithmetic", "code", "two steps"):
                 assert text.count("`{code}`") + text.count("\n```python\n{code}\n```") == 1, text
                 assert text.count("`") in (2, 6), text
             if "{code}" not in text:

@@ -45,6 +45,15 @@ class Python:
         return BasicResult(str(value), error, 0.0000083, 1.0)
 
 
+class Lines(Python):
+    """One that knows `n = …` in a line before."""
+
+    async def call(self, arguments: dict[str, str]) -> BasicResult:
+        """Compute."""
+        given, _, expression = arguments["code"].removeprefix("n = ").partition("\n")
+        return await super().call({"code": expression.replace("n", given)})
+
+
 def sums(number: int = 1, **changes: object) -> RolloutTask:
     """A question with three experts and the interpreter."""
     return asking(number, **{"basic_tools": ("python",)} | changes)
@@ -139,6 +148,39 @@ def test_scripted_policies_work_on_environment_tasks(domain: Domain, mock_tasks:
     assert {rollout.answer for group in found for rollout in group} == {"I could not find the answer."}
     with pytest.raises(UsageError, match="is an environment task; only what comes of a question is known beforehand"):
         expected_figures(tasks[0], Action("expert", "expert-1"), CATALOGUE)
+
+
+class Search:
+    """A library of one passage."""
+
+    name = "local_search"
+    description = "Search."
+
+    def function(self) -> dict[str, object]:
+        """Return the tool as an OpenAI function."""
+        return one_text_function(self.name, self.description, "query", "What to look for.")
+
+    async def call(self, arguments: dict[str, str]) -> BasicResult:
+        """Find it."""
+        return BasicResult(f"[1] {arguments['query']}\nIt weighs 35 grams.", None, 0.000002, 0.5)
+
+
+def test_a_question_of_two_steps_wants_both_tools_one_after_the_other() -> None:
+    asked = sums(5).question
+    assert asked is not None
+    changed = asked.model_copy(update={"snippet": "n - 23", "lookup": "Lamp 7", "fact": "35", "answer": "12"})
+    task = sums(5, question=changed, basic_tools=("python", "local_search"), experts=())
+    both = Action("search_then_python")
+    assert actions(task) == [both] and tools_first(strongest(CATALOGUE))(task, 0) == both
+    assert actions(sums(5, question=changed, experts=())) == []
+    figures = {"python": (0.0000083, 1.0), "local_search": (0.000002, 0.5)}
+    assert expected_figures(task, both, CATALOGUE, turn_cost=0.1, turn_latency=0.25, basic=figures) == [
+        Outcome(1.0, True, pytest.approx(0.3000103), 2.25)
+    ]
+    bench = Bench(EXPERTS, {"python": Lines(), "local_search": Search()})
+    [[found]] = asyncio.run(run_rollouts([task], ScriptedPolicy("one", lambda task, sample: both), bench, 1))
+    assert (found.answer, found.right, found.uses()) == ("The answer is 12.", True, {"local_search": 1, "python": 1})
+    assert (found.cost_usd, found.latency_s) == (pytest.approx(0.0000103), 1.5)
 
 
 def test_an_interpreter_gives_the_answer() -> None:

@@ -11,10 +11,11 @@ from toolscale.errors import UsageError
 from training.checkpoint import write_config
 from training.config import Config
 from training.config_file import read_config
-from training.experiments import COMPARED, CONFIG, KINDS, measure, train, variants
-from training.results import WHOLE, interval, write_results
+from training.experiments import COMPARED, CONFIG, KINDS, measure, measure_two_steps, train, variants
+from training.results import CHAINED, WHOLE, interval, write_results
 
 ROOT = Path(__file__).parents[2]
+FORMED = Path("forms")
 
 
 @pytest.fixture
@@ -24,14 +25,19 @@ def config(monkeypatch: pytest.MonkeyPatch) -> Config:
     return read
 
 
-def test_each_seed_has_a_whole_run_and_a_shorter_one_for_each_reward(config: Config) -> None:
-    found = variants(config, 2)
+def test_each_seed_has_two_whole_runs_and_a_shorter_one_for_each_reward(config: Config) -> None:
+    found = variants(config, FORMED, 2)
     short = config.steps // COMPARED
     assert {name: (each.seed, each.data.seed, each.reward.kind, each.steps) for name, each in found.items()} == {
-        **{f"{WHOLE}-{seed}": (seed, seed, "absolute", config.steps) for seed in (0, 1)},
+        **{f"{kind}-{seed}": (seed, seed, "absolute", config.steps) for kind in (WHOLE, CHAINED) for seed in (0, 1)},
         **{f"{kind}-{seed}": (seed, seed, kind, short) for seed in (0, 1) for kind in KINDS},
     }
-    assert list(variants(config, 2, compared_seeds=1)) == [f"{WHOLE}-0", f"{WHOLE}-1", *(f"{kind}-0" for kind in KINDS)]
+    assert list(variants(config, FORMED, 2, compared_seeds=1)) == [
+        *(f"{kind}-{seed}" for kind in (WHOLE, CHAINED) for seed in (0, 1)),
+        *(f"{kind}-0" for kind in KINDS),
+    ]
+    assert [found[f"{kind}-0"].data.two_step_share for kind in (WHOLE, CHAINED, KINDS[0])] == [0, 0.5, 0]
+    assert [found[f"{kind}-0"].model.path for kind in (WHOLE, CHAINED)] == [config.model.path, str(FORMED)]
     assert found[f"{WHOLE}-0"] == config.model_copy(update={"processes": 1, "threads": 1})
     assert [name.partition("-")[0] for name in list(found)[:2]] == [WHOLE, WHOLE]
 
@@ -53,8 +59,10 @@ def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
     base = Path(config.model.path)
     measured = {
-        name: measure(each, base, full=name.startswith(WHOLE), count=48)
-        for name, each in variants(config, 2, compared_seeds=1).items()
+        name: measure_two_steps(each, base, count=48)
+        if name.startswith(CHAINED)
+        else measure(each, base, full=name.startswith(WHOLE), count=48)
+        for name, each in variants(config, base, 2, compared_seeds=1).items()
     }
     findings = write_results(tmp_path, measured, config.steps, config.steps // COMPARED)
     assert [finding.reached for finding in findings][:2] == [False, False]

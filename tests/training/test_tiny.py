@@ -26,6 +26,7 @@ from toolscale.questions.phrasings import Split
 from toolscale.records import Price
 from toolscale.reward import absolute_reward, figures_of
 from toolscale.rollout import Turn, run_rollouts
+from toolscale.rollout.actions import WAYS
 from toolscale.rollout.prompt import expert_tool, first_messages
 from training.config_file import read_config
 from training.data import open_work
@@ -37,8 +38,8 @@ from training.experiments import WISHES as WISHING
 from training.results import pairs_of
 from training.tiny.board import CALLS, one_hot, read_right
 from training.tiny.codec import TinyCodec, answering_sentence
-from training.tiny.exact import own_figures, prompt_ids
-from training.tiny.probes import Texts, drop_words
+from training.tiny.exact import next_words, own_figures, prompt_ids
+from training.tiny.probes import Texts, draw_sheet, drop_words
 from training.tiny.tokenizer import make_tokenizer
 from training.tiny.words import ALIASES, END, fact, vocabulary
 
@@ -189,6 +190,19 @@ def test_a_word_that_is_dropped_is_unknown_and_unknown_words_are_one() -> None:
     assert drop_words(random.Random(0), said, 1.0) == ["<unk>", "<number>", "<code>", "<unk>"]
 
 
+@pytest.mark.parametrize("two_steps", [False, True])
+def test_the_form_of_two_calls_is_shown_only_where_it_is_wanted(two_steps: bool) -> None:
+    tokenizer = make_tokenizer()
+    texts = Texts(lambda text: words_of(tokenizer, text), "train", 60, 1, two_steps=two_steps)
+    rng = random.Random(2)
+    probes = [probe for _ in range(60) for probe in draw_sheet(rng, texts, {"act": 1.0}, 0.1, 8).probes]
+    shown = [[word for _, word in probe.targets if word != END] for probe in probes]
+    chained = [words for words in shown if words[:2] == ["local_search", "python"]]
+    assert bool(chained) == two_steps
+    assert all(words == ["local_search", "python", "<last>"] for words in chained)
+    assert all("<code>" in probe.words for probe in probes if probe.words.count("result") == 2)
+
+
 def test_the_committed_tokenizer_is_the_one_that_is_made() -> None:
     assert json.loads((BASE / "tokenizer.json").read_text())["model"]["vocab"] == {
         word: place for place, word in enumerate(vocabulary())
@@ -274,7 +288,8 @@ def test_a_ground_is_the_same_twice() -> None:
 
 
 class Told:
-    """A policy that writes the word it is told for each task, and `<last>` after a result, as the tiny model would."""
+    """A policy that writes the words of the action it is told for each task, and then `<last>`, as the tiny model
+    would."""
 
     name = "told"
 
@@ -289,11 +304,13 @@ class ToldSession:
     def __init__(self, policy: Told, task: Any, messages: list, tools: list) -> None:
         self.policy, self.task, self.conversation, self.tools = policy, task, list(messages), tools
         self.read = len(policy.ground.codec.first(messages, tools)) - 5
+        chosen = policy.chosen[task.id]
+        self.words = iter(WAYS.get(chosen, () if chosen == "give_up" else (chosen,)))
 
     async def turn(self, observations: Any) -> Turn:
         self.conversation += observations
         self.read += 5
-        word = "<last>" if observations else self.policy.chosen[self.task.id].replace("give_up", "<last>")
+        word = next(self.words, "<last>")
         message, malformed = self.policy.ground.codec.read(ids(word), self.conversation, self.tools)
         return Turn(message, malformed, self.read, 1, self.policy.ground.seconds_per_token)
 
@@ -301,9 +318,11 @@ class ToldSession:
         return None
 
 
-def test_the_board_says_what_the_rollout_loop_finds(ground: Ground) -> None:
+@pytest.mark.parametrize("two_step_share", [0.0, 1.0])
+def test_the_board_says_what_the_rollout_loop_finds(two_step_share: float) -> None:
     """The best choices, carried out by the real loop with the real tools, are worth what was expected, within four
     standard errors."""
+    ground = question_ground(tiny(), 256, two_step_share=two_step_share)
     tasks, actions = ground.board.tasks, ground.board.actions
     best = one_hot(ground.board, ground.board.utilities(*ground.own())).argmax(axis=1)
     policy = Told(ground, {task.id: actions[place] for task, place in zip(tasks, best, strict=True)})
@@ -329,7 +348,9 @@ def test_the_board_says_what_the_rollout_loop_finds(ground: Ground) -> None:
             for task, group in zip(tasks, groups, strict=True)
         ]
     )
-    apart = found - ground.baselines()["optimum"].utility
+    optimum = ground.baselines()["optimum"]
+    assert (optimum.sorts()["search, then interpreter"] > 0) == (two_step_share > 0)
+    apart = found - optimum.utility
     assert abs(apart.mean()) < 4 * apart.std() / np.sqrt(len(apart))
 
 
@@ -370,6 +391,37 @@ def test_a_turn_is_one_written_word_and_its_end_is_given(ground: Ground) -> None
     assert policy.take_cut() == 0
 
 
+def test_a_number_that_was_found_is_computed_with(codec: TinyCodec) -> None:
+    asked = [{"role": "user", "content": 'What is `n // 7`, with n the weight of the "Felamat 312"?'}]
+    found = {"role": "tool", "content": "[1] Felamat 312\nThe Felamat 312 is a radio. It weighs 1234 grams.\n\n[2] …"}
+    codes = []
+    for conversation in (asked, [*asked, found], [*asked, {"role": "tool", "content": "Nothing found."}]):
+        message, malformed = codec.read(ids("python"), conversation, [PYTHON_TOOL])
+        assert malformed is None
+        codes.append(json.loads(message["tool_calls"][0]["function"]["arguments"])["code"])
+    assert codes == ["n // 7", "n = 1234\nn // 7", "n // 7"]
+
+
+def test_every_second_question_to_look_up_goes_on_if_half_of_them_should() -> None:
+    found = [task.question for task in question_ground(tiny(), 600, two_step_share=0.5).board.tasks]
+    lookups = [one for one in found if one is not None and one.category == "lookup"]
+    assert sum(one.fact is not None for one in lookups) / len(lookups) == pytest.approx(0.5, abs=0.15)
+    assert all(one.fact is None for one in found if one is not None and one.category != "lookup")
+
+
+def test_a_model_is_scored_by_all_the_words_of_a_way(ground: Ground) -> None:
+    board = question_ground(tiny(), 40, mixture={"lookup": 1.0}, two_step_share=1.0, basic_share=1.0).board
+    model, codec = load(BASE), ground.codec
+    played = replace(ground, board=board).play(model, "untrained", temperature=1.0)
+    way, known = CALLS.index("search, then interpreter"), codec.vocabulary()
+    for row, task in enumerate(board.tasks[:3]):
+        text, likely = prompt_ids(codec, task), 1.0
+        for word in ("local_search", "python", "<last>"):
+            likely *= next_words(model, [text], [known[word]], 1.0)[0, 0]
+            text = [*text, known[word], codec.end, *codec.next([{"role": "tool", "content": ""}])]
+        assert played.calls[row, way] == pytest.approx(likely, rel=1e-4, abs=1e-4)
+
+
 def test_own_tokens_are_charged_for_each_turn(ground: Ground) -> None:
     lengths = np.array([len(prompt_ids(ground.codec, task)) for task in ground.board.tasks])
     cost, seconds = own_figures(ground.board, lengths, replace(ground).price, 0.01)
@@ -377,3 +429,5 @@ def test_own_tokens_are_charged_for_each_turn(ground: Ground) -> None:
     assert cost[0, expert] == pytest.approx((lengths[0] + 1) * 0.2 / 1e6)
     assert cost[0, python] == pytest.approx((2 * lengths[0] + 5 + 2) * 0.2 / 1e6)
     assert (seconds[0, expert], seconds[0, python]) == (0.01, 0.02)
+    chain = ground.board.actions.index("search_then_python")
+    assert (cost[0, chain], seconds[0, chain]) == pytest.approx(((3 * lengths[0] + 15 + 3) * 0.2 / 1e6, 0.03))

@@ -2,7 +2,15 @@
 in words are graded."""
 
 from toolscale.questions.corpus import corpus, write_corpus
-from toolscale.questions.generate import NAMES, TEMPLATES, VOCABULARY, answer_key, question, questions
+from toolscale.questions.generate import (
+    NAMES,
+    TEMPLATES,
+    VOCABULARY,
+    answer_key,
+    question,
+    questions,
+    two_step_question,
+)
 from toolscale.questions.grade import grade_answer
 
 __all__ = [
@@ -14,5 +22,6 @@ __all__ = [
     "grade_answer",
     "question",
     "questions",
+    "two_step_question",
     "write_corpus",
 ]

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from toolscale.errors import UsageError
-from toolscale.questions import arithmetic, knowledge, lookup, mathematics, programs, reasoning
+from toolscale.questions import arithmetic, knowledge, lookup, mathematics, programs, reasoning, two_steps
 from toolscale.questions.phrasings import Split
 from toolscale.questions.templates import FIRST_NAMES, QuestionTemplate
 from toolscale.records import AnswerKey, Question, Script
@@ -44,11 +44,23 @@ def question(number: int, seed: int, split: Split, categories: Sequence[str] | N
     category = chosen[number % len(chosen)]
     if category not in TEMPLATES:
         raise UsageError(f"there are no questions of the category {category!r}; use some of {', '.join(TEMPLATES)}")
-    rng = random.Random(f"question:{category}:{split}:{seed}:{number}")
-    template = rng.choice(TEMPLATES[category])
+    return _question(category, category, TEMPLATES[category], split, seed, number)
+
+
+def two_step_question(number: int, seed: int, split: Split) -> Question:
+    """Return question `number` of a split that wants a look-up and then a computation. Its category is `lookup`: that
+    is what an expert must be good at."""
+    return _question("two-steps", "lookup", two_steps.TEMPLATES, split, seed, number)
+
+
+def _question(
+    name: str, category: str, templates: Sequence[QuestionTemplate], split: Split, seed: int, number: int
+) -> Question:
+    rng = random.Random(f"question:{name}:{split}:{seed}:{number}")
+    template = rng.choice(templates)
     text, drawn = template.drawn(rng, split)
     return Question(
-        id=f"{category}-{split}-{seed}-{number}",
+        id=f"{name}-{split}-{seed}-{number}",
         category=category,
         text=text,
         answer=drawn.answer,
@@ -57,6 +69,7 @@ def question(number: int, seed: int, split: Split, categories: Sequence[str] | N
         wrong=drawn.wrong,
         snippet=drawn.snippet,
         lookup=drawn.lookup,
+        fact=drawn.fact,
         source=f"toolscale questions, {template.name}, seed {seed}",
     )
 

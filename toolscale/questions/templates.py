@@ -36,6 +36,7 @@ class Drawn:
     accepted: tuple[str, ...] = ()
     snippet: str | None = None
     lookup: str | None = None
+    fact: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

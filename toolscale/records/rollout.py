@@ -32,6 +32,8 @@ class Question(Record):
     """Python that prints the answer, where the interpreter can give it; it stands in the text between backticks."""
     lookup: str | None = None
     """What to search for, where local search finds the answer; it stands in the text between quotation marks."""
+    fact: str | None = None
+    """Of a question of two steps: what is found for `lookup`; the snippet computes with it, and calls it `n`."""
     source: str
     """The generator and its seed, or the dataset."""
 

@@ -1,4 +1,4 @@
-"""The ways in which a task can be worked on with one decision, and what each of them gives, exactly.
+"""The ways in which a task can be worked on, and what each of them gives, exactly.
 
 The best trade-off between right answers, cost and latency is computable where experts are simulated: sizes of answers
 have 16 equally likely values, and right answers come as often as the catalogue says.
@@ -6,6 +6,7 @@ have 16 equally likely values, and right answers come as often as the catalogue 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -21,7 +22,7 @@ from toolscale.models.pricing import (
     output_tokens,
     pool_references,
 )
-from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Price, RolloutTask
+from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Price, Question, RolloutTask
 
 BASIC_FIGURES = {
     "python": (PythonSettings().price_per_call or 0.0, PythonSettings().latency_per_call or 0.0),
@@ -32,12 +33,20 @@ BASIC_FIGURES = {
 }
 """Basic tool -> dollars and seconds of one call, as they are charged by default."""
 
+WAYS: dict[str, tuple[str, ...]] = {
+    "python": ("python",),
+    "local_search": ("local_search",),
+    "search_then_python": ("local_search", "python"),
+}
+"""Kind of action -> the basic tools that are called, one after the other. After the last one the answer is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One way: let an expert answer, run the snippet of a question, search for it, or give up."""
+    """One way: let an expert answer, run the snippet of a question, search for it, compute with what is found, or give
+    up."""
 
-    kind: Literal["expert", "python", "local_search", "give_up"]
+    kind: Literal["expert", "python", "local_search", "search_then_python", "give_up"]
     alias: str | None = None
     """Which expert; none for the other kinds."""
 
@@ -60,12 +69,20 @@ def actions(task: RolloutTask) -> list[Action]:
     denied, question = set(task.limits.denied), task.question
     found = [Action("expert", offered.alias) for offered in task.experts if not denied & {offered.alias, "call_expert"}]
     if question is not None:
-        usable = {"python": question.snippet, "local_search": question.lookup}
-        found += [
-            Action(kind)
-            for kind in ("python", "local_search")
-            if kind in task.basic_tools and kind not in denied and usable[kind]
-        ]
+        tools = set(task.basic_tools) - denied
+        found += [Action(kind) for kind in ways(question) if tools.issuperset(WAYS[kind])]
+    return found
+
+
+def ways(question: Question) -> list[Literal["python", "local_search", "search_then_python"]]:
+    """Return how a question is answered with basic tools: some of WAYS."""
+    if question.fact is not None:
+        return ["search_then_python"]
+    found: list[Literal["python", "local_search", "search_then_python"]] = []
+    if question.snippet:
+        found.append("python")
+    if question.lookup:
+        found.append("local_search")
     return found
 
 
@@ -118,16 +135,18 @@ def expected_figures(
     """Return all that can come of an action in a question task, with probabilities that add up to 1.
 
     `turn_cost` and `turn_latency`: what one message of the orchestrator takes. An expert's reply that is final needs
-    one message, a tool two. `basic`: dollars and seconds of one call of a basic tool. UsageError for environment tasks,
-    whose length depends on what the expert does.
+    one message, a tool two, two tools three. `basic`: dollars and seconds of one call of a basic tool. UsageError for
+    environment tasks, whose length depends on what the expert does.
     """
     if task.question is None:
         raise UsageError(f"task {task.id} is an environment task; only what comes of a question is known beforehand")
     if action.kind == "give_up":
         return [Outcome(1.0, False, turn_cost, turn_latency)]
     if action.kind != "expert":
-        cost, seconds = basic[action.kind]
-        return [Outcome(1.0, True, 2 * turn_cost + cost, 2 * turn_latency + seconds)]
+        tools = WAYS[action.kind]
+        turns, charged = len(tools) + 1, [basic[tool] for tool in tools]
+        cost, seconds = (math.fsum(figures[part] for figures in charged) for part in (0, 1))
+        return [Outcome(1.0, True, turns * turn_cost + cost, turns * turn_latency + seconds)]
     offered, spec = offered_specs(task, catalogue)[str(action.alias)]
     price, skill = price_at(offered), spec.skills[task.category]
     asked = approximate_input_tokens([{"role": "user", "content": task.question.text}])

@@ -12,7 +12,16 @@ from typing import Any
 from toolscale.canonical import canonical_json
 from toolscale.models.pricing import expected_cost, expected_latency
 from toolscale.records import Catalogue, Price, RolloutTask, TokenTrace
-from toolscale.rollout.actions import GIVE_UP, Action, Outcome, actions, expected_figures, offered_specs, price_at
+from toolscale.rollout.actions import (
+    GIVE_UP,
+    WAYS,
+    Action,
+    Outcome,
+    actions,
+    expected_figures,
+    offered_specs,
+    price_at,
+)
 from toolscale.rollout.policy import Message, Tool, Turn
 from toolscale.rollout.prompt import CALL_EXPERT
 
@@ -44,12 +53,12 @@ class ScriptedSession:
         self._task, self._action, self._turns = task, action, 0
 
     async def turn(self, observations: Sequence[Mapping[str, Any]]) -> Turn:
-        """Make the call of the action; after it, answer with what came back, or hand over again."""
+        """Make the calls of the action; after them, answer with what came back, or hand over again."""
         self._turns += 1
         refused = bool(observations) and _is_error(observations[0])  # what comes after it is the expert's affair
         if self._action.kind == "give_up" or refused:
             return Turn({"role": "assistant", "content": NOT_KNOWN})
-        if self._task.question is None or self._turns == 1:
+        if self._task.question is None or self._turns <= len(WAYS.get(self._action.kind, ("expert",))):
             return Turn(self._call())
         return Turn({"role": "assistant", "content": self._read(str(observations[0].get("content")))})
 
@@ -63,8 +72,9 @@ class ScriptedSession:
             asked = {} if question is None else {"question": question.text, "final": True}
             return _calling(CALL_EXPERT, {"expert": self._action.alias, **asked}, self._turns)
         assert question is not None, "basic tools are used for questions only"
-        arguments = {"code": question.snippet} if self._action.kind == "python" else {"query": question.lookup}
-        return _calling(self._action.kind, arguments, self._turns)
+        tool = WAYS[self._action.kind][self._turns - 1]
+        code = question.snippet if question.fact is None else f"n = {question.fact}\n{question.snippet}"
+        return _calling(tool, {"code": code} if tool == "python" else {"query": question.lookup}, self._turns)
 
     def _read(self, content: str) -> str:
         """Read the answer out of a result, as somebody does who overlooks nothing."""
@@ -132,13 +142,11 @@ def at_random(seed: int) -> Choose:
 
 
 def tools_first(otherwise: Choose) -> Choose:
-    """The interpreter where a question has a snippet, search where it has something to look up, else what `otherwise`
-    says."""
+    """The interpreter where a question has a snippet, search where it has something to look up, both where it wants
+    both, else what `otherwise` says."""
 
     def choose(task: RolloutTask, sample: int) -> Action:
-        return next(
-            (action for action in actions(task) if action.kind in ("python", "local_search")), None
-        ) or otherwise(task, sample)
+        return next((action for action in actions(task) if action.kind in WAYS), None) or otherwise(task, sample)
 
     return choose
 

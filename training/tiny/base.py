@@ -240,8 +240,17 @@ def examine(model: Qwen3ForCausalLM, packer: Packer, texts: Texts, seed: int, sh
     type=click.Path(path_type=Path, exists=True),
     help="A base model to go on from, with every probe at once; it may know other words.",
 )
+@click.option("--two-steps", is_flag=True, help="Show the form of two calls too: search, then the interpreter.")
 def command(
-    out: Path, steps: int, layers: int, width: int, lr: float, threads: int, seed: int, start: Path | None
+    out: Path,
+    steps: int,
+    layers: int,
+    width: int,
+    lr: float,
+    threads: int,
+    seed: int,
+    start: Path | None,
+    two_steps: bool,
 ) -> None:
     """Train the base model on reading probes and write it, with its tokenizer and the results of the probes."""
     torch.set_num_threads(threads)
@@ -256,12 +265,13 @@ def command(
         before = json.loads((start / "probes.json").read_text(encoding="utf-8"))["legs"]
     packer = Packer(ids)
 
-    def texts(split: str, count: int, seed: int, dropped: float = 0.0) -> Texts:
-        return Texts(lambda text: words_of(tokenizer, text), split, count, seed, dropped)
+    def texts(split: str, count: int, seed: int, dropped: float = 0.0, two_steps: bool = False) -> Texts:
+        return Texts(lambda text: words_of(tokenizer, text), split, count, seed, dropped, two_steps)
 
     began = time.monotonic()
     first_stage = 0 if start is None else len(STAGES) - 1
-    train(model, packer, texts("train", 3000, seed, DROPPED), steps, lr, 48, 8, seed + len(before), first_stage)
+    shown = texts("train", 3000, seed, DROPPED, two_steps)
+    train(model, packer, shown, steps, lr, 48, 8, seed + len(before), first_stage)
     minutes = round((time.monotonic() - began) / 60, 1)
     model.eval()
     results, unseen = (examine(model, packer, texts(split, 500, seed + 1), seed + 1) for split in ("train", "test"))

@@ -8,7 +8,7 @@ cap)], the reward `absolute` of toolscale/reward/kinds.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 
 import numpy as np
@@ -19,17 +19,24 @@ from toolscale.questions import corpus, grade_answer
 from toolscale.records import Catalogue, Preference, Question, RolloutTask
 from toolscale.reward.kinds import CAP
 from toolscale.rollout import actions, references
-from toolscale.rollout.actions import BASIC_FIGURES, offered_specs, price_at
-from training.tiny.codec import answering_sentence
+from toolscale.rollout.actions import BASIC_FIGURES, WAYS, offered_specs, price_at
+from training.tiny.codec import answering_sentence, number_found
 
-TOOLS = ("python", "local_search")
-CALLS = ("interpreter", "local search", "cheapest expert", "strongest expert", "another expert", "gives up")
+CALLS = (
+    "interpreter",
+    "local search",
+    "search, then interpreter",
+    "cheapest expert",
+    "strongest expert",
+    "another expert",
+    "gives up",
+)
 """Sorts of actions. Costs are those of the question, strength that in its category."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """Tasks by actions. `open`: whether the action is there; elsewhere figures are 0. Aliases first, then TOOLS, then
+    """Tasks by actions. `open`: whether the action is there; elsewhere figures are 0. Aliases first, then WAYS, then
     giving up."""
 
     tasks: tuple[RolloutTask, ...]
@@ -62,15 +69,24 @@ class Board:
             [[task.preference.outcome, task.preference.cost, task.preference.latency] for task in self.tasks]
         )
 
+    def within(self, turns: int) -> Board:
+        """The same tasks with so many turns allowed: what takes more is not open."""
+        return replace(self, open=self.open & np.array([turns_of(action) <= turns for action in self.actions]))
+
     def wishing(self, preference: Preference) -> Board:
         """The same tasks for users who all wish this."""
         return replace(self, tasks=tuple(task.model_copy(update={"preference": preference}) for task in self.tasks))
 
 
+def turns_of(action: str) -> int:
+    """Return how many messages of the orchestrator an action takes: one after each tool, and one for anything else."""
+    return 1 + len(WAYS.get(action, ()))
+
+
 def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequence[str]) -> Board:
     """Work out what each action gives in each task. Tools that fit a question are right; what TinyCodec reads out of
     them is, but for a few look-ups in words that it does not know (tested)."""
-    names = (*aliases, *TOOLS, "give_up")
+    names = (*aliases, *WAYS, "give_up")
     shape = (len(tasks), len(names))
     is_open, right = np.zeros(shape, dtype=bool), np.zeros(shape)
     costs, latencies, refs = np.zeros((*shape, 16)), np.zeros((*shape, 16)), np.zeros((len(tasks), 2))
@@ -83,7 +99,8 @@ def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequ
             is_open[row, column] = True
             if action.alias is None:
                 right[row, column] = 1.0 if task.question is None else read_right(action.kind, task.question)
-                costs[row, column], latencies[row, column] = BASIC_FIGURES[action.kind]
+                figures = np.sum([BASIC_FIGURES[tool] for tool in WAYS[action.kind]], axis=0)
+                costs[row, column], latencies[row, column] = figures
                 continue
             expert, spec = offered[action.alias]
             price, drawn = price_at(expert), factors(spec.spread)
@@ -95,10 +112,15 @@ def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequ
     return Board(tuple(tasks), names, is_open, right, costs, latencies, refs)
 
 
-def read_right(tool: str, question: Question) -> float:
-    """Return 1 if TinyCodec reads the right answer out of what a tool says that fits the question, 0 if not."""
-    passage = _passages().get(question.lookup or "") if tool == "local_search" else None
-    return 1.0 if passage is None else float(grade_answer(question, answering_sentence(question.text, passage))[0])
+def read_right(way: str, question: Question) -> float:
+    """Return 1 if TinyCodec reads the right answer, or the number to compute with, out of what a tool says that fits
+    the question, 0 if not."""
+    passage = _passages().get(question.lookup or "") if "local_search" in WAYS[way] else None
+    if passage is None:
+        return 1.0
+    if question.fact is not None:
+        return float(number_found(question.text, passage) == question.fact)
+    return float(grade_answer(question, answering_sentence(question.text, passage))[0])
 
 
 @cache
@@ -124,6 +146,10 @@ class Result:
     def sorts(self) -> dict[str, float]:
         """Return the share of each sort of action."""
         return dict(zip(CALLS, map(float, self.calls.mean(axis=0)), strict=True))
+
+    def among(self, which: np.ndarray) -> Result:
+        """Return what it gets in some of the tasks."""
+        return Result(self.name, *(getattr(self, field.name)[which] for field in fields(self)[1:]))
 
     def means(self) -> dict[str, float]:
         """Return the mean of each figure."""
@@ -152,8 +178,11 @@ def sorts_of(board: Board) -> np.ndarray:
     experts = board.open & np.array([name.startswith("expert-") for name in board.actions])
     cheapest = one_hot(board, np.where(experts, -board.costs.mean(axis=2), -np.inf)) * experts
     strongest = one_hot(board, np.where(experts, board.right, -np.inf)) * experts * (1 - cheapest)
-    columns = [np.array([name == sort for name in board.actions]) * board.open for sort in (*TOOLS, "give_up")]
-    return np.stack([*columns[:2], cheapest, strongest, experts - cheapest - strongest, columns[2]], axis=2)
+    columns = [np.array([name == sort for name in board.actions]) * board.open for sort in (*WAYS, "give_up")]
+    return np.stack(
+        [*columns[:-1], cheapest, strongest, experts - cheapest - strongest, columns[-1]],
+        axis=2,
+    )
 
 
 def one_hot(board: Board, worth: np.ndarray) -> np.ndarray:
@@ -169,7 +198,7 @@ def baselines(
     """Return what model-free policies get: the optimum, an even choice among what is offered, the strongest, the
     dearest, the cheapest."""
     experts = board.open & np.array([name.startswith("expert-") for name in board.actions])
-    tools = board.open & np.array([name in TOOLS for name in board.actions])
+    tools = board.open & np.array([name in WAYS for name in board.actions])
     offered = board.open & np.array([name != "give_up" for name in board.actions])
     typical = _typical_costs(board, catalogue)
     policies = {

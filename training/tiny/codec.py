@@ -1,9 +1,10 @@
 """Conversations for the tiny model: a turn is one word, and stands for a whole message in OpenAI form.
 
 `expert-2` calls that expert with the user's question, all of it and without the wishes, finally; `python` runs what
-stands between backticks; `local_search` looks for what stands between quotation marks; `<last>` answers with what the
-last tool said, or, where none did, that it does not know. The model decides, and the codec copies. Environment tasks
-need nothing more, since an expert takes over the turn.
+stands between backticks, with the number that search found as `n` where the question names something to look up too;
+`local_search` looks for what stands between quotation marks; `<last>` answers with what the last tool said, or, where
+none did, that it does not know. The model decides, and the codec copies. Environment tasks need nothing more, since an
+expert takes over the turn.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from training.tiny.words import ALIASES, ASSISTANT, END, ERROR, LAST, RESULT, TO
 _CODE = re.compile(r"```(?:python)?\n?([\s\S]*?)```|`([^`]*)`")
 _QUOTED = re.compile(r"\"([^\"]*)\"")
 _WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d+")
 _CLAUSES = re.compile(r"(?<=[.!?])\s+|,\s+(?:and\s+)?|\s+and\s+")
 _SAME = tuple(
     (re.compile(rf"\b(?:{asked})", re.IGNORECASE), re.compile(rf"\b(?:{told})", re.IGNORECASE))
@@ -108,7 +110,8 @@ class TinyCodec:
         if word in ALIASES:
             return _call("call_expert", _asking(word, asked, tools)), None
         if word == "python" and (code := _first(_CODE, asked)):
-            return _call("python", {"code": code}), None
+            found = number_found(asked, _content_of(conversation, "tool"))
+            return _call("python", {"code": code if found is None else f"n = {found}\n{code}"}), None
         if word == "local_search" and (query := _first(_QUOTED, asked)):
             return _call("local_search", {"query": query}), None
         if word == LAST:
@@ -152,6 +155,17 @@ def answering_sentence(question: str, said: str) -> str:
 
     clauses = [clause for line in lines[1:] for clause in _CLAUSES.split(line) if clause.strip()]
     return max(clauses, key=worth).strip()
+
+
+def number_found(question: str, said: str) -> str | None:
+    """Return the first number that search tells of what a question quotes, besides those of its name; None where the
+    question quotes nothing, or nothing was found."""
+    name = _first(_QUOTED, _CODE.sub(" ", question))
+    if not name or not said.startswith("[1] "):
+        return None
+    _, _, told = said.split("\n\n")[0].partition("\n")
+    match = _NUMBER.search(told.replace(name, " "))
+    return None if match is None else match[0]
 
 
 def _stems(text: str) -> set[str]:

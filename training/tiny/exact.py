@@ -1,20 +1,27 @@
-"""What a tiny model would do in each task of a board, without drawing: its first word decides, and after a tool its
-second one."""
+"""What a tiny model would do in each task of a board, without drawing: its first word decides, and after each tool its
+next one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
 
 from toolscale.records import Price, RolloutTask
+from toolscale.rollout.actions import BASIC_FIGURES, WAYS
 from toolscale.rollout.prompt import first_messages, offered_tools
-from training.tiny.board import TOOLS, Board, Result, chosen
+from training.tiny.board import Board, Result, chosen, turns_of
 from training.tiny.codec import TinyCodec
 from training.tiny.words import LAST
 
-_BASIC = {name: {"type": "function", "function": {"name": name, "description": "", "parameters": {}}} for name in TOOLS}
+_BASIC = {
+    name: {"type": "function", "function": {"name": name, "description": "", "parameters": {}}}
+    for name in BASIC_FIGURES
+}
+_RARE = 1e-4
+"""What is less likely counts as never done."""
 
 
 def prompt_ids(codec: TinyCodec, task: RolloutTask) -> list[int]:
@@ -62,16 +69,21 @@ def play(
     bound."""
     ids = codec.vocabulary()
     # Whatever else it writes, `<last>` above all, is no answer: giving up.
-    words = [ids[action] for action in board.actions[:-1]]
+    first = [action for action in board.actions[:-1] if action in ids]
     prompts = [prompt_ids(codec, task) for task in board.tasks]
+    begun = dict(zip(first, next_words(model, prompts, [ids[word] for word in first], temperature).T, strict=True))
     shares = np.zeros_like(board.right)
-    shares[:, :-1] = next_words(model, prompts, words, temperature) * board.open[:, :-1]
-    for tool in TOOLS:
-        column = board.actions.index(tool)
-        rows = np.flatnonzero(shares[:, column] > 1e-4)
-        after = [[*prompts[row], ids[tool], codec.end, *codec.next([{"role": "tool", "content": ""}])] for row in rows]
-        if len(rows):
-            shares[rows, column] *= next_words(model, after, [ids[LAST]], temperature)[:, 0]
+    for column, action in enumerate(board.actions[:-1]):
+        tools = WAYS.get(action, ())
+        shares[:, column] = begun[tools[0] if tools else action] * board.open[:, column]
+        texts = list(prompts)
+        for tool, word in pairwise((*tools, LAST) if tools else ()):
+            rows = np.flatnonzero(shares[:, column] > _RARE)
+            for row in rows:
+                texts[row] = [*texts[row], ids[tool], codec.end, *codec.next([{"role": "tool", "content": ""}])]
+            if len(rows):
+                likely = next_words(model, [texts[row] for row in rows], [ids[word]], temperature)
+                shares[rows, column] *= likely[:, 0]
     shares[:, -1] = np.clip(1 - shares[:, :-1].sum(axis=1), 0, 1)
     return chosen(
         board,
@@ -84,9 +96,9 @@ def play(
 def own_figures(
     board: Board, lengths: np.ndarray, price: Price, seconds_per_token: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (tasks, actions): dollars and seconds of the orchestrator's own tokens. A turn is one word; a tool takes
-    two turns."""
-    turns = np.array([2 if action in TOOLS else 1 for action in board.actions])
-    read = lengths[:, None] * turns + np.where(turns == 2, 5, 0)
+    """Return (tasks, actions): dollars and seconds of the orchestrator's own tokens. A turn is one word; after each
+    tool there is one more turn, which reads five words more."""
+    turns = np.array([turns_of(action) for action in board.actions])
+    read = lengths[:, None] * turns + 5 * turns * (turns - 1) // 2
     written = np.broadcast_to(turns, read.shape)
     return (read * price.input + written * price.output) / 1e6, written * seconds_per_token

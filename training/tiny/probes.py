@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.preferences import preference
-from toolscale.questions import question
+from toolscale.questions import question, two_step_question
 from toolscale.records import CATEGORIES
 from training.tiny.words import (
     ALIASES,
@@ -66,9 +66,18 @@ class Sheet:
 
 class Texts:
     """Questions and wishes in words, made once. `read` makes the words of a text. `dropped`: so often a word of a
-    question is made unknown, so that questions are read by what is known of them."""
+    question is made unknown, so that questions are read by what is known of them. `two_steps`: half of the probes of
+    the form are about questions of two steps."""
 
-    def __init__(self, read: Callable[[str], Words], split: Any, count: int, seed: int, dropped: float = 0.0) -> None:
+    def __init__(
+        self,
+        read: Callable[[str], Words],
+        split: Any,
+        count: int,
+        seed: int,
+        dropped: float = 0.0,
+        two_steps: bool = False,
+    ) -> None:
         rng = random.Random(f"dropped:{seed}")
         self.questions = {
             name: [
@@ -76,6 +85,10 @@ class Texts:
             ]
             for name in QUESTION_CATEGORIES
         }
+        self.chains = [
+            drop_words(rng, read(two_step_question(number, seed, split).text), dropped)
+            for number in range(count if two_steps else 0)
+        ]
         wishes = (preference(number, seed, split, wish_share=0.0, words="plain") for number in range(count))
         self.wishes = [
             (read(wish.instruction), {"outcome": wish.outcome, "cost": wish.cost, "latency": wish.latency})
@@ -122,6 +135,8 @@ def _draw(rng: random.Random, texts: Texts, kind: str, facts: Facts, plain: floa
     wish, weights = rng.choice(texts.wishes)
     tools = [name for name in ("python", "local_search") if rng.random() < 0.6]
     if kind == "act":
+        if texts.chains and rng.random() < 0.5:
+            said = rng.choice(texts.chains)
         return _act(
             rng,
             [*tools, USER, *said, *wish, ASSISTANT],
@@ -157,14 +172,21 @@ def _asked(rng: random.Random, kind: str, facts: Facts, category: str) -> tuple[
 
 def _act(rng: random.Random, words: Words, actions: Words) -> Probe:
     """The form of a rollout: an action, the end of the turn, and after a tool its result as the answer; after an error
-    another action."""
+    another action. What search found can go into code that the question has, or be the answer."""
     action = rng.choice(actions)
     targets = [(len(words) - 1, action), (len(words), END)]
     words = [*words, action]
     if action not in ALIASES or rng.random() < 0.3:
         said = ERROR if rng.random() < 0.2 else RESULT
+        chained = action == "local_search" and "python" in actions
         then = LAST if said == RESULT and action not in ALIASES else rng.choice(actions)
+        if said == RESULT and chained and rng.random() < 0.5:
+            then = "python"
         words = [*words, END, TOOL, said, ASSISTANT]
         targets += [(len(words) - 1, then), (len(words), END)]
         words = [*words, then]
+        if said == RESULT and chained and then == "python":
+            words = [*words, END, TOOL, RESULT, ASSISTANT]
+            targets += [(len(words) - 1, LAST), (len(words), END)]
+            words = [*words, LAST]
     return Probe("act", words, tuple(targets))
