@@ -5,11 +5,13 @@ unseen experts, and whether it learns to use one tool after the other.
 
 For each seed a long run of the tiny configuration, another with questions of two steps among its tasks, and a run of a
 fifth of the steps with each reward; two at a time.
-What is done is not made again.
+What is done is not made again, and a run that was measured is not measured again: after a change of what is measured,
+remove its measured.json.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -60,10 +62,11 @@ OTHER_GROUNDS: dict[str, dict[str, Any]] = {
 }
 """Table -> what its tasks have that those of (a) have not."""
 TWO_STEPS: dict[str, dict[str, Any]] = {
-    "data": {"two_step_share": 0.5},
+    "data": {"two_step_share": 0.5, "basic_share": 0.9},
     "loss": {"entropy_turns": 2},
 }
-"""What a run with questions of two steps has that a whole run has not, beside its base model."""
+LOOKUPS = 3.0
+"""What a run with questions of two steps has that a whole run has not, beside its base model and more to look up."""
 FORMS = "base-two-steps"
 FORM_STEPS = 200
 WISHES = {"accurate": ACCURATE, "thrifty": THRIFTY, "hasty": HASTY}
@@ -89,21 +92,30 @@ def show_forms(config: Config, out: Path) -> None:
         run_program(made, out.with_suffix(".log"), dict(os.environ))
 
 
+def with_two_steps(config: Config, forms: Path) -> Config:
+    """A configuration with questions of two steps among its tasks, often with both tools, that begins with `forms`."""
+    changes = {**TWO_STEPS, "model": {"path": str(forms)}}
+    found = config.model_copy(
+        update={name: getattr(config, name).model_copy(update=changed) for name, changed in changes.items()}
+    )
+    data = found.data.model_copy(update={"mixture": {**found.data.mixture, "lookup": LOOKUPS}})
+    return found.model_copy(update={"data": data})
+
+
 def variants(config: Config, forms: Path, seeds: int, compared_seeds: int | None = None) -> dict[str, Config]:
-    """The configurations of all runs, by name: `whole-seed` is the run itself, `two_steps-seed` has questions of two
-    steps too and begins with the model `forms`, the others compare rewards, with the first `compared_seeds` of the
-    seeds (none: all). One process and one thread each: two run at once."""
+    """The configurations of all runs, by name: `whole-seed` is the run itself. With the first `compared_seeds` of the
+    seeds (none: all) `two_steps-seed` has questions of two steps too and begins with the model `forms`, and the others
+    compare rewards. One process and one thread each: two run at once."""
     found = {}
     for seed in range(seeds):
         seeded = config.model_copy(
             update={"seed": seed, "processes": 1, "threads": 1, "data": config.data.model_copy(update={"seed": seed})}
         )
         found[f"{WHOLE}-{seed}"] = seeded
-        changes = {**TWO_STEPS, "model": {"path": str(forms)}}
-        found[f"{CHAINED}-{seed}"] = seeded.model_copy(
-            update={name: getattr(seeded, name).model_copy(update=changed) for name, changed in changes.items()}
-        )
-        for kind in KINDS if compared_seeds is None or seed < compared_seeds else ():
+        if compared_seeds is not None and seed >= compared_seeds:
+            continue
+        found[f"{CHAINED}-{seed}"] = with_two_steps(seeded, forms)
+        for kind in KINDS:
             reward = config.reward.model_copy(update={"kind": kind})
             found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": compared_steps(config)})
     # The long ones first, so that neither core is left alone with one.
@@ -201,6 +213,8 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
         config, out = configs[name], work / name
         train(config, out)
         console.print(f"trained {name}")
+        if (out / "measured.json").exists():
+            return dict(json.loads((out / "measured.json").read_text(encoding="utf-8")))
         kind = name.rpartition("-")[0]
         with measuring:
             found = (
@@ -226,7 +240,11 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
     help="Where runs are kept.",
 )
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True)
-@click.option("--compared-seeds", type=click.IntRange(1), help="Seeds with which rewards are compared; else all.")
+@click.option(
+    "--compared-seeds",
+    type=click.IntRange(1),
+    help="Seeds with which rewards are compared and two steps are learned; else all.",
+)
 @click.option("--steps", type=click.IntRange(1), help="Of a whole run, instead of those of the configuration.")
 def command(out: Path, work: Path, seeds: int, compared_seeds: int | None, steps: int | None) -> None:
     """Train and measure all variants, and write tables and plots."""

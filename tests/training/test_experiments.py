@@ -33,8 +33,8 @@ def test_each_seed_has_two_whole_runs_and_a_shorter_one_for_each_reward(config: 
         **{f"{kind}-{seed}": (seed, seed, kind, short) for seed in (0, 1) for kind in KINDS},
     }
     assert list(variants(config, FORMED, 2, compared_seeds=1)) == [
-        *(f"{kind}-{seed}" for kind in (WHOLE, CHAINED) for seed in (0, 1)),
-        *(f"{kind}-0" for kind in KINDS),
+        *(f"{WHOLE}-{seed}" for seed in (0, 1)),
+        *(f"{kind}-0" for kind in (CHAINED, *KINDS)),
     ]
     assert [found[f"{kind}-0"].data.two_step_share for kind in (WHOLE, CHAINED, KINDS[0])] == [0, 0.5, 0]
     assert [found[f"{kind}-0"].model.path for kind in (WHOLE, CHAINED)] == [config.model.path, str(FORMED)]

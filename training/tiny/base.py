@@ -179,8 +179,10 @@ def train(
     probes: int,
     seed: int,
     first_stage: int = 0,
+    act: float = EVERY["act"],
 ) -> None:
-    """Train for so many steps; the learning rate falls to nothing at the last one."""
+    """Train for so many steps; the learning rate falls to nothing at the last one. `act`: the weight of the form among
+    the probes of the last stage."""
     rng = random.Random(f"probes:{seed}")
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr, betas=(0.9, 0.98), weight_decay=0.01)
     began, stage, since = time.monotonic(), first_stage, 0
@@ -189,6 +191,7 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = lr * min(1.0, step / 100) * max(0.02, 1 - step / steps)
         shares, plain = STAGES[stage]
+        shares = {**shares, "act": act} if "act" in shares else shares
         packed = packer.pack([draw_sheet(rng, texts, shares, plain, probes) for _ in range(sheets)])
         logits, wanted = answers(model, packed)
         optimizer.zero_grad()
@@ -271,7 +274,8 @@ def command(
     began = time.monotonic()
     first_stage = 0 if start is None else len(STAGES) - 1
     shown = texts("train", 3000, seed, DROPPED, two_steps)
-    train(model, packer, shown, steps, lr, 48, 8, seed + len(before), first_stage)
+    act = 0.5 if two_steps else EVERY["act"]
+    train(model, packer, shown, steps, lr, 48, 8, seed + len(before), first_stage, act)
     minutes = round((time.monotonic() - began) / 60, 1)
     model.eval()
     results, unseen = (examine(model, packer, texts(split, 500, seed + 1), seed + 1) for split in ("train", "test"))
