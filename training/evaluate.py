@@ -44,7 +44,7 @@ HASTY = {"outcome": 0.6, "cost": 0.0, "latency": 1.0}
 """A user who above all wants a quick answer."""
 LEAST_BEST = 0.75
 """In at least this share of the tasks a trained policy must choose what the optimum chooses. Whoever takes a tool where
-one fits, and else the cheapest expert, does so in 68 %; models that learned in 80 to 81 %; one that unlearned the
+one fits, and else the cheapest expert, does so in 68 %; models that learned in 78 to 81 %; one that unlearned the
 interpreter in 59 %."""
 
 Results = dict[str, Result]

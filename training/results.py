@@ -147,8 +147,9 @@ def findings_of(measured: Measured) -> list[Finding]:
     ranks = [spearman(found["c"]) for name, found in sorted(measured.items()) if "c" in found]
     (split, spread), rival = clean["trained"]["share"], clean[RIVAL]["share"][0]
     strange, rival_strange = (strangers[name]["share"][0] for name in ("trained", RIVAL))
-    both = over_seeds(measured, CHAINED, "both")
-    chain, rival_chain = both["trained"]["share"][0], both[RIVAL]["share"][0]
+    mixed = over_seeds(measured, CHAINED, "all")
+    chain, rival_chain = mixed["trained"]["share"][0], mixed[RIVAL]["share"][0]
+    both = means_of([run["calls"]["both"]["trained"] for run in of_kind(measured, CHAINED)])["search, then interpreter"]
     beyond, rival_right = third["trained"]["share"][0], accurate[RIVAL]["right"][0]
     worth, rival_worth = (thrifty[name]["utility"][0] for name in ("trained", RIVAL))
     spent, rival_spent = (100 * thrifty[name]["cost_usd"][0] for name in ("trained", RIVAL))
@@ -184,7 +185,8 @@ def findings_of(measured: Measured) -> list[Finding]:
             unseen >= 0.9 * share,
         ),
         Finding(
-            f"(g) questions of two steps with both tools: {chain:.1%} of the way; {RIVAL}: {rival_chain:.1%}",
+            f"(g) with questions of two steps among the tasks {chain:.1%} of the way; {RIVAL}: {rival_chain:.1%}; "
+            f"of those that have both tools it searches and then computes in {both:.1%}",
             chain > rival_chain,
         ),
     ]
