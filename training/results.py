@@ -137,22 +137,17 @@ def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str,
 
 def findings_of(measured: Measured) -> list[Finding]:
     """Return the promises, each with its figures."""
-    a, d, third, accurate, thrifty, clean, strangers = (
-        over_seeds(measured, WHOLE, table)
-        for table in ("a", "d", "third", "accurate", "thrifty", "wording", "strangers")
+    return [*_unseen_words(measured), *_users(measured), *_unseen_experts(measured), _two_steps(measured)]
+
+
+def _unseen_words(measured: Measured) -> list[Finding]:
+    clean, strangers, third, a = (
+        over_seeds(measured, WHOLE, table) for table in ("wording", "strangers", "third", "a")
     )
-    share, best = a["trained"]["share"][0], a["trained"]["best"][0]
-    unseen = d["trained"]["share"][0]
-    right, strongest = accurate["trained"]["right"][0], accurate["always strongest"]["right"][0]
-    ranks = [spearman(found["c"]) for name, found in sorted(measured.items()) if "c" in found]
     (split, spread), rival = clean["trained"]["share"], clean[RIVAL]["share"][0]
     strange, rival_strange = (strangers[name]["share"][0] for name in ("trained", RIVAL))
-    mixed = over_seeds(measured, CHAINED, "all")
-    chain, rival_chain = mixed["trained"]["share"][0], mixed[RIVAL]["share"][0]
-    both = means_of([run["calls"]["both"]["trained"] for run in of_kind(measured, CHAINED)])["search, then interpreter"]
-    beyond, rival_right = third["trained"]["share"][0], accurate[RIVAL]["right"][0]
-    worth, rival_worth = (thrifty[name]["utility"][0] for name in ("trained", RIVAL))
-    spent, rival_spent = (100 * thrifty[name]["cost_usd"][0] for name in ("trained", RIVAL))
+    beyond = third["trained"]["share"][0]
+    share, best = a["trained"]["share"][0], a["trained"]["best"][0]
     return [
         Finding(
             f"the clean split: {split:.1%} ± {spread:.1%} of the way; {RIVAL}: {rival:.1%} (wanted: 93 % and ± 3)",
@@ -165,6 +160,16 @@ def findings_of(measured: Measured) -> list[Finding]:
         Finding(f"a third catalogue of experts: {beyond:.1%} of the way (wanted: 85 %)", beyond >= 0.85),
         Finding(f"(a) {share:.1%} of the way from random to the optimum (wanted: 95 %)", share >= 0.95),
         Finding(f"(a) the optimum's choice in {best:.1%} of the tasks (wanted: 80 %)", best >= 0.8),
+    ]
+
+
+def _users(measured: Measured) -> list[Finding]:
+    accurate, thrifty = (over_seeds(measured, WHOLE, table) for table in ("accurate", "thrifty"))
+    right, strongest, rival_right = (accurate[name]["right"][0] for name in ("trained", "always strongest", RIVAL))
+    worth, rival_worth = (thrifty[name]["utility"][0] for name in ("trained", RIVAL))
+    spent, rival_spent = (100 * thrifty[name]["cost_usd"][0] for name in ("trained", RIVAL))
+    ranks = [spearman(found["c"]) for found in of_kind(measured, WHOLE)]
+    return [
         Finding(
             f"(a) for users who only want a right answer {right:.1%} right; always the strongest: {strongest:.1%}",
             right >= strongest,
@@ -180,16 +185,24 @@ def findings_of(measured: Measured) -> list[Finding]:
             f"{', '.join(f'{rank:.2f}' for rank in ranks)} (wanted: -0.9)",
             max(ranks) <= -0.9,
         ),
-        Finding(
-            f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %)",
-            unseen >= 0.9 * share,
-        ),
-        Finding(
-            f"(g) with questions of two steps among the tasks {chain:.1%} of the way; {RIVAL}: {rival_chain:.1%}; "
-            f"of those that have both tools it searches and then computes in {both:.1%}",
-            chain > rival_chain,
-        ),
     ]
+
+
+def _unseen_experts(measured: Measured) -> list[Finding]:
+    share, unseen = (over_seeds(measured, WHOLE, table)["trained"]["share"][0] for table in ("a", "d"))
+    words = f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %)"
+    return [Finding(words, unseen >= 0.9 * share)]
+
+
+def _two_steps(measured: Measured) -> Finding:
+    mixed = over_seeds(measured, CHAINED, "all")
+    share, rival = (mixed[name]["share"][0] for name in ("trained", RIVAL))
+    both = means_of([run["calls"]["both"]["trained"] for run in of_kind(measured, CHAINED)])["search, then interpreter"]
+    return Finding(
+        f"(g) with questions of two steps among the tasks {share:.1%} of the way; {RIVAL}: {rival:.1%}; "
+        f"of those that have both tools it searches and then computes in {both:.1%}",
+        share > rival,
+    )
 
 
 def write_results(out: Path, measured: Measured, steps: int, compared: int) -> list[Finding]:
