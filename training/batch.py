@@ -84,11 +84,11 @@ def _micro_batch(
     start = 0
     while start < len(order):  # the tokens of one sequence stand together
         number = order[start]
-        own = written[number]
+        own, own_turns = written[number], turns_of(written[number])
         for sample in owners[number]:
             spread += range(start, start + len(own))
             advantages += [sample.advantage] * len(own)
-            turns += turns_of(own)
+            turns += own_turns
             if correct:
                 sampled += [sample.trace.logprobs[place] for place in own]
         start += len(own)

@@ -131,8 +131,7 @@ class LossSettings(Settings):
     reward: the policy that is best then chooses with probabilities in proportion to exp(expected reward / bonus)."""
     entropy_turns: int | None = Field(default=None, ge=1)
     """The bonus counts in so many turns of a rollout, its first; none: in all. After a result there is little to try,
-    and trying costs: a tool is called again and again, and unlearned for it in the first turn too, where it is
-    right."""
+    and a small model that tries a tool again there, right and dearer, lowers the same word in the first turn."""
     epochs: int = Field(default=1, ge=1)
     """Optimizer steps on one batch of rollouts."""
     batch_tokens: int = Field(default=4096, ge=1)

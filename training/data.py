@@ -146,7 +146,7 @@ def question_source(settings: DataSettings) -> DrawQuestion:
 
     Raises DatasetError for a file that cannot be read, UsageError if none of its questions can be checked.
     """
-    made = partial(_generated, settings.two_step_share) if settings.two_step_share else generated
+    made = partial(_with_two_steps, settings.two_step_share) if settings.two_step_share else generated
     if not settings.questions:
         return made
     found, counts = load_questions([Path(name) for name in settings.questions], settings.seed)
@@ -172,7 +172,7 @@ def question_source(settings: DataSettings) -> DrawQuestion:
     return draw
 
 
-def _generated(share: float, category: str, split: Split, seed: int, number: int) -> Question:
+def _with_two_steps(share: float, category: str, split: Split, seed: int, number: int) -> Question:
     """A generated question; of those to look up, this share are of two steps."""
     goes_on = category == "lookup" and random.Random(f"two steps:{split}:{seed}:{number}").random() < share
     return two_step_question(number, seed, split) if goes_on else generated(category, split, seed, number)

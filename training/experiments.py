@@ -42,7 +42,7 @@ from training.evaluate import (
     question_ground,
     rows_of,
 )
-from training.results import CHAINED, WHOLE, Finding, frontier_of, pairs_of, write_results
+from training.results import CHAINED, RIVAL, WHOLE, Finding, frontier_of, kind_of, pairs_of, write_results
 from training.starting import run_command, run_program, write_json
 from training.train import with_data
 
@@ -65,16 +65,18 @@ TWO_STEPS: dict[str, dict[str, Any]] = {
     "data": {"two_step_share": 0.5, "basic_share": 0.9},
     "loss": {"entropy_turns": 2},
 }
+"""What a run with questions of two steps has that a whole run has not, beside its base model and LOOKUPS."""
 LOOKUPS = 3.0
-"""What a run with questions of two steps has that a whole run has not, beside its base model and more to look up."""
+"""Weight of `lookup` in its mixture: half of them are of two steps."""
 FORMS = "base-two-steps"
+"""The folder of its base model, which FORM_STEPS of probes are read for."""
 FORM_STEPS = 200
 WISHES = {"accurate": ACCURATE, "thrifty": THRIFTY, "hasty": HASTY}
 """Users of one wish, who are given the same tasks."""
 FRONTIER_TASKS = 512
 TURNS = (1, 2, 3)
 """Turns that are allowed, in a sweep: an expert takes one, a tool two, two tools three."""
-PLAYED = ("trained", "optimum", "tools, else cheapest")
+PLAYED = ("trained", "optimum", RIVAL)
 """Policies of which it is shown what they ask."""
 
 
@@ -120,7 +122,7 @@ def variants(config: Config, forms: Path, seeds: int, compared_seeds: int | None
             found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": compared_steps(config)})
     # The long ones first, so that neither core is left alone with one.
     order = {WHOLE: 0, CHAINED: 1}
-    return dict(sorted(found.items(), key=lambda item: order.get(item[0].rpartition("-")[0], len(order))))
+    return dict(sorted(found.items(), key=lambda item: order.get(kind_of(item[0]), len(order))))
 
 
 def train(config: Config, out: Path) -> None:
@@ -171,9 +173,10 @@ def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict
     questions of two steps whose both tools are offered, and on those of which one is missing; and with fewer turns
     allowed, of which it is not told."""
     ground = question_ground(config, count, wording="test")
+    trained = load(model)
     results = {
         "untrained": ground.play(load(config.model.path), "untrained"),
-        "trained": ground.play(load(model), "trained"),
+        "trained": ground.play(trained, "trained"),
         **ground.baselines(),
     }
     board = ground.board
@@ -185,7 +188,7 @@ def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict
     swept = [
         {
             "turns": turns,
-            "trained": each.play(load(model), "trained").means(),
+            "trained": each.play(trained, "trained").means(),
             "optimum": each.baselines()["optimum"].means(),
         }
         for turns, each in limited.items()
@@ -215,7 +218,7 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
         console.print(f"trained {name}")
         if (out / "measured.json").exists():
             return dict(json.loads((out / "measured.json").read_text(encoding="utf-8")))
-        kind = name.rpartition("-")[0]
+        kind = kind_of(name)
         with measuring:
             found = (
                 measure_two_steps(config, out / "model")

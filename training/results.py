@@ -80,9 +80,14 @@ def means_of(found: Sequence[Any]) -> Any:
     return float(np.mean(found))
 
 
+def kind_of(name: str) -> str:
+    """Return the kind of a run, from its name `kind-seed`."""
+    return name.rpartition("-")[0]
+
+
 def of_kind(measured: Measured, kind: str) -> list[Mapping[str, Any]]:
     """Return what was found for the runs of a kind, in the order of their names."""
-    return [run for name, run in sorted(measured.items()) if name.rpartition("-")[0] == kind]
+    return [run for name, run in sorted(measured.items()) if kind_of(name) == kind]
 
 
 def used(calls: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
@@ -126,7 +131,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str, tuple[float, float]]]:
     """Return policy -> figure -> (mean, half width), over the seeds of one kind of reward."""
-    tables = [found[table] for name, found in sorted(measured.items()) if name.rpartition("-")[0] == kind]
+    tables = [found[table] for found in of_kind(measured, kind)]
     policies = [row["policy"] for row in tables[0]]
     rows = {policy: [row for each in tables for row in each if row["policy"] == policy] for policy in policies}
     return {
@@ -210,9 +215,9 @@ def write_results(out: Path, measured: Measured, steps: int, compared: int) -> l
     that compare rewards."""
     out.mkdir(parents=True, exist_ok=True)
     findings = findings_of(measured)
-    kinds = list(dict.fromkeys(name.rpartition("-")[0] for name in measured))
+    kinds = list(dict.fromkeys(kind_of(name) for name in measured))
     seeds, compared_seeds = (
-        sum(name.rpartition("-")[0] == kind for name in measured)
+        sum(kind_of(name) == kind for name in measured)
         for kind in (WHOLE, next(k for k in kinds if k not in (WHOLE, CHAINED)))
     )
     tables = {table: over_seeds(measured, WHOLE, table) for table in TABLES}

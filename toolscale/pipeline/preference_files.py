@@ -14,8 +14,7 @@ from toolscale.errors import UsageError
 from toolscale.models.endpoint import endpoint_of
 from toolscale.models.expert import Expert
 from toolscale.preferences import WordingCounts, preference, worded_by_model
-from toolscale.preferences.grammar import Split
-from toolscale.preferences.grammar import TOOL_WORDS
+from toolscale.preferences.grammar import TOOL_WORDS, Split
 from toolscale.preferences.worded import WordedPreferences, as_lines
 from toolscale.preferences.wording import Ask
 from toolscale.records import WordedPreference

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from zlib import crc32
+
 from toolscale.preferences.grammar import (
     DIMENSIONS,
     LEVELS,

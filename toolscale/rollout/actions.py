@@ -33,6 +33,7 @@ BASIC_FIGURES = {
 }
 """Basic tool -> dollars and seconds of one call, as they are charged by default."""
 
+Way = Literal["python", "local_search", "search_then_python"]
 WAYS: dict[str, tuple[str, ...]] = {
     "python": ("python",),
     "local_search": ("local_search",),
@@ -46,7 +47,7 @@ class Action:
     """One way: let an expert answer, run the snippet of a question, search for it, compute with what is found, or give
     up."""
 
-    kind: Literal["expert", "python", "local_search", "search_then_python", "give_up"]
+    kind: Literal["expert", "give_up"] | Way
     alias: str | None = None
     """Which expert; none for the other kinds."""
 
@@ -74,16 +75,21 @@ def actions(task: RolloutTask) -> list[Action]:
     return found
 
 
-def ways(question: Question) -> list[Literal["python", "local_search", "search_then_python"]]:
+def ways(question: Question) -> list[Way]:
     """Return how a question is answered with basic tools: some of WAYS."""
     if question.fact is not None:
         return ["search_then_python"]
-    found: list[Literal["python", "local_search", "search_then_python"]] = []
+    found: list[Way] = []
     if question.snippet:
         found.append("python")
     if question.lookup:
         found.append("local_search")
     return found
+
+
+def turns_of(kind: str) -> int:
+    """Return how many messages of the orchestrator an action takes: one for each tool, and the last one."""
+    return 1 + len(WAYS.get(kind, ()))
 
 
 def offered_specs(task: RolloutTask, catalogue: Catalogue) -> dict[str, tuple[OfferedExpert, ExpertSpec]]:
@@ -143,8 +149,7 @@ def expected_figures(
     if action.kind == "give_up":
         return [Outcome(1.0, False, turn_cost, turn_latency)]
     if action.kind != "expert":
-        tools = WAYS[action.kind]
-        turns, charged = len(tools) + 1, [basic[tool] for tool in tools]
+        turns, charged = turns_of(action.kind), [basic[tool] for tool in WAYS[action.kind]]
         cost, seconds = (math.fsum(figures[part] for figures in charged) for part in (0, 1))
         return [Outcome(1.0, True, turns * turn_cost + cost, turns * turn_latency + seconds)]
     offered, spec = offered_specs(task, catalogue)[str(action.alias)]

@@ -19,7 +19,7 @@ from toolscale.questions import corpus, grade_answer
 from toolscale.records import Catalogue, Preference, Question, RolloutTask
 from toolscale.reward.kinds import CAP
 from toolscale.rollout import actions, references
-from toolscale.rollout.actions import BASIC_FIGURES, WAYS, offered_specs, price_at
+from toolscale.rollout.actions import BASIC_FIGURES, WAYS, offered_specs, price_at, turns_of
 from training.tiny.codec import answering_sentence, number_found
 
 CALLS = (
@@ -76,11 +76,6 @@ class Board:
     def wishing(self, preference: Preference) -> Board:
         """The same tasks for users who all wish this."""
         return replace(self, tasks=tuple(task.model_copy(update={"preference": preference}) for task in self.tasks))
-
-
-def turns_of(action: str) -> int:
-    """Return how many messages of the orchestrator an action takes: one after each tool, and one for anything else."""
-    return 1 + len(WAYS.get(action, ()))
 
 
 def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequence[str]) -> Board:

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from toolscale.records import Price, RolloutTask
-from toolscale.rollout.actions import BASIC_FIGURES, WAYS
+from toolscale.rollout.actions import BASIC_FIGURES, WAYS, turns_of
 from toolscale.rollout.prompt import first_messages, offered_tools
-from training.tiny.board import Board, Result, chosen, turns_of
+from training.tiny.board import Board, Result, chosen
 from training.tiny.codec import TinyCodec
 from training.tiny.words import LAST
 
