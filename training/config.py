@@ -247,6 +247,9 @@ class DataSettings(Settings):
     """How often the user's wishes speak of single tools too."""
     wishes: bool = True
     """False: users say nothing of cost and latency, and only a right answer counts."""
+    generous_share: float = Field(default=0.0, ge=0, le=1)
+    """So many users of our grammar mind cost and latency little, beside those who do by chance: for few others a dear
+    expert is worth its price, and a small model that seldom meets them leaves it out. Evaluation is without them."""
     preferences: str | None = None
     """A file of `toolscale preferences`: what users care for, in a model's words; none: by our grammar."""
     limits: Limits = Limits()
@@ -335,6 +338,8 @@ class Config(RunSettings):
             idle += [f"loss.{key} {why}" for key in ("clip_low", "clip_high", "ratio_cap") if key in given]
         if self.vllm is None and "importance_cap" in given:
             idle.append("loss.importance_cap does nothing without vllm, where the trainer's own model samples")
+        if self.data.generous_share and (self.data.preferences is not None or not self.data.wishes):
+            idle.append("data.generous_share does nothing where our grammar draws no wishes")
         if self.loss.kl == 0 and "kl_kind" in given:
             idle.append("loss.kl_kind does nothing with loss.kl: 0")
         return idle

@@ -132,7 +132,7 @@ def preference_source(settings: DataSettings) -> DrawPreference:
         return unspoken
     if settings.preferences is not None:
         return WordedPreferences.read(Path(settings.preferences), ALIASES).draw
-    return partial(preference, words=settings.wish_words)
+    return partial(preference, words=settings.wish_words, generous_share=settings.generous_share)
 
 
 def unspoken(*_: object) -> Preference:

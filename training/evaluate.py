@@ -36,6 +36,9 @@ PROMPTS = 4_096
 """Question tasks of an evaluation."""
 SEED = 1_000_003
 """Added to the seed of training for the tasks of an evaluation: none of them was trained on."""
+EVEN = {"invented_share": 0.0, "generous_share": 0.0}
+"""What an evaluation leaves out of the settings of training: experts that do not exist, and users who are drawn more
+often than they come."""
 THRIFTY = {"outcome": 0.6, "cost": 1.0, "latency": 0.0}
 """A user who above all wants to save money, and for whom a right answer still counts quite a bit."""
 ACCURATE = {"outcome": 1.0, "cost": 0.0, "latency": 0.0}
@@ -95,7 +98,7 @@ def question_ground(config: Config, count: int = PROMPTS, **data: Any) -> Ground
     A task is a question with an offer and a wish. Questions are of the same templates as in training, and some of them
     were asked there too.
     """
-    settings = config.data.model_copy(update={"seed": config.data.seed + SEED, "invented_share": 0.0, **data})
+    settings = config.data.model_copy(update={"seed": config.data.seed + SEED, **EVEN, **data})
     catalogue = load_catalogue(Path(settings.catalogue))
     mixture = {name: weight for name, weight in settings.mixture.items() if name != "tools"}
     source = rollout_source(settings, catalogue, mixture)
@@ -154,9 +157,7 @@ def environment_figures(config: Config, model: torch.nn.Module, count: int) -> d
     """
     if not config.data.datasets or not config.data.mixture.get("tools"):
         return {}
-    data = config.data.model_copy(
-        update={"mixture": {"tools": 1.0}, "seed": config.data.seed + SEED, "invented_share": 0.0}
-    )
+    data = config.data.model_copy(update={"mixture": {"tools": 1.0}, "seed": config.data.seed + SEED, **EVEN})
     return asyncio.run(_run(config, data, model, count))
 
 

@@ -93,6 +93,22 @@ def test_a_preference_is_drawn_by_its_number() -> None:
     assert [preference(number, 6, "train", ALIASES, BASIC) for number in range(20)] != drawn
 
 
+def test_so_many_users_are_generous_and_words_stay_those_of_their_split() -> None:
+    def drawn(share: float, split: Split = "train") -> list[Preference]:
+        return [preference(number, 3, split, wish_share=0, generous_share=share) for number in range(2000)]
+
+    def generous(users: list[Preference]) -> float:
+        return sum(max(user.cost, user.latency) <= 0.2 for user in users) / len(users)
+
+    by_chance = generous(drawn(0.0))
+    assert generous(drawn(1.0)) == 1
+    assert generous(drawn(0.35)) == pytest.approx(0.35 + 0.65 * by_chance, abs=0.03)
+    weights = {
+        split: {(user.outcome, user.cost, user.latency) for user in drawn(1.0, split)} for split in ("train", "test")
+    }
+    assert weights["test"].isdisjoint(weights["train"])
+
+
 def test_tools_of_a_domain_are_no_matter_of_preference() -> None:
     drawn = list(itertools.islice(preferences("train", 0, ("expert-1",), ("get_account", "transfer_money")), 300))
     assert {name for one in drawn for name in one.tools} == {"expert-1"}

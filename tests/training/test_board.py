@@ -171,6 +171,15 @@ def test_invented_experts_are_trained_with_and_not_measured_with(ground: Ground)
     assert not [each for task in measured for each in task.experts if each.expert.startswith("invented-")]
 
 
+def test_generous_users_are_trained_with_and_come_no_oftener_where_it_is_measured() -> None:
+    assert tiny().data.generous_share > 0
+    even = tiny().model_copy(update={"data": tiny().data.model_copy(update={"generous_share": 0.0})})
+    drawn, expected = (
+        [task.preference for task in question_ground(config, 64).board.tasks] for config in (tiny(), even)
+    )
+    assert drawn == expected
+
+
 def test_every_second_question_to_look_up_goes_on_if_half_of_them_should() -> None:
     found = [task.question for task in question_ground(tiny(), 600, two_step_share=0.5).board.tasks]
     lookups = [one for one in found if one is not None and one.category == "lookup"]

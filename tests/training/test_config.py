@@ -202,6 +202,10 @@ def test_what_does_nothing_is_said_to_do_nothing(tmp_path: Path) -> None:
     ]
     at_work = {**set_all, "epochs": 2, "kl": 0.1}
     assert read_config(make_toy(tmp_path, loss=at_work, vllm={"base_url": "http://a:8000"})).idle() == []
+    silent = {"mixture": {"knowledge": 1}, "generous_share": 0.3, "wishes": False}
+    assert read_config(make_toy(tmp_path, data=silent)).idle() == [
+        "data.generous_share does nothing where our grammar draws no wishes"
+    ]
     shipped = [(path.name, read_any(path)) for path in SHIPPED]
     assert [name for name, config in shipped if isinstance(config, Config) and config.idle()] == []
 

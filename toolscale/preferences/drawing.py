@@ -30,6 +30,8 @@ _HELD_OUT = 5
 """One in so many combinations of weights is only in the test split; so is one in so many phrasings in plain words."""
 _OUTCOME_LEVELS = (0.4, 0.6, 0.8, 1.0, 1.0, 1.0)
 """Few users want an answer and do not mind whether it is right: outcome keeps weight, and most often all of it."""
+_GENEROUS = 0.2
+"""A generous user's weights of cost and latency are at most this."""
 
 
 def preferences(
@@ -47,15 +49,18 @@ def preference(
     basic_tools: Sequence[str] = (),
     wish_share: float = 0.5,
     words: Words | None = None,
+    generous_share: float = 0.0,
 ) -> Preference:
     """Return preference `number`, for a task that offers these experts and basic tools. Names that are neither (tools
     of a domain) are passed over.
 
     `words`: whose words it is in; none: those of the split.
     `wish_share` of the preferences say something of single tools, where there is something to say.
+    `generous_share` of them, and those that are so by chance, mind cost and latency little.
     """
     rng = random.Random(f"preference:{split}:{seed}:{number}")
-    weights = dict(zip(DIMENSIONS, rng.choice(_vectors(split)), strict=True))
+    generous = rng.random() < generous_share if generous_share else False
+    weights = dict(zip(DIMENSIONS, rng.choice(_vectors(split, generous)), strict=True))
     phrasing = _phrasing(rng, split, words or split)
     basic = [name for name in basic_tools if name in TOOL_WORDS]
     sentences = [state_weights(weights, phrasing)]
@@ -82,11 +87,13 @@ def _wish(rng: random.Random, aliases: Sequence[str], basic: Sequence[str]) -> W
     return rng.choice(open_to) if open_to else None
 
 
-@lru_cache(maxsize=2)
-def _vectors(split: Split) -> list[tuple[float, ...]]:
+@lru_cache(maxsize=4)
+def _vectors(split: Split, generous: bool) -> list[tuple[float, ...]]:
     every = list(itertools.product(sorted(set(_OUTCOME_LEVELS)), LEVELS, LEVELS))
     random.Random("preference vectors").shuffle(every)
     chosen = every[len(every) // _HELD_OUT :] if split == "train" else every[: len(every) // _HELD_OUT]
+    if generous:
+        chosen = [vector for vector in chosen if max(vector[1:]) <= _GENEROUS]
     return [vector for vector in chosen for _ in range(_OUTCOME_LEVELS.count(vector[0]))]
 
 
