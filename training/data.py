@@ -33,6 +33,10 @@ from training.config import DataSettings
 LIBRARY = "library"
 """As `data.basic_tools.local_search.corpus`: the invented library that look-up questions are about."""
 
+EVEN = {"invented_share": 0.0, "generous_share": 0.0}
+"""Settings that only training has, as they are where something is measured: no expert is invented, and no user comes
+oftener than by chance."""
+
 
 class Tasks(Protocol):
     """Tasks by number: the same number gives the same task, so that the position in the data is one whole number."""

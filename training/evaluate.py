@@ -24,7 +24,7 @@ from toolscale.records import Catalogue, Preference, Price, Rollout, RolloutTask
 from toolscale.reward import absolute_reward, figures_of
 from toolscale.rollout import run_rollouts
 from training.config import Config, DataSettings
-from training.data import open_work, rollout_source
+from training.data import EVEN, open_work, rollout_source
 from training.sampler import local_policy
 from training.scoring import task_references
 from training.tiny.board import Board, Result, baselines, make_board, share_of_way
@@ -36,9 +36,6 @@ PROMPTS = 4_096
 """Question tasks of an evaluation."""
 SEED = 1_000_003
 """Added to the seed of training for the tasks of an evaluation: none of them was trained on."""
-EVEN = {"invented_share": 0.0, "generous_share": 0.0}
-"""What an evaluation leaves out of the settings of training: experts that do not exist, and users who are drawn more
-often than they come."""
 THRIFTY = {"outcome": 0.6, "cost": 1.0, "latency": 0.0}
 """A user who above all wants to save money, and for whom a right answer still counts quite a bit."""
 ACCURATE = {"outcome": 1.0, "cost": 0.0, "latency": 0.0}

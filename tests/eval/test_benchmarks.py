@@ -16,6 +16,7 @@ from tiny_qwen import make_model
 
 from eval.answers import JUDGE, JUDGE_URL, compare_answers, final_answer, judge_from, normalized, stated_confidence
 from eval.benchmark import Opened, about, names, open_benchmark, title_of
+from eval.ground import open_ground
 from eval.policies import endpoint, scripted
 from eval.purse import Purse
 from eval.records import Settings
@@ -233,6 +234,18 @@ def test_unseen_experts_are_none_of_training() -> None:
     opened = closing(open_benchmark("unseen", Settings(), 6))
     trained = {spec.name for spec in closing(open_benchmark("questions", Settings(), 1)).ground.catalogue.experts}
     assert not {each.expert for case in opened.cases for each in case.task.experts} & trained
+
+
+def test_generous_users_come_no_oftener_than_by_chance_where_it_is_measured(tmp_path: Path) -> None:
+    settings = yaml.safe_load(Path(Settings().config).read_text(encoding="utf-8"))
+    wishes = []
+    for share in (0.0, 1.0):
+        settings["data"]["generous_share"] = share
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+        ground = open_ground(Settings(config=str(tmp_path / "config.yaml")), {"arithmetic": 1.0})
+        with ground.held:
+            wishes.append([ground.source[number].preference for number in range(20)])
+    assert wishes[0] == wishes[1]
 
 
 def test_preferences_are_pairs_of_one_question() -> None:
