@@ -21,11 +21,10 @@ from toolscale.models.experts import make_expert
 from toolscale.models.invented import invented_experts
 from toolscale.pipeline.domains import open_domains
 from toolscale.preferences.drawing import preference
-from toolscale.preferences.grammar import Split
 from toolscale.preferences.worded import WordedPreferences
 from toolscale.questions import two_step_question, write_corpus
 from toolscale.questions.parquet import load_questions
-from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Task
+from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Split, Task
 from toolscale.rollout import Bench, Offering, TaskSource
 from toolscale.rollout.offering import ALIASES, DrawPreference, DrawQuestion, InputTokens, generated
 from training.config import DataSettings

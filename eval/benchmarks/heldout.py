@@ -10,8 +10,7 @@ from eval.ground import TOOLS, open_ground
 from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.pipeline.domains import open_domains
-from toolscale.preferences.grammar import Split
-from toolscale.records import RolloutTask, Task, is_evolved
+from toolscale.records import RolloutTask, Split, Task, is_evolved
 
 ABOUT = About(
     title="Environment tasks of the test split: what was done is graded, and what the final message says",

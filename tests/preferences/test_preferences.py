@@ -21,8 +21,8 @@ from toolscale.preferences import (
     wording_prompt,
     words,
 )
-from toolscale.preferences.grammar import WORDINGS, Split
-from toolscale.records import Preference
+from toolscale.preferences.grammar import WORDINGS
+from toolscale.records import Preference, Split
 
 ALIASES, BASIC = ("expert-1", "expert-2", "expert-3", "expert-13"), ("python", "local_search", "web_search")
 offers = st.tuples(st.lists(st.sampled_from(ALIASES), unique=True), st.lists(st.sampled_from(BASIC), unique=True))

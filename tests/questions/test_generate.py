@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import io
 import itertools
-import json
 import math
 import operator
 import os
@@ -17,28 +16,23 @@ from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from datetime import date, timedelta
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
-from toolscale.errors import StorageError, UsageError
+from toolscale.errors import UsageError
 from toolscale.questions import (
     NAMES,
     TEMPLATES,
     VOCABULARY,
     answer_key,
-    corpus,
     question,
     questions,
-    two_step_question,
     two_steps,
-    write_corpus,
 )
 from toolscale.questions.facts import ASCII_MARKS, COUNTRIES, ELEMENTS, GREEK, MORSE, NATO, PREFIXES, RESISTORS, UNITS
-from toolscale.questions.phrasings import Split
 from toolscale.questions.reasoning import MONTHS
 from toolscale.questions.templates import Drawn, QuestionTemplate, words
-from toolscale.records import AnswerKey, Question, Script
+from toolscale.records import AnswerKey, Question, Script, Split
 
 SLOT = re.compile(r"\{(\w+)\}")
 EVERY = [
@@ -94,19 +88,6 @@ def test_programs_print_the_answer() -> None:
             f"`{one.snippet}`" in one.text or f"```python\n{one.snippet}\n```" in one.text
         )
         assert printed(one.snippet) == f"{one.answer}\n"
-
-
-@pytest.mark.parametrize("split", ["train", "test"])
-def test_two_steps_are_a_fact_of_the_library_and_a_sum_with_it(split: Split) -> None:
-    passages = {entry.title: entry.text for entry in corpus()}
-    for number in range(400):
-        one = two_step_question(number, 3, split)
-        assert one.lookup is not None and one.snippet is not None and one.fact is not None
-        assert f'"{one.lookup}"' in one.text and f"`{one.snippet}`" in one.text and one.fact not in one.text
-        assert one.fact in passages[one.lookup]
-        assert str(eval(one.snippet, {"n": int(one.fact)})) == one.answer
-        assert one.category == "lookup" and one.answer not in one.wrong
-        assert one.fact == one.answer or one.fact in one.wrong  # whoever stops half-way is wrong
 
 
 COUNTED: dict[str, Callable[[Mapping[str, int]], int]] = {
@@ -298,27 +279,6 @@ def test_tables_of_facts() -> None:
         "space": " ",
     }
     assert {name: chr(code) for code, name in ASCII_MARKS if name in named} == named
-
-
-def test_an_answer_stands_in_one_passage_of_the_library() -> None:
-    passages = {entry.title: entry for entry in corpus()}
-    assert len(passages) == len(corpus()) == 400
-    texts = [(entry.title, f"{entry.title}\n{entry.text}") for entry in corpus()]
-    for one in some("train", 400, "lookup") + some("test", 100, "lookup"):
-        assert f'"{one.lookup}"' in one.text
-        pattern = re.compile(rf"\b{re.escape(one.answer)}\b")
-        assert [title for title, text in texts if pattern.search(text)] == [one.lookup], one
-
-
-def test_the_library_is_written_as_json_lines(tmp_path: Path) -> None:
-    path = write_corpus(tmp_path / "made" / "here")
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert path.name == "library.jsonl"
-    assert lines == [{"id": entry.id, "title": entry.title, "text": entry.text} for entry in corpus()]
-    assert write_corpus(tmp_path / "again").read_bytes() == path.read_bytes()
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match=r"cannot be written: .*; give a folder that can be"):
-        write_corpus(tmp_path / "file")
 
 
 @pytest.mark.parametrize(

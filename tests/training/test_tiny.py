@@ -17,7 +17,7 @@ from toolscale.preferences import preference
 from toolscale.questions import TEMPLATES as QUESTIONS
 from toolscale.questions import question, write_corpus
 from toolscale.questions.grade import grade_answer
-from toolscale.questions.phrasings import Split
+from toolscale.records import Split
 from toolscale.rollout import run_rollouts
 from toolscale.rollout.prompt import expert_tool, first_messages
 from training.data import open_work

@@ -12,7 +12,8 @@ from typing import Any
 import jinja2
 
 from toolscale.errors import UsageError
-from toolscale.exports.golden import Golden, Split
+from toolscale.exports.golden import Golden
+from toolscale.records import Split
 
 SPLITS: tuple[Split, ...] = ("train", "test")
 ORDERS = "orders"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
@@ -16,13 +16,12 @@ from toolscale.dataset.world import open_world
 from toolscale.environment import Environment, World
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.exports.orders import other_orders
-from toolscale.records import GoldenCall, Task
+from toolscale.records import GoldenCall, Split, Task
 from toolscale.rollout.person import answer_to
 from toolscale.sandbox import Rows
 from toolscale.tasks.dialogue import question_for
 from toolscale.verify import Judge
 
-Split = Literal["train", "test"]
 Message = Mapping[str, Any]
 
 

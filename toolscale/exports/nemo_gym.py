@@ -10,7 +10,8 @@ import yaml
 from toolscale.config import VERSION
 from toolscale.errors import UsageError
 from toolscale.exports.format import Format, Options, Source, lines_of, render
-from toolscale.exports.golden import Golden, Split
+from toolscale.exports.golden import Golden
+from toolscale.records import Split
 
 RESERVED = (
     "verify", "seed_session", "close_session", "sandbox_access", "aggregate_metrics", "reverify_mode", "mcp", "stats",

@@ -11,7 +11,8 @@ import yaml
 from toolscale.config import VERSION
 from toolscale.errors import UsageError
 from toolscale.exports.format import SPLITS, Format, Options, Source, json_of, render
-from toolscale.exports.golden import Golden, Split
+from toolscale.exports.golden import Golden
+from toolscale.records import Split
 
 HOST = "openenv==0.10.0"
 RESPOND = "respond"

@@ -11,8 +11,7 @@ from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.world import read_rows
 from toolscale.environment import load_environment
 from toolscale.errors import DatasetError, UsageError
-from toolscale.preferences.grammar import Split
-from toolscale.records import Task
+from toolscale.records import Split, Task
 from toolscale.rollout import Domain
 
 

@@ -14,10 +14,10 @@ from toolscale.errors import UsageError
 from toolscale.models.endpoint import endpoint_of
 from toolscale.models.expert import Expert
 from toolscale.preferences import WordingCounts, preference, worded_by_model
-from toolscale.preferences.grammar import TOOL_WORDS, Split
+from toolscale.preferences.grammar import TOOL_WORDS
 from toolscale.preferences.worded import WordedPreferences, as_lines
 from toolscale.preferences.wording import Ask
-from toolscale.records import WordedPreference
+from toolscale.records import Split, WordedPreference
 from toolscale.rollout.offering import ALIASES
 
 UNUSABLE = "its reply cannot be used"

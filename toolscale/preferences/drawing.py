@@ -17,14 +17,13 @@ from toolscale.preferences.grammar import (
     TOOL_WORDS,
     WORDINGS,
     Phrasing,
-    Split,
     Wish,
     Words,
     state_weights,
     state_wish,
     wished,
 )
-from toolscale.records import Preference
+from toolscale.records import Preference, Split
 
 _HELD_OUT = 5
 """One in so many combinations of weights is only in the test split; so is one in so many phrasings in plain words."""

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 
 import yaml
 
-Split = Literal["train", "test"]
 Words = Literal["plain", "train", "test"]
 """Whose words: `train` and `test` are of people who did not see those of the other; `plain` is a small part of `train`,
 for models that know single words."""

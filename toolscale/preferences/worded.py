@@ -17,10 +17,9 @@ from pydantic import ValidationError
 
 from toolscale.canonical import canonical_json
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.preferences.grammar import Split
 from toolscale.preferences.grammar import TOOL_WORDS
 from toolscale.preferences.wording import LONGEST
-from toolscale.records import Preference, WordedPreference
+from toolscale.records import Preference, Split, WordedPreference
 
 REMEDY = "write the file anew with `toolscale preferences`"
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from toolscale.errors import UsageError
 from toolscale.questions import arithmetic, knowledge, lookup, mathematics, programs, reasoning, two_steps
-from toolscale.questions.phrasings import Split
 from toolscale.questions.templates import FIRST_NAMES, QuestionTemplate
-from toolscale.records import AnswerKey, Question, Script
+from toolscale.records import AnswerKey, Question, Script, Split
 
 TEMPLATES: dict[str, tuple[QuestionTemplate, ...]] = {
     "arithmetic": arithmetic.TEMPLATES,

@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
 
 import yaml
 
-Split = Literal["train", "test"]
+from toolscale.records import Split
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from toolscale.questions.phrasings import Phrasings, Split
+from toolscale.questions.phrasings import Phrasings
+from toolscale.records import Split
 
 Kind = Literal["integer", "decimal", "word", "choice", "text"]
 

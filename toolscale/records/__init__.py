@@ -71,6 +71,7 @@ from toolscale.records.rollout import (
     Rollout,
     RolloutTask,
     Script,
+    Split,
     Stop,
     TokenTrace,
     WordedPreference,
@@ -112,7 +113,7 @@ __all__ = [
     "PolicySpec", "PopulationSpec", "Preference", "Price", "PriceList", "Private", "ProposalOrigin", "Provenance",
     "Quantity", "Question", "Record", "Refused", "Regraded", "RegradedTasks", "Release", "Reply", "Request", "Return",
     "Role", "Rollout", "RolloutTask", "RowChange", "Rule", "Scenario", "SchemaSpec", "Script", "Signature", "Slot",
-    "Solution", "Solved", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense", "TokenTrace",
-    "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask", "Verdict",
-    "VerifierCase", "WordedPreference", "Words", "WordsLine", "WorldSpec", "is_evolved",
+    "Solution", "Solved", "Split", "Status", "Step", "Stop", "TableRows", "TableSpec", "Task", "Tell", "Tense",
+    "TokenTrace", "ToolAdmission", "ToolCall", "ToolResult", "ToolSpec", "ToolsetSpec", "Total", "UnjudgedTask",
+    "Verdict", "VerifierCase", "WordedPreference", "Words", "WordsLine", "WorldSpec", "is_evolved",
 ]  # fmt: skip

@@ -11,6 +11,9 @@ from toolscale.records.expert import TYPICAL_INPUT
 from toolscale.records.task import Task, ToolCall
 from toolscale.records.verdict import UNDECIDED
 
+Split = Literal["train", "test"]
+"""What is trained on, and what is kept for tests."""
+
 
 class Question(Record):
     """A question with a checkable answer."""
@@ -66,7 +69,7 @@ class Preference(Record):
 class WordedPreference(Preference):
     """One line of a file of preferences in a model's words."""
 
-    split: Literal["train", "test"]
+    split: Split
 
 
 class Limits(Record):

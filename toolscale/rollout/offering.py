@@ -16,7 +16,6 @@ from toolscale.errors import UsageError
 from toolscale.models.cards import CardStyle, card
 from toolscale.models.pricing import price_of
 from toolscale.preferences import preference
-from toolscale.preferences.grammar import Split
 from toolscale.questions import question as question_of
 from toolscale.records import (
     CATEGORIES,
@@ -30,6 +29,7 @@ from toolscale.records import (
     PriceList,
     Question,
     RolloutTask,
+    Split,
     Task,
 )
 
