@@ -148,6 +148,8 @@ class OptimizerSettings(Settings):
     """Reached in a straight line at the last step; none: constant."""
     warmup_steps: int = Field(default=0, ge=0)
     betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = Field(default=1e-8, gt=0)
+    """Added to the root of the second moment: parameters whose gradients are smaller than this move less than lr."""
     weight_decay: float = Field(default=0.0, ge=0)
     grad_clip: float = Field(default=1.0, gt=0)
 

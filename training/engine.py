@@ -119,7 +119,9 @@ class Engine:
                 deepspeed.zero.register_external_parameter(scorer.head, parameter)
         parameters = [parameter for parameter in scorer.parameters() if parameter.requires_grad]
         options = config.optimizer
-        optimizer = torch.optim.AdamW(parameters, lr=options.lr, betas=options.betas, weight_decay=options.weight_decay)
+        optimizer = torch.optim.AdamW(
+            parameters, lr=options.lr, betas=options.betas, eps=options.eps, weight_decay=options.weight_decay
+        )
         self.deepspeed, *_ = deepspeed.initialize(model=scorer, optimizer=optimizer, config=settings)
         self.device = torch.device(self.deepspeed.device)
         self._partitioned_loading = None
