@@ -228,13 +228,15 @@ def test_a_checkpoint_of_another_model_or_configuration_is_refused(
         run_toy(tmp_path / "moved.yaml", tmp_path / "run")
 
 
-@pytest.mark.parametrize("stage", ["zero2", "zero3"])
-def test_the_learning_rate_of_the_step_is_the_one_that_counts(stage: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("stage", "optimizer"),
+    [("zero2", {"warmup_steps": 10**9}), ("zero3", {"warmup_steps": 10**9}), ("zero2", {"eps": 1e6})],
+)
+def test_the_learning_rate_of_the_step_counts_and_eps_holds_small_gradients_back(
+    stage: str, optimizer: dict[str, Any], tmp_path: Path
+) -> None:
     deepspeed = f"training/deepspeed/{stage}.json"
-    run_toy(
-        make_toy(tmp_path, steps=2, optimizer={"lr": 0.01, "warmup_steps": 10**9}, deepspeed=deepspeed),
-        tmp_path / "out",
-    )
+    run_toy(make_toy(tmp_path, steps=2, optimizer={"lr": 0.01, **optimizer}, deepspeed=deepspeed), tmp_path / "out")
     before, after = (
         AutoModelForCausalLM.from_pretrained(folder).state_dict()
         for folder in (tmp_path / "base", tmp_path / "out" / "model")
