@@ -93,7 +93,7 @@ def test_a_preference_is_drawn_by_its_number() -> None:
     assert [preference(number, 6, "train", ALIASES, BASIC) for number in range(20)] != drawn
 
 
-def test_so_many_users_are_generous_and_words_stay_those_of_their_split() -> None:
+def test_so_many_users_are_generous_and_weights_stay_those_of_their_split() -> None:
     def drawn(share: float, split: Split = "train") -> list[Preference]:
         return [preference(number, 3, split, wish_share=0, generous_share=share) for number in range(2000)]
 

@@ -58,7 +58,7 @@ def preference(
     `generous_share` of them, and those that are so by chance, mind cost and latency little.
     """
     rng = random.Random(f"preference:{split}:{seed}:{number}")
-    generous = rng.random() < generous_share if generous_share else False
+    generous = generous_share > 0 and rng.random() < generous_share
     weights = dict(zip(DIMENSIONS, rng.choice(_vectors(split, generous)), strict=True))
     phrasing = _phrasing(rng, split, words or split)
     basic = [name for name in basic_tools if name in TOOL_WORDS]
