@@ -42,7 +42,7 @@ _EMPHASIS = re.compile(r"(?<![\w)*])(\*{1,3})(?=[^\s*])([^*\n]*[^\s*])\1(?![\w*]
 _SUPERSCRIPT = re.compile("[\u207a\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
 _POWER_ASKED = re.compile(
     r"\b(?:which power|exponent) of (?:ten|10)\b|\b(?:ten|10) to the power of what\b"
-    r"|(?=.*\b(?:exponents?|powers?|ten|10)\b).*\bprefix(?:es)?\b",
+    r"|\A(?=.*\b(?:exponents?|powers?|ten|10)\b).*\bprefix(?:es)?\b",
     re.IGNORECASE | re.DOTALL,
 )
 _BASE = re.compile(
