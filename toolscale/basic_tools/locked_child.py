@@ -65,7 +65,7 @@ def _lock(limits: dict[str, Any], layers: list[str], libraries: list[str], scrat
     os.chdir(scratch)
     system_calls.prctl(system_calls.PR_SET_NO_NEW_PRIVS, 1)
     if "landlock" in layers:
-        landlock.restrict(libraries, scratch)
+        landlock.restrict(libraries, scratch, covered="namespaces" in layers)
     become_nobody()
     system_calls.drop_capabilities()
     system_calls.prctl(system_calls.PR_SET_PDEATHSIG, signal.SIGKILL)
