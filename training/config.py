@@ -252,12 +252,24 @@ class DataSettings(Settings):
     generous_share: float = Field(default=0.0, ge=0, le=1)
     """So many users of our grammar mind cost and latency little, beside those who do by chance: for few others a dear
     expert is worth its price, and a small model that seldom meets them leaves it out. Evaluation is without them."""
+    own_words_share: float = Field(default=0.0, ge=0, le=1)
+    """So many users of our grammar, other ones, state their wishes in the words of `wording`, whatever `wish_words` says:
+    a model that only ever met wishes that it can read takes one that it cannot read for any. Evaluation is without
+    them."""
     preferences: str | None = None
     """A file of `toolscale preferences`: what users care for, in a model's words; none: by our grammar."""
     limits: Limits = Limits()
     """Where a rollout stops: turns, tokens, dollars."""
     pace: float = Field(default=0.0, ge=0)
     """Seconds that are waited for each second of a simulated expert."""
+
+    @model_validator(mode="after")
+    def _shares_of_users_fit(self) -> DataSettings:
+        if (together := self.generous_share + self.own_words_share) > 1:
+            raise ValueError(
+                f"data.generous_share and data.own_words_share are {together:g} together; make them 1 at most"
+            )
+        return self
 
 
 OPERATION = (
@@ -340,8 +352,9 @@ class Config(RunSettings):
             idle += [f"loss.{key} {why}" for key in ("clip_low", "clip_high", "ratio_cap") if key in given]
         if self.vllm is None and "importance_cap" in given:
             idle.append("loss.importance_cap does nothing without vllm, where the trainer's own model samples")
-        if self.data.generous_share and (self.data.preferences is not None or not self.data.wishes):
-            idle.append("data.generous_share does nothing where our grammar draws no wishes")
+        if self.data.preferences is not None or not self.data.wishes:
+            why = "does nothing where our grammar draws no wishes"
+            idle += [f"data.{key} {why}" for key in ("generous_share", "own_words_share") if getattr(self.data, key)]
         if self.loss.kl == 0 and "kl_kind" in given:
             idle.append("loss.kl_kind does nothing with loss.kl: 0")
         return idle

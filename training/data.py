@@ -32,9 +32,9 @@ from training.config import DataSettings
 LIBRARY = "library"
 """As `data.basic_tools.local_search.corpus`: the invented library that look-up questions are about."""
 
-EVEN = {"invented_share": 0.0, "generous_share": 0.0}
-"""Settings that only training has, as they are where something is measured: no expert is invented, and no user comes
-oftener than by chance."""
+EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0}
+"""Settings that only training has, as they are where something is measured: no expert is invented, and users come as
+they do, in the words that are asked for."""
 
 
 class Tasks(Protocol):
@@ -135,7 +135,12 @@ def preference_source(settings: DataSettings) -> DrawPreference:
         return unspoken
     if settings.preferences is not None:
         return WordedPreferences.read(Path(settings.preferences), ALIASES).draw
-    return partial(preference, words=settings.wish_words, generous_share=settings.generous_share)
+    return partial(
+        preference,
+        words=settings.wish_words,
+        generous_share=settings.generous_share,
+        own_words_share=settings.own_words_share,
+    )
 
 
 def unspoken(*_: object) -> Preference:

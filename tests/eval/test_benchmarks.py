@@ -236,11 +236,13 @@ def test_unseen_experts_are_none_of_training() -> None:
     assert not {each.expert for case in opened.cases for each in case.task.experts} & trained
 
 
-def test_generous_users_come_no_oftener_than_by_chance_where_it_is_measured(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["generous_share", "own_words_share"])
+def test_users_of_training_come_no_oftener_than_by_chance_where_it_is_measured(tmp_path: Path, key: str) -> None:
     settings = yaml.safe_load(Path(Settings().config).read_text(encoding="utf-8"))
+    settings["data"] |= {"generous_share": 0.0, "own_words_share": 0.0}
     wishes = []
     for share in (0.0, 1.0):
-        settings["data"]["generous_share"] = share
+        settings["data"][key] = share
         (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
         ground = open_ground(Settings(config=str(tmp_path / "config.yaml")), {"arithmetic": 1.0})
         with ground.held:

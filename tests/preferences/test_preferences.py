@@ -212,3 +212,22 @@ def test_a_reading_that_is_none_is_counted(reply: str) -> None:
         WordingCounts(asked=1, unreadable=1),
         WordingCounts(asked=1, silent=1),
     )
+
+
+def test_so_many_other_users_speak_in_their_own_words_and_come_as_they_do() -> None:
+    def drawn(**shares: float) -> list[Preference]:
+        return [preference(number, 3, "train", wish_share=0, words="plain", **shares) for number in range(2000)]
+
+    def is_plain(user: Preference) -> bool:
+        return set(words(user.instruction)) <= VOCABULARY
+
+    assert all(is_plain(user) for user in drawn(generous_share=0.35))
+    users = drawn(generous_share=0.35, own_words_share=0.25)
+    own = [user for user in users if not is_plain(user)]
+    assert len(own) / len(users) == pytest.approx(0.25, abs=0.03)
+    mean = sum(user.cost for user in own) / len(own)
+    by_chance = drawn()
+    assert mean == pytest.approx(sum(user.cost for user in by_chance) / len(by_chance), abs=0.05)
+    # Who is generous, and what he says, does not depend on how many others there are.
+    generous = [(user, one) for user, one in zip(users, drawn(generous_share=0.35), strict=True) if is_plain(user)]
+    assert sum(user == one for user, one in generous) > 0.35 * len(users)

@@ -171,9 +171,10 @@ def test_invented_experts_are_trained_with_and_not_measured_with(ground: Ground)
     assert not [each for task in measured for each in task.experts if each.expert.startswith("invented-")]
 
 
-def test_generous_users_are_trained_with_and_come_no_oftener_where_it_is_measured() -> None:
-    assert tiny().data.generous_share > 0
-    even = tiny().model_copy(update={"data": tiny().data.model_copy(update={"generous_share": 0.0})})
+def test_users_who_are_trained_with_come_no_oftener_where_it_is_measured() -> None:
+    shares = {"generous_share": 0.0, "own_words_share": 0.0}
+    assert all(getattr(tiny().data, name) > 0 for name in shares)
+    even = tiny().model_copy(update={"data": tiny().data.model_copy(update=shares)})
     drawn, expected = (
         [task.preference for task in question_ground(config, 64).board.tasks] for config in (tiny(), even)
     )

@@ -202,12 +202,19 @@ def test_what_does_nothing_is_said_to_do_nothing(tmp_path: Path) -> None:
     ]
     at_work = {**set_all, "epochs": 2, "kl": 0.1}
     assert read_config(make_toy(tmp_path, loss=at_work, vllm={"base_url": "http://a:8000"})).idle() == []
-    silent = {"mixture": {"knowledge": 1}, "generous_share": 0.3, "wishes": False}
+    silent = {"mixture": {"knowledge": 1}, "generous_share": 0.3, "own_words_share": 0.1, "wishes": False}
     assert read_config(make_toy(tmp_path, data=silent)).idle() == [
-        "data.generous_share does nothing where our grammar draws no wishes"
+        "data.generous_share does nothing where our grammar draws no wishes",
+        "data.own_words_share does nothing where our grammar draws no wishes",
     ]
     shipped = [(path.name, read_any(path)) for path in SHIPPED]
     assert [name for name, config in shipped if isinstance(config, Config) and config.idle()] == []
+
+
+def test_more_users_than_there_are_are_refused(tmp_path: Path) -> None:
+    data = {"mixture": {"knowledge": 1}, "generous_share": 0.7, "own_words_share": 0.5}
+    with pytest.raises(SpecError, match=r"data.generous_share and data.own_words_share are 1.2 together; make them 1"):
+        read_config(make_toy(tmp_path, data=data))
 
 
 def test_where_a_server_is_and_how_long_one_waits_is_not_what_a_run_is(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def preference(
     wish_share: float = 0.5,
     words: Words | None = None,
     generous_share: float = 0.0,
+    own_words_share: float = 0.0,
 ) -> Preference:
     """Return preference `number`, for a task that offers these experts and basic tools. Names that are neither (tools
     of a domain) are passed over.
@@ -56,11 +57,13 @@ def preference(
     `words`: whose words it is in; none: those of the split.
     `wish_share` of the preferences say something of single tools, where there is something to say.
     `generous_share` of them, and those that are so by chance, mind cost and latency little.
+    `own_words_share` of them, none of whom is made generous, are in the words of the split whatever `words` says.
     """
     rng = random.Random(f"preference:{split}:{seed}:{number}")
-    generous = generous_share > 0 and rng.random() < generous_share
-    weights = dict(zip(DIMENSIONS, rng.choice(_vectors(split, generous)), strict=True))
-    phrasing = _phrasing(rng, split, words or split)
+    kind = rng.random() if generous_share or own_words_share else 1.0
+    own_words = generous_share <= kind < generous_share + own_words_share
+    weights = dict(zip(DIMENSIONS, rng.choice(_vectors(split, kind < generous_share)), strict=True))
+    phrasing = _phrasing(rng, split, split if own_words else words or split)
     basic = [name for name in basic_tools if name in TOOL_WORDS]
     sentences = [state_weights(weights, phrasing)]
     tools: dict[str, float] = {}
