@@ -15,10 +15,10 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import click
@@ -200,6 +200,11 @@ def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict
     }
 
 
+def measure_run(kind: str, config: Config, model: Path) -> dict[str, Any]:
+    """What results.py needs of a run of this kind."""
+    return measure_two_steps(config, model) if kind == CHAINED else measure(config, model, full=kind == WHOLE)
+
+
 def wishing_results(ground: Ground, weights: Mapping[str, float], trained: torch.nn.Module) -> Results:
     """What a model, and policies without one, get for users who all wish this."""
     wished = ground.wishing(weights)
@@ -207,10 +212,8 @@ def wishing_results(ground: Ground, weights: Mapping[str, float], trained: torch
 
 
 def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[str, dict[str, Any]]:
-    """Train and measure all runs, AT_ONCE at a time. One is measured while another trains, but never two: transformers
-    loads one model at a time."""
-    measuring = Lock()
-    torch.set_num_threads(1)
+    """Train and measure all runs, AT_ONCE at a time, in processes of one thread each: transformers loads one model of
+    a process at a time."""
 
     def one(name: str) -> dict[str, Any]:
         config, out = configs[name], work / name
@@ -218,18 +221,13 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
         console.print(f"trained {name}")
         if (out / "measured.json").exists():
             return dict(json.loads((out / "measured.json").read_text(encoding="utf-8")))
-        kind = kind_of(name)
-        with measuring:
-            found = (
-                measure_two_steps(config, out / "model")
-                if kind == CHAINED
-                else measure(config, out / "model", full=kind == WHOLE)
-            )
+        found = measuring.submit(measure_run, kind_of(name), config, out / "model").result()
         write_json(out / "measured.json", found)
         console.print(f"measured {name}")
         return found
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    processes = ProcessPoolExecutor(AT_ONCE, get_context("spawn"), torch.set_num_threads, (1,))
+    with processes as measuring, ThreadPoolExecutor(AT_ONCE) as pool:
         return dict(zip(configs, pool.map(one, configs), strict=True))
 
 
