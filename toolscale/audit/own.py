@@ -16,9 +16,8 @@ from toolscale.audit.tau2_driver import IDLE
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
-from toolscale.dataset.manifest import world_folder
-from toolscale.dataset.world import read_rows
-from toolscale.environment import Environment, Rows, World, load_environment, system_message
+from toolscale.dataset.world import open_world
+from toolscale.environment import Environment, Rows, World, system_message
 from toolscale.errors import DatasetError, SandboxLimitError, ToolScaleError
 from toolscale.records import Task, ToolCall
 from toolscale.tasks.record import Rejection
@@ -46,12 +45,8 @@ def examine_folder(folder: Path, say: Callable[[int, int], None]) -> Executed:
     reading = read_dataset(folder)
     done, total = Executed(), len(reading.rows.tasks)
     for name, rows in reading.domains.items():
-        place = world_folder(folder, name)
-        if not place.is_dir():
-            raise DatasetError(f"{place}: the environment is missing; make the dataset, or pull it, again")
+        environment, database = open_world(folder, name)
         tasks = [_read(folder, row) for row in rows.tasks]
-        environment = load_environment(place)
-        database = read_rows(environment, place)
         done.domains.append(name)
         lost = list(_dangling(environment, database))
         done.found += lost

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
-from toolscale.dataset.manifest import world_folder
-from toolscale.dataset.world import read_rows
-from toolscale.environment import load_environment
+from toolscale.dataset.world import open_world
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import Split, Task
 from toolscale.rollout import Domain
@@ -34,13 +32,9 @@ def open_domains(
                 raise UsageError(
                     f"{named_by}: {folder} has the domain {domain!r} of another folder again; name each domain once"
                 )
-            world = world_folder(folder, domain)
-            if not world.is_dir():
-                raise DatasetError(
-                    f"{named_by}: {folder} has tasks of {domain!r} without their environment ({world}); "
-                    "make or pull it whole"
-                )
-            environment = load_environment(world)
-            domains[domain] = Domain(environment, read_rows(environment, world))
+            try:
+                domains[domain] = Domain(*open_world(folder, domain))
+            except DatasetError as error:
+                raise DatasetError(f"{named_by}: {error}") from error
             tasks += [task_of(row) for row in rows.splits[split]]
     return tasks, domains

@@ -7,9 +7,7 @@ from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
 from toolscale.dataset.making.folder import Reading
 from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
-from toolscale.dataset.manifest import world_folder
-from toolscale.dataset.world import read_rows
-from toolscale.environment import load_environment
+from toolscale.dataset.world import open_world
 from toolscale.errors import DatasetError, SandboxError, SpecError, UsageError
 from toolscale.records import FailedTask, Judged, RegradedTasks, UnjudgedTask
 from toolscale.verify.novel import Novelty
@@ -46,9 +44,7 @@ def regrade(reading: Reading, domain: str) -> RegradedTasks:
 
 
 def _judge(reading: Reading, domain: str, rows: list[Row]) -> list[dict[str, str] | str]:
-    world = world_folder(reading.folder, domain)
-    environment = load_environment(world)
-    database = read_rows(environment, world)
+    environment, database = open_world(reading.folder, domain)
     part = reading.manifest.domains[domain]
     at = Place.of(environment, database, part.audit, scale=part.scale)
     cut = [rows[start : start + CHUNK_ROWS] for start in range(0, len(rows), CHUNK_ROWS)]
