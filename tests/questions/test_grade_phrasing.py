@@ -166,6 +166,12 @@ def test_wrong_answers_that_look_like_those_stay_wrong(question: Question, text:
     assert not is_right(question, text)
 
 
+def test_a_long_question_is_looked_through_once() -> None:
+    # It was begun anew at each of its places: an hour and more for this one.
+    asked = LOOP.model_copy(update={"text": "Which power is it? " + "There are ways and more ways to go. " * 10_000})
+    assert grade_answer(asked, f"The answer is {asked.answer}.")[0]
+
+
 def test_long_answers_to_questions_of_powers_are_read_quickly() -> None:
     for text in (
         "1000 " * 4_000,
