@@ -19,12 +19,11 @@ from fractions import Fraction
 
 from toolscale.language.numerals import NUMBER_WORDS_PATTERN, parse_number_words
 from toolscale.questions.facts import COUNTRIES, ELEMENTS, NATO
+from toolscale.questions.conclusion import DISBELIEVED, DOUBT, DOUBTED, SENTENCES, TAKEN_BACK, part_told, words_before
 from toolscale.records import Question
 
 LONGEST = 20_000
 """Characters of an answer; a longer one is not read."""
-ANNOUNCED = 300
-"""Characters after `the answer is` that are read at most."""
 TOLERANCE = Fraction(1, 10**6)
 """How far a decimal may be off, relative to the answer."""
 
@@ -50,34 +49,6 @@ _BASE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"(?:\s*(?:=|\(|,?\s*\bor))?\s*$")
-_BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
-_ANNOUNCED = re.compile(
-    r"(?:\b(?:the\s+)?(?:final\s+|correct\s+|right\s+)?(?:answer|result|solution)\b"
-    r"(?:\s+to\s+(?:the|your)\s+question)?\s*(?:is|=|:|would\s+be)+\s*"
-    r"|^\s*(?:final\s+)?answer\s*:\s*)",
-    re.IGNORECASE | re.MULTILINE,
-)
-_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
-_CONCLUDED = re.compile(
-    r"(?:^|(?<=[.!?\n]))\s*(?:so|therefore|thus|hence|consequently"
-    r"|in\s+conclusion|in\s+the\s+end|finally)\b,?\s+([^\n!?]{1,300})\Z",
-    re.IGNORECASE,
-)
-_EQUALS = re.compile(r"(?<![!<>~/])=(?!>)\s*([^=\n]{1,80})\Z")
-_END = re.compile(
-    r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|(?-i:as)|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE
-)
-_DOUBT = re.compile(
-    r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain"
-    r"|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
-    r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|roughly|approximately|something\s+like"
-    r"|or\s+so|unless)\b",
-    re.IGNORECASE,
-)
-_DOUBTED = re.compile(r"\b(?:i\s+guess|i\s+doubt|doubtful|probably|presumably)\b", re.IGNORECASE)
-"""Words of doubt that mean an answer only in its own sentence: `this is probably a trick question. The answer is
-42.`"""
-_SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n")
 _DENIED = re.compile(
     r"(?:(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno)\s+"
     r"(?:(?!(?:but|doubt)\b)\w+\s+){0,2}|!=\s*"
@@ -87,29 +58,6 @@ _DENIED = re.compile(
     r"(?:(?:the|an?|number|value|answer|city|town)\s+){0,2})[\"'`*(]*$",
     re.IGNORECASE,
 )
-_FALSE = r"(?:false|wrong|incorrect|untrue|mistaken|not\s+(?:true|right|correct|the\s+case))"
-_CLAUSE = r"(?:(?!\b(?:but|and|so|hence|thus|therefore|because|since)\b)[^.!?;:,\n])*"
-_DISBELIEVED = re.compile(
-    rf"(?:(?:\b(?:is|be|was|it|been)|'s)\s+(?:{_FALSE}|unlikely|a\s+lie|a\s+mistake|an\s+error)\s+"
-    rf"(?:to\s+\w+\s+)?that\b{_CLAUSE}"
-    r"|\b(?:(?<!no )(?<!n't )(?<!not )(?<!never )(?<!without )(?<!beyond )(?<!any )(?<!a )doubts?"
-    rf"|deny|denies|denied)\s+(?:that|it|the)\b{_CLAUSE}"
-    rf"|\b(?:not|never|don't|didn't|cannot|can't)\s+(?:think|believe|say|claim|mean)\b{_CLAUSE}"
-    r"|(?<!is )(?<!was )(?<!not )\b(?:false|wrong|incorrect|untrue)"
-    r"(?: (?:answer|result|solution|value|number|one|choice)"
-    r"(?: (?:is|was|would be))?)? ?:? ?[\"'`*(]*)$",
-    re.IGNORECASE,
-)
-"""What stands before an answer that is said to be none: `it is false that the answer is`, `the wrong answer is`."""
-_TAKEN_BACK = re.compile(
-    r"[\s\"'`*.,;:!()-]*(?:(?:no|but|and|sorry),?\s+)*"
-    r"(?:(?:which|that|this|it|(?:the|this|that)\s+answer)(?=\s|'s))?\s*"
-    rf"(?:(?:is|was|would\s+be)\s+|'s\s+)(?:\w+ly\s+|just\s+)?(?:{_FALSE}\b(?!\s+(?:that|to)\b)"
-    r"|not\s+(?:it\b|the\s+(?:\w+\s+)?(?:answer|result|solution)))|(?:\s+(?:is|was)n't|\s+cannot\s+be)\s+"
-    r"(?:true|right|correct|the\s+(?:\w+\s+)?(?:answer|result|solution))| ?\**\s?\((?:wrong|false|incorrect)\)",
-    re.IGNORECASE,
-)
-"""What stands after an answer that is said to be none: `42 is wrong`, `42. That is false.`"""
 _BETWEEN = r" *(?:(?:the|a|just|only|exactly|number|year|value) +){0,3}[\"'`*($]*$"
 _BOUND = re.compile(
     r"(?:\b(?:about|(?<!goes )(?<!go )(?<!went )around|circa|ca\.?|approx\.?|nearly|almost|near"
@@ -204,11 +152,11 @@ def grade_answer(question: Question, text: str | None) -> tuple[bool, str]:
     said = " ".join(said.split(asked)) if asked in said else said
     said = _without_bullets(said)
     said = _exponents(said, int(question.answer)) if (power := _POWER_ASKED.search(asked) is not None) else said
-    told, announced = _told(said)
+    told, announced = part_told(said)
     told = _EMPHASIS.sub(r"\2", told)
     if not told.strip():
         return False, "the answer repeats the question and adds nothing"
-    if (doubt := _DOUBT.search(told) or _doubted(question, told)) is not None:
+    if (doubt := DOUBT.search(told) or _doubted(question, told)) is not None:
         return False, f"the answer is in doubt: {doubt[0].strip()!r}"
     if question.answer_kind in ("integer", "decimal"):
         given = set() if announced else {value for value, *_ in _numbers(asked)}
@@ -247,43 +195,11 @@ def _exponents(said: str, right: int) -> str:
 def _doubted(question: Question, told: str) -> re.Match[str] | None:
     """Return a word of doubt in a sentence that gives the answer, or that is hardly more than the doubt."""
     forms = [_form(_fold(form)) for form in (question.answer, *question.accepted)]
-    for sentence in _SENTENCES.split(told):
-        doubt = _DOUBTED.search(sentence)
+    for sentence in SENTENCES.split(told):
+        doubt = DOUBTED.search(sentence)
         if doubt is not None and (len(sentence.split()) < 4 or any(form.search(sentence) for form in forms)):
             return doubt
     return None
-
-
-def _told(said: str) -> tuple[str, bool]:
-    """Return the part of a text that gives the answer, and whether it was announced. Several announcements count
-    together."""
-    if boxed := _BOXED.findall(said):
-        return "\n".join(dict.fromkeys(map(str.strip, boxed))), True
-    parts, leads = [], []
-    for match in _ANNOUNCED.finditer(said):
-        rest = said[match.end() : match.end() + ANNOUNCED]
-        end = _END.search(rest)
-        ended = end.start() if end else len(rest)
-        if (
-            (part := rest[:ended].strip())
-            and not _DISBELIEVED.search(_before(said, match.start()))
-            and not _TAKEN_BACK.match(rest, ended)
-        ):
-            parts.append(part)
-            leads.append(_before(said, match.start()))
-    if not parts and len(set(bold := _BOLD.findall(said))) == 1 and "\n" in said:
-        parts = bold
-    if (
-        not parts
-        and (end := _EQUALS.search(said[-100:]) or _CONCLUDED.search(said[-400:])) is not None
-        and not re.search(r"[.]\s", end[1])
-    ):
-        leads = [_before(said, len(said) - len(end[0]))]
-        parts = [] if _DISBELIEVED.search(leads[0]) else [end[1]]
-    if parts and (before := _DOUBT.search(said)) is not None and len(said) < 200:
-        parts.append(before[0])
-    parts += [doubt[0] for lead in leads if parts and (doubt := _DOUBTED.search(_SENTENCES.split(f"{lead} ")[-1]))]
-    return ("\n".join(dict.fromkeys(parts)), True) if parts else (said, False)
 
 
 def _numbers(text: str) -> list[tuple[Fraction, int, int]]:
@@ -335,16 +251,16 @@ def _number_finding(question: Question, told: str, given: set[Fraction], power: 
 
 def _refused(told: str, start: int, end: int) -> bool:
     """Whether what stands from start to end is denied, taken back or only asked."""
-    before = _before(told, start)
+    before = words_before(told, start)
     return any(
-        (_DENIED.search(before), _DISBELIEVED.search(before), _TAKEN_BACK.match(told, end), _ASKED.match(told, end))
+        (_DENIED.search(before), DISBELIEVED.search(before), TAKEN_BACK.match(told, end), _ASKED.match(told, end))
     )
 
 
 def _is_no_value(told: str, start: int, end: int, power: bool) -> bool:
     """Whether a number is only a bound, nearly right, or part of something that is worked out: of no power if one is
     asked."""
-    before, patterns = _before(told, start), (_BOUND,) if power else (_BOUND, _PART)
+    before, patterns = words_before(told, start), (_BOUND,) if power else (_BOUND, _PART)
     if _NUMBER_BESIDE.search(before) and _NO_MORE.match(told, end):
         return True
     return any(pattern.search(before) for pattern in patterns) or any(
@@ -354,12 +270,7 @@ def _is_no_value(told: str, start: int, end: int, power: bool) -> bool:
 
 def _beside(told: str, start: int, end: int) -> bool:
     """Whether what stands from start to end is one of several, as in `this or that`, `this / that`."""
-    return _OTHERS.match(told, end) is not None or _OR.search(_before(told, start)) is not None
-
-
-def _before(told: str, place: int) -> str:
-    """Return the words right before a place: as many as a denial can span."""
-    return told[max(0, place - 80) : place]
+    return _OTHERS.match(told, end) is not None or _OR.search(words_before(told, start)) is not None
 
 
 def _same(question: Question, value: Fraction, right: Fraction) -> bool:
@@ -382,7 +293,7 @@ def _word_finding(question: Question, told: str, announced: bool) -> tuple[bool,
                 continue
             taken.append((match.start(), match.end()))
             if _refused(told, match.start(), match.end()) or (
-                form in right and _NEARBY.search(_before(told, match.start()))
+                form in right and _NEARBY.search(words_before(told, match.start()))
             ):
                 continue
             places.append((match.start(), form))
@@ -407,7 +318,7 @@ def _is_a_word(told: str, match: re.Match[str]) -> bool:
     """Whether `I`, `He` or `In` is the English word and no answer: `I could not find it`, `In short`."""
     if match[0] not in _WORDS_TOO or _MEANT.match(told, match.end()) is not None:
         return False
-    return match[0] == "I" or _BEGINS.search(_before(told, match.start())) is not None
+    return match[0] == "I" or _BEGINS.search(words_before(told, match.start())) is not None
 
 
 def _names_more(told: str, match: re.Match[str], asked: str, right: Sequence[str], announced: bool) -> bool:
@@ -416,7 +327,7 @@ def _names_more(told: str, match: re.Match[str], asked: str, right: Sequence[str
     more = _AND_MORE.match(told, match.end())
     if more is not None and (more["name"] or more["more"]) not in ("I", *re.findall(_NAMES, asked)):
         return True
-    first = _NAMES_BEFORE.search(_before(told, match.start()))
+    first = _NAMES_BEFORE.search(words_before(told, match.start()))
     if first is None:
         return False
     known = "\n".join((asked, *right)).lower()
