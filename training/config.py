@@ -253,9 +253,8 @@ class DataSettings(Settings):
     """So many users of our grammar mind cost and latency little, beside those who do by chance: for few others a dear
     expert is worth its price, and a small model that seldom meets them leaves it out. Evaluation is without them."""
     own_words_share: float = Field(default=0.0, ge=0, le=1)
-    """So many other users of our grammar state their wishes in the words of `wording`, whatever `wish_words` says: a
-    model that only ever met wishes that it can read takes one that it cannot read for any. Evaluation is without
-    them."""
+    """So many other users of our grammar state their wishes in the words of `wording`, whatever `wish_words` says, so
+    that a model learns what is best where it cannot read a wish. Evaluation is without them."""
     preferences: str | None = None
     """A file of `toolscale preferences`: what users care for, in a model's words; none: by our grammar."""
     limits: Limits = Limits()
@@ -266,9 +265,7 @@ class DataSettings(Settings):
     @model_validator(mode="after")
     def _shares_of_users_fit(self) -> DataSettings:
         if (together := self.generous_share + self.own_words_share) > 1:
-            raise ValueError(
-                f"data.generous_share and data.own_words_share are {together:g} together; make them 1 at most"
-            )
+            raise ValueError(f"generous_share and own_words_share are {together:g} together; make them 1 at most")
         return self
 
 

@@ -33,8 +33,8 @@ LIBRARY = "library"
 """As `data.basic_tools.local_search.corpus`: the invented library that look-up questions are about."""
 
 EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0}
-"""Settings that only training has, as they are where something is measured: no expert is invented, and users come as
-they do, in the words that are asked for."""
+"""Settings that only training has, as they are where something is measured: no expert is invented, and no user comes
+oftener than by chance, or in other words than those that are asked for."""
 
 
 class Tasks(Protocol):

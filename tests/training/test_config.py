@@ -213,7 +213,9 @@ def test_what_does_nothing_is_said_to_do_nothing(tmp_path: Path) -> None:
 
 def test_more_users_than_there_are_are_refused(tmp_path: Path) -> None:
     data = {"mixture": {"knowledge": 1}, "generous_share": 0.7, "own_words_share": 0.5}
-    with pytest.raises(SpecError, match=r"data.generous_share and data.own_words_share are 1.2 together; make them 1"):
+    with pytest.raises(
+        SpecError, match=r"data: generous_share and own_words_share are 1.2 together; make them 1 at most"
+    ):
         read_config(make_toy(tmp_path, data=data))
 
 
