@@ -1,10 +1,10 @@
 """The experiments of docs/results: what training gains, which reward gains it, how it follows wishes, what is left with
 unseen experts, and whether it learns to use one tool after the other.
 
-    python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--steps N]
+    python -m training.experiments --out docs/results [--work var/experiments] [--seeds 3] [--compared-seeds 1]
 
-For each seed a long run of the tiny configuration, another with questions of two steps among its tasks, and a run of a
-fifth of the steps with each reward; two at a time.
+For each seed a run of the tiny configuration; with the first of them also one with questions of two steps among its
+tasks, and one with each of the other rewards. All have as many steps, and two run at one time.
 What is done is not made again, and a run that was measured is not measured again: after a change of what is measured,
 remove its measured.json.
 """
@@ -47,12 +47,9 @@ from training.starting import run_command, run_program, write_json
 from training.train import with_data
 
 CONFIG = Path("training/configs/tiny_cpu.yaml")
-KINDS = ("absolute", "outcome", "efficiency", "paper")
-"""Rewards that are compared: the full one, the outcome alone, outcome with fixed weights of cost and latency, and the
-paper's."""
-COMPARED = 5
-"""Rewards are compared after a whole run's steps divided by this: what a reward buys shows early, and twelve whole runs
-would take hours."""
+KINDS = ("efficiency", "outcome", "paper")
+"""Rewards that the full one is compared with: outcome with fixed weights of cost and latency, the outcome alone, and
+the paper's. Each has a whole run: after a fifth of the steps others are ahead than at the end."""
 AT_ONCE = 2
 OTHER_GROUNDS: dict[str, dict[str, Any]] = {
     "d": {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"},
@@ -80,11 +77,6 @@ PLAYED = ("trained", "optimum", RIVAL)
 """Policies of which it is shown what they ask."""
 
 
-def compared_steps(config: Config) -> int:
-    """How many steps a run has that compares rewards."""
-    return max(1, config.steps // COMPARED)
-
-
 def show_forms(config: Config, out: Path) -> None:
     """Make the base model of the runs with questions of two steps, unless it is made: it has seen that a call can
     follow a search, or the answer, drawn blindly. A model that never saw it does not try it."""
@@ -104,25 +96,23 @@ def with_two_steps(config: Config, forms: Path) -> Config:
     return found.model_copy(update={"data": data})
 
 
-def variants(config: Config, forms: Path, seeds: int, compared_seeds: int | None = None) -> dict[str, Config]:
+def variants(config: Config, forms: Path, seeds: int, compared_seeds: int = 1) -> dict[str, Config]:
     """The configurations of all runs, by name: `whole-seed` is the run itself. With the first `compared_seeds` of the
-    seeds (none: all) `two_steps-seed` has questions of two steps too and begins with the model `forms`, and the others
-    compare rewards. One process and one thread each: two run at once."""
-    found = {}
+    seeds `two_steps-seed` has questions of two steps too and begins with the model `forms`, and the others have other
+    rewards. One process and one thread each: two run at once. Runs of one kind follow each other."""
+    found = {kind: dict[str, Config]() for kind in (WHOLE, CHAINED, *KINDS)}
     for seed in range(seeds):
         seeded = config.model_copy(
             update={"seed": seed, "processes": 1, "threads": 1, "data": config.data.model_copy(update={"seed": seed})}
         )
-        found[f"{WHOLE}-{seed}"] = seeded
-        if compared_seeds is not None and seed >= compared_seeds:
+        found[WHOLE][f"{WHOLE}-{seed}"] = seeded
+        if seed >= compared_seeds:
             continue
-        found[f"{CHAINED}-{seed}"] = with_two_steps(seeded, forms)
+        found[CHAINED][f"{CHAINED}-{seed}"] = with_two_steps(seeded, forms)
         for kind in KINDS:
             reward = config.reward.model_copy(update={"kind": kind})
-            found[f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward, "steps": compared_steps(config)})
-    # The long ones first, so that neither core is left alone with one.
-    order = {WHOLE: 0, CHAINED: 1}
-    return dict(sorted(found.items(), key=lambda item: order.get(kind_of(item[0]), len(order))))
+            found[kind][f"{kind}-{seed}"] = seeded.model_copy(update={"reward": reward})
+    return {name: each for runs in found.values() for name, each in runs.items()}
 
 
 def train(config: Config, out: Path) -> None:
@@ -137,19 +127,17 @@ def train(config: Config, out: Path) -> None:
     run_program(arguments, out / "log.txt", {**os.environ, "OMP_NUM_THREADS": "1"})
 
 
-def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) -> dict[str, Any]:
-    """Measure one trained model. `full`: also on OTHER_GROUNDS, for users of one wish, and along the frontier.
-
-    `count`: tasks of each table.
-    """
-    trained = load(model)
+def measure(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]:
+    """Measure a model of a whole run: on the tasks of (a) and on OTHER_GROUNDS, for users of one wish, and along the
+    frontier. `count`: tasks of each table."""
+    trained, before = load(model), load(config.model.path)
     ground = question_ground(config, count)
-    results = {"trained": ground.play(trained, "trained"), **ground.baselines()}
+    results = {
+        "untrained": ground.play(before, "untrained"),
+        "trained": ground.play(trained, "trained"),
+        **ground.baselines(),
+    }
     found: dict[str, Any] = {"a": rows_of(results)}
-    if not full:
-        return found
-    before = load(config.model.path)
-    found["a"] = rows_of({"untrained": ground.play(before, "untrained"), **results})
     for name, data in OTHER_GROUNDS.items():
         other = question_ground(config, count, **data)
         found[name] = rows_of(
@@ -161,11 +149,23 @@ def measure(config: Config, model: Path, *, full: bool, count: int = PROMPTS) ->
         )
     wishing = {name: wishing_results(ground, weights, trained) for name, weights in WISHES.items()}
     found |= {name: rows_of(of_wish) for name, of_wish in wishing.items()}
-    free = replace(ground, price=Price(input=0, output=0), seconds_per_token=0.0)
-    found["pairs"] = pairs_of({name: wishing_results(free, weights, trained) for name, weights in WISHES.items()})
+    found["pairs"] = pairs_played(ground, trained)
     found["calls"] = {name: results[name].sorts() for name in PLAYED}
     found["c"] = frontier_of(question_ground(config, min(count, FRONTIER_TASKS)), trained)
     return found
+
+
+def measure_reward(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]:
+    """Measure a model of another reward: in the words of training and on the clean split, and with pairs of users."""
+    trained, ground = load(model), question_ground(config, count)
+    grounds = {"a": ground, "wording": question_ground(config, count, **OTHER_GROUNDS["wording"])}
+    return {
+        **{
+            name: rows_of({"trained": each.play(trained, "trained"), **each.baselines()})
+            for name, each in grounds.items()
+        },
+        "pairs": pairs_played(ground, trained),
+    }
 
 
 def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]:
@@ -202,13 +202,20 @@ def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict
 
 def measure_run(kind: str, config: Config, model: Path) -> dict[str, Any]:
     """What results.py needs of a run of this kind."""
-    return measure_two_steps(config, model) if kind == CHAINED else measure(config, model, full=kind == WHOLE)
+    by_kind = {WHOLE: measure, CHAINED: measure_two_steps}
+    return by_kind.get(kind, measure_reward)(config, model)
 
 
 def wishing_results(ground: Ground, weights: Mapping[str, float], trained: torch.nn.Module) -> Results:
     """What a model, and policies without one, get for users who all wish this."""
     wished = ground.wishing(weights)
     return {"trained": wished.play(trained, "trained"), **wished.baselines()}
+
+
+def pairs_played(ground: Ground, trained: torch.nn.Module) -> dict[str, dict[str, dict[str, float]]]:
+    """Who is served more cheaply, of users with the same task, where the orchestrator's own tokens cost nothing."""
+    free = replace(ground, price=Price(input=0, output=0), seconds_per_token=0.0)
+    return pairs_of({name: wishing_results(free, weights, trained) for name, weights in WISHES.items()})
 
 
 def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[str, dict[str, Any]]:
@@ -244,19 +251,19 @@ def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[st
 @click.option(
     "--compared-seeds",
     type=click.IntRange(1),
-    help="Seeds with which rewards are compared and two steps are learned; else all.",
+    default=1,
+    show_default=True,
+    help="Seeds with which other rewards are tried and two steps are learned.",
 )
-@click.option("--steps", type=click.IntRange(1), help="Of a whole run, instead of those of the configuration.")
-def command(out: Path, work: Path, seeds: int, compared_seeds: int | None, steps: int | None) -> None:
+@click.option("--steps", type=click.IntRange(1), help="Of each run, instead of those of the configuration.")
+def command(out: Path, work: Path, seeds: int, compared_seeds: int, steps: int | None) -> None:
     """Train and measure all variants, and write tables and plots."""
     console = Console()
     config: Config = read_config(CONFIG)
     config = with_data(config if steps is None else config.model_copy(update={"steps": steps}), work, None)
     show_forms(config, work / FORMS)
     configs = variants(config, work / FORMS, seeds, compared_seeds)
-    findings: Sequence[Finding] = write_results(
-        out, run_all(configs, work, console), config.steps, compared_steps(config)
-    )
+    findings: Sequence[Finding] = write_results(out, run_all(configs, work, console), config.steps)
     for finding in findings:
         console.print(f"{'reached' if finding.reached else 'NOT reached'}: {finding.words}")
 

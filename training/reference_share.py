@@ -1,5 +1,5 @@
 """How much of the reference solutions a policy did: of the golden calls of all tasks, those that it made with the same
-arguments.
+arguments, and of the values that the golden forms give, those that its own forms give.
 
 It tells policies apart where most solutions are wrong somewhere. It is no grade: what is right may be done in other
 ways too.
@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
@@ -19,24 +24,84 @@ from toolscale.records import GoldenCall, Rollout, Task, ToolCall
 
 SHORT = 12
 """So many letters of a task's id end the id of an offer of it (toolscale/rollout/offering.py)."""
+DONE = "done"
+"""The field that every form has. It is left out: its value is nearly always the same."""
+
+Counts = tuple[int, int]
+"""How many were done, of how many."""
 
 
-def share_made(rollouts: Path, dataset: Path) -> float:
-    """Return the share of golden calls that were made, over all rollouts of a file of `python -m eval` on tasks of a
-    dataset."""
-    domains = read_dataset(dataset).domains.values()
-    tasks = {row["id"][:SHORT]: task_of(row) for rows in domains for row in rows.tasks}
-    lines = rollouts.read_text(encoding="utf-8").splitlines()
-    played = [Rollout.model_validate(json.loads(line)["rollout"]) for line in lines]
-    counts = [made(rollout.calls, tasks[rollout.task_id.rpartition("-")[2]]) for rollout in played]
-    return sum(done for done, _ in counts) / sum(wanted for _, wanted in counts)
+@dataclass(frozen=True)
+class Share:
+    """A share of all tasks together, with its 95 % interval: a bootstrap over intents."""
+
+    value: float
+    low: float
+    high: float
 
 
-def made(calls: Iterable[ToolCall], task: Task) -> tuple[int, int]:
+def reference_shares(rollouts: Path, golden: Path, dataset: Path) -> dict[str, dict[str, float]]:
+    """Return the shares of golden `calls` and of golden `values`, for a file of rollouts that `python -m eval` left.
+    `dataset` has their tasks; `golden`: the rollouts of the policy that recites the references of these, in forms."""
+    tasks = {row["id"][:SHORT]: task_of(row) for rows in read_dataset(dataset).domains.values() for row in rows.tasks}
+    references = {each.task_id: each for each in _rollouts_of(golden)}
+    played = [(each, tasks[each.task_id.rpartition("-")[2]]) for each in _rollouts_of(rollouts)]
+    intents = [task.candidate.intent_id for _, task in played]
+    counts = {
+        "calls": [made(rollout.calls, task) for rollout, task in played],
+        "values": [told(rollout.answer, str(references[rollout.task_id].answer)) for rollout, _ in played],
+    }
+    return {name: asdict(_share(each, intents)) for name, each in counts.items()}
+
+
+def made(calls: Iterable[ToolCall], task: Task) -> Counts:
     """Return how many of the golden calls of a task were made, and how many there are. A call that a task makes twice
     must be made twice."""
     wanted, done = Counter(map(_plain, task.golden_calls)), Counter(map(_plain, calls))
     return (wanted & done).total(), wanted.total()
+
+
+def told(answer: str | None, golden: str) -> Counts:
+    """Return how many of the values of a golden form another form gives, and how many there are. What is empty there is
+    no value, and the order of a list does not matter."""
+    wanted, given = _values(json.loads(golden)), _values(_form(answer))
+    return sum(given.get(name) == value for name, value in wanted.items()), len(wanted)
+
+
+def _form(answer: str | None) -> dict[str, Any]:
+    """A form that was filled in; empty where the answer is none, or words."""
+    try:
+        found = json.loads(answer or "{}")
+    except json.JSONDecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _values(form: dict[str, Any]) -> dict[str, str]:
+    ordered = {
+        name: sorted(value, key=canonical_json) if isinstance(value, list) else value for name, value in form.items()
+    }
+    return {name: canonical_json(value) for name, value in ordered.items() if name != DONE and value not in (None, [])}
+
+
+def _share(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
+    names = sorted(set(clusters))
+    sums = np.zeros((len(names), 2))
+    for count, cluster in zip(counts, clusters, strict=True):
+        sums[names.index(cluster)] += count
+    found = stats.bootstrap(
+        tuple(sums.T),
+        lambda above, below, axis=-1: above.sum(axis=axis) / below.sum(axis=axis),
+        paired=True,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return Share(float(sums[:, 0].sum() / sums[:, 1].sum()), float(found.low), float(found.high))
+
+
+def _rollouts_of(path: Path) -> list[Rollout]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Rollout.model_validate(json.loads(line)["rollout"]) for line in lines]
 
 
 def _plain(call: GoldenCall | ToolCall) -> tuple[str, str]:

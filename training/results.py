@@ -24,7 +24,9 @@ RIVAL = "tools, else cheapest"
 """The policy without a model that is hardest to beat."""
 TABLES = ("a", "d", "third", "wording", "strangers", "accurate", "thrifty", "hasty")
 WHOLE = "whole"
-"""The kind of run that has all steps of the configuration; the others, named by their reward, are shorter."""
+"""The kind of run that is the configuration itself, with the full reward; others are named by their reward."""
+FULL = "absolute"
+"""Its reward."""
 CHAINED = "two_steps"
 """The kind of run that has questions of two steps among its tasks."""
 PARTS = ("all", "both", "lacking")
@@ -85,6 +87,11 @@ def kind_of(name: str) -> str:
     return name.rpartition("-")[0]
 
 
+def seed_of(name: str) -> int:
+    """Return the seed of a run, from its name `kind-seed`."""
+    return int(name.rpartition("-")[2])
+
+
 def of_kind(measured: Measured, kind: str) -> list[Mapping[str, Any]]:
     """Return what was found for the runs of a kind, in the order of their names."""
     return [run for name, run in sorted(measured.items()) if kind_of(name) == kind]
@@ -140,9 +147,30 @@ def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str,
     }
 
 
+def rewards_of(measured: Measured) -> dict[str, dict[str, Any]]:
+    """Return reward -> what its runs reach: figure -> (mean, half width) in words of training (`a`) and on the clean
+    split (`wording`), and `pairs`. The full reward comes first, with the seeds alone that the others have too."""
+    others = list(dict.fromkeys(kind_of(name) for name in measured if kind_of(name) not in (WHOLE, CHAINED)))
+    seeds = {seed_of(name) for name in measured if kind_of(name) in others}
+    alike = {name: run for name, run in measured.items() if seed_of(name) in seeds}
+    return {
+        FULL if kind == WHOLE else kind: {
+            **{table: over_seeds(alike, kind, table)["trained"] for table in ("a", "wording")},
+            "pairs": means_of([run["pairs"]["trained"] for run in of_kind(alike, kind)]),
+        }
+        for kind in (WHOLE, *others)
+    }
+
+
 def findings_of(measured: Measured) -> list[Finding]:
     """Return the promises, each with its figures."""
-    return [*_unseen_words(measured), *_users(measured), *_unseen_experts(measured), _two_steps(measured)]
+    return [
+        *_unseen_words(measured),
+        *_users(measured),
+        _rewards(measured),
+        *_unseen_experts(measured),
+        _two_steps(measured),
+    ]
 
 
 def _unseen_words(measured: Measured) -> list[Finding]:
@@ -193,6 +221,16 @@ def _users(measured: Measured) -> list[Finding]:
     ]
 
 
+def _rewards(measured: Measured) -> Finding:
+    full, *others = rewards_of(measured).items()
+    shares = {name: reward["wording"]["share"][0] for name, reward in (full, *others)}
+    told = [f"{name} {share:.1%}" for name, share in shares.items()]
+    return Finding(
+        f"(b) the clean split, of the way, with the full reward and with others: {', '.join(told)}",
+        all(shares[full[0]] > shares[name] for name, _ in others),
+    )
+
+
 def _unseen_experts(measured: Measured) -> list[Finding]:
     share, unseen = (over_seeds(measured, WHOLE, table)["trained"]["share"][0] for table in ("a", "d"))
     words = f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %)"
@@ -210,36 +248,28 @@ def _two_steps(measured: Measured) -> Finding:
     )
 
 
-def write_results(out: Path, measured: Measured, steps: int, compared: int) -> list[Finding]:
-    """Write figures.json, README.md and the plots; return the findings. `steps`: of a whole run; `compared`: of those
-    that compare rewards."""
+def write_results(out: Path, measured: Measured, steps: int) -> list[Finding]:
+    """Write figures.json, README.md and the plots; return the findings. `steps`: of each run."""
     out.mkdir(parents=True, exist_ok=True)
     findings = findings_of(measured)
-    kinds = list(dict.fromkeys(kind_of(name) for name in measured))
-    seeds, compared_seeds = (
-        sum(kind_of(name) == kind for name in measured)
-        for kind in (WHOLE, next(k for k in kinds if k not in (WHOLE, CHAINED)))
-    )
+    whole, two_steps = of_kind(measured, WHOLE), of_kind(measured, CHAINED)
     tables = {table: over_seeds(measured, WHOLE, table) for table in TABLES}
-    rewards = {kind: over_seeds(measured, kind, "a")["trained"] for kind in kinds if kind not in (WHOLE, CHAINED)}
     chained = {part: over_seeds(measured, CHAINED, part) for part in PARTS}
-    found = {"seeds": seeds, "steps": steps, "compared_seeds": compared_seeds, "compared_steps": compared}
-    write_json(
-        out / "figures.json", {**found, "tables": tables, CHAINED: chained, "rewards": rewards, "runs": measured}
-    )
-    frontiers = [run["c"] for _, run in sorted(measured.items()) if "c" in run]
-    whole = of_kind(measured, WHOLE)
+    found = {"seeds": len(whole), "compared_seeds": len(two_steps), "steps": steps}
+    figures = {**found, "tables": tables, CHAINED: chained, "rewards": rewards_of(measured)}
+    write_json(out / "figures.json", {**figures, "runs": measured})
+    frontiers = [run["c"] for run in whole]
     page = page_of(
         "results.md.jinja",
         **found,
         findings=findings,
         tables=tables,
-        rewards=rewards,
+        rewards=figures["rewards"],
         wishes=wishes_of(frontiers),
         calls=used(means_of([run["calls"] for run in whole])),
         chained=chained,
-        turns=[means_of(each) for each in zip(*(run["turns"] for run in of_kind(measured, CHAINED)), strict=True)],
-        chained_calls=used(means_of([run["calls"]["both"] for run in of_kind(measured, CHAINED)])),
+        turns=[means_of(each) for each in zip(*(run["turns"] for run in two_steps), strict=True)],
+        chained_calls=used(means_of([run["calls"]["both"] for run in two_steps])),
         pairs=means_of([run["pairs"] for run in whole]),
         by_seed=[row["share"] for run in whole for row in run["wording"] if row["policy"] == "trained"],
     )

@@ -40,7 +40,7 @@ from toolscale.pipeline import synthesize
 from training.config import Config
 from training.config_file import read_config
 from training.gguf import find_gguf, unpack
-from training.golden_share import share_made
+from training.reference_share import reference_shares
 from training.results import page_of
 from training.starting import run_command, run_program, write_json
 from training.tool_runs import MODEL, OTHER, TRAINED, Run, Series, model_of, prepare_conversations, train
@@ -87,7 +87,8 @@ def play(run: Run, series: Series, work: Path, tasks: int, at_once: int) -> Foun
         run_program(arguments, out / f"{benchmark}.txt", os.environ)
         figures: dict[str, Any] = json.loads((out / benchmark / "done.json").read_text(encoding="utf-8"))
         for policy, own in figures.items():
-            own["golden_calls"] = share_made(out / benchmark / policy / "rollouts.jsonl", work / BENCHMARKS[benchmark])
+            played, recited = (out / benchmark / name / "rollouts.jsonl" for name in (policy, "golden"))
+            own["reference"] = reference_shares(played, recited, work / BENCHMARKS[benchmark])
         return figures
 
     with ThreadPoolExecutor(at_once) as pool:

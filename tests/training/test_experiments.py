@@ -11,8 +11,8 @@ from toolscale.errors import UsageError
 from training.checkpoint import write_config
 from training.config import Config
 from training.config_file import read_config
-from training.experiments import COMPARED, CONFIG, KINDS, measure, measure_two_steps, train, variants
-from training.results import CHAINED, WHOLE, interval, write_results
+from training.experiments import CONFIG, KINDS, measure, measure_reward, measure_two_steps, train, variants
+from training.results import CHAINED, WHOLE, interval, kind_of, write_results
 
 ROOT = Path(__file__).parents[2]
 FORMED = Path("forms")
@@ -25,21 +25,23 @@ def config(monkeypatch: pytest.MonkeyPatch) -> Config:
     return read
 
 
-def test_each_seed_has_two_whole_runs_and_a_shorter_one_for_each_reward(config: Config) -> None:
+def test_each_seed_has_a_whole_run_and_the_first_ones_others_with_two_steps_and_with_other_rewards(
+    config: Config,
+) -> None:
     found = variants(config, FORMED, 2)
-    short = config.steps // COMPARED
-    assert {name: (each.seed, each.data.seed, each.reward.kind, each.steps) for name, each in found.items()} == {
-        **{f"{kind}-{seed}": (seed, seed, "absolute", config.steps) for kind in (WHOLE, CHAINED) for seed in (0, 1)},
-        **{f"{kind}-{seed}": (seed, seed, kind, short) for seed in (0, 1) for kind in KINDS},
+    assert {name: (each.seed, each.data.seed, each.reward.kind) for name, each in found.items()} == {
+        "whole-0": (0, 0, "absolute"),
+        "whole-1": (1, 1, "absolute"),
+        "two_steps-0": (0, 0, "absolute"),
+        **{f"{kind}-0": (0, 0, kind) for kind in ("efficiency", "outcome", "paper")},
     }
-    assert list(variants(config, FORMED, 2, compared_seeds=1)) == [
-        *(f"{WHOLE}-{seed}" for seed in (0, 1)),
-        *(f"{kind}-0" for kind in (CHAINED, *KINDS)),
+    assert {each.steps for each in found.values()} == {config.steps}
+    assert list(variants(config, FORMED, 2, compared_seeds=2)) == [
+        f"{kind}-{seed}" for kind in (WHOLE, CHAINED, *KINDS) for seed in (0, 1)
     ]
     assert [found[f"{kind}-0"].data.two_step_share for kind in (WHOLE, CHAINED, KINDS[0])] == [0, 0.5, 0]
     assert [found[f"{kind}-0"].model.path for kind in (WHOLE, CHAINED)] == [config.model.path, str(FORMED)]
-    assert found[f"{WHOLE}-0"] == config.model_copy(update={"processes": 1, "threads": 1})
-    assert [name.partition("-")[0] for name in list(found)[:2]] == [WHOLE, WHOLE]
+    assert found["whole-0"] == config.model_copy(update={"processes": 1, "threads": 1})
 
 
 def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config, tmp_path: Path) -> None:
@@ -58,22 +60,25 @@ def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config
 @pytest.mark.slow("tests/training/test_experiments.py")
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
     base = Path(config.model.path)
+    by_kind = {WHOLE: measure, CHAINED: measure_two_steps}
     measured = {
-        name: measure_two_steps(each, base, count=48)
-        if name.startswith(CHAINED)
-        else measure(each, base, full=name.startswith(WHOLE), count=48)
-        for name, each in variants(config, base, 2, compared_seeds=1).items()
+        name: by_kind.get(kind_of(name), measure_reward)(each, base, count=48)
+        for name, each in variants(config, base, 2).items()
     }
-    findings = write_results(tmp_path, measured, config.steps, config.steps // COMPARED)
+    findings = write_results(tmp_path, measured, config.steps)
     assert [finding.reached for finding in findings][:2] == [False, False]
     figures = json.loads((tmp_path / "figures.json").read_text())
-    assert {name: figures[name] for name in ("seeds", "steps", "compared_seeds", "compared_steps")} == {
+    assert {name: figures[name] for name in ("seeds", "compared_seeds", "steps")} == {
         "seeds": 2,
-        "steps": config.steps,
         "compared_seeds": 1,
-        "compared_steps": config.steps // COMPARED,
+        "steps": config.steps,
     }
-    assert list(figures["rewards"]) == list(KINDS) and figures["runs"].keys() == measured.keys()
+    assert figures["runs"].keys() == measured.keys()
+    rewards = figures["rewards"]
+    assert list(rewards) == ["absolute", *KINDS]
+    assert rewards["absolute"] == rewards["paper"]
+    assert rewards["paper"]["wording"]["share"] == [measured["paper-0"]["wording"][0]["share"], 0]
+    assert next(finding.reached for finding in findings if finding.words.startswith("(b)")) is False
     untrained = figures["tables"]["a"]["untrained"]
     assert untrained == {**figures["tables"]["a"]["trained"]}
     assert untrained["share"] == list(interval([measured[f"{WHOLE}-{seed}"]["a"][0]["share"] for seed in (0, 1)]))

@@ -4,6 +4,7 @@ says."""
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from threading import Event
@@ -18,8 +19,8 @@ from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import TrainingError, UsageError
 from toolscale.records import Rollout, Task, ToolCall
 from training.conversations import golden_conversations, read_conversations
-from training.golden_share import made, share_made
 from training.let_through import let_through, verifier_named
+from training.reference_share import made, reference_shares, told
 from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
 from training.tool_runs import TRAINED, Run, Series, exchanged, prepare_conversations, write_conversations
 
@@ -96,22 +97,57 @@ def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
     assert told == {"conversations": 9, "wrong": sum(each.wrong for each in drawn)}
 
 
-def test_the_share_of_golden_calls_counts_each_call_as_often_as_the_task_makes_it(
+def test_each_golden_call_counts_as_often_as_the_task_makes_it(mock_dataset: Path) -> None:
+    task = max(tasks_of(mock_dataset), key=lambda task: len(task.golden_calls))
+    all_made = calls_of(task)
+    assert made(all_made, task) == (len(all_made), len(all_made))
+    assert made([all_made[0], all_made[0]], task) == (1, len(all_made))
+    assert made([ToolCall(name=all_made[0].name, arguments={})], task) == (0, len(all_made))
+
+
+def test_values_of_a_form_are_compared_one_by_one_and_what_is_empty_is_none() -> None:
+    golden = '{"done": "all", "fee_cents": 100, "names": ["a", "b"], "left_cents": null, "reasons": []}'
+    assert told(golden, golden) == (2, 2)
+    assert told('{"done": "none", "names": ["b", "a"], "fee_cents": "100", "left_cents": 5}', golden) == (1, 2)
+    for nothing in (None, "I do not know.", "[100]", "{}"):
+        assert told(nothing, golden) == (0, 2)
+
+
+def test_shares_of_the_reference_are_over_all_tasks_together_with_intervals_over_intents(
     mock_dataset: Path, tmp_path: Path
 ) -> None:
-    rows = read_dataset(mock_dataset).domains["mock"]
-    one, other = sorted((task_of(row) for row in rows.tasks), key=lambda task: -len(task.golden_calls))[:2]
-    first = [ToolCall(name=call.name, arguments=call.arguments) for call in one.golden_calls]
-    assert made(first, one) == (len(first), len(first))
-    assert made([first[0], first[0]], one) == (1, len(first))
-    assert made([ToolCall(name=first[0].name, arguments={})], one) == (0, len(first))
-    rollouts = [rollout_of(one, tuple(first)), rollout_of(other, ())]
-    path = tmp_path / "rollouts.jsonl"
+    tasks = tasks_of(mock_dataset)[:6]
+    form = json.dumps({"done": "all", "n": 1, "of": "x"})
+    half = json.dumps({"n": 1})
+    recited = written(tmp_path / "golden.jsonl", [rollout_of(task, calls_of(task), form) for task in tasks])
+    played = [
+        rollout_of(task, calls_of(task), half) if number < 3 else rollout_of(task, ())
+        for number, task in enumerate(tasks)
+    ]
+    found = reference_shares(written(tmp_path / "played.jsonl", played), recited, mock_dataset)
+    calls = [len(task.golden_calls) for task in tasks]
+    assert {name: share["value"] for name, share in found.items()} == {
+        "calls": sum(calls[:3]) / sum(calls),
+        "values": 0.25,
+    }
+    assert all(0 <= share["low"] < share["value"] < share["high"] <= 1 for share in found.values())
+    assert reference_shares(recited, recited, mock_dataset)["values"] == {"value": 1, "low": 1, "high": 1}
+
+
+def tasks_of(dataset: Path) -> list[Task]:
+    return [task_of(row) for row in read_dataset(dataset).domains["mock"].tasks]
+
+
+def calls_of(task: Task) -> tuple[ToolCall, ...]:
+    return tuple(ToolCall(name=call.name, arguments=call.arguments) for call in task.golden_calls)
+
+
+def written(path: Path, rollouts: Sequence[Rollout]) -> Path:
     path.write_text("".join(json.dumps({"rollout": each.model_dump(mode="json")}) + "\n" for each in rollouts))
-    assert share_made(path, mock_dataset) == len(first) / (len(first) + len(other.golden_calls))
+    return path
 
 
-def rollout_of(task: Task, calls: tuple[ToolCall, ...]) -> Rollout:
+def rollout_of(task: Task, calls: tuple[ToolCall, ...], answer: str | None = None) -> Rollout:
     return Rollout(
         id="r",
         task_id=f"test-7-0-{task.id[:12]}",
@@ -121,7 +157,7 @@ def rollout_of(task: Task, calls: tuple[ToolCall, ...]) -> Rollout:
         messages=(),
         calls=calls,
         ledger=(),
-        answer=None,
+        answer=answer,
         stop="turns",
         right=False,
         finding="",
@@ -168,12 +204,17 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     accuracy = {"value": 0.25, "low": 0.2, "high": 0.3125}
     groups = {"golden calls": {"1": {"value": 0.5}, "4 to 6": {"value": 0.125}}}
     failures = {"wrong call": 20, "malformed": 10}
-    figures = {"accuracy": accuracy, "golden_calls": 0.5, "tasks": 40, "failures": failures, "groups": groups}
+    reference = {
+        "calls": {"value": 0.5, "low": 0.4, "high": 0.6},
+        "values": {"value": 0.3, "low": 0.25, "high": 0.375},
+    }
+    figures = {"accuracy": accuracy, "reference": reference, "tasks": 40, "failures": failures, "groups": groups}
     alike = figures | {"groups": {}}  # all tasks have as many calls
     found = {"familiar": {"whole-0": figures}, "heldout": {"whole-0": alike}}
     assert list(found) == list(BENCHMARKS)
     write_page(tmp_path, found, {"whole-0": {"conversations": 352, "wrong": 0}}, "2 threads of a processor")
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    row = "| whole-0 | 352 | 0 | 50.0 % | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |"
+    shares = "50.0 % (40 to 60) | 30.0 % (25 to 38)"
+    row = f"| whole-0 | 352 | 0 | {shares} | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |"
     assert page.count(row) == len(BENCHMARKS)
     assert page.count("| right, % by golden calls | 1 | 4 to 6 |\n|---|---:|---:|\n| whole-0 | 50 | 12 |") == 1
