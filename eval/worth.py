@@ -19,7 +19,7 @@ class Worth:
 
     def utility(self, task: RolloutTask, outcome: Outcome) -> float:
         """Return the utility of what can come of a choice: the absolute reward for the user's weights."""
-        figures = Figures(outcome.right, outcome.cost_usd, outcome.latency_s)
+        figures = Figures(outcome.right, outcome.cost_usd, outcome.latency_s, dict.fromkeys(outcome.used, 1))
         return absolute_reward(figures, task.preference, self.references(task))
 
     def got(self, task: RolloutTask, rollout: Rollout, *, right: bool) -> float:

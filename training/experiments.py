@@ -55,9 +55,15 @@ OTHER_GROUNDS: dict[str, dict[str, Any]] = {
     "d": {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"},
     "third": {"catalogue": "experts/third.yaml", "price_lists": None},
     "wording": {"wording": "test"},
+    "weights": {"wording": "test", "wish_share": 0.0, "denied_share": 0.0},
     "strangers": {"wording": "test", "wish_words": "test"},
 }
 """Table -> what its tasks have that those of (a) have not."""
+TOOL_GROUNDS: dict[str, dict[str, Any]] = {
+    "wished": {"wording": "test", "wish_share": 1.0},
+    "denied": {"wording": "test", "denied_share": 1.0},
+}
+"""The same for users who speak of single tools, and who deny one."""
 TWO_STEPS: dict[str, dict[str, Any]] = {
     "data": {"two_step_share": 0.5, "basic_share": 0.9},
     "loss": {"entropy_turns": 2},
@@ -147,6 +153,12 @@ def measure(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]
                 **other.baselines(),
             }
         )
+    found["obedience"] = {}
+    for name, data in TOOL_GROUNDS.items():
+        other = question_ground(config, count, **data)
+        played = {"trained": other.play(trained, "trained"), **other.baselines()}
+        found[name] = rows_of(played)
+        found["obedience"][name] = {policy: played[policy].obedience() for policy in PLAYED}
     wishing = {name: wishing_results(ground, weights, trained) for name, weights in WISHES.items()}
     found |= {name: rows_of(of_wish) for name, of_wish in wishing.items()}
     found["pairs"] = pairs_played(ground, trained)

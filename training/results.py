@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from scipy import stats
 
 from toolscale.preferences import LEVELS
+from toolscale.reward.kinds import TOOL_WEIGHT
 from training.evaluate import Ground
 from training.starting import write_json
 from training.tiny.board import Result
@@ -22,7 +23,7 @@ from training.tiny.board import Result
 FIGURES = ("utility", "share", "right", "cost_usd", "latency_s", "best")
 RIVAL = "tools, else cheapest"
 """The policy without a model that is hardest to beat."""
-TABLES = ("a", "d", "third", "wording", "strangers", "accurate", "thrifty", "hasty")
+TABLES = ("a", "d", "third", "wording", "weights", "strangers", "accurate", "thrifty", "hasty", "wished", "denied")
 WHOLE = "whole"
 """The kind of run that is the configuration itself, with the full reward; others are named by their reward."""
 FULL = "absolute"
@@ -170,6 +171,7 @@ def findings_of(measured: Measured) -> list[Finding]:
         _rewards(measured),
         *_unseen_experts(measured),
         _two_steps(measured),
+        *_single_tools(measured),
     ]
 
 
@@ -248,6 +250,19 @@ def _two_steps(measured: Measured) -> Finding:
     )
 
 
+def _single_tools(measured: Measured) -> list[Finding]:
+    wished = over_seeds(measured, WHOLE, "wished")
+    share, rival = (wished[name]["share"][0] for name in ("trained", RIVAL))
+    called = means_of([run["obedience"] for run in of_kind(measured, WHOLE)])["denied"]["trained"]["denied"]
+    return [
+        Finding(
+            f"(h) users who speak of single tools: {share:.1%} of the way; {RIVAL}: {rival:.1%}",
+            share > rival,
+        ),
+        Finding(f"(h) what may not be used is called in {called:.1%} of the tasks (wanted: 1 %)", called <= 0.01),
+    ]
+
+
 def write_results(out: Path, measured: Measured, steps: int) -> list[Finding]:
     """Write figures.json, README.md and the plots; return the findings. `steps`: of each run."""
     out.mkdir(parents=True, exist_ok=True)
@@ -263,6 +278,7 @@ def write_results(out: Path, measured: Measured, steps: int) -> list[Finding]:
         "results.md.jinja",
         **found,
         findings=findings,
+        tool_weight=TOOL_WEIGHT,
         tables=tables,
         rewards=figures["rewards"],
         wishes=wishes_of(frontiers),
@@ -271,6 +287,7 @@ def write_results(out: Path, measured: Measured, steps: int) -> list[Finding]:
         turns=[means_of(each) for each in zip(*(run["turns"] for run in two_steps), strict=True)],
         chained_calls=used(means_of([run["calls"]["both"] for run in two_steps])),
         pairs=means_of([run["pairs"] for run in whole]),
+        obedience=means_of([run["obedience"] for run in whole]),
         by_seed=[row["share"] for run in whole for row in run["wording"] if row["policy"] == "trained"],
     )
     (out / "README.md").write_text(page, encoding="utf-8")

@@ -3,13 +3,14 @@ references of each task."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolscale.models.pricing import pool_references
 from toolscale.records import NOT_ITS_DOING, ExpertSpec, Rollout, RolloutTask
 from toolscale.reward import FilterCounts, References, RewardConfig, Selected, figures_of, rewards_of, select_samples
 from toolscale.rollout.actions import answers_of, price_at
+from toolscale.rollout.prompt import CALL_EXPERT
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +33,23 @@ def task_references(task: RolloutTask, experts: Mapping[str, ExpertSpec]) -> Ref
     )
 
 
-def penalized(group: Sequence[Rollout], rewards: Sequence[float], config: RewardConfig) -> list[float]:
-    """Take `unusable_penalty` from rollouts with a turn that could not be read, or without an answer, and
-    `unanswered_penalty` from those that a limit stopped."""
+def penalized(
+    group: Sequence[Rollout], rewards: Sequence[float], config: RewardConfig, denied: Collection[str] = ()
+) -> list[float]:
+    """Take `unusable_penalty` from rollouts with a turn that could not be read or a call of what is `denied`, or
+    without an answer, and `unanswered_penalty` from those that a limit stopped."""
     return [
         reward
-        - config.unusable_penalty * (rollout.malformed > 0 or rollout.stop != "answered")
+        - config.unusable_penalty * (rollout.malformed > 0 or rollout.stop != "answered" or tried(rollout, denied))
         - config.unanswered_penalty * (rollout.stop not in ("answered", *NOT_ITS_DOING))
         for rollout, reward in zip(group, rewards, strict=True)
     ]
+
+
+def tried(rollout: Rollout, denied: Collection[str]) -> bool:
+    """Whether a rollout called something that may not be used. Such a call is refused, and costs nothing but a turn."""
+    everyone = CALL_EXPERT in denied
+    return any(charge.name in denied or (everyone and charge.kind == "expert") for charge in rollout.ledger)
 
 
 def score_groups(
@@ -61,6 +70,7 @@ def score_groups(
                 config,
             ),
             config,
+            task.limits.denied,
         )
         for task, group in zip(tasks, groups, strict=True)
     ]

@@ -26,7 +26,8 @@ from toolscale.dataset.making.folder import read_dataset
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.pipeline import synthesize
-from toolscale.records import Endpoint
+from toolscale.records import Endpoint, Preference
+from toolscale.reward.kinds import TOOL_WEIGHT
 from toolscale.rollout.prompt import first_messages, offered_tools
 
 ROWS = (
@@ -259,6 +260,20 @@ def test_preferences_are_pairs_of_one_question() -> None:
     worth = [opened.worth.best(case.task) for case in first]
     most = [case.task.preference.outcome for case in first]
     assert all(each is not None and each <= bound for each, bound in zip(worth, most, strict=True))
+
+
+def test_the_best_choice_heeds_wishes_about_single_tools() -> None:
+    opened = closing(open_benchmark("questions", Settings(), 1))
+    task = opened.cases[0].task.model_copy(update={"basic_tools": ()})
+
+    def worth(name: str, weight: float | None) -> float | None:
+        tools = {} if weight is None else {each.alias: weight for each in task.experts}
+        preference = Preference(instruction="", tools=tools)
+        return opened.worth.best(task.model_copy(update={"id": name, "preference": preference}))
+
+    free = worth("no wish", None)
+    assert free is not None and free > TOOL_WEIGHT
+    assert (worth("liked", 1.0), worth("left alone", 0.0)) == (free + TOOL_WEIGHT, pytest.approx(free - TOOL_WEIGHT))
 
 
 def test_policies_that_are_none_are_one_line(tmp_path: Path) -> None:

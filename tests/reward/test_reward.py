@@ -23,6 +23,7 @@ from toolscale.reward import (
     advantages,
     deviation,
     figures_of,
+    heeded,
     keep_group,
     paper_rewards,
     references_of,
@@ -126,6 +127,25 @@ def test_costs_of_the_released_code_are_not_turned_around() -> None:
         pytest.approx(2 / 3),
         0.0,
     ]
+
+
+def test_wishes_about_single_tools_are_heeded_by_what_is_used_and_not_by_how_often() -> None:
+    wish = Preference(instruction="", tools={"expert-1": 1.0, "expert-2": 0.0, "python": 1.0, "local_search": 0.75})
+    used = {
+        (): 0,
+        ("expert-1",): 1,
+        ("expert-2",): -1,
+        ("expert-3",): 0,
+        ("expert-1", "expert-2"): 0,
+        ("expert-1", "python"): 1,
+        ("local_search",): 0.5,
+        ("local_search", "expert-2"): -0.5,
+    }
+    assert {names: heeded(wish, names) for names in used} == used
+    once, often = (Figures(True, 0.0, 0.0, {"expert-2": count}) for count in (1, 7))
+    assert absolute_reward(once, wish, REFERENCES) == absolute_reward(often, wish, REFERENCES) == 0.5
+    assert rewarded([once], wish, RewardConfig(tool_weight=0.25)) == [0.75]
+    assert rewarded([once], wish, RewardConfig(kind="outcome")) == [1]
 
 
 def test_the_kinds_on_one_rollout() -> None:

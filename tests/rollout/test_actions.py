@@ -175,7 +175,7 @@ def test_a_question_of_two_steps_wants_both_tools_one_after_the_other() -> None:
     assert actions(sums(5, question=changed, experts=())) == []
     figures = {"python": (0.0000083, 1.0), "local_search": (0.000002, 0.5)}
     assert expected_figures(task, both, CATALOGUE, turn_cost=0.1, turn_latency=0.25, basic=figures) == [
-        Outcome(1.0, True, pytest.approx(0.3000103), 2.25)
+        Outcome(1.0, True, pytest.approx(0.3000103), 2.25, ("local_search", "python"))
     ]
     bench = Bench(EXPERTS, {"python": Lines(), "local_search": Search()})
     [[found]] = asyncio.run(run_rollouts([task], ScriptedPolicy("one", lambda task, sample: both), bench, 1))

@@ -14,6 +14,7 @@ from toolscale.preferences import VOCABULARY as WISHES
 from toolscale.preferences import words as wish_words
 from toolscale.records import Price
 from toolscale.reward import absolute_reward, figures_of
+from toolscale.reward.kinds import TOOL_WEIGHT
 from toolscale.rollout import Turn, run_rollouts
 from toolscale.rollout.actions import WAYS
 from training.data import open_work
@@ -48,7 +49,7 @@ def test_the_check_is_failed_by_who_does_not_weigh(ground: Ground) -> None:
 def test_wishes_stay_in_plain_words_where_questions_are_in_those_of_the_test() -> None:
     known: dict[str, set[str]] = {"plain": set(), "test": set()}
     for whose, found in known.items():
-        for task in question_ground(tiny(), 60, wording="test", wish_words=whose).board.tasks:
+        for task in question_ground(tiny(), 60, wording="test", wish_words=whose, wish_share=0.0).board.tasks:
             assert task.question is not None and task.question.id.startswith(f"{task.category}-test-")
             found |= set(wish_words(task.preference.instruction))
     assert tiny().data.wish_words == "plain"
@@ -77,6 +78,32 @@ def test_the_best_choice_for_who_saves_never_spends_more(ground: Ground) -> None
     assert min(pairs["optimum"]["cents"]["less"], pairs["optimum"]["seconds"]["less"]) > 0.3
     same = {"less": 0.0, "as much": 1.0, "more": 0.0}
     assert pairs["trained"] == {"cents": same, "seconds": same}
+
+
+def test_the_best_choice_uses_what_is_liked_and_leaves_the_rest_alone_where_that_is_worth_it() -> None:
+    ground = question_ground(tiny(), 256, wish_share=1.0, denied_share=0.0)
+    board, table = ground.board, ground.baselines()
+    alike = {task.preference.tools.get(action) for task in board.tasks for action in ALIASES if task.preference.tools}
+    assert alike == {None, 0.0, 1.0}
+    obeyed = {name: result.obedience() for name, result in table.items()}
+    assert {name for name, found in obeyed.items() if found["liked"] >= obeyed["optimum"]["liked"]} == {"optimum"}
+    assert {name for name, found in obeyed.items() if found["unwanted"] <= obeyed["optimum"]["unwanted"]} == {"optimum"}
+    without = replace(board, heeded=np.zeros_like(board.heeded))
+    assert board.utilities() - without.utilities() == pytest.approx(TOOL_WEIGHT * board.heeded)
+
+
+def test_what_may_not_be_used_is_not_open_and_to_call_it_comes_to_nothing() -> None:
+    ground = question_ground(tiny(), 64, denied_share=1.0)
+    untrained = ground.play(load(BASE), "untrained", temperature=1.0)
+    words = [*ALIASES, "python", "local_search"]
+    prompts = [prompt_ids(ground.codec, task) for task in ground.board.tasks]
+    likely = next_words(load(BASE), prompts, ids(*words), 1.0)
+    denied = np.array([[word in task.limits.denied for word in words] for task in ground.board.tasks])
+    assert untrained.denied == pytest.approx((likely * denied).sum(axis=1))
+    assert untrained.obedience()["denied"] > 0.05
+    gives_up = untrained.calls[:, CALLS.index("gives up")]
+    assert (gives_up >= untrained.denied - 1e-9).all()
+    assert {result.obedience()["denied"] for result in ground.baselines().values()} == {0.0}
 
 
 def test_a_ground_is_the_same_twice() -> None:

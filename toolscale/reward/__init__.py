@@ -7,6 +7,7 @@ from toolscale.reward.kinds import (
     RewardConfig,
     absolute_reward,
     efficiency_reward,
+    heeded,
     outcome_reward,
     paper_rewards,
     rewards_of,
@@ -15,6 +16,6 @@ from toolscale.reward.measures import Figures, figures_of
 
 __all__ = [
     "NO_EXPERTS", "Figures", "FilterCounts", "References", "RewardConfig", "Selected", "absolute_reward", "advantages",
-    "deviation", "efficiency_reward", "figures_of", "keep_group", "outcome_reward", "paper_rewards", "references_of",
-    "rewards_of", "select_samples",
+    "deviation", "efficiency_reward", "figures_of", "heeded", "keep_group", "outcome_reward", "paper_rewards",
+    "references_of", "rewards_of", "select_samples",
 ]  # fmt: skip

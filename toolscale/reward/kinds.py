@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -16,6 +16,10 @@ from toolscale.reward.measures import Figures
 CAP = 4.0
 """Cost and latency count for at most so many references: more is no worse, so that rewards stay bounded."""
 
+TOOL_WEIGHT = 0.5
+"""What wishes about single tools weigh, where a right answer weighs the user's weight of outcome, 1 for most: to do
+without an expert that is to be left alone is worth as much as every second answer."""
+
 
 class RewardConfig(Record):
     """Which reward is trained on, and which samples."""
@@ -23,13 +27,15 @@ class RewardConfig(Record):
     kind: Literal["paper", "absolute", "outcome", "efficiency"] = "absolute"
     cap: float = Field(default=CAP, gt=0)
     """Most references that cost and latency count for (`absolute`, `efficiency`)."""
+    tool_weight: float = Field(default=TOOL_WEIGHT, ge=0, le=1)
+    """Weight of wishes about single tools (`absolute`; `paper` has the user's own weights for them)."""
     cost_weight: float = Field(default=0.25, ge=0, le=1)
     """Fixed weight of cost; only `efficiency` has it."""
     latency_weight: float = Field(default=0.25, ge=0, le=1)
     """Fixed weight of latency; only `efficiency` has it."""
     unusable_penalty: float = Field(default=0.0, ge=0, le=4)
-    """Taken from the reward of a rollout with a turn that could not be read, or without an answer. For models that are
-    not filtered for it."""
+    """Taken from the reward of a rollout with a turn that could not be read or a call of what is denied, or without an
+    answer. For models that are not filtered for it."""
     least_std: float = Field(default=0.1, ge=0)
     """A group whose rewards deviate less is not trained on."""
     scale: Scale = "group"
@@ -77,12 +83,28 @@ def paper_rewards(group: Sequence[Figures], preference: Preference, tools: Seque
     return [total if figures.right else 0.0 for figures, total in zip(group, totals, strict=True)]
 
 
-def absolute_reward(figures: Figures, preference: Preference, references: References, cap: float = CAP) -> float:
-    """Return P_o * right - P_c * min(cost / cost_ref, cap) - P_l * min(latency / latency_ref, cap).
+def absolute_reward(
+    figures: Figures,
+    preference: Preference,
+    references: References,
+    cap: float = CAP,
+    tool_weight: float = TOOL_WEIGHT,
+) -> float:
+    """Return P_o * right - P_c * min(cost / cost_ref, cap) - P_l * min(latency / latency_ref, cap) + w_t * heeded, with
+    `heeded` of the tools that were used.
 
-    It depends on no other rollout, and lies between -cap * (P_c + P_l) and P_o. Tools have no part in it.
+    It depends on no other rollout, and lies between -cap * (P_c + P_l) - w_t and P_o + w_t.
     """
-    return _weighed(figures, references, cap, preference.outcome, preference.cost, preference.latency)
+    weighed = _weighed(figures, references, cap, preference.outcome, preference.cost, preference.latency)
+    return weighed + tool_weight * heeded(preference, figures.uses)
+
+
+def heeded(preference: Preference, used: Iterable[str]) -> float:
+    """Return how well wishes about single tools are heeded by using these, from -1 to 1: the sum of 2 * P_t - 1 over
+    those that the user speaks of, cut at both ends. One that is liked (P_t = 1) gives 1, one that is to be left alone
+    (P_t = 0) takes 1, and how often it is used does not matter."""
+    worth = sum(2 * preference.tools[name] - 1 for name in set(used) if name in preference.tools)
+    return max(-1.0, min(1.0, worth))
 
 
 def outcome_reward(figures: Figures) -> float:
@@ -104,7 +126,7 @@ def rewards_of(
     if config.kind == "paper":
         return paper_rewards(group, preference, tools)
     if config.kind == "absolute":
-        return [absolute_reward(figures, preference, references, config.cap) for figures in group]
+        return [absolute_reward(figures, preference, references, config.cap, config.tool_weight) for figures in group]
     if config.kind == "outcome":
         return [outcome_reward(figures) for figures in group]
     return [efficiency_reward(figures, references, config) for figures in group]

@@ -59,6 +59,8 @@ class Outcome(NamedTuple):
     right: bool
     cost_usd: float
     latency_s: float
+    used: tuple[str, ...] = ()
+    """Aliases and basic tools that were called."""
 
 
 GIVE_UP = Action("give_up")
@@ -90,6 +92,11 @@ def ways(question: Question) -> list[Way]:
 def turns_of(kind: str) -> int:
     """Return how many messages of the orchestrator an action takes: one for each tool, and the last one."""
     return 1 + len(WAYS.get(kind, ()))
+
+
+def used_by(action: Action) -> tuple[str, ...]:
+    """Return the alias or the basic tools that an action calls."""
+    return WAYS.get(action.kind, ()) if action.alias is None else (action.alias,)
 
 
 def offered_specs(task: RolloutTask, catalogue: Catalogue) -> dict[str, tuple[OfferedExpert, ExpertSpec]]:
@@ -151,7 +158,7 @@ def expected_figures(
     if action.kind != "expert":
         turns, charged = turns_of(action.kind), [basic[tool] for tool in WAYS[action.kind]]
         cost, seconds = (math.fsum(figures[part] for figures in charged) for part in (0, 1))
-        return [Outcome(1.0, True, turns * turn_cost + cost, turns * turn_latency + seconds)]
+        return [Outcome(1.0, True, turns * turn_cost + cost, turns * turn_latency + seconds, used_by(action))]
     offered, spec = offered_specs(task, catalogue)[str(action.alias)]
     price, skill = price_at(offered), spec.skills[task.category]
     asked = approximate_input_tokens([{"role": "user", "content": task.question.text}])
@@ -159,5 +166,6 @@ def expected_figures(
     for factor in factors(spec.spread):
         cost = turn_cost + cost_usd(price, asked, output_tokens(spec, task.category, factor))
         seconds = turn_latency + latency_s(spec, task.category, factor)
-        outcomes += [Outcome(skill / DRAWS, True, cost, seconds), Outcome((1 - skill) / DRAWS, False, cost, seconds)]
+        shares = {True: skill / DRAWS, False: (1 - skill) / DRAWS}
+        outcomes += [Outcome(share, right, cost, seconds, used_by(action)) for right, share in shares.items()]
     return [outcome for outcome in outcomes if outcome.probability > 0]

@@ -2,7 +2,7 @@
 
 Where experts are simulated the best trade-off is computable, so a policy is scored by the expected absolute utility of
 what it chooses, without a single draw: U = E[P_o right - P_c min(cost / cost_ref, cap) - P_l min(latency / latency_ref,
-cap)], the reward `absolute` of toolscale/reward/kinds.py.
+cap)] + w_t heeded, the reward `absolute` of toolscale/reward/kinds.py.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from toolscale.models import expected_cost
 from toolscale.models.pricing import approximate_tokens, factors, latency_s, output_tokens
 from toolscale.questions import corpus, grade_answer
 from toolscale.records import Catalogue, Preference, Question, RolloutTask
-from toolscale.reward.kinds import CAP
+from toolscale.reward.kinds import CAP, TOOL_WEIGHT, heeded
 from toolscale.rollout import actions, references
-from toolscale.rollout.actions import BASIC_FIGURES, WAYS, offered_specs, price_at, turns_of
+from toolscale.rollout.actions import BASIC_FIGURES, WAYS, offered_specs, price_at, turns_of, used_by
 from training.tiny.codec import answering_sentence, number_found
 
 CALLS = (
@@ -48,6 +48,8 @@ class Board:
     """(tasks, actions, 16): dollars, each as likely; the orchestrator's own tokens are not in it."""
     latencies: np.ndarray
     """(tasks, actions, 16): seconds."""
+    heeded: np.ndarray
+    """How well the user's wishes about single tools are heeded, from -1 to 1."""
     references: np.ndarray
     """(tasks, 2): dollars and seconds that one unit of cost and of latency is."""
 
@@ -61,7 +63,8 @@ class Board:
         ]
         cost = np.minimum((self.costs + extra[0]) / self.references[:, None, None, 0], CAP).mean(axis=2)
         latency = np.minimum((self.latencies + extra[1]) / self.references[:, None, None, 1], CAP).mean(axis=2)
-        return weights[:, 0:1] * self.right - weights[:, 1:2] * cost - weights[:, 2:3] * latency
+        spent = weights[:, 1:2] * cost + weights[:, 2:3] * latency
+        return weights[:, 0:1] * self.right - spent + TOOL_WEIGHT * self.heeded
 
     def weights(self) -> np.ndarray:
         """Return (tasks, 3): the weights of outcome, cost and latency."""
@@ -74,8 +77,9 @@ class Board:
         return replace(self, open=self.open & np.array([turns_of(action) <= turns for action in self.actions]))
 
     def wishing(self, preference: Preference) -> Board:
-        """The same tasks for users who all wish this."""
-        return replace(self, tasks=tuple(task.model_copy(update={"preference": preference}) for task in self.tasks))
+        """The same tasks for users who all wish this, and nothing of single tools."""
+        tasks = tuple(task.model_copy(update={"preference": preference}) for task in self.tasks)
+        return replace(self, tasks=tasks, heeded=np.zeros_like(self.heeded))
 
 
 def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequence[str]) -> Board:
@@ -83,7 +87,7 @@ def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequ
     them is, but for a few look-ups in words that it does not know (tested)."""
     names = (*aliases, *WAYS, "give_up")
     shape = (len(tasks), len(names))
-    is_open, right = np.zeros(shape, dtype=bool), np.zeros(shape)
+    is_open, right, wished = np.zeros(shape, dtype=bool), np.zeros(shape), np.zeros(shape)
     costs, latencies, refs = np.zeros((*shape, 16)), np.zeros((*shape, 16)), np.zeros((len(tasks), 2))
     for row, task in enumerate(tasks):
         refs[row] = references(task, catalogue)
@@ -92,6 +96,7 @@ def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequ
         for action in actions(task):
             column = names.index(action.alias or action.kind)
             is_open[row, column] = True
+            wished[row, column] = heeded(task.preference, used_by(action))
             if action.alias is None:
                 right[row, column] = 1.0 if task.question is None else read_right(action.kind, task.question)
                 figures = np.sum([BASIC_FIGURES[tool] for tool in WAYS[action.kind]], axis=0)
@@ -104,7 +109,7 @@ def make_board(tasks: Sequence[RolloutTask], catalogue: Catalogue, aliases: Sequ
             costs[row, column] = (asked * price.input + tokens * price.output) / 1e6
             latencies[row, column] = [latency_s(spec, task.category, factor) for factor in drawn]
         is_open[row, -1] = True
-    return Board(tuple(tasks), names, is_open, right, costs, latencies, refs)
+    return Board(tuple(tasks), names, is_open, right, costs, latencies, wished, refs)
 
 
 def read_right(way: str, question: Question) -> float:
@@ -137,10 +142,21 @@ class Result:
     """Probability that the optimum's action is chosen."""
     calls: np.ndarray
     """(tasks, CALLS): probability of each sort of action."""
+    liked: np.ndarray
+    """Probability that what is used is liked, on the whole."""
+    unwanted: np.ndarray
+    """Probability that what is used is to be left alone, on the whole."""
+    denied: np.ndarray
+    """Probability that what may not be used is called first; this comes to nothing."""
 
     def sorts(self) -> dict[str, float]:
         """Return the share of each sort of action."""
         return dict(zip(CALLS, map(float, self.calls.mean(axis=0)), strict=True))
+
+    def obedience(self) -> dict[str, float]:
+        """Return the share of tasks in which it uses what is liked, what is to be left alone, and calls what may not be
+        used."""
+        return {name: float(getattr(self, name).mean()) for name in ("liked", "unwanted", "denied")}
 
     def among(self, which: np.ndarray) -> Result:
         """Return what it gets in some of the tasks."""
@@ -158,14 +174,22 @@ def chosen(
     shares: np.ndarray,
     extra_cost: np.ndarray | float = 0.0,
     extra_latency: np.ndarray | float = 0.0,
+    denied: np.ndarray | None = None,
 ) -> Result:
-    """Return what comes of choosing actions with these probabilities, (tasks, actions), each row adding up to 1."""
+    """Return what comes of choosing actions with these probabilities, (tasks, actions), each row adding up to 1.
+    `denied`: how likely what may not be used is called first; none: never."""
     utilities = board.utilities(extra_cost, extra_latency)
     cost = board.costs.mean(axis=2) + extra_cost
     latency = board.latencies.mean(axis=2) + extra_latency
     best = one_hot(board, utilities)
-    means = ((shares * values).sum(axis=1) for values in (utilities, board.right, cost, latency, best))
-    return Result(name, *means, (shares[:, :, None] * sorts_of(board)).sum(axis=1))
+    utility, right, cost_usd, latency_s, chosen_best, liked, unwanted = (
+        (shares * values).sum(axis=1)
+        for values in (utilities, board.right, cost, latency, best, board.heeded > 0, board.heeded < 0)
+    )
+    calls = (shares[:, :, None] * sorts_of(board)).sum(axis=1)
+    never = np.zeros(len(shares))
+    figures = (utility, right, cost_usd, latency_s, chosen_best, calls, liked, unwanted)
+    return Result(name, *figures, never if denied is None else denied)
 
 
 def sorts_of(board: Board) -> np.ndarray:

@@ -72,6 +72,7 @@ def play(
     first = [action for action in board.actions[:-1] if action in ids]
     prompts = [prompt_ids(codec, task) for task in board.tasks]
     begun = dict(zip(first, next_words(model, prompts, [ids[word] for word in first], temperature).T, strict=True))
+    denied = sum(begun[word] * [word in task.limits.denied for task in board.tasks] for word in first)
     shares = np.zeros_like(board.right)
     for column, action in enumerate(board.actions[:-1]):
         tools = WAYS.get(action, ())
@@ -90,6 +91,7 @@ def play(
         name,
         shares,
         *own_figures(board, np.array([len(prompt) for prompt in prompts]), price, seconds_per_token),
+        denied=np.asarray(denied),
     )
 
 
