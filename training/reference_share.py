@@ -85,10 +85,17 @@ def _values(form: dict[str, Any]) -> dict[str, str]:
 
 
 def _share(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
-    names = sorted(set(clusters))
+    """All and nothing have Wilson's interval over clusters, as every other one has no width there. Clusters in which
+    there is nothing to do are left out."""
+    names = sorted({cluster for (_, wanted), cluster in zip(counts, clusters, strict=True) if wanted})
     sums = np.zeros((len(names), 2))
     for count, cluster in zip(counts, clusters, strict=True):
-        sums[names.index(cluster)] += count
+        if cluster in names:
+            sums[names.index(cluster)] += count
+    value = float(sums[:, 0].sum() / sums[:, 1].sum())
+    if value in (0.0, 1.0) or len(names) == 1:
+        found = stats.binomtest(round(value * len(names)), len(names)).proportion_ci(method="wilson")
+        return Share(value, float(found.low), float(found.high))
     found = stats.bootstrap(
         tuple(sums.T),
         lambda above, below, axis=-1: above.sum(axis=axis) / below.sum(axis=axis),
@@ -96,7 +103,7 @@ def _share(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
         method="percentile",
         rng=np.random.default_rng(0),
     ).confidence_interval
-    return Share(float(sums[:, 0].sum() / sums[:, 1].sum()), float(found.low), float(found.high))
+    return Share(value, float(found.low), float(found.high))
 
 
 def _rollouts_of(path: Path) -> list[Rollout]:

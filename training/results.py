@@ -149,14 +149,15 @@ def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str,
 
 
 def rewards_of(measured: Measured) -> dict[str, dict[str, Any]]:
-    """Return reward -> what its runs reach: figure -> (mean, half width) in words of training (`a`) and on the clean
-    split (`wording`), and `pairs`. The full reward comes first, with the seeds alone that the others have too."""
+    """Return reward -> what its runs reach: figure -> (mean, half width) in words of training (`a`), on the clean split
+    (`wording`) and there without wishes about single tools (`weights`), and `pairs`. The full reward comes first, with
+    the seeds alone that the others have too."""
     others = list(dict.fromkeys(kind_of(name) for name in measured if kind_of(name) not in (WHOLE, CHAINED)))
     seeds = {seed_of(name) for name in measured if kind_of(name) in others}
     alike = {name: run for name, run in measured.items() if seed_of(name) in seeds}
     return {
         FULL if kind == WHOLE else kind: {
-            **{table: over_seeds(alike, kind, table)["trained"] for table in ("a", "wording")},
+            **{table: over_seeds(alike, kind, table)["trained"] for table in ("a", "wording", "weights")},
             "pairs": means_of([run["pairs"]["trained"] for run in of_kind(alike, kind)]),
         }
         for kind in (WHOLE, *others)
@@ -225,11 +226,12 @@ def _users(measured: Measured) -> list[Finding]:
 
 def _rewards(measured: Measured) -> Finding:
     full, *others = rewards_of(measured).items()
-    shares = {name: reward["wording"]["share"][0] for name, reward in (full, *others)}
+    shares = {name: reward["weights"]["share"][0] for name, reward in (full, *others)}
     told = [f"{name} {share:.1%}" for name, share in shares.items()]
     return Finding(
-        f"(b) the clean split, of the way, with the full reward and with others: {', '.join(told)}",
-        all(shares[full[0]] > shares[name] for name, _ in others),
+        "(b) the clean split without wishes about single tools, with the full reward and with others: "
+        f"{', '.join(told)} (wanted: 3 points ahead)",
+        all(shares[full[0]] >= shares[name] + 0.03 for name, _ in others),
     )
 
 
@@ -259,7 +261,7 @@ def _single_tools(measured: Measured) -> list[Finding]:
             f"(h) users who speak of single tools: {share:.1%} of the way; {RIVAL}: {rival:.1%}",
             share > rival,
         ),
-        Finding(f"(h) what may not be used is called in {called:.1%} of the tasks (wanted: 1 %)", called <= 0.01),
+        Finding(f"(h) what may not be used is called first in {called:.1%} of the tasks (wanted: 1 %)", called <= 0.01),
     ]
 
 

@@ -47,9 +47,11 @@ def penalized(
 
 
 def tried(rollout: Rollout, denied: Collection[str]) -> bool:
-    """Whether a rollout called something that may not be used. Such a call is refused, and costs nothing but a turn."""
+    """Whether the orchestrator called an expert or a basic tool that may not be used. Such a call is refused, and costs
+    nothing but a turn. (Tools of a domain are called by experts too, who do not know what is denied.)"""
     everyone = CALL_EXPERT in denied
-    return any(charge.name in denied or (everyone and charge.kind == "expert") for charge in rollout.ledger)
+    called = [charge for charge in rollout.ledger if charge.kind in ("expert", "basic")]
+    return any(charge.name in denied or (everyone and charge.kind == "expert") for charge in called)
 
 
 def score_groups(

@@ -17,8 +17,8 @@ CAP = 4.0
 """Cost and latency count for at most so many references: more is no worse, so that rewards stay bounded."""
 
 TOOL_WEIGHT = 0.5
-"""What wishes about single tools weigh, where a right answer weighs the user's weight of outcome, 1 for most: to do
-without an expert that is to be left alone is worth as much as every second answer."""
+"""What wishes about single tools weigh. A right answer weighs as much as the user's weight of outcome says, 1 at
+most."""
 
 
 class RewardConfig(Record):
@@ -28,7 +28,8 @@ class RewardConfig(Record):
     cap: float = Field(default=CAP, gt=0)
     """Most references that cost and latency count for (`absolute`, `efficiency`)."""
     tool_weight: float = Field(default=TOOL_WEIGHT, ge=0, le=1)
-    """Weight of wishes about single tools (`absolute`; `paper` has the user's own weights for them)."""
+    """Weight of wishes about single tools (`absolute`; `paper` has the user's own weights for them). Where it is
+    measured what a model is worth, it is the default."""
     cost_weight: float = Field(default=0.25, ge=0, le=1)
     """Fixed weight of cost; only `efficiency` has it."""
     latency_weight: float = Field(default=0.25, ge=0, le=1)
