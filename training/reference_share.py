@@ -93,9 +93,11 @@ def _share(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
         if cluster in names:
             sums[names.index(cluster)] += count
     value = float(sums[:, 0].sum() / sums[:, 1].sum())
-    if value in (0.0, 1.0) or len(names) == 1:
+    if value in (0.0, 1.0):
         found = stats.binomtest(round(value * len(names)), len(names)).proportion_ci(method="wilson")
         return Share(value, float(found.low), float(found.high))
+    if len(names) == 1:  # of one there is nothing to draw
+        return Share(value, value, value)
     found = stats.bootstrap(
         tuple(sums.T),
         lambda above, below, axis=-1: above.sum(axis=axis) / below.sum(axis=axis),

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from eval.statistics import wilson
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.environment import load_environment
@@ -131,7 +132,32 @@ def test_shares_of_the_reference_are_over_all_tasks_together_with_intervals_over
         "values": 0.25,
     }
     assert all(0 <= share["low"] < share["value"] < share["high"] <= 1 for share in found.values())
-    assert reference_shares(recited, recited, mock_dataset)["values"] == {"value": 1, "low": 1, "high": 1}
+    whole = reference_shares(recited, recited, mock_dataset)["values"]
+    intents = len({task.candidate.intent_id for task in tasks})
+    low, high = wilson(intents, intents)
+    assert whole == {"value": 1, "low": pytest.approx(low), "high": pytest.approx(high)}
+
+
+def test_tasks_of_one_intent_are_right_or_wrong_together(mock_dataset: Path, tmp_path: Path) -> None:
+    tasks = tasks_of(mock_dataset)
+    intents = sorted({task.candidate.intent_id for task in tasks})
+    form = json.dumps({"n": 1})
+
+    def share(played: list[Task], right: set[str]) -> dict[str, float]:
+        """Of values, where all tasks of these intents, or these tasks, have theirs."""
+        recited = written(tmp_path / "golden.jsonl", [rollout_of(task, (), form) for task in played])
+        given = [rollout_of(task, (), form if {task.id, task.candidate.intent_id} & right else None) for task in played]
+        return reference_shares(written(tmp_path / "played.jsonl", given), recited, mock_dataset)["values"]
+
+    together = share(tasks, set(intents[::2]))
+    apart = share(tasks, {task.id for intent in intents for task in of_intent(tasks, intent)[::2]})
+    assert together["high"] - together["low"] > 1.5 * (apart["high"] - apart["low"])
+    most = max((of_intent(tasks, intent) for intent in intents), key=len)
+    assert share(most, {most[0].id}) == dict.fromkeys(("value", "low", "high"), 1 / len(most))
+
+
+def of_intent(tasks: Sequence[Task], intent: str) -> list[Task]:
+    return [task for task in tasks if task.candidate.intent_id == intent]
 
 
 def tasks_of(dataset: Path) -> list[Task]:
