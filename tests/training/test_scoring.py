@@ -7,7 +7,7 @@ from pathlib import Path
 from tiny_router import tiny
 
 from toolscale.models.catalogue import load_catalogue
-from toolscale.records import Charge, Rollout, Stop
+from toolscale.records import Charge, Rollout, RolloutTask, Stop
 from toolscale.reward import RewardConfig
 from training.evaluate import question_ground
 from training.scoring import penalized, score_groups
@@ -56,7 +56,11 @@ def test_a_task_that_denies_something_takes_from_whoever_calls_it() -> None:
     task = question_ground(settings, 1, denied_share=1.0).board.tasks[0]
     experts = {spec.name: spec for spec in load_catalogue(Path(settings.data.catalogue)).experts}
     [denied] = task.limits.denied
-    kind = "expert" if denied.startswith("expert") else "basic"
-    group = [rollout(), rollout(Charge(turn=0, kind=kind, name=denied, error=f"{denied} {REFUSED}"))]
+    call = {"turn": 0, "kind": "expert" if denied in experts_of(task) else "basic", "name": denied}
+    group = [rollout(), rollout(Charge.model_validate({**call, "error": f"{denied} {REFUSED}"}))]
     [[without, refused]] = score_groups([task], [group], experts, settings.reward).rewards
     assert refused == without - settings.reward.unusable_penalty < without
+
+
+def experts_of(task: RolloutTask) -> set[str]:
+    return {each.alias for each in task.experts}
