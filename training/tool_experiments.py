@@ -5,7 +5,8 @@
 SmolLM2-135M is fine-tuned on golden trajectories of a small domain, and plays tasks that it has not seen: of known
 intents (another seed of the same domain), and of intents that no training task has. Beside it stand the model before
 training, one that learned from trajectories of other tasks than those that it read, some that read fewer, some that
-read what a weaker verifier admits, and some that went on with GRPO. What is done is not made again.
+read what a weaker verifier admits, or one kind of task alone, and some that went on with GRPO. What is done is not
+made again.
 
 On a GPU everything is larger:
 
@@ -194,6 +195,9 @@ def machine() -> str:
 @click.option("--most", type=click.IntRange(1), default=MOST, show_default=True, help="Conversations of whole runs.")
 @click.option("--fewer", type=click.IntRange(1), multiple=True, default=(100,), help="Conversations.  [default: 100]")
 @click.option("--weaker", type=click.IntRange(1), help="Conversations of runs that a weaker verifier admits.")
+@click.option(
+    "--varied", type=click.IntRange(1), help="Tasks of runs that read plain ones, evolved ones, other orders."
+)
 @click.option("--closed", multiple=True, metavar="RUN", help="A run that goes on with GRPO, such as whole-0.")
 @click.option("--tasks", type=click.IntRange(1), help="Of the dataset that is trained on.  [default: the domain's]")
 @click.option("--played", type=click.IntRange(1), default=PLAYED_TASKS, show_default=True, help="Tasks of a benchmark.")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import yaml
 
 from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
+from toolscale.exports.golden import golden_trajectories
+from toolscale.records.task import is_evolved
 from training.checkpoint import check_folder
 from training.config import Config, RunSettings, SftConfig
 from training.config_file import read_config
@@ -25,10 +28,14 @@ from training.starting import run_program, write_json
 
 MODEL, TRAINED, OTHER = "model", "trained", "other"
 """Folders: the model that runs begin with, the dataset that they read, and one of another seed."""
-GOLDEN = "golden.jsonl"
+GOLDEN = "golden"
 UNTRAINED, SHUFFLED, CLOSED = "untrained", "shuffled", "grpo"
 WEAKER = ("state only", "names of calls")
 """Verifiers that overlook something (docs/grading.md), and admit what a run reads."""
+VARIED = ("plain", "evolved", "orders")
+"""Tasks as their intents are written; evolved ones; tasks that are read in other orders of their calls too."""
+ORDERS = 2
+"""Other orders of one task, at most."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,8 @@ class Run:
     conversations: int | None = None
     shuffled: bool = False
     """Each trajectory stands after the request of another task."""
-    verifier: str = "full"
-    """Which one admits what it reads."""
+    source: str = GOLDEN
+    """What it reads, without the ending .jsonl."""
     begins: str | None = None
     """GRPO from the model of this run; else SFT from the model before training."""
 
@@ -59,6 +66,8 @@ class Series:
     """Conversations of the runs that read fewer."""
     weaker: int | None = None
     """Conversations of the runs that a weaker verifier admits; none: there are no such runs."""
+    varied: int | None = None
+    """Tasks of the runs that read plain ones, evolved ones, and other orders of calls; none: there are no such runs."""
     closed: tuple[str, ...] = ()
     """The runs that go on with GRPO."""
 
@@ -68,8 +77,9 @@ class Series:
         that is none of them."""
         whole = [Run(f"{WHOLE}-{seed}", seed, self.most) for seed in range(self.seeds)]
         fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]
-        weaker = [Run(f"{name}-0", 0, self.weaker, verifier=name) for name in WEAKER if self.weaker is not None]
-        made = [whole[0], Run(f"{SHUFFLED}-0", 0, self.most, shuffled=True), *fewer, *weaker, *whole[1:]]
+        weaker = [Run(f"{name}-0", source=f"{name}-{self.weaker}") for name in WEAKER if self.weaker is not None]
+        varied = [Run(f"{name}-0", source=f"{name}-{self.varied}") for name in VARIED if self.varied is not None]
+        made = [whole[0], Run(f"{SHUFFLED}-0", 0, self.most, shuffled=True), *fewer, *weaker, *varied, *whole[1:]]
         known = [run.name for run in made]
         if unknown := next((name for name in self.closed if name not in known), None):
             raise UsageError(f"--closed {unknown}: is none of the runs; give one of {', '.join(known)}")
@@ -97,15 +107,36 @@ def _opening(conversation: Conversation) -> list[Mapping[str, Any]]:
 
 
 def prepare_conversations(series: Series, work: Path) -> None:
-    """Write what the runs read from, unless it is there: all golden conversations, and what weaker verifiers admit."""
-    if not (work / GOLDEN).exists():
-        _write_lines(work / GOLDEN, golden_conversations(work / TRAINED))
+    """Write what the runs read from, unless it is there: all golden conversations, what weaker verifiers admit, and
+    some kinds of tasks apart. Beside what is not all golden stands how much of it is wrong."""
+    _prepare(work / f"{GOLDEN}.jsonl", lambda: golden_conversations(work / TRAINED))
     for name in WEAKER if series.weaker is not None else ():
         stem = f"{name}-{series.weaker}"
         if not (work / f"{stem}.jsonl").exists():
             drawn = list(islice(let_through(work / TRAINED, verifier_named(name), 0), series.weaker))
             write_json(work / f"{stem}.json", {"wrong": sum(each.wrong for each in drawn)})
             _write_lines(work / f"{stem}.jsonl", (each.conversation for each in drawn))
+    for name in VARIED if series.varied is not None else ():
+        count = series.varied
+        _prepare(work / f"{name}-{count}.jsonl", partial(varied_conversations, work / TRAINED, name, count))
+
+
+def varied_conversations(folder: Path, name: str, tasks: int) -> Iterator[Conversation]:
+    """Yield the golden conversations of the first tasks of a kind (VARIED)."""
+    orders = name == "orders"
+    wanted = (
+        golden
+        for golden in golden_trajectories(folder, ("train",), others=ORDERS if orders else 0)
+        if orders or is_evolved(golden.task.candidate.evolutions) == (name == "evolved")
+    )
+    for golden in islice(wanted, tasks):
+        for version in golden.versions:
+            yield {"messages": version.messages, "tools": list(version.tools)}
+
+
+def _prepare(path: Path, make: Callable[[], Iterable[Conversation]]) -> None:
+    if not path.exists():
+        _write_lines(path, make())
 
 
 def model_of(run: Run, work: Path) -> Path:
@@ -151,13 +182,11 @@ def _beginning(config: RunSettings, run: Run, model: Path, update: Mapping[str, 
 
 def write_conversations(run: Run, work: Path) -> None:
     """Write what a run of SFT reads, and beside it how many of these are not the golden trajectory of their task."""
-    drawn = f"{run.verifier}-{run.conversations}"
-    source = work / (GOLDEN if run.verifier == "full" else f"{drawn}.jsonl")
-    read = list(read_conversations(source))
+    read = list(read_conversations(work / f"{run.source}.jsonl"))
     read = (exchanged(read, run.seed) if run.shuffled else read)[: run.conversations]
-    wrong = len(read) if run.shuffled else 0
-    if run.verifier != "full":
-        wrong = json.loads((work / f"{drawn}.json").read_text(encoding="utf-8"))["wrong"]
+    wrong, told = len(read) if run.shuffled else 0, work / f"{run.source}.json"
+    if told.exists():
+        wrong = json.loads(told.read_text(encoding="utf-8"))["wrong"]
     _write_lines(work / run.name / "conversations.jsonl", read)
     write_json(work / run.name / "read.json", {"conversations": len(read), "wrong": wrong})
 

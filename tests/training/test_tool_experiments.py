@@ -18,12 +18,23 @@ from toolscale.dataset.making.folder import read_dataset
 from toolscale.environment import load_environment
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import TrainingError, UsageError
-from toolscale.records import Rollout, Task, ToolCall
+from toolscale.pipeline import synthesize
+from toolscale.records import Rollout, Split, Task, ToolCall
+from toolscale.records.task import is_evolved
 from training.conversations import golden_conversations, read_conversations
 from training.let_through import let_through, verifier_named
 from training.reference_share import made, reference_shares, told
 from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
-from training.tool_runs import TRAINED, Run, Series, exchanged, prepare_conversations, write_conversations
+from training.tool_runs import (
+    TRAINED,
+    VARIED,
+    Run,
+    Series,
+    exchanged,
+    prepare_conversations,
+    varied_conversations,
+    write_conversations,
+)
 
 SERIES = Series(SFT, PLAYED)
 
@@ -44,9 +55,9 @@ def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_tog
 
 
 def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
-    names = [run.name for run in Series(SFT, PLAYED, seeds=3, weaker=50, closed=("100-0",)).runs()]
+    names = [run.name for run in Series(SFT, PLAYED, seeds=3, weaker=50, varied=40, closed=("100-0",)).runs()]
     assert names[:2] == ["whole-0", "shuffled-0"] and names[-1] == "untrained"
-    assert len(set(names)) == len(names) == 9
+    assert len(set(names)) == len(names) == 12
     assert names.index("100-0-grpo") > names.index("100-0")
 
 
@@ -88,7 +99,7 @@ def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
         assert list(read_conversations(tmp_path / run.name / "conversations.jsonl")) == conversations
         read = {"conversations": len(conversations), "wrong": wrong}
         assert json.loads((tmp_path / run.name / "read.json").read_text()) == read
-    weak = Run("state only-0", conversations=9, verifier="state only")
+    weak = Run("state only-0", source="state only-9")
     write_conversations(weak, tmp_path)
     drawn = list(islice(let_through(mock_dataset, verifier_named("state only"), 0), 9))
     assert list(read_conversations(tmp_path / weak.name / "conversations.jsonl")) == [
@@ -96,6 +107,26 @@ def test_a_run_reads_what_it_says(mock_dataset: Path, tmp_path: Path) -> None:
     ]
     told = json.loads((tmp_path / weak.name / "read.json").read_text())
     assert told == {"conversations": 9, "wrong": sum(each.wrong for each in drawn)}
+
+
+def test_one_kind_of_task_can_be_read_alone_or_in_other_orders_too(tmp_path: Path) -> None:
+    synthesize(DOMAIN, tmp_path, tasks=16, seed=0, interaction="form")
+    golden, tasks = list(golden_conversations(tmp_path)), tasks_of(tmp_path, "train")
+    evolved = [is_evolved(task.candidate.evolutions) for task in tasks]
+    read = {name: list(varied_conversations(tmp_path, name, 5)) for name in VARIED}
+    assert read["plain"] == [each for each, made in zip(golden, evolved, strict=True) if not made][:5]
+    assert read["evolved"] == [each for each, made in zip(golden, evolved, strict=True) if made][:5]
+    everything = list(varied_conversations(tmp_path, "orders", len(golden)))
+    added = [each for each in everything if each not in golden]
+    assert [each for each in everything if each in golden] == golden and added
+    asked = [talk["messages"][:2] for talk in golden]
+    for talk in added:
+        same = golden[asked.index(talk["messages"][:2])]
+        assert sorted(map(calls_in, talk["messages"])) == sorted(map(calls_in, same["messages"]))
+
+
+def calls_in(message: Any) -> str:
+    return str([(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()])
 
 
 def test_each_golden_call_counts_as_often_as_the_task_makes_it(mock_dataset: Path) -> None:
@@ -160,8 +191,9 @@ def of_intent(tasks: Sequence[Task], intent: str) -> list[Task]:
     return [task for task in tasks if task.candidate.intent_id == intent]
 
 
-def tasks_of(dataset: Path) -> list[Task]:
-    return [task_of(row) for row in read_dataset(dataset).domains["mock"].tasks]
+def tasks_of(dataset: Path, split: Split | None = None) -> list[Task]:
+    [domain] = read_dataset(dataset).domains.values()
+    return [task_of(row) for row in (domain.tasks if split is None else domain.splits[split])]
 
 
 def calls_of(task: Task) -> tuple[ToolCall, ...]:
