@@ -36,7 +36,8 @@ def test_tools_find_what_a_question_lets_them_find(tools: dict[str, BasicTool], 
     groups = asyncio.run(run_rollouts(tasks, policy, Bench(EXPERTS, tools), 1))
     for task, (rollout,) in zip(tasks, groups, strict=True):
         outcomes = expected_figures(task, Action(tool), CATALOGUE)  # type: ignore[arg-type]
-        assert (rollout.uses(), [(1.0, rollout.right, rollout.cost_usd, rollout.latency_s)]) == ({tool: 1}, outcomes)
+        found = (1.0, rollout.right, rollout.cost_usd, rollout.latency_s, tuple(rollout.uses()))
+        assert ([found], rollout.uses()) == (outcomes, {tool: 1})
 
 
 def test_code_that_fails_is_an_observation(tools: dict[str, BasicTool]) -> None:
