@@ -191,8 +191,8 @@ def _unseen_words(measured: Measured) -> list[Finding]:
             split >= 0.93 and spread <= 0.03,
         ),
         Finding(
-            f"... of users who say nothing of single tools and deny none: {plain:.1%} ± {plain_spread:.1%} of the way; "
-            f"{RIVAL}: {rival_plain:.1%} (93 % and ± 3 were set for these, when there were no others)",
+            f"... where nothing is said of single tools and nothing is denied: {plain:.1%} ± {plain_spread:.1%} of the "
+            f"way; {RIVAL}: {rival_plain:.1%} (93 % and ± 3 were set for these tasks, when there were no others)",
             plain >= 0.93 and plain_spread <= 0.03,
         ),
         Finding(
