@@ -33,7 +33,7 @@ def test_each_seed_has_a_whole_run_and_the_first_ones_others_with_two_steps_and_
         "whole-0": (0, 0, "absolute"),
         "whole-1": (1, 1, "absolute"),
         "two_steps-0": (0, 0, "absolute"),
-        **{f"{kind}-0": (0, 0, kind) for kind in ("efficiency", "outcome", "paper")},
+        **{f"{kind}-0": (0, 0, kind) for kind in ("efficiency", "paper")},
     }
     assert {each.steps for each in found.values()} == {config.steps}
     assert list(variants(config, FORMED, 2, compared_seeds=2)) == [
