@@ -138,25 +138,14 @@ def measure(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]
     frontier. `count`: tasks of each table."""
     trained, before = load(model), load(config.model.path)
     ground = question_ground(config, count)
-    results = {
-        "untrained": ground.play(before, "untrained"),
-        "trained": ground.play(trained, "trained"),
-        **ground.baselines(),
-    }
+    results = results_on(ground, untrained=before, trained=trained)
     found: dict[str, Any] = {"a": rows_of(results)}
     for name, data in OTHER_GROUNDS.items():
         other = question_ground(config, count, **data)
-        found[name] = rows_of(
-            {
-                "untrained": other.play(before, "untrained"),
-                "trained": other.play(trained, "trained"),
-                **other.baselines(),
-            }
-        )
+        found[name] = rows_of(results_on(other, untrained=before, trained=trained))
     found["obedience"] = {}
     for name, data in TOOL_GROUNDS.items():
-        other = question_ground(config, count, **data)
-        played = {"trained": other.play(trained, "trained"), **other.baselines()}
+        played = results_on(question_ground(config, count, **data), trained=trained)
         found[name] = rows_of(played)
         found["obedience"][name] = {policy: played[policy].obedience() for policy in PLAYED}
     wishing = {name: wishing_results(ground, weights, trained) for name, weights in WISHES.items()}
@@ -174,10 +163,7 @@ def measure_reward(config: Config, model: Path, count: int = PROMPTS) -> dict[st
     others = {name: question_ground(config, count, **OTHER_GROUNDS[name]) for name in ("wording", "weights")}
     grounds = {"a": ground, **others}
     return {
-        **{
-            name: rows_of({"trained": each.play(trained, "trained"), **each.baselines()})
-            for name, each in grounds.items()
-        },
+        **{name: rows_of(results_on(each, trained=trained)) for name, each in grounds.items()},
         "pairs": pairs_played(ground, trained),
     }
 
@@ -188,11 +174,7 @@ def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict
     fewer turns allowed, of which it is not told."""
     ground = question_ground(config, count, wording="test")
     trained = load(model)
-    results = {
-        "untrained": ground.play(load(config.model.path), "untrained"),
-        "trained": ground.play(trained, "trained"),
-        **ground.baselines(),
-    }
+    results = results_on(ground, untrained=load(config.model.path), trained=trained)
     board = ground.board
     chained = np.array([task.question is not None and task.question.fact is not None for task in board.tasks])
     possible = board.open[:, board.actions.index("search_then_python")]
@@ -214,16 +196,20 @@ def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict
     }
 
 
-def measure_run(kind: str, config: Config, model: Path) -> dict[str, Any]:
+def measure_run(kind: str, config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]:
     """What results.py needs of a run of this kind."""
     by_kind = {WHOLE: measure, CHAINED: measure_two_steps}
-    return by_kind.get(kind, measure_reward)(config, model)
+    return by_kind.get(kind, measure_reward)(config, model, count)
+
+
+def results_on(ground: Ground, **models: torch.nn.Module) -> Results:
+    """What models get on a ground, by name, and policies without one."""
+    return {**{name: ground.play(model, name) for name, model in models.items()}, **ground.baselines()}
 
 
 def wishing_results(ground: Ground, weights: Mapping[str, float], trained: torch.nn.Module) -> Results:
     """What a model, and policies without one, get for users who all wish this."""
-    wished = ground.wishing(weights)
-    return {"trained": wished.play(trained, "trained"), **wished.baselines()}
+    return results_on(ground.wishing(weights), trained=trained)
 
 
 def pairs_played(ground: Ground, trained: torch.nn.Module) -> dict[str, dict[str, dict[str, float]]]:

@@ -9,9 +9,10 @@ import statistics
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from made_rollouts import rollout
 
 from toolscale.errors import UsageError
-from toolscale.records import Charge, Preference, Rollout, Stop
+from toolscale.records import Charge, Preference
 from toolscale.reward import (
     NO_EXPERTS,
     Figures,
@@ -55,25 +56,6 @@ wishes = st.builds(
 configs = st.builds(
     RewardConfig, kind=st.sampled_from(["paper", "absolute", "outcome", "efficiency"]), cap=st.floats(0.5, 8)
 )
-
-
-def rollout(
-    *charges: Charge, right: bool = True, answer: str | None = "42", malformed: int = 0, stop: Stop = "answered"
-) -> Rollout:
-    return Rollout(
-        id="r",
-        task_id="t",
-        category="arithmetic",
-        policy="p",
-        sample=0,
-        messages=(),
-        ledger=charges,
-        answer=answer,
-        stop=stop,
-        malformed=malformed,
-        right=right,
-        finding="",
-    )
 
 
 TERMINAL = Charge(turn=1, kind="expert", name="expert-1", cost_usd=0.04, latency_s=90.0, terminal=True)

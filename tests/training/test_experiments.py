@@ -11,7 +11,7 @@ from toolscale.errors import UsageError
 from training.checkpoint import write_config
 from training.config import Config
 from training.config_file import read_config
-from training.experiments import CONFIG, KINDS, measure, measure_reward, measure_two_steps, train, variants
+from training.experiments import CONFIG, KINDS, measure_run, train, variants
 from training.results import CHAINED, WHOLE, interval, kind_of, write_results
 
 ROOT = Path(__file__).parents[2]
@@ -60,10 +60,8 @@ def test_a_run_of_another_configuration_is_not_taken_for_this_one(config: Config
 @pytest.mark.slow("tests/training/test_experiments.py")
 def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config, tmp_path: Path) -> None:
     base = Path(config.model.path)
-    by_kind = {WHOLE: measure, CHAINED: measure_two_steps}
     measured = {
-        name: by_kind.get(kind_of(name), measure_reward)(each, base, count=48)
-        for name, each in variants(config, base, 2).items()
+        name: measure_run(kind_of(name), each, base, count=48) for name, each in variants(config, base, 2).items()
     }
     findings = write_results(tmp_path, measured, config.steps)
     assert [finding.reached for finding in findings][:2] == [False, False]

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from made_rollouts import rollout
 from tiny_router import tiny
 
 from toolscale.models.catalogue import load_catalogue
-from toolscale.records import Charge, Rollout, RolloutTask, Stop
+from toolscale.records import Charge, RolloutTask
 from toolscale.reward import RewardConfig
 from training.evaluate import question_ground
 from training.scoring import penalized, score_groups
-
-
-def rollout(*charges: Charge, stop: Stop = "answered", malformed: int = 0) -> Rollout:
-    return Rollout(
-        id="r",
-        task_id="t",
-        category="arithmetic",
-        policy="p",
-        sample=0,
-        messages=(),
-        ledger=charges,
-        answer="42" if stop == "answered" else None,
-        stop=stop,
-        malformed=malformed,
-        right=True,
-        finding="",
-    )
-
 
 REFUSED = "may not be used for this task. Go on without it."
 ASKED = Charge(turn=0, kind="expert", name="expert-2")
@@ -36,8 +19,8 @@ TRIED = Charge(turn=0, kind="expert", name="expert-1", error=f"expert-1 {REFUSED
 GROUP = [
     rollout(ASKED),
     rollout(ASKED, malformed=1),
-    rollout(stop="turns"),
-    rollout(stop="failed"),
+    rollout(stop="turns", answer=None),
+    rollout(stop="failed", answer=None),
     rollout(TRIED, ASKED),
     rollout(Charge(turn=0, kind="domain", name="pay_bill", error=f"pay_bill {REFUSED}"), ASKED),
 ]
