@@ -20,6 +20,7 @@ from scipy import stats
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
+from toolscale.errors import UsageError
 from toolscale.records import GoldenCall, Rollout, Task, ToolCall
 
 SHORT = 12
@@ -33,7 +34,7 @@ Counts = tuple[int, int]
 
 @dataclass(frozen=True)
 class Share:
-    """A share of all tasks together, with its 95 % interval: a bootstrap over intents."""
+    """A share of all tasks together, or a difference of two, with its 95 % interval: a bootstrap over intents."""
 
     value: float
     low: float
@@ -43,15 +44,37 @@ class Share:
 def reference_shares(rollouts: Path, golden: Path, dataset: Path) -> dict[str, dict[str, float]]:
     """Return the shares of golden `calls` and of golden `values`, for a file of rollouts that `python -m eval` left.
     `dataset` has their tasks; `golden`: the rollouts of the policy that recites the references of these, in forms."""
+    counts, intents = _counted(rollouts, golden, dataset)
+    return {name: asdict(_share(each, list(intents.values()))) for name, each in counts.items()}
+
+
+def reference_differences(rollouts: Path, other: Path, golden: Path, dataset: Path) -> dict[str, dict[str, float]]:
+    """Return by how much the shares of one policy are above those of another on the same tasks, with 95 % intervals of
+    the differences task by task: what is hard for both makes them no wider. UsageError if the tasks are others."""
+    counts, intents = _counted(rollouts, golden, dataset)
+    others, same = _counted(other, golden, dataset)
+    if intents != same:
+        raise UsageError(f"{other}: has other tasks than {rollouts}, or in another order; play both on the same ones")
+    return {
+        name: asdict(
+            _bootstrapped(
+                [(one[0] - two[0], one[1]) for one, two in zip(each, others[name], strict=True)], list(intents.values())
+            )
+        )
+        for name, each in counts.items()
+    }
+
+
+def _counted(rollouts: Path, golden: Path, dataset: Path) -> tuple[dict[str, list[Counts]], dict[str, str]]:
+    """What was done of each task, and its intent by the id of the rollout's task."""
     tasks = {row["id"][:SHORT]: task_of(row) for rows in read_dataset(dataset).domains.values() for row in rows.tasks}
     references = {each.task_id: each for each in _rollouts_of(golden)}
     played = [(each, tasks[each.task_id.rpartition("-")[2]]) for each in _rollouts_of(rollouts)]
-    intents = [task.candidate.intent_id for _, task in played]
     counts = {
         "calls": [made(rollout.calls, task) for rollout, task in played],
         "values": [told(rollout.answer, str(references[rollout.task_id].answer)) for rollout, _ in played],
     }
-    return {name: asdict(_share(each, intents)) for name, each in counts.items()}
+    return counts, {rollout.task_id: task.candidate.intent_id for rollout, task in played}
 
 
 def made(calls: Iterable[ToolCall], task: Task) -> Counts:
@@ -85,18 +108,19 @@ def _values(form: dict[str, Any]) -> dict[str, str]:
 
 
 def _share(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
-    """All and nothing have Wilson's interval over clusters, as every other one has no width there. Clusters in which
-    there is nothing to do are left out."""
-    names = sorted({cluster for (_, wanted), cluster in zip(counts, clusters, strict=True) if wanted})
-    sums = np.zeros((len(names), 2))
-    for count, cluster in zip(counts, clusters, strict=True):
-        if cluster in names:
-            sums[names.index(cluster)] += count
+    """All and nothing have Wilson's interval over clusters, as every other one has no width there."""
+    found = _bootstrapped(counts, clusters)
+    if found.value not in (0.0, 1.0):
+        return found
+    within = len(_sums(counts, clusters))
+    wilson = stats.binomtest(round(found.value * within), within).proportion_ci(method="wilson")
+    return Share(found.value, float(wilson.low), float(wilson.high))
+
+
+def _bootstrapped(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
+    sums = _sums(counts, clusters)
     value = float(sums[:, 0].sum() / sums[:, 1].sum())
-    if value in (0.0, 1.0):
-        found = stats.binomtest(round(value * len(names)), len(names)).proportion_ci(method="wilson")
-        return Share(value, float(found.low), float(found.high))
-    if len(names) == 1:  # of one there is nothing to draw
+    if len(sums) == 1:  # of one there is nothing to draw
         return Share(value, value, value)
     found = stats.bootstrap(
         tuple(sums.T),
@@ -106,6 +130,17 @@ def _share(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
         rng=np.random.default_rng(0),
     ).confidence_interval
     return Share(value, float(found.low), float(found.high))
+
+
+def _sums(counts: Sequence[Counts], clusters: Sequence[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Of each cluster, in the order of their names, what was done and what there was. Clusters in which there is
+    nothing to do are left out."""
+    names = sorted({cluster for (_, wanted), cluster in zip(counts, clusters, strict=True) if wanted})
+    sums = np.zeros((len(names), 2))
+    for count, cluster in zip(counts, clusters, strict=True):
+        if cluster in names:
+            sums[names.index(cluster)] += count
+    return sums
 
 
 def _rollouts_of(path: Path) -> list[Rollout]:

@@ -41,7 +41,7 @@ from toolscale.pipeline import synthesize
 from training.config import Config
 from training.config_file import read_config
 from training.gguf import find_gguf, unpack
-from training.reference_share import reference_shares
+from training.reference_share import reference_differences, reference_shares
 from training.results import page_of
 from training.starting import run_command, run_program, write_json
 from training.tool_runs import MODEL, OTHER, TRAINED, Run, Series, model_of, prepare_conversations, train
@@ -57,7 +57,9 @@ MOST = 240
 """Conversations of a whole run: half an hour on two cores, with what it plays afterwards."""
 BENCHMARKS = {"familiar": OTHER, "heldout": TRAINED}
 """Benchmark -> dataset."""
-FRAME = ("idle", "golden")
+RECITED = "golden"
+"""The policy that recites the reference."""
+FRAME = ("idle", RECITED)
 
 Found = dict[str, dict[str, Any]]
 """Benchmark -> policy -> figures."""
@@ -88,12 +90,17 @@ def play(run: Run, series: Series, work: Path, tasks: int, at_once: int) -> Foun
         run_program(arguments, out / f"{benchmark}.txt", os.environ)
         figures: dict[str, Any] = json.loads((out / benchmark / "done.json").read_text(encoding="utf-8"))
         for policy, own in figures.items():
-            played, recited = (out / benchmark / name / "rollouts.jsonl" for name in (policy, "golden"))
+            played, recited = (played_by(work, run.name, benchmark, each) for each in (policy, RECITED))
             own["reference"] = reference_shares(played, recited, work / BENCHMARKS[benchmark])
         return figures
 
     with ThreadPoolExecutor(at_once) as pool:
         return dict(zip(BENCHMARKS, pool.map(one, BENCHMARKS), strict=True))
+
+
+def played_by(work: Path, run: str, benchmark: str, policy: str | None = None) -> Path:
+    """The rollouts of a policy beside a run, or of its own model."""
+    return work / run / "eval" / benchmark / (policy or run) / "rollouts.jsonl"
 
 
 class Table:
@@ -117,9 +124,22 @@ class Table:
         first = next(iter(self._played.values()))
         return {
             benchmark: {name: first[benchmark][name] for name in FRAME}
-            | {name: self._played[name][benchmark][name] for name in self._names()}
+            | {name: self._of(name, benchmark) for name in self._names()}
             for benchmark in BENCHMARKS
         }
+
+    def _of(self, name: str, benchmark: str) -> dict[str, Any]:
+        """The figures of one run, with its differences from the whole run that leads the table, once that is played."""
+        figures: dict[str, Any] = self._played[name][benchmark][name]
+        whole = self.planned[0].name
+        if name == whole or whole not in self._played:
+            return figures
+        played = played_by(self.work, name, benchmark)
+        recited = played_by(self.work, name, benchmark, RECITED)
+        differences = reference_differences(
+            played, played_by(self.work, whole, benchmark), recited, self.work / BENCHMARKS[benchmark]
+        )
+        return figures | {"beside": {whole: differences}}
 
     def _names(self) -> list[str]:
         return [run.name for run in self.planned if run.name in self._played]

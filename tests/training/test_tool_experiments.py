@@ -23,7 +23,7 @@ from toolscale.records import Rollout, Split, Task, ToolCall
 from toolscale.records.task import is_evolved
 from training.conversations import golden_conversations, read_conversations
 from training.let_through import let_through, verifier_named
-from training.reference_share import made, reference_shares, told
+from training.reference_share import made, reference_differences, reference_shares, told
 from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
 from training.tool_runs import (
     TRAINED,
@@ -187,6 +187,25 @@ def test_tasks_of_one_intent_are_right_or_wrong_together(mock_dataset: Path, tmp
     assert share(most, {most[0].id}) == dict.fromkeys(("value", "low", "high"), 1 / len(most))
 
 
+def test_two_policies_are_compared_task_by_task(mock_dataset: Path, tmp_path: Path) -> None:
+    tasks = tasks_of(mock_dataset)
+    form = json.dumps({"n": 1})
+    recited = written(tmp_path / "golden.jsonl", [rollout_of(task, calls_of(task), form) for task in tasks])
+    hard = {task.id for task in tasks[::2]}  # both fail there
+    better = [rollout_of(task, calls_of(task), None if task.id in hard else form) for task in tasks]
+    played = written(tmp_path / "better.jsonl", better)
+    worse = written(tmp_path / "worse.jsonl", [rollout_of(task, ()) for task in tasks])
+    found = reference_differences(worse, played, recited, mock_dataset)
+    assert found["calls"] == {"value": -1, "low": -1, "high": -1}
+    alone = reference_shares(played, recited, mock_dataset)["values"]
+    assert found["values"] == {"value": -alone["value"], "low": -alone["high"], "high": -alone["low"]}
+    same = dict.fromkeys(("value", "low", "high"), 0)
+    assert reference_differences(played, played, recited, mock_dataset) == {"calls": same, "values": same}
+    fewer = written(tmp_path / "fewer.jsonl", better[1:])
+    with pytest.raises(UsageError, match=r"fewer\.jsonl: has other tasks than .*worse\.jsonl"):
+        reference_differences(worse, fewer, recited, mock_dataset)
+
+
 def of_intent(tasks: Sequence[Task], intent: str) -> list[Task]:
     return [task for task in tasks if task.candidate.intent_id == intent]
 
@@ -272,7 +291,15 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     assert list(found) == list(BENCHMARKS)
     write_page(tmp_path, found, {"whole-0": {"conversations": 352, "wrong": 0}}, "2 threads of a processor")
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "points above" not in page
     shares = "50.0 % (40 to 60) | 30.0 % (25 to 38)"
     row = f"| whole-0 | 352 | 0 | {shares} | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |"
     assert page.count(row) == len(BENCHMARKS)
     assert page.count("| right, % by golden calls | 1 | 4 to 6 |\n|---|---:|---:|\n| whole-0 | 50 | 12 |") == 1
+    calls = {"value": -0.5, "low": -0.6, "high": -0.4}
+    values = {"value": 0.02, "low": -0.1, "high": 0.125}
+    control = figures | {"beside": {"whole-0": {"calls": calls, "values": values}}}
+    write_page(tmp_path, {name: each | {"shuffled-0": control} for name, each in found.items()}, {}, "a processor")
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    heading = "| points above whole-0, on the same tasks | golden calls made | golden values given |\n|---|---:|---:|\n"
+    assert page.count(f"\n\n{heading}| shuffled-0 | -50.0 (-60 to -40) | +2.0 (-10 to +12) |\n\n") == len(BENCHMARKS)
