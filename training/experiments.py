@@ -61,9 +61,11 @@ OTHER_GROUNDS: dict[str, dict[str, Any]] = {
 """Table -> what its tasks have that those of (a) have not."""
 TOOL_GROUNDS: dict[str, dict[str, Any]] = {
     "wished": {"wording": "test", "wish_share": 1.0},
+    "wished_strangers": {"wording": "test", "wish_words": "test", "wish_share": 1.0},
     "denied": {"wording": "test", "denied_share": 1.0},
 }
-"""The same for users who all speak of single tools, and for tasks that all deny one."""
+"""The same for users who all speak of single tools, for those who do so in strangers' words, and for tasks that all
+deny one."""
 TWO_STEPS: dict[str, dict[str, Any]] = {
     "data": {"two_step_share": 0.5, "basic_share": 0.9},
     "loss": {"entropy_turns": 2},

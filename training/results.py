@@ -23,7 +23,10 @@ from training.tiny.board import Result
 FIGURES = ("utility", "share", "right", "cost_usd", "latency_s", "best")
 RIVAL = "tools, else cheapest"
 """The policy without a model that is hardest to beat."""
-TABLES = ("a", "d", "third", "wording", "weights", "strangers", "accurate", "thrifty", "hasty", "wished", "denied")
+TABLES = (
+    *("a", "d", "third", "wording", "weights", "strangers", "accurate", "thrifty", "hasty"),
+    *("wished", "wished_strangers", "denied"),
+)
 WHOLE = "whole"
 """The kind of run that is the configuration itself, with the full reward; others are named by their reward."""
 FULL = "absolute"
@@ -259,13 +262,18 @@ def _two_steps(measured: Measured) -> Finding:
 
 
 def _single_tools(measured: Measured) -> list[Finding]:
-    wished = over_seeds(measured, WHOLE, "wished")
+    wished, told = (over_seeds(measured, WHOLE, table) for table in ("wished", "wished_strangers"))
     share, rival = (wished[name]["share"][0] for name in ("trained", RIVAL))
+    strange, rival_strange = (told[name]["share"][0] for name in ("trained", RIVAL))
     called = means_of([run["obedience"] for run in of_kind(measured, WHOLE)])["denied"]["trained"]["denied"]
     return [
         Finding(
             f"(h) users who speak of single tools: {share:.1%} of the way; {RIVAL}: {rival:.1%}",
             share > rival,
+        ),
+        Finding(
+            f"(h) ... in strangers' words: {strange:.1%} of the way; {RIVAL}: {rival_strange:.1%}",
+            strange > rival_strange,
         ),
         Finding(f"(h) what may not be used is called first in {called:.1%} of the tasks (wanted: 1 %)", called <= 0.01),
     ]

@@ -21,7 +21,7 @@ from toolscale.preferences import (
     wording_prompt,
     words,
 )
-from toolscale.preferences.grammar import WORDINGS
+from toolscale.preferences.grammar import SLOTS, WISH_KINDS, WORDINGS
 from toolscale.records import Preference, Split
 
 ALIASES, BASIC = ("expert-1", "expert-2", "expert-3", "expert-13"), ("python", "local_search", "web_search")
@@ -72,6 +72,35 @@ def test_a_frame_is_in_one_split_only_and_says_six_levels_apart() -> None:
         for frame in wording.frames:
             assert len(set(frame.degrees)) == len(LEVELS) and "{degree}" in frame.some and "{nouns}" in frame.some
             assert "{nouns}" in frame.none
+
+
+def test_a_sentence_about_tools_is_in_one_split_only_and_has_its_slots() -> None:
+    slots = {"like": ["names"], "avoid": ["names"], "rather": ["name", "other"], "private": ["others", "own"]}
+    for kind in WISH_KINDS:
+        assert not set(WORDINGS["train"].tools[kind]) & set(WORDINGS["test"].tools[kind])
+        for wording in WORDINGS.values():
+            sentences = wording.tools[kind]
+            assert len(set(sentences)) == len(sentences) == len(wording.tools["like"]) >= 3
+            assert all(sorted(SLOTS.findall(sentence)) == slots[kind] for sentence in sentences)
+            assert all(sentence.islower() and "." not in sentence for sentence in sentences)
+
+
+def test_who_states_weights_in_his_own_words_may_speak_of_tools_in_plain_ones() -> None:
+    def drawn(own: float) -> list[Preference]:
+        return [
+            preference(number, 4, "train", ALIASES, BASIC, wish_share=1, words="plain", own_words_share=own)
+            for number in range(200)
+        ]
+
+    def strange(users: list[Preference]) -> list[set[str]]:
+        """Of each user, the words of his first sentence, and of the last, that are not plain."""
+        plainly = VOCABULARY | set(words(" ".join(ALIASES)))
+        sentences = [(user.instruction.split(". ")[0], user.instruction.split(". ")[-1]) for user in users]
+        return [{word for user in users for word in words(user)} - plainly for users in zip(*sentences, strict=True)]
+
+    assert strange(drawn(0.0)) == [set(), set()]
+    weights, tools = strange(drawn(1.0))
+    assert weights and not tools
 
 
 def test_splits_share_neither_words_nor_weights() -> None:

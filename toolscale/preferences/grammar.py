@@ -1,12 +1,12 @@
-"""How weights are said: frames, adverbs of degree with fixed levels, nouns, and wishes about tools. Frames
-and nouns are in files: wordings_plain.yaml, wordings_train.yaml, wordings_test.yaml."""
+"""How weights are said: frames, adverbs of degree with fixed levels, nouns; and how wishes about single tools are said.
+The words are in files: wordings_plain.yaml, wordings_train.yaml, wordings_test.yaml."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import yaml
 
@@ -34,28 +34,40 @@ class Frame(NamedTuple):
     """Words of each level, 0 first (unused: `none` says it)."""
 
 
+WishKind = Literal["like", "avoid", "rather", "private"]
+WISH_KINDS: tuple[WishKind, ...] = get_args(WishKind)
+Wish = tuple[WishKind, tuple[str, ...]]
+"""What is said of tools: `like` and `avoid` name some, `rather` names the liked one first; `private` keeps to OWN and
+names nothing."""
+
+
 class Wording(NamedTuple):
     """The words of some people."""
 
     nouns: dict[str, tuple[str, ...]]
     """Dimension -> ways to name it."""
     frames: tuple[Frame, ...]
+    tools: dict[WishKind, tuple[str, ...]]
+    """Kind of wish -> sentences, as many of each kind. Slots: {names}; {name} and {other}; {own} and {others}."""
 
 
 def _read(name: Words) -> Wording:
     text = files(__package__).joinpath(f"wordings_{name}.yaml").read_text(encoding="utf-8")
     found = yaml.load(text, Loader=yaml.CSafeLoader)
     frames = tuple(Frame(each["some"], each["none"], each["first"], ("", *each["degrees"])) for each in found["frames"])
-    return Wording({name: tuple(found["nouns"][name]) for name in DIMENSIONS}, frames)
+    nouns = {name: tuple(found["nouns"][name]) for name in DIMENSIONS}
+    return Wording(nouns, frames, {kind: tuple(found["tools"][kind]) for kind in WISH_KINDS})
 
 
 def _together(one: Wording, other: Wording) -> Wording:
-    return Wording({name: one.nouns[name] + other.nouns[name] for name in DIMENSIONS}, one.frames + other.frames)
+    nouns = {name: one.nouns[name] + other.nouns[name] for name in DIMENSIONS}
+    return Wording(nouns, one.frames + other.frames, {kind: one.tools[kind] + other.tools[kind] for kind in WISH_KINDS})
 
 
 _PLAIN = _read("plain")
 WORDINGS: dict[Words, Wording] = {"plain": _PLAIN, "train": _together(_PLAIN, _read("train")), "test": _read("test")}
-"""No frame is both in `train` and in `test`. Some of the nouns are: people name the same things alike."""
+"""No frame and no sentence is both in `train` and in `test`. Some of the nouns are: people name the same things
+alike."""
 OPENINGS = ("", "please note: ", "for this task, ", "my wishes: ")
 
 TOOL_WORDS = {"python": "your own interpreter", "local_search": "local search", "web_search": "web search"}
@@ -63,35 +75,15 @@ TOOL_WORDS = {"python": "your own interpreter", "local_search": "local search", 
 OWN = ("python", "local_search")
 """Tools that send nothing to others."""
 
-LIKES = ("please use {names} where you can", "if you can, use {names}", "i like to see {names} at work")
-AVOIDS = (
-    "please keep away from {names}",
-    "do not use {names} if you can help it",
-    "i would rather not see {names} at work",
-)
-RATHERS = (
-    "please use {name} rather than {other}",
-    "i like {name} better than {other}",
-    "if you can, use {name} and not {other}",
-)
-PRIVATE = (
-    "this is confidential, so please use {own} and keep away from {others}",
-    "this must stay with us: use {own}, and do not use {others}",
-    "my data is private, so use {own} and not {others}",
-)
 EVERY_EXPERT = "any expert"
 
-SLOTS = re.compile(r"\{\w*\}")
+SLOTS = re.compile(r"\{(\w*)\}")
 _WORD = re.compile(r"[a-z]+|[^\sa-z]")
-
-Wish = tuple[Literal["like", "avoid", "rather", "private"], tuple[str, ...]]
-"""What is said of tools: `like` and `avoid` name some, `rather` names the liked one first; `private` keeps to OWN and
-names nothing."""
 
 
 class Phrasing(NamedTuple):
     """The choices between ways of saying the same. Each is the number of an entry of the tables above: frame and nouns
-    of those of `words`."""
+    of those of `words`, `tools` of those of `tool_words`."""
 
     frame: int
     nouns: tuple[int, int, int]
@@ -102,6 +94,9 @@ class Phrasing(NamedTuple):
     """1: also says of cost and latency that they do not count; 0: leaves that out."""
     tools: int
     words: Words = "plain"
+    """Whose frame and nouns."""
+    tool_words: Words = "plain"
+    """Whose sentences about tools."""
 
 
 def words(text: str) -> list[str]:
@@ -112,8 +107,8 @@ def words(text: str) -> list[str]:
 def state_weights(weights: Mapping[str, float], phrasing: Phrasing) -> str:
     """Return the weights of DIMENSIONS, each one of LEVELS, in one or two sentences. What is UNSAID may be left out, if
     something is left to say."""
-    nouns, frames = WORDINGS[phrasing.words]
-    frame = frames[phrasing.frame]
+    wording = WORDINGS[phrasing.words]
+    frame, nouns = wording.frames[phrasing.frame], wording.nouns
     order = sorted(DIMENSIONS, key=lambda name: -weights[name]) if phrasing.ranked else DIMENSIONS
     groups: dict[float, list[str]] = {}
     for name in order:
@@ -130,15 +125,14 @@ def state_wish(wish: Wish, phrasing: Phrasing, aliases: Sequence[str], basic_too
     """Return one wish about tools as a sentence."""
     kind, names = wish
     said = [TOOL_WORDS.get(name, name) for name in names]
-    if kind == "like":
-        return LIKES[phrasing.tools].format(names=" and ".join(said)) + "."
-    if kind == "avoid":
-        return AVOIDS[phrasing.tools].format(names=" or ".join(said)) + "."
+    sentence = WORDINGS[phrasing.tool_words].tools[kind][phrasing.tools] + "."
+    if kind == "private":
+        own = " and ".join(TOOL_WORDS[name] for name in OWN if name in basic_tools)
+        others = [EVERY_EXPERT] * bool(aliases) + [TOOL_WORDS["web_search"]] * ("web_search" in basic_tools)
+        return sentence.format(own=own, others=" or ".join(others))
     if kind == "rather":
-        return RATHERS[phrasing.tools].format(name=said[0], other=said[1]) + "."
-    own = " and ".join(TOOL_WORDS[name] for name in OWN if name in basic_tools)
-    others = [EVERY_EXPERT] * bool(aliases) + [TOOL_WORDS["web_search"]] * ("web_search" in basic_tools)
-    return PRIVATE[phrasing.tools].format(own=own, others=" or ".join(others)) + "."
+        return sentence.format(name=said[0], other=said[1])
+    return sentence.format(names=(" and " if kind == "like" else " or ").join(said))
 
 
 def wished(wish: Wish, aliases: Sequence[str], basic_tools: Sequence[str]) -> dict[str, float]:
@@ -163,9 +157,14 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _vocabulary() -> frozenset[str]:
-    nouns, frames = WORDINGS["plain"]
-    texts = [*OPENINGS, *TOOL_WORDS.values(), *LIKES, *AVOIDS, *RATHERS, *PRIVATE, EVERY_EXPERT, "and or . ,"]
-    texts += ["matter matters do does is are", *(noun for group in nouns.values() for noun in group)]
+    nouns, frames, tools = WORDINGS["plain"]
+    texts = [*OPENINGS, *TOOL_WORDS.values(), *(text for kind in tools.values() for text in kind)]
+    texts += [
+        EVERY_EXPERT,
+        "and or . ,",
+        "matter matters do does is are",
+        *(noun for group in nouns.values() for noun in group),
+    ]
     texts += [text for frame in frames for text in (frame.some, frame.none, frame.first, *frame.degrees)]
     return frozenset(word for text in texts for word in words(SLOTS.sub(" ", text)))
 

@@ -8,24 +8,23 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from toolscale.preferences.grammar import (
-    AVOIDS,
     DIMENSIONS,
     LEVELS,
-    LIKES,
     OPENINGS,
     OWN,
-    PRIVATE,
-    RATHERS,
+    SLOTS,
     TOOL_WORDS,
     UNSAID,
     WORDINGS,
     Frame,
+    WishKind,
 )
 from toolscale.records import Preference
 
 _NOUN_DIMENSION = {noun: name for wording in WORDINGS.values() for name in DIMENSIONS for noun in wording.nouns[name]}
 _NOUN = f"(?:{'|'.join(sorted(_NOUN_DIMENSION, key=len, reverse=True))})"
 _NOUN_LIST = rf"{_NOUN}(?:,? (?:and|or) {_NOUN}|, {_NOUN})*"
+_NAMED: dict[WishKind, float] = {"like": 1.0, "avoid": 0.0}
 _SENTENCE_END = re.compile(r"\.(?:\s+|$)")
 
 
@@ -116,15 +115,21 @@ def _tools_of(sentence: str, aliases: tuple[str, ...], basic_tools: tuple[str, .
     tool = {TOOL_WORDS.get(name, name): name for name in (*aliases, *basic_tools)}
     name = f"(?:{'|'.join(re.escape(said) for said in sorted(tool, key=len, reverse=True))})" if tool else "(?!)"
     some = f"{name}(?: (?:and|or) {name})*"
-    for patterns, weight in ((LIKES, 1.0), (AVOIDS, 0.0)):
-        for pattern in patterns:
-            if match := re.fullmatch(pattern.replace("{names}", f"(?P<names>{some})"), sentence):
-                return {tool[said]: weight for said in re.findall(name, match["names"])}
-    for pattern in RATHERS:
-        if match := re.fullmatch(
-            pattern.replace("{name}", f"(?P<name>{name})").replace("{other}", f"(?P<other>{name})"), sentence
-        ):
-            return {tool[match["name"]]: 1.0, tool[match["other"]]: 0.0}
-    if any(re.fullmatch(pattern.replace("{own}", ".+").replace("{others}", ".+"), sentence) for pattern in PRIVATE):
+    for kind, weight in _NAMED.items():
+        if match := _told(kind, sentence, names=f"(?P<names>{some})"):
+            return {tool[said]: weight for said in re.findall(name, match["names"])}
+    if match := _told("rather", sentence, name=f"(?P<name>{name})", other=f"(?P<other>{name})"):
+        return {tool[match["name"]]: 1.0, tool[match["other"]]: 0.0}
+    if _told("private", sentence, own=".+", others=".+"):
         return {each: float(each in OWN) for each in (*basic_tools, *aliases) if each in TOOL_WORDS or each in aliases}
     return None
+
+
+def _told(kind: WishKind, sentence: str, **slots: str) -> re.Match[str] | None:
+    """The match of the first sentence about tools of this kind, with patterns for its slots."""
+    sentences = (SLOTS.split(text) for wording in WORDINGS.values() for text in wording.tools[kind])
+    patterns = (
+        "".join(slots[part] if number % 2 else re.escape(part) for number, part in enumerate(parts))
+        for parts in sentences
+    )
+    return next((match for pattern in patterns if (match := re.fullmatch(pattern, sentence))), None)
