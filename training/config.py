@@ -253,7 +253,7 @@ class DataSettings(Settings):
     """So many users of our grammar mind cost and latency little, beside those who do by chance: for few others a dear
     expert is worth its price, and a small model that seldom meets them leaves it out. Evaluation is without them."""
     own_words_share: float = Field(default=0.0, ge=0, le=1)
-    """So many other users of our grammar state their wishes in the words of `wording`, whatever `wish_words` says, so
+    """So many other users of our grammar state their weights in the words of `wording`, whatever `wish_words` says, so
     that a model learns what is best where it cannot read a wish. Evaluation is without them."""
     preferences: str | None = None
     """A file of `toolscale preferences`: what users care for, in a model's words; none: by our grammar."""
