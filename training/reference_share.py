@@ -30,6 +30,8 @@ DONE = "done"
 
 Counts = tuple[int, int]
 """How many were done, of how many."""
+Sums = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+"""The same for each cluster of tasks, a row each."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def reference_shares(rollouts: Path, golden: Path, dataset: Path) -> dict[str, d
     """Return the shares of golden `calls` and of golden `values`, for a file of rollouts that `python -m eval` left.
     `dataset` has their tasks; `golden`: the rollouts of the policy that recites the references of these, in forms."""
     counts, intents = _counted(rollouts, golden, dataset)
-    return {name: asdict(_share(each, list(intents.values()))) for name, each in counts.items()}
+    return {name: asdict(_share(_sums(each, list(intents.values())))) for name, each in counts.items()}
 
 
 def reference_differences(rollouts: Path, other: Path, golden: Path, dataset: Path) -> dict[str, dict[str, float]]:
@@ -55,14 +57,11 @@ def reference_differences(rollouts: Path, other: Path, golden: Path, dataset: Pa
     others, same = _counted(other, golden, dataset)
     if intents != same:
         raise UsageError(f"{other}: has other tasks than {rollouts}, or in another order; play both on the same ones")
-    return {
-        name: asdict(
-            _bootstrapped(
-                [(one[0] - two[0], one[1]) for one, two in zip(each, others[name], strict=True)], list(intents.values())
-            )
-        )
+    differences = {
+        name: [(one[0] - two[0], one[1]) for one, two in zip(each, others[name], strict=True)]
         for name, each in counts.items()
     }
+    return {name: asdict(_bootstrapped(_sums(each, list(intents.values())))) for name, each in differences.items()}
 
 
 def _counted(rollouts: Path, golden: Path, dataset: Path) -> tuple[dict[str, list[Counts]], dict[str, str]]:
@@ -107,19 +106,17 @@ def _values(form: dict[str, Any]) -> dict[str, str]:
     return {name: canonical_json(value) for name, value in ordered.items() if name != DONE and value not in (None, [])}
 
 
-def _share(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
+def _share(sums: Sums) -> Share:
     """All and nothing have Wilson's interval over clusters, as every other one has no width there."""
-    found = _bootstrapped(counts, clusters)
-    if found.value not in (0.0, 1.0):
-        return found
-    within = len(_sums(counts, clusters))
-    wilson = stats.binomtest(round(found.value * within), within).proportion_ci(method="wilson")
-    return Share(found.value, float(wilson.low), float(wilson.high))
+    value = _value(sums)
+    if value not in (0.0, 1.0):
+        return _bootstrapped(sums)
+    found = stats.binomtest(round(value * len(sums)), len(sums)).proportion_ci(method="wilson")
+    return Share(value, float(found.low), float(found.high))
 
 
-def _bootstrapped(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
-    sums = _sums(counts, clusters)
-    value = float(sums[:, 0].sum() / sums[:, 1].sum())
+def _bootstrapped(sums: Sums) -> Share:
+    value = _value(sums)
     if len(sums) == 1:  # of one there is nothing to draw
         return Share(value, value, value)
     found = stats.bootstrap(
@@ -132,7 +129,11 @@ def _bootstrapped(counts: Sequence[Counts], clusters: Sequence[str]) -> Share:
     return Share(value, float(found.low), float(found.high))
 
 
-def _sums(counts: Sequence[Counts], clusters: Sequence[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _value(sums: Sums) -> float:
+    return float(sums[:, 0].sum() / sums[:, 1].sum())
+
+
+def _sums(counts: Sequence[Counts], clusters: Sequence[str]) -> Sums:
     """Of each cluster, in the order of their names, what was done and what there was. Clusters in which there is
     nothing to do are left out."""
     names = sorted({cluster for (_, wanted), cluster in zip(counts, clusters, strict=True) if wanted})

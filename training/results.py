@@ -262,9 +262,9 @@ def _two_steps(measured: Measured) -> Finding:
 
 
 def _single_tools(measured: Measured) -> list[Finding]:
-    wished, told = (over_seeds(measured, WHOLE, table) for table in ("wished", "wished_strangers"))
+    wished, strangers = (over_seeds(measured, WHOLE, table) for table in ("wished", "wished_strangers"))
     share, rival = (wished[name]["share"][0] for name in ("trained", RIVAL))
-    strange, rival_strange = (told[name]["share"][0] for name in ("trained", RIVAL))
+    strange, rival_strange = (strangers[name]["share"][0] for name in ("trained", RIVAL))
     called = means_of([run["obedience"] for run in of_kind(measured, WHOLE)])["denied"]["trained"]["denied"]
     return [
         Finding(
