@@ -25,9 +25,9 @@ class ModelSettings(Settings):
 
     path: str
     """A folder, or a name on the Hugging Face Hub, for AutoModelForCausalLM and the tokenizer."""
-    codec: Literal["chat", "tiny"] = "chat"
+    codec: Literal["chat", "tiny", "pointer"] = "chat"
     """How conversations become tokens: `chat` for tokenizers with a chat template, `tiny` for the model in
-    training/tiny."""
+    training/tiny, `pointer` for models that training.pointer.base made."""
     template: str | None = None
     """A chat template to use instead of the tokenizer's, a file; it must not change earlier turns when later ones
     come."""
@@ -375,6 +375,8 @@ class SftConfig(RunSettings):
     datasets: tuple[str, ...] = ()
     """Dataset folders of `toolscale synthesize`: the golden trajectories of their training splits."""
     epochs: int = Field(default=1, ge=1)
+    steps: int | None = Field(default=None, ge=1)
+    """So many steps instead of epochs: whoever has fewer conversations reads them more often."""
     batch: int = Field(default=32, ge=1)
     """Conversations of one step, over all ranks."""
     branched_tokens: int = Field(default=0, ge=0)

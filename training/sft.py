@@ -108,11 +108,11 @@ def learn(engine: Engine, samples: list[Sample], config: SftConfig) -> dict[str,
 
 
 def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, Any]:
-    """Train for all epochs, from the last checkpoint in `out` if there is one; return what done.json is to say."""
+    """Train for all steps, from the last checkpoint in `out` if there is one; return what done.json is to say."""
     checkpoint.check_folder(out, config)
     codec = codec or load_codec(config.model)
     samples, left_out = load_samples(config, codec)
-    steps = steps_per_epoch(samples, config) * config.epochs
+    steps = config.steps or steps_per_epoch(samples, config) * config.epochs
     announce(config)
     engine = Engine(config)
     metrics = Metrics(out, config.metrics, config.model_dump(mode="json")) if rank() == 0 else None

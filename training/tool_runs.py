@@ -141,7 +141,13 @@ def _prepare(path: Path, make: Callable[[], Iterable[Conversation]]) -> None:
 
 def model_of(run: Run, work: Path) -> Path:
     """The folder of a run's model."""
-    return work / MODEL if run.name == UNTRAINED else work / run.name / "model"
+    return beginning_of(run, work) if run.name == UNTRAINED else work / run.name / "model"
+
+
+def beginning_of(run: Run, work: Path) -> Path:
+    """The folder of the model that a run of SFT begins with: one of its own seed, where there are several."""
+    own = work / f"{MODEL}-{run.seed}"
+    return own if own.is_dir() else work / MODEL
 
 
 def train(run: Run, series: Series, work: Path) -> None:
@@ -165,7 +171,7 @@ def fine_tuning(run: Run, series: Series, work: Path) -> SftConfig:
     """The configuration of a run of SFT."""
     config: SftConfig = read_config(series.sft, SftConfig)
     read = {"datasets": (), "conversations": (str(work / run.name / "conversations.jsonl"),)}
-    return _beginning(config, run, work / MODEL, read)
+    return _beginning(config, run, beginning_of(run, work), read)
 
 
 def closed_loop(run: Run, series: Series, work: Path) -> Config:

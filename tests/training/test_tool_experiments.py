@@ -21,6 +21,8 @@ from toolscale.errors import TrainingError, UsageError
 from toolscale.pipeline import synthesize
 from toolscale.records import Rollout, Split, Task, ToolCall
 from toolscale.records.task import is_evolved
+from training.config import SftConfig
+from training.config_file import read_config
 from training.conversations import golden_conversations, read_conversations
 from training.let_through import let_through, verifier_named
 from training.reference_share import made, reference_differences, reference_shares, told
@@ -37,6 +39,7 @@ from training.tool_runs import (
 )
 
 SERIES = Series(SFT, PLAYED)
+HOW = read_config(SFT, SftConfig)
 
 
 def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_together(mock_dataset: Path) -> None:
@@ -270,7 +273,7 @@ def test_a_run_waits_for_the_model_that_it_goes_on_from_and_a_failure_stops_only
 def test_what_is_trained_on_has_as_many_tasks_as_the_domain_says_and_all_are_answered_by_a_form(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").touch()
-    prepare(tmp_path, SERIES, None)
+    prepare(tmp_path, SERIES, None, played=24)
     counts = {name: len(read_dataset(tmp_path / name).rows.tasks) for name in ("trained", "other")}
     assert counts == {"trained": load_environment(DOMAIN).spec.world.tasks, "other": OTHER_TASKS}
     talks = golden_conversations(tmp_path / "trained")
@@ -289,7 +292,7 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     alike = figures | {"groups": {}}  # all tasks have as many calls
     found = {"familiar": {"whole-0": figures}, "heldout": {"whole-0": alike}}
     assert list(found) == list(BENCHMARKS)
-    write_page(tmp_path, found, {"whole-0": {"conversations": 352, "wrong": 0}}, "2 threads of a processor")
+    write_page(tmp_path, found, {"whole-0": {"conversations": 352, "wrong": 0}}, "2 threads of a processor", HOW)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "points above" not in page
     shares = "50.0 % (40 to 60) | 30.0 % (25 to 38)"
@@ -299,7 +302,8 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     calls = {"value": -0.5, "low": -0.6, "high": -0.4}
     values = {"value": 0.02, "low": -0.1, "high": 0.125}
     control = figures | {"beside": {"whole-0": {"calls": calls, "values": values}}}
-    write_page(tmp_path, {name: each | {"shuffled-0": control} for name, each in found.items()}, {}, "a processor")
+    both = {name: each | {"shuffled-0": control} for name, each in found.items()}
+    write_page(tmp_path, both, {}, "a processor", HOW)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     heading = "| points above whole-0, on the same tasks | golden calls made | golden values given |\n|---|---:|---:|\n"
     assert page.count(f"\n\n{heading}| shuffled-0 | -50.0 (-60 to -40) | +2.0 (-10 to +12) |\n\n") == len(BENCHMARKS)

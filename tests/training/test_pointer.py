@@ -1,0 +1,191 @@
+"""The pointer model: what it reads, what it writes, and that the Verifier takes what it recites."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.errors import UsageError
+from training.chat import Codec
+from training.codecs import load_codec
+from training.config import ModelSettings, SftConfig
+from training.config_file import read_config
+from training.conversations import Conversation, encode_conversation, golden_conversations
+from training.pointer.base import make_base, make_model
+from training.pointer.codec import PointerCodec
+from training.pointer.units import read_json, read_text, write_json
+from training.pointer.vocabulary import make_tokenizer, pointer_of, vocabulary_of
+from training.sft import run
+from training.tiny.tokenizer import make_tokenizer as make_other
+
+MONDAY = date(2026, 3, 16)
+"""The clock of the mock domain's neighbours; what "March 18" means."""
+
+
+def words(units: Iterator[Any]) -> str:
+    return " ".join(unit.word for unit in units)
+
+
+def test_dates_amounts_and_numbers_in_words_are_read_as_tools_show_them() -> None:
+    said = "Hi! I'm John O'Neill (card 00694). Book Body Pump on March 18th, or 3/20, if it's $7.25 or less; add two visits."
+    assert words(read_text(said, MONDAY)) == (
+        "hi ! i'm john o'neill ( card 00694 ) . book body pump on 2026-03-18 , or 2026-03-20 , if it's "
+        "725 ~132 or less ; add 2 visits ."
+    )
+    assert words(read_text("may i come at 18:15 on May 2?", MONDAY)) == "may i come at 18:15 on 2026-05-02 ?"
+    assert words(read_text("March 18", None)) == "march 18"
+
+
+def test_the_ids_of_a_row_come_last_and_large_numbers_have_a_size() -> None:
+    row = {"class_id": "c_7", "free_count": 3, "monthly_cents": 1975, "title": "Body Pump"}
+    assert words(read_json({"classes": [row], "note": None})) == (
+        ".classes [ <row> .free_count 3 .monthly_cents 1975 ~152 .title body pump .class_id c_7 ] .note <null>"
+    )
+
+
+@pytest.fixture(scope="module")
+def conversations(mock_dataset: Path) -> list[Conversation]:
+    return list(golden_conversations(mock_dataset))
+
+
+@pytest.fixture(scope="module")
+def codec(conversations: list[Conversation]) -> PointerCodec:
+    return PointerCodec(make_tokenizer(vocabulary_of(conversations, Path("environments/mock"))))
+
+
+def calls_of(message: Any) -> list[tuple[str, Any]]:
+    functions = [call["function"] for call in message.get("tool_calls") or ()]
+    return [(each["name"], json.loads(each["arguments"])) for each in functions]
+
+
+def test_golden_calls_are_read_back_as_they_were_written(conversations: list[Conversation], codec: Codec) -> None:
+    turns = 0
+    for talk in conversations:
+        heard: list[Any] = []
+        for message in talk["messages"]:
+            if message["role"] != "assistant" or not message.get("tool_calls"):
+                heard.append(message)
+                continue
+            read, fault = codec.read(codec.write(message)[:-1], heard, talk["tools"])
+            assert fault is None
+            assert calls_of(read) == calls_of(message)
+            turns += 1
+    assert turns > len(conversations)
+
+
+def test_a_conversation_in_parts_is_the_conversation_in_one(conversations: list[Conversation], codec: Codec) -> None:
+    talk = conversations[0]
+    trace = encode_conversation(codec, talk)
+    again = encode_conversation(codec, talk)
+    assert trace == again
+    assert codec.end in trace.ids and trace.written[-1]
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "count": {"type": ["integer", "null"]},
+        "share": {"type": "number"},
+        "kind": {"type": "string", "enum": ["All", "part"]},
+        "reasons": {"type": "array", "items": {"type": ["string", "integer"]}},
+        "each": {"type": "array", "items": {"type": "object", "properties": {"of": {"type": "string"}, "value": {"type": "integer"}}}},
+        "place": {"type": "object", "properties": {"town": {"type": "string"}}},
+        "sure": {"type": "boolean"},
+    },
+}  # fmt: skip
+SEARCH = {"properties": {"full_name": {"type": "string"}}}
+TOOL = {"type": "function", "function": {"name": FINAL_ANSWER, "parameters": SCHEMA}}
+
+names = st.text(st.characters(categories=["Lu"], max_codepoint=90), min_size=1, max_size=6).map(str.title)
+whole = st.integers(-(10**9), 10**9).filter(lambda number: number >= 0)
+arguments = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": names,
+        "count": st.none() | whole,
+        "share": st.sampled_from([0.5, 12.25, 3]),
+        "kind": st.sampled_from(["All", "part"]),
+        "reasons": st.lists(names | whole, max_size=3),
+        "each": st.lists(st.fixed_dictionaries({"of": names, "value": whole}), max_size=2),
+        "place": st.fixed_dictionaries({"town": names}),
+        "sure": st.booleans(),
+    },
+)
+
+
+@given(arguments)
+def test_whatever_a_schema_takes_is_written_and_read_back(codec: PointerCodec, given_arguments: dict[str, Any]) -> None:
+    shown = {"role": "tool", "content": json.dumps(given_arguments)}
+    pointers = [pointer_of(unit.word) for unit in write_json(given_arguments)]
+    message = {"role": "assistant", "tool_calls": [{"function": {"name": FINAL_ANSWER, "arguments": given_arguments}}]}
+    read, fault = codec.read(codec.write(message)[:-1], [shown], [TOOL])
+    if len(set(pointers)) == len({unit.word for unit in write_json(given_arguments)}):  # no two words share a pointer
+        assert fault is None
+        assert calls_of(read) == [(FINAL_ANSWER, given_arguments)]
+
+
+def test_a_name_that_was_written_small_begins_with_a_capital(codec: PointerCodec) -> None:
+    asked = {"role": "user", "content": "its xenia quaxly"}
+    call = {"function": {"name": "find", "arguments": {"full_name": "xenia quaxly"}}}
+    read, _ = codec.read(codec.write({"tool_calls": [call]})[:-1], [asked], [{"function": {"name": "find", "parameters": SEARCH}}])
+    assert calls_of(read) == [("find", {"full_name": "Xenia Quaxly"})]
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        ("", "A turn begins with no tool"),
+        ("<user>", "A turn begins with no tool"),
+        ("<say>", "Nothing is said"),
+        ("@final_answer .done", "A value is missing"),
+        ("@final_answer .done <row>", "<row> stands where a value is wanted"),
+        ("@final_answer .done all .done all", ".done stands twice"),
+        ("@final_answer all", "all stands where a name is wanted"),
+        ("@final_answer .reasons [ <row> 3", "] is missing"),
+    ],
+)
+def test_a_turn_that_is_no_call_says_what_is_wrong(written: str, fault: str) -> None:
+    vocabulary = ["@final_answer", ".done", ".reasons", "all", "3"]
+    codec = PointerCodec(make_tokenizer([*vocabulary_of([], Path("environments/mock")), *vocabulary]))
+    ids = codec._vocabulary.ids  # the words themselves, as a model writes them
+    message, told = codec.read([ids[word] for word in written.split()])
+    assert told is not None and told.startswith(f"{fault}. Write @tool")
+    assert message == {"role": "assistant", "content": written}
+
+
+def test_a_tokenizer_without_pointers_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"does not have the word .*training.pointer.base"):
+        PointerCodec(make_other())
+
+
+def test_it_learns_in_as_many_steps_as_are_wanted_and_its_model_and_codec_are_loaded_again(
+    conversations: list[Conversation], tmp_path: Path
+) -> None:
+    path = tmp_path / "talks.jsonl"
+    path.write_text("".join(json.dumps(talk) + "\n" for talk in conversations[:8]), encoding="utf-8")
+    assert make_base(path, "mock", tmp_path / "base", layers=2, width=32) > 4096
+    config = read_config(Path("training/configs/pointer_sft.yaml"), SftConfig)
+    model = config.model.model_copy(update={"path": str(tmp_path / "base")})
+    known = {"model": model, "datasets": (), "conversations": (str(path),), "steps": 12, "batch": 4, "processes": 1}
+    done = run(config.model_copy(update=known), tmp_path / "run")
+    assert done["conversations"] == 8
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    losses = [json.loads(line)["loss"] for line in lines]
+    assert len(losses) == 12 and losses[-1] < losses[0]
+    codec = load_codec(ModelSettings(path=str(tmp_path / "run" / "model"), codec="pointer"))
+    assert encode_conversation(codec, conversations[0]).ids
+
+
+def test_a_seed_is_a_model() -> None:
+    one, same, other = (make_model(50, 1, 16, seed).get_input_embeddings().weight for seed in (0, 0, 1))
+    assert torch.equal(one, same) and not torch.equal(one, other)

@@ -1,0 +1,85 @@
+"""Messages in OpenAI form as units, and what the model wrote back as a message.
+
+The system message is not read but for its date, nor are tools but for the form: policy and tools are the same in all
+conversations of a domain, and what follows from them is learned.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from toolscale.environment.builtins import FINAL_ANSWER
+from training.pointer.units import KEY, Unit, last_day, mark, read_content, read_text, write_json
+
+BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END = (
+    "<begin>", "<form>", "<many>", "<user>", "<tool>", "<assistant>", "<end>",
+)  # fmt: skip
+CALL, SAY = "@", "<say>"
+"""Before the name of a tool that is called; at the head of a message without calls."""
+
+Message = Mapping[str, Any]
+
+
+def read_prompt(messages: Sequence[Message], tools: Sequence[Message]) -> Iterator[Unit]:
+    """Yield the units of what stands before the first turn: the form, then what was said."""
+    yield mark(BEGIN)
+    yield from _form(tools)
+    yield from read_messages(messages, clock_of(messages))
+
+
+def read_messages(messages: Sequence[Message], today: date | None) -> Iterator[Unit]:
+    """Yield the units of messages. `today`: what dates without a year are counted from."""
+    for message in messages:
+        if message["role"] == "user":
+            yield mark(USER)
+            yield from read_text(content_of(message), today)
+        elif message["role"] == "tool":
+            yield mark(TOOL)
+            yield from read_content(content_of(message))
+        elif message["role"] == "assistant":
+            yield mark(ASSISTANT)
+            yield from write_message(message)
+
+
+def write_message(message: Message) -> Iterator[Unit]:
+    """Yield the units that the model would write for a message, the end of the turn included."""
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        given = function["arguments"]
+        yield mark(CALL + function["name"])
+        yield from write_json(json.loads(given) if isinstance(given, str) else given)
+    if not message.get("tool_calls"):
+        yield mark(SAY)
+        yield from read_text(content_of(message))
+    yield mark(END)
+
+
+def clock_of(messages: Sequence[Message]) -> date | None:
+    """The date that the system message says it is."""
+    return next((last_day(content_of(each)) for each in messages if each["role"] == "system"), None)
+
+
+def content_of(message: Message) -> str:
+    """The text of a message."""
+    return str(message.get("content") or "")
+
+
+def _form(tools: Sequence[Message]) -> Iterator[Unit]:
+    """The fields of `final_answer`: its key, whether it takes several values, and its words."""
+    functions = [tool["function"] for tool in tools]
+    form = next((each for each in functions if each["name"] == FINAL_ANSWER), None)
+    for key, schema in {} if form is None else form["parameters"]["properties"].items():
+        yield mark(FORM)
+        yield mark(KEY + key)
+        if "array" in types_of(schema):
+            yield mark(MANY)
+        yield from read_text(key.replace("_", " "))
+
+
+def types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The JSON types that a schema names."""
+    named = schema.get("type", ())
+    return (named,) if isinstance(named, str) else tuple(named)

@@ -1,0 +1,161 @@
+"""What the pointer model reads, as units: a word, and the text that stands for it in a call.
+
+A date is one unit whatever its form (`March 18th` is `2026-03-18`), an amount is its cents (`$7.25` is `725`), a number
+in words its figures. Of an object each key is a unit, and the keys of rows come last (`class_id` after `title`): when
+the model reads the key it knows what the row is about, and finds it again with one look.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Any, NamedTuple
+
+from toolscale.language.dates import date_at, parse_day
+from toolscale.language.quantities import Clock, money_at, quantity_at
+
+OPEN, CLOSE, LIST, END_OF_LIST, ROW = "{", "}", "[", "]", "<row>"
+"""Around an object that is no row, around a list, and before each of its items."""
+NULL, TRUE, FALSE = "<null>", "<true>", "<false>"
+KEY, SIZE = ".", "~"
+"""Before the name of a key, and before how large a number is."""
+SIZES = 300
+_STEP = 0.05
+"""Numbers that differ by less than this share may have the same size."""
+_SMALL = 32
+"""Smaller numbers are words of their own; their size is not told."""
+_WORD = re.compile(r"\w+(?:[-'’.:]\w+)*|[^\w\s]")
+
+
+class Unit(NamedTuple):
+    """One word for the model. `text`: what it is in a call."""
+
+    word: str
+    text: str
+
+
+def read_text(text: str, today: date | None = None) -> Iterator[Unit]:
+    """Yield the units of what somebody says; `today` tells what dates without a year mean. Without it nothing but words
+    is read."""
+    lower, position = text.lower(), 0
+    if len(lower) != len(text):  # a letter such as İ becomes two
+        lower = text = lower
+    while match := _WORD.search(text, position):
+        start = match.start()
+        found = None if today is None else _value_at(lower, start, today)
+        if found is None:
+            yield Unit(match[0].lower(), match[0])
+            position = match.end()
+        else:
+            units, position = found
+            yield from units
+
+
+def read_json(value: Any) -> Iterator[Unit]:
+    """Yield the units of what a tool returned."""
+    if isinstance(value, Mapping):
+        for key in sorted(value, key=lambda name: (name == "id" or name.endswith("_id"), name)):
+            yield mark(KEY + key)
+            yield from _inside(value[key])
+    else:
+        yield from _inside(value)
+
+
+def write_json(value: Any) -> Iterator[Unit]:
+    """Yield the units of an argument, as the model writes it: keys in the order of the alphabet, numbers without their
+    size."""
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            yield mark(KEY + key)
+            inner = value[key]
+            yield from _wrapped(write_json(inner)) if isinstance(inner, Mapping) else write_json(inner)
+    elif isinstance(value, list | tuple):
+        yield mark(LIST)
+        for item in value:
+            yield mark(ROW)
+            yield from write_json(item)
+        yield mark(END_OF_LIST)
+    else:
+        yield from _scalar(value)
+
+
+def read_content(content: str) -> Iterator[Unit]:
+    """Yield the units of a tool message: JSON, or else words."""
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return read_text(content)
+    return read_json(value)
+
+
+def mark(word: str) -> Unit:
+    """A unit that stands for itself."""
+    return Unit(word, word)
+
+
+def size_of(number: float) -> str:
+    """How large a number is, as a word: one more for each five per cent."""
+    return f"{SIZE}{min(SIZES - 1, round(math.log(max(1.0, abs(number))) / _STEP))}"
+
+
+def last_day(text: str) -> date | None:
+    """The last date with a year that a text has: the clock of a policy."""
+    found = [unit.word for unit in read_text(text, date.min.replace(year=2000)) if _is_day(unit)]
+    return parse_day(found[-1]) if found else None
+
+
+def _is_day(unit: Unit) -> bool:
+    return re.fullmatch(r"\d{4}-\d\d-\d\d", unit.word) is not None
+
+
+def _inside(value: Any) -> Iterator[Unit]:
+    if isinstance(value, Mapping):
+        yield from _wrapped(read_json(value))
+    elif isinstance(value, list | tuple):
+        yield mark(LIST)
+        for item in value:
+            yield mark(ROW)
+            yield from read_json(item)
+        yield mark(END_OF_LIST)
+    else:
+        yield from _scalar(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= _SMALL:
+            yield mark(size_of(value))
+
+
+def _wrapped(units: Iterator[Unit]) -> Iterator[Unit]:
+    yield mark(OPEN)
+    yield from units
+    yield mark(CLOSE)
+
+
+def _scalar(value: Any) -> Iterator[Unit]:
+    if value is None:
+        yield mark(NULL)
+    elif isinstance(value, bool):
+        yield mark(TRUE if value else FALSE)
+    elif isinstance(value, int | float):
+        yield mark(str(value))
+    else:
+        yield from read_text(str(value))
+
+
+def _value_at(lower: str, start: int, today: date) -> tuple[list[Unit], int] | None:
+    """A date, an amount or a number in words that begins here: its units, and where it ends."""
+    day = date_at(lower, start, today, None)
+    if day is not None and day.readings and not day.month_only and (not day.bare or lower[start].isdigit()):
+        return [mark(min(day.readings, key=lambda each: abs((parse_day(each) - today).days)))], day.end
+    coded = lower[start] == "$" or lower.startswith("usd", start)
+    found = money_at(lower, start) if coded else quantity_at(lower, start, Clock(today, None))
+    if found is None or len(found[1]) != 1:
+        return None
+    kind, values, end = found
+    value = next(iter(values))
+    if kind == "money":
+        return [mark(str(value)), mark(size_of(float(value)))], end
+    if kind == "number" and lower[start].isalpha():
+        return [mark(str(value))], end
+    return None

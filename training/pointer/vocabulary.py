@@ -1,0 +1,134 @@
+"""The words of a pointer model: those that the conversations of a domain use often and its own files have, and pointers
+for all others.
+
+A name, an id or the number of a card is no word of the domain: it is read as a pointer, one of POINTERS, by its hash.
+The model learns to find the right pointer and to write it; which text it stands for is looked up in the conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from transformers import PreTrainedTokenizerFast
+
+from toolscale.language.dates import parse_day
+from training.conversations import Conversation
+from training.pointer.reading import (
+    ASSISTANT,
+    BEGIN,
+    CALL,
+    END,
+    FORM,
+    MANY,
+    SAY,
+    TOOL,
+    USER,
+    clock_of,
+    read_messages,
+    read_prompt,
+)
+from training.pointer.units import (
+    CLOSE,
+    END_OF_LIST,
+    FALSE,
+    KEY,
+    LIST,
+    NULL,
+    OPEN,
+    ROW,
+    SIZE,
+    SIZES,
+    TRUE,
+    Unit,
+    read_text,
+)
+
+PAD, UNKNOWN = "<pad>", "<unk>"
+OWN = (PAD, UNKNOWN, BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END, SAY, OPEN, CLOSE, LIST, END_OF_LIST, ROW)
+CONSTANTS = (NULL, TRUE, FALSE)
+POINTERS = {"": 4096, KEY: 256, CALL: 64}
+"""Pointers for words, keys and tools: of two words outside of the vocabulary, one time in so many both have the same."""
+POINTER = "#"
+OFTEN = 5
+"""A word that fewer conversations use is read as a pointer."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_FIGURES = re.compile(r"\d{1,2}")
+
+
+def pointer_of(word: str) -> str:
+    """The pointer that stands for a word, a key or a tool."""
+    kind = word[0] if len(word) > 1 and word[0] in (KEY, CALL) else ""
+    return f"{kind}{POINTER}{crc32(word.encode()) % POINTERS[kind]}"
+
+
+def vocabulary_of(conversations: Iterable[Conversation], folder: Path) -> list[str]:
+    """All words, in the order of their ids: marks, names of tools and keys, sizes, dates, words, pointers. `folder`:
+    the files of the domain."""
+    counts, choices = Counter[str](), set[str]()
+    for each in conversations:
+        units = [*read_prompt(each["messages"][:2], each["tools"])]
+        units += read_messages(each["messages"][2:], clock_of(each["messages"]))
+        counts.update({unit.word for unit in units})
+        choices |= {word for tool in each["tools"] for word in choices_of(tool["function"].get("parameters", {}))}
+    often = {word for word, count in counts.items() if count >= OFTEN}
+    names = sorted(word for word in often if word[0] in (CALL, KEY) and len(word) > 1)
+    texts = (path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if path.is_file())
+    known = {word.lower() for text in texts for word in re.findall(r"\w+(?:['’:]\w+)*", text)}
+    plain = sorted({word for word in often if _is_plain(word, known)} | choices)
+    sizes = [f"{SIZE}{number}" for number in range(SIZES)]
+    pointers = [f"{kind}{POINTER}{number}" for kind, count in POINTERS.items() for number in range(count)]
+    return list(dict.fromkeys([*OWN, *CONSTANTS, *names, *sizes, *_days(often), *plain, *pointers]))
+
+
+def choices_of(schema: Mapping[str, Any]) -> set[str]:
+    """The words of which parameters take one."""
+    inner = [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]
+    own = {unit.word for each in schema.get("enum", ()) for unit in read_text(str(each))}
+    return own.union(*map(choices_of, inner))
+
+
+def _is_plain(word: str, known: Collection[str]) -> bool:
+    """Whether it is a word of the domain, a sign, a small number or a time of day."""
+    sign = len(word) == 1 and not word.isalnum()
+    return word in known or sign or _FIGURES.fullmatch(word) is not None or re.fullmatch(r"\d\d:\d\d", word) is not None
+
+
+def _days(words: Collection[str]) -> list[str]:
+    """Each day from the first to the last that stands among the words."""
+    days = [parse_day(word) for word in words if _DAY.fullmatch(word)]
+    if not days:
+        return []
+    return [(min(days) + timedelta(number)).isoformat() for number in range((max(days) - min(days)).days + 1)]
+
+
+def make_tokenizer(words: list[str]) -> PreTrainedTokenizerFast:
+    """The vocabulary as files that transformers loads."""
+    tokenizer = Tokenizer(WordLevel({word: number for number, word in enumerate(words)}, unk_token=UNKNOWN))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token=UNKNOWN, pad_token=PAD, eos_token=END, bos_token=BEGIN
+    )
+
+
+class Vocabulary:
+    """Units to ids, and ids to words."""
+
+    def __init__(self, ids: Mapping[str, int]):
+        self.ids = ids
+        self._words = {number: word for word, number in ids.items()}
+
+    def id_of(self, unit: Unit) -> int:
+        """The id of a unit's word, or of its pointer."""
+        known = self.ids.get(unit.word)
+        return self.ids[pointer_of(unit.word)] if known is None else known
+
+    def word_of(self, number: int) -> str:
+        """The word of an id."""
+        return self._words[number]
