@@ -27,6 +27,10 @@ from training.pointer.vocabulary import make_tokenizer, pointer_of, vocabulary_o
 from training.sft import run
 from training.tiny.tokenizer import make_tokenizer as make_other
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.torch.jit.script:DeprecationWarning", "ignore:.torch.distributed:FutureWarning"
+)
+
 MONDAY = date(2026, 3, 16)
 """The clock of the mock domain's neighbours; what "March 18" means."""
 
@@ -36,7 +40,10 @@ def words(units: Iterator[Any]) -> str:
 
 
 def test_dates_amounts_and_numbers_in_words_are_read_as_tools_show_them() -> None:
-    said = "Hi! I'm John O'Neill (card 00694). Book Body Pump on March 18th, or 3/20, if it's $7.25 or less; add two visits."
+    said = (
+        "Hi! I'm John O'Neill (card 00694). Book Body Pump on March 18th, or 3/20, if it's $7.25 or less; "
+        "add two visits."
+    )
     assert words(read_text(said, MONDAY)) == (
         "hi ! i'm john o'neill ( card 00694 ) . book body pump on 2026-03-18 , or 2026-03-20 , if it's "
         "725 ~132 or less ; add 2 visits ."
@@ -45,10 +52,11 @@ def test_dates_amounts_and_numbers_in_words_are_read_as_tools_show_them() -> Non
     assert words(read_text("March 18", None)) == "march 18"
 
 
-def test_the_ids_of_a_row_come_last_and_large_numbers_have_a_size() -> None:
-    row = {"class_id": "c_7", "free_count": 3, "monthly_cents": 1975, "title": "Body Pump"}
+def test_what_a_row_is_called_comes_first_and_its_ids_last_and_large_numbers_have_a_size() -> None:
+    row = {"class_id": "c_7", "day_on": "2026-03-18", "free_count": 3, "monthly_cents": 1975, "title": "Body Pump"}
     assert words(read_json({"classes": [row], "note": None})) == (
-        ".classes [ <row> .free_count 3 .monthly_cents 1975 ~152 .title body pump .class_id c_7 ] .note <null>"
+        ".note <null> "
+        ".classes [ <row> .title body pump .day_on 2026-03-18 .free_count 3 .monthly_cents 1975 ~152 .class_id c_7 ]"
     )
 
 
@@ -90,6 +98,7 @@ def test_a_conversation_in_parts_is_the_conversation_in_one(conversations: list[
     assert codec.end in trace.ids and trace.written[-1]
 
 
+PAIR = {"of": {"type": "string"}, "value": {"type": "integer"}}
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -98,7 +107,7 @@ SCHEMA = {
         "share": {"type": "number"},
         "kind": {"type": "string", "enum": ["All", "part"]},
         "reasons": {"type": "array", "items": {"type": ["string", "integer"]}},
-        "each": {"type": "array", "items": {"type": "object", "properties": {"of": {"type": "string"}, "value": {"type": "integer"}}}},
+        "each": {"type": "array", "items": {"type": "object", "properties": PAIR}},
         "place": {"type": "object", "properties": {"town": {"type": "string"}}},
         "sure": {"type": "boolean"},
     },
@@ -137,7 +146,9 @@ def test_whatever_a_schema_takes_is_written_and_read_back(codec: PointerCodec, g
 def test_a_name_that_was_written_small_begins_with_a_capital(codec: PointerCodec) -> None:
     asked = {"role": "user", "content": "its xenia quaxly"}
     call = {"function": {"name": "find", "arguments": {"full_name": "xenia quaxly"}}}
-    read, _ = codec.read(codec.write({"tool_calls": [call]})[:-1], [asked], [{"function": {"name": "find", "parameters": SEARCH}}])
+    read, _ = codec.read(
+        codec.write({"tool_calls": [call]})[:-1], [asked], [{"function": {"name": "find", "parameters": SEARCH}}]
+    )
     assert calls_of(read) == [("find", {"full_name": "Xenia Quaxly"})]
 
 

@@ -42,7 +42,9 @@ def make_model(words: int, layers: int, width: int, seed: int) -> Qwen3ForCausal
     )
 
 
-def make_base(conversations: Path, domain: str, out: Path, layers: int = LAYERS, width: int = WIDTH, seed: int = 0) -> int:
+def make_base(
+    conversations: Path, domain: str, out: Path, layers: int = LAYERS, width: int = WIDTH, seed: int = 0
+) -> int:
     """Write a model and its tokenizer; return how many words it has."""
     environment = load_environment(domain)
     words = vocabulary_of(read_conversations(conversations), environment.folder)

@@ -79,7 +79,9 @@ class PointerCodec:
         raw = {"role": "assistant", "content": " ".join(words)}
         if units and units[0].word == SAY:
             said = " ".join(unit.text for unit in units[1:])
-            return ({"role": "assistant", "content": said}, None) if said else (raw, f"Nothing is said. {FORM_OF_A_TURN}")
+            return (
+                ({"role": "assistant", "content": said}, None) if said else (raw, f"Nothing is said. {FORM_OF_A_TURN}")
+            )
         try:
             calls = _calls(units, tools)
         except ValueError as error:

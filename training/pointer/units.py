@@ -1,8 +1,9 @@
 """What the pointer model reads, as units: a word, and the text that stands for it in a call.
 
 A date is one unit whatever its form (`March 18th` is `2026-03-18`), an amount is its cents (`$7.25` is `725`), a number
-in words its figures. Of an object each key is a unit, and the keys of rows come last (`class_id` after `title`): when
-the model reads the key it knows what the row is about, and finds it again with one look.
+in words its figures. Of an object each key is a unit. What people call it by comes first, then its dates and times, its
+numbers, and its ids: when the model reads `free_count` or `class_id` it knows which class that is, and finds it again
+with one look.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _STEP = 0.05
 _SMALL = 32
 """Smaller numbers are words of their own; their size is not told."""
 _WORD = re.compile(r"\w+(?:[-'’.:]\w+)*|[^\w\s]")
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
 
 
 class Unit(NamedTuple):
@@ -57,7 +60,7 @@ def read_text(text: str, today: date | None = None) -> Iterator[Unit]:
 def read_json(value: Any) -> Iterator[Unit]:
     """Yield the units of what a tool returned."""
     if isinstance(value, Mapping):
-        for key in sorted(value, key=lambda name: (name == "id" or name.endswith("_id"), name)):
+        for key in sorted(value, key=lambda name: (_order(name, value[name]), name)):
             yield mark(KEY + key)
             yield from _inside(value[key])
     else:
@@ -124,6 +127,15 @@ def _inside(value: Any) -> Iterator[Unit]:
         yield from _scalar(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= _SMALL:
             yield mark(size_of(value))
+
+
+def _order(key: str, value: Any) -> int:
+    """The place of a member: words, dates and times, numbers, what is inside, ids."""
+    if key == "id" or key.endswith("_id"):
+        return 4
+    if isinstance(value, Mapping | list | tuple):
+        return 3
+    return 1 if isinstance(value, str) and _TIME.match(value) else 0 if isinstance(value, str) else 2
 
 
 def _wrapped(units: Iterator[Unit]) -> Iterator[Unit]:

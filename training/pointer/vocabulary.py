@@ -55,7 +55,7 @@ PAD, UNKNOWN = "<pad>", "<unk>"
 OWN = (PAD, UNKNOWN, BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END, SAY, OPEN, CLOSE, LIST, END_OF_LIST, ROW)
 CONSTANTS = (NULL, TRUE, FALSE)
 POINTERS = {"": 4096, KEY: 256, CALL: 64}
-"""Pointers for words, keys and tools: of two words outside of the vocabulary, one time in so many both have the same."""
+"""Pointers for words, keys and tools: two that the vocabulary does not have share one once in so many times."""
 POINTER = "#"
 OFTEN = 5
 """A word that fewer conversations use is read as a pointer."""
