@@ -28,6 +28,9 @@ class Codec(Protocol):
     cut, or needs none."""
     stop: frozenset[int]
     """Ids that end a turn when the model writes them, `end` among them."""
+    pointers: tuple[range, ...]
+    """Ids of which any stands for any word that the vocabulary does not have: which one does is nothing to learn, so
+    SFT draws others for each conversation, each time that it is read."""
     turn_tokens: int | None
     """After so many tokens a turn is complete without a stop token; None: a turn ends with a stop token."""
 
@@ -78,6 +81,7 @@ class ChatCodec:
         self.end = int(tokenizer.eos_token_id)
         self.stop = frozenset({self.end, *stop})
         self.turn_tokens: int | None = None
+        self.pointers: tuple[range, ...] = ()
         self._reserved = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
         ask = {"role": "user", "content": "a"}
         call = {"type": "function", "function": {"name": "f", "arguments": {}}}

@@ -64,14 +64,37 @@ def _setting(conversation: Conversation) -> str:
     return content_hash([message for message in conversation["messages"][:1] if message["role"] == "system"])
 
 
-def pick(samples: list[Sample], config: SftConfig, step: int) -> list[Sample]:
-    """The samples of a step that are this rank's. Each epoch has an order of its own; the position in it follows from
-    the step."""
+def pick(samples: list[Sample], config: SftConfig, step: int, pointers: Sequence[range] = ()) -> list[Sample]:
+    """The samples of a step that are this rank's. Each epoch has an order of its own, and pointers of its own; the
+    position in it follows from the step."""
     steps = steps_per_epoch(samples, config)
+    epoch, place = divmod(step, steps)
     order = list(range(len(samples)))
-    random.Random(f"sft|{config.seed}|{step // steps}").shuffle(order)
-    start = step % steps * config.batch
-    return [samples[number] for number in order[start : start + config.batch][rank() :: world_size()]]
+    random.Random(f"sft|{config.seed}|{epoch}").shuffle(order)
+    mine = order[place * config.batch : (place + 1) * config.batch][rank() :: world_size()]
+    if not pointers:
+        return [samples[number] for number in mine]
+    return [
+        with_other_pointers(samples[number], pointers, random.Random(f"pointers|{config.seed}|{epoch}|{number}"))
+        for number in mine
+    ]
+
+
+def with_other_pointers(sample: Sample, pointers: Sequence[range], rng: random.Random) -> Sample:
+    """The same conversation with other ids for the words that pointers stand for, each in its own range. A pointer to
+    what stands nowhere before it is not learned: it is one of thousands by chance."""
+    ids = sample.trace.ids
+    others: dict[int, int] = {}
+    for kind in pointers:
+        used = sorted({number for number in ids if number in kind})
+        others |= dict(zip(used, rng.sample(kind, len(used)), strict=True))
+    first = {number: place for place, number in reversed(list(enumerate(ids))) if number in others}
+    written = tuple(
+        own and first.get(number) != place
+        for place, (number, own) in enumerate(zip(ids, sample.trace.written, strict=True))
+    )
+    changed = {"ids": tuple(others.get(number, number) for number in ids), "written": written}
+    return replace(sample, trace=sample.trace.model_copy(update=changed))
 
 
 def share_beginnings(samples: Sequence[Sample], limit: int) -> list[Sample]:
@@ -124,7 +147,7 @@ def run(config: SftConfig, out: Path, codec: Codec | None = None) -> dict[str, A
             began = time.perf_counter()
             lr = config.optimizer.lr_at(step, steps)
             engine.set_lr(lr)
-            figures = {"step": step, **learn(engine, pick(samples, config, step), config), "lr": lr}
+            figures = {"step": step, **learn(engine, pick(samples, config, step, codec.pointers), config), "lr": lr}
             if not math.isfinite(figures["loss"]):
                 raise TrainingError(f"step {step}: the loss is no number; lower optimizer.lr")
             if metrics is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import UsageError
+from toolscale.records import TokenTrace
+from training.batch import Sample
 from training.chat import Codec
 from training.codecs import load_codec
 from training.config import ModelSettings, SftConfig
@@ -24,7 +27,7 @@ from training.pointer.base import make_base, make_model
 from training.pointer.codec import PointerCodec
 from training.pointer.units import read_json, read_text, write_json
 from training.pointer.vocabulary import make_tokenizer, pointer_of, vocabulary_of
-from training.sft import run
+from training.sft import run, with_other_pointers
 from training.tiny.tokenizer import make_tokenizer as make_other
 
 pytestmark = pytest.mark.filterwarnings(
@@ -195,6 +198,19 @@ def test_it_learns_in_as_many_steps_as_are_wanted_and_its_model_and_codec_are_lo
     assert len(losses) == 12 and losses[-1] < losses[0]
     codec = load_codec(ModelSettings(path=str(tmp_path / "run" / "model"), codec="pointer"))
     assert encode_conversation(codec, conversations[0]).ids
+
+
+def test_a_conversation_that_is_read_again_has_other_pointers_and_what_stands_nowhere_is_not_learned() -> None:
+    trace = TokenTrace(ids=(1, 10, 20, 10, 2, 21), written=(False, False, False, True, True, True), logprobs=(0.0,) * 6)
+    sample = Sample(trace, 1.0, "a")
+    made = with_other_pointers(sample, (range(10, 14), range(20, 24)), random.Random(0)).trace
+    one, other, fresh = made.ids[1], made.ids[2], made.ids[5]
+    assert made.ids == (1, one, other, one, 2, fresh)
+    assert one in range(10, 14) and {other, fresh} < set(range(20, 24)) and other != fresh
+    assert made.written == (False, False, False, True, True, False)
+    assert {with_other_pointers(sample, (range(10, 14),), random.Random(seed)).trace.ids[1] for seed in range(30)} == {
+        10, 11, 12, 13,
+    }  # fmt: skip
 
 
 def test_a_seed_is_a_model() -> None:

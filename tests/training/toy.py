@@ -25,6 +25,7 @@ class ToyCodec:
     end = STOP
     stop = frozenset({STOP})
     turn_tokens = None
+    pointers = ()
 
     def first(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         text = messages[-1]["content"]

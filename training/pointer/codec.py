@@ -49,6 +49,7 @@ class PointerCodec:
         self.end = self._vocabulary.ids[END]
         self.stop = frozenset({self.end})
         self.turn_tokens: int | None = None
+        self.pointers = self._vocabulary.pointers()
 
     @classmethod
     def load(cls, model: str) -> PointerCodec:

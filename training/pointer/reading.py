@@ -26,7 +26,7 @@ Message = Mapping[str, Any]
 def read_prompt(messages: Sequence[Message], tools: Sequence[Message]) -> Iterator[Unit]:
     """Yield the units of what stands before the first turn: the form, then what was said."""
     yield mark(BEGIN)
-    yield from _form(tools)
+    yield from read_form(tools)
     yield from read_messages(messages, clock_of(messages))
 
 
@@ -67,16 +67,16 @@ def content_of(message: Message) -> str:
     return str(message.get("content") or "")
 
 
-def _form(tools: Sequence[Message]) -> Iterator[Unit]:
-    """The fields of `final_answer`: its key, whether it takes several values, and its words."""
+def read_form(tools: Sequence[Message]) -> Iterator[Unit]:
+    """Yield the fields of `final_answer`: its words, whether it takes several values, and its key."""
     functions = [tool["function"] for tool in tools]
     form = next((each for each in functions if each["name"] == FINAL_ANSWER), None)
     for key, schema in {} if form is None else form["parameters"]["properties"].items():
         yield mark(FORM)
-        yield mark(KEY + key)
+        yield from read_text(key.replace("_", " "))
         if "array" in types_of(schema):
             yield mark(MANY)
-        yield from read_text(key.replace("_", " "))
+        yield mark(KEY + key)
 
 
 def types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast
 
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.language.dates import parse_day
 from training.conversations import Conversation
 from training.pointer.reading import (
@@ -31,9 +32,12 @@ from training.pointer.reading import (
     SAY,
     TOOL,
     USER,
+    Message,
     clock_of,
+    read_form,
     read_messages,
     read_prompt,
+    write_message,
 )
 from training.pointer.units import (
     CLOSE,
@@ -54,7 +58,7 @@ from training.pointer.units import (
 PAD, UNKNOWN = "<pad>", "<unk>"
 OWN = (PAD, UNKNOWN, BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END, SAY, OPEN, CLOSE, LIST, END_OF_LIST, ROW)
 CONSTANTS = (NULL, TRUE, FALSE)
-POINTERS = {"": 4096, KEY: 256, CALL: 64}
+POINTERS = {"": 4096, KEY: 1024, CALL: 64}
 """Pointers for words, keys and tools: two that the vocabulary does not have share one once in so many times."""
 POINTER = "#"
 OFTEN = 5
@@ -71,21 +75,34 @@ def pointer_of(word: str) -> str:
 
 def vocabulary_of(conversations: Iterable[Conversation], folder: Path) -> list[str]:
     """All words, in the order of their ids: marks, names of tools and keys, sizes, dates, words, pointers. `folder`:
-    the files of the domain."""
+    the files of the domain. The fields of single forms are no words: a new request may have others, so that they are
+    copied from the form."""
     counts, choices = Counter[str](), set[str]()
+    forms, shown = list[set[str]](), set[str]()
     for each in conversations:
         units = [*read_prompt(each["messages"][:2], each["tools"])]
         units += read_messages(each["messages"][2:], clock_of(each["messages"]))
         counts.update({unit.word for unit in units})
+        forms.append({unit.word for unit in read_form(each["tools"]) if unit.word.startswith(KEY)})
+        shown |= {unit.word for message in each["messages"] for unit in _shown(message)}
         choices |= {word for tool in each["tools"] for word in choices_of(tool["function"].get("parameters", {}))}
     often = {word for word, count in counts.items() if count >= OFTEN}
-    names = sorted(word for word in often if word[0] in (CALL, KEY) and len(word) > 1)
+    asked = set().union(*forms) - shown - (set.intersection(*forms) if forms else set())
+    names = sorted(word for word in often - asked if word[0] in (CALL, KEY) and len(word) > 1)
     texts = (path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if path.is_file())
     known = {word.lower() for text in texts for word in re.findall(r"\w+(?:['’:]\w+)*", text)}
     plain = sorted({word for word in often if _is_plain(word, known)} | choices)
     sizes = [f"{SIZE}{number}" for number in range(SIZES)]
     pointers = [f"{kind}{POINTER}{number}" for kind, count in POINTERS.items() for number in range(count)]
     return list(dict.fromkeys([*OWN, *CONSTANTS, *names, *sizes, *_days(often), *plain, *pointers]))
+
+
+def _shown(message: Message) -> Iterator[Unit]:
+    """The keys of what a tool returned, or of a call that is no form."""
+    calls = [call for call in message.get("tool_calls") or () if call["function"]["name"] != FINAL_ANSWER]
+    units = write_message({**message, "tool_calls": calls}) if calls else read_messages([message], None)
+    if calls or message["role"] == "tool":
+        yield from (unit for unit in units if unit.word.startswith(KEY))
 
 
 def choices_of(schema: Mapping[str, Any]) -> set[str]:
@@ -128,6 +145,11 @@ class Vocabulary:
         """The id of a unit's word, or of its pointer."""
         known = self.ids.get(unit.word)
         return self.ids[pointer_of(unit.word)] if known is None else known
+
+    def pointers(self) -> tuple[range, ...]:
+        """The ids of pointers, one range for each kind."""
+        starts = [(self.ids[f"{kind}{POINTER}0"], count) for kind, count in POINTERS.items()]
+        return tuple(range(start, start + count) for start, count in starts)
 
     def word_of(self, number: int) -> str:
         """The word of an id."""

@@ -73,6 +73,7 @@ class TinyCodec:
         self.end = ids[END]
         self.stop = frozenset({self.end})
         self.turn_tokens: int | None = 1
+        self.pointers: tuple[range, ...] = ()
         self._next = {word: [ids[TOOL], ids[word], ids[ASSISTANT]] for word in (RESULT, ERROR)}
 
     @classmethod
