@@ -214,5 +214,14 @@ def test_a_conversation_that_is_read_again_has_other_pointers_and_what_stands_no
 
 
 def test_a_seed_is_a_model() -> None:
-    one, same, other = (make_model(50, 1, 16, seed).get_input_embeddings().weight for seed in (0, 0, 1))
+    one, same, other = (make_model(50, 2, 16, seed).get_input_embeddings().weight for seed in (0, 0, 1))
     assert torch.equal(one, same) and not torch.equal(one, other)
+
+
+def test_before_training_it_writes_what_came_after_a_word_the_last_time() -> None:
+    words, length = 5000, 60
+    said = torch.randint(words, (4, length), generator=torch.Generator().manual_seed(0))
+    again = torch.cat([said, said], dim=1)
+    with torch.no_grad():
+        written = make_model(words, 4, 128, 0).eval()(again).logits.argmax(-1)
+    assert (written[:, length:-1] == again[:, length + 1 :]).float().mean() > 0.9

@@ -127,7 +127,7 @@ def make_base(
 @click.argument("conversations", type=click.Path(path_type=Path))
 @click.option("--domain", required=True, help="Whose files tell words from names.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the model.")
-@click.option("--layers", type=click.IntRange(1), default=LAYERS, show_default=True)
+@click.option("--layers", type=click.IntRange(2), default=LAYERS, show_default=True)
 @click.option("--width", type=click.IntRange(16), default=WIDTH, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 def command(conversations: Path, domain: str, out: Path, layers: int, width: int, seed: int) -> None:
