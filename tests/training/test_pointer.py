@@ -63,6 +63,13 @@ def test_what_a_row_is_called_comes_first_and_its_ids_last_and_large_numbers_hav
     )
 
 
+def test_a_date_that_is_none_is_a_word_and_dates_that_are_years_apart_do_not_fill_the_vocabulary() -> None:
+    said = [{"role": "user", "content": "2026-13-45 or 0001-01-01 or 9999-12-31"}]
+    talks = [{"messages": [{"role": "system", "content": "It is 2026-13-45."}, *said], "tools": []}] * 5
+    known = vocabulary_of(talks, Path("environments/mock"))
+    assert [word for word in known if word.count("-") == 2] == ["0001-01-01", "9999-12-31"]
+
+
 @pytest.fixture(scope="module")
 def conversations(mock_dataset: Path) -> list[Conversation]:
     return list(golden_conversations(mock_dataset))

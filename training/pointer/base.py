@@ -61,8 +61,7 @@ def place_pointer(model: Qwen3ForCausalLM) -> None:
     """Give one head of each of the first two layers something to begin with. That of the first looks at the token
     before its own. That of the second looks where the token before is the one that it stands on, and writes what stands
     there: after `.member_id` what came after it last time (an induction head; Olsson et al. 2022, In-context Learning
-    and Induction Heads). Where else to look is learned; from random weights that does not begin within thousands of
-    steps.
+    and Induction Heads). Where else to look is learned; from random weights that had not begun after 900 steps.
     """
     width = model.config.hidden_size
     first, second = model.model.layers[0].self_attn, model.model.layers[1].self_attn

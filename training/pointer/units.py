@@ -30,6 +30,7 @@ _SMALL = 32
 """Smaller numbers are words of their own; their size is not told."""
 _WORD = re.compile(r"\w+(?:[-'’.:]\w+)*|[^\w\s]")
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
 
 
@@ -89,7 +90,7 @@ def read_content(content: str) -> Iterator[Unit]:
     """Yield the units of a tool message: JSON, or else words."""
     try:
         value = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):  # lists in lists without end
         return read_text(content)
     return read_json(value)
 
@@ -106,12 +107,16 @@ def size_of(number: float) -> str:
 
 def last_day(text: str) -> date | None:
     """The last date with a year that a text has: the clock of a policy."""
-    found = [unit.word for unit in read_text(text, date.min.replace(year=2000)) if _is_day(unit)]
-    return parse_day(found[-1]) if found else None
+    found = (day_of(unit.word) for unit in read_text(text, date(2000, 1, 1)))
+    return next((day for day in reversed(list(found)) if day is not None), None)
 
 
-def _is_day(unit: Unit) -> bool:
-    return re.fullmatch(r"\d{4}-\d\d-\d\d", unit.word) is not None
+def day_of(word: str) -> date | None:
+    """The date that a word is."""
+    try:
+        return date.fromisoformat(word) if _DAY.fullmatch(word) else None
+    except ValueError:  # 2026-13-45
+        return None
 
 
 def _inside(value: Any) -> Iterator[Unit]:

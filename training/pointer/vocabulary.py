@@ -20,7 +20,6 @@ from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast
 
 from toolscale.environment.builtins import FINAL_ANSWER
-from toolscale.language.dates import parse_day
 from training.conversations import Conversation
 from training.pointer.reading import (
     ASSISTANT,
@@ -52,6 +51,7 @@ from training.pointer.units import (
     SIZES,
     TRUE,
     Unit,
+    day_of,
     read_text,
 )
 
@@ -63,7 +63,7 @@ POINTERS = {"": 4096, KEY: 1024, CALL: 64}
 POINTER = "#"
 OFTEN = 5
 """A word that fewer conversations use is read as a pointer."""
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+MOST_DAYS = 1000
 _FIGURES = re.compile(r"\d{1,2}")
 
 
@@ -119,11 +119,11 @@ def _is_plain(word: str, known: Collection[str]) -> bool:
 
 
 def _days(words: Collection[str]) -> list[str]:
-    """Each day from the first to the last that stands among the words."""
-    days = [parse_day(word) for word in words if _DAY.fullmatch(word)]
-    if not days:
-        return []
-    return [(min(days) + timedelta(number)).isoformat() for number in range((max(days) - min(days)).days + 1)]
+    """Each day from the first to the last that stands among the words; only these where they are years apart."""
+    days = sorted(day for day in map(day_of, words) if day is not None)
+    if not days or (days[-1] - days[0]).days > MOST_DAYS:
+        return [day.isoformat() for day in days]
+    return [(days[0] + timedelta(number)).isoformat() for number in range((days[-1] - days[0]).days + 1)]
 
 
 def make_tokenizer(words: list[str]) -> PreTrainedTokenizerFast:
