@@ -8,6 +8,8 @@ training, one that learned from trajectories of other tasks than those that it r
 read what a weaker verifier admits, or one kind of task alone, and some that went on with GRPO. What is done is not
 made again.
 
+A model from nothing (training/pointer) goes through the same: `make experiments TOOLS=pointer`.
+
 On a GPU everything is larger:
 
     python -m training.tool_experiments --sft training/configs/smollm2_sft_gpu.yaml \\
