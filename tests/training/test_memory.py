@@ -39,8 +39,8 @@ FITS = {
     "tiny_cpu": (2, 8),
 }
 """Configuration -> GPUs (or processes on a CPU) and GB of each that it is made for."""
-BEGUN_ELSEWHERE = {"smollm2_grpo", "smollm2_grpo_gpu"}
-"""It begins with the model that another run leaves, and has its shape."""
+BEGUN_ELSEWHERE = {"smollm2_grpo", "smollm2_grpo_gpu", "pointer_sft", "pointer_grpo"}
+"""It begins with the model that another program leaves, and has its shape."""
 
 
 @pytest.fixture(autouse=True)
