@@ -47,7 +47,18 @@ from training.pointer.base import make_base
 from training.reference_share import reference_differences, reference_shares
 from training.results import page_of
 from training.starting import run_command, run_program, write_json
-from training.tool_runs import GOLDEN, MODEL, OTHER, TRAINED, Run, Series, model_of, prepare_conversations, train
+from training.tool_runs import (
+    GOLDEN,
+    MODEL,
+    OTHER,
+    TRAINED,
+    Run,
+    Series,
+    model_of,
+    prepare_conversations,
+    seeded_model,
+    train,
+)
 
 DOMAIN = "gym"
 SFT, PLAYED = Path("training/configs/smollm2_sft.yaml"), Path("training/configs/smollm2_grpo.yaml")
@@ -81,7 +92,7 @@ def prepare(work: Path, series: Series, tasks: int | None, played: int) -> None:
     model = read_config(series.sft, SftConfig).model
     if model.codec == "pointer":
         for seed in range(series.seeds):
-            folder = work / (f"{MODEL}-{seed}" if seed else MODEL)
+            folder = seeded_model(work, seed)
             if not (folder / "config.json").exists():
                 make_base(work / f"{GOLDEN}.jsonl", DOMAIN, folder, seed=seed)
     elif not (work / MODEL / "config.json").exists():

@@ -146,8 +146,13 @@ def model_of(run: Run, work: Path) -> Path:
 
 def beginning_of(run: Run, work: Path) -> Path:
     """The folder of the model that a run of SFT begins with: one of its own seed, where there are several."""
-    own = work / f"{MODEL}-{run.seed}"
+    own = seeded_model(work, run.seed)
     return own if own.is_dir() else work / MODEL
+
+
+def seeded_model(work: Path, seed: int) -> Path:
+    """The folder of a model whose random weights are of a seed."""
+    return work / (f"{MODEL}-{seed}" if seed else MODEL)
 
 
 def train(run: Run, series: Series, work: Path) -> None:

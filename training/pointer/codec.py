@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 
 from toolscale.errors import UsageError
 from training.loading import loading
-from training.pointer.reading import (
+from training.pointer.turns import (
     ASSISTANT,
     CALL,
     END,
@@ -80,9 +80,9 @@ class PointerCodec:
         raw = {"role": "assistant", "content": " ".join(words)}
         if units and units[0].word == SAY:
             said = " ".join(unit.text for unit in units[1:])
-            return (
-                ({"role": "assistant", "content": said}, None) if said else (raw, f"Nothing is said. {FORM_OF_A_TURN}")
-            )
+            if not said:
+                return raw, f"Nothing is said. {FORM_OF_A_TURN}"
+            return {"role": "assistant", "content": said}, None
         try:
             calls = _calls(units, tools)
         except ValueError as error:
@@ -169,7 +169,7 @@ class _Parser:
     def members(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         """Read keys and values to the end of the object, or of the call."""
         found: dict[str, Any] = {}
-        while (word := self._peek()) is not None and word.startswith(KEY) and len(word) > 1:
+        while (word := self._peek()) is not None and _is_key(word):
             self._place += 1
             if word[1:] in found:
                 raise ValueError(f"{word} stands twice")

@@ -29,9 +29,8 @@ _STEP = 0.05
 _SMALL = 32
 """Smaller numbers are words of their own; their size is not told."""
 _WORD = re.compile(r"\w+(?:[-'’.:]\w+)*|[^\w\s]")
-
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
+_TIME = re.compile(rf"{_DAY.pattern}|\d\d:\d\d")
 
 
 class Unit(NamedTuple):
@@ -60,30 +59,13 @@ def read_text(text: str, today: date | None = None) -> Iterator[Unit]:
 
 def read_json(value: Any) -> Iterator[Unit]:
     """Yield the units of what a tool returned."""
-    if isinstance(value, Mapping):
-        for key in sorted(value, key=lambda name: (_order(name, value[name]), name)):
-            yield mark(KEY + key)
-            yield from _inside(value[key])
-    else:
-        yield from _inside(value)
+    return _members(value, shown=True)
 
 
 def write_json(value: Any) -> Iterator[Unit]:
     """Yield the units of an argument, as the model writes it: keys in the order of the alphabet, numbers without their
     size."""
-    if isinstance(value, Mapping):
-        for key in sorted(value):
-            yield mark(KEY + key)
-            inner = value[key]
-            yield from _wrapped(write_json(inner)) if isinstance(inner, Mapping) else write_json(inner)
-    elif isinstance(value, list | tuple):
-        yield mark(LIST)
-        for item in value:
-            yield mark(ROW)
-            yield from write_json(item)
-        yield mark(END_OF_LIST)
-    else:
-        yield from _scalar(value)
+    return _members(value, shown=False)
 
 
 def read_content(content: str) -> Iterator[Unit]:
@@ -119,18 +101,30 @@ def day_of(word: str) -> date | None:
         return None
 
 
-def _inside(value: Any) -> Iterator[Unit]:
+def _members(value: Any, shown: bool) -> Iterator[Unit]:
+    """An object without marks around it, or anything else. `shown`: by a tool."""
+    if not isinstance(value, Mapping):
+        yield from _inside(value, shown)
+        return
+    for key in sorted(value, key=lambda name: (_order(name, value[name]) if shown else 0, name)):
+        yield mark(KEY + key)
+        yield from _inside(value[key], shown)
+
+
+def _inside(value: Any, shown: bool) -> Iterator[Unit]:
     if isinstance(value, Mapping):
-        yield from _wrapped(read_json(value))
+        yield mark(OPEN)
+        yield from _members(value, shown)
+        yield mark(CLOSE)
     elif isinstance(value, list | tuple):
         yield mark(LIST)
         for item in value:
             yield mark(ROW)
-            yield from read_json(item)
+            yield from _members(item, shown)
         yield mark(END_OF_LIST)
     else:
         yield from _scalar(value)
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= _SMALL:
+        if shown and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= _SMALL:
             yield mark(size_of(value))
 
 
@@ -141,12 +135,6 @@ def _order(key: str, value: Any) -> int:
     if isinstance(value, Mapping | list | tuple):
         return 3
     return 1 if isinstance(value, str) and _TIME.match(value) else 0 if isinstance(value, str) else 2
-
-
-def _wrapped(units: Iterator[Unit]) -> Iterator[Unit]:
-    yield mark(OPEN)
-    yield from units
-    yield mark(CLOSE)
 
 
 def _scalar(value: Any) -> Iterator[Unit]:

@@ -21,7 +21,7 @@ from transformers import PreTrainedTokenizerFast
 
 from toolscale.environment.builtins import FINAL_ANSWER
 from training.conversations import Conversation
-from training.pointer.reading import (
+from training.pointer.turns import (
     ASSISTANT,
     BEGIN,
     CALL,

@@ -1,4 +1,4 @@
-"""Messages in OpenAI form as units, and what the model wrote back as a message.
+"""Messages in OpenAI form as units.
 
 The system message is not read but for its date, nor are tools but for the form: policy and tools are the same in all
 conversations of a domain, and what follows from them is learned.
