@@ -72,18 +72,23 @@ class Series:
     """The runs that go on with GRPO."""
 
     def runs(self) -> list[Run]:
-        """All runs, the most telling first: a stop leaves the better part of the table. The model before training comes
-        last: it makes no right call, and talks longest. A run that goes on from another comes after it. UsageError if
-        that is none of them."""
+        """All runs, the most telling first: a stop leaves the better part of the table. A run that goes on from another
+        comes right after it; UsageError if that is none of them. The model before training comes last: it makes no
+        right call, and talks longest."""
         whole = [Run(f"{WHOLE}-{seed}", seed, self.most) for seed in range(self.seeds)]
         fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]
         weaker = [Run(f"{name}-0", source=f"{name}-{self.weaker}") for name in WEAKER if self.weaker is not None]
         varied = [Run(f"{name}-0", source=f"{name}-{self.varied}") for name in VARIED if self.varied is not None]
-        made = [whole[0], Run(f"{SHUFFLED}-0", 0, self.most, shuffled=True), *fewer, *weaker, *varied, *whole[1:]]
+        made = [whole[0], Run(f"{SHUFFLED}-0", 0, self.most, shuffled=True), *weaker, *fewer, *varied, *whole[1:]]
         known = [run.name for run in made]
         if unknown := next((name for name in self.closed if name not in known), None):
             raise UsageError(f"--closed {unknown}: is none of the runs; give one of {', '.join(known)}")
-        return [*made, *(Run(f"{name}-{CLOSED}", begins=name) for name in self.closed), Run(UNTRAINED)]
+        planned: list[Run] = []
+        for run in made:
+            planned.append(run)
+            if run.name in self.closed:
+                planned.append(Run(f"{run.name}-{CLOSED}", begins=run.name))
+        return [*planned, Run(UNTRAINED)]
 
 
 def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:
