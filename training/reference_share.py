@@ -51,12 +51,14 @@ def reference_shares(rollouts: Path, golden: Path, dataset: Path) -> dict[str, d
 
 
 def reference_differences(rollouts: Path, other: Path, golden: Path, dataset: Path) -> dict[str, dict[str, float]]:
-    """Return by how much the shares of one policy are above those of another on the same tasks, with 95 % intervals of
-    the differences task by task: what is hard for both makes them no wider. UsageError if the tasks are others."""
+    """Return by how much the shares of one policy are above those of another on the same tasks, and its share of tasks
+    that are `right` too, with 95 % intervals of the differences task by task: what is hard for both makes them no
+    wider. UsageError if the tasks are others."""
     counts, intents = _counted(rollouts, golden, dataset)
     others, same = _counted(other, golden, dataset)
     if intents != same:
         raise UsageError(f"{other}: has other tasks than {rollouts}, or in another order; play both on the same ones")
+    counts["right"], others["right"] = _right(rollouts), _right(other)
     differences = {
         name: [(one[0] - two[0], one[1]) for one, two in zip(each, others[name], strict=True)]
         for name, each in counts.items()
@@ -74,6 +76,10 @@ def _counted(rollouts: Path, golden: Path, dataset: Path) -> tuple[dict[str, lis
         "values": [told(rollout.answer, str(references[rollout.task_id].answer)) for rollout, _ in played],
     }
     return counts, {rollout.task_id: task.candidate.intent_id for rollout, task in played}
+
+
+def _right(rollouts: Path) -> list[Counts]:
+    return [(int(each.right), 1) for each in _rollouts_of(rollouts)]
 
 
 def made(calls: Iterable[ToolCall], task: Task) -> Counts:

@@ -59,9 +59,8 @@ def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_tog
 
 def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
     names = [run.name for run in Series(SFT, PLAYED, seeds=3, weaker=50, varied=40, closed=("100-0",)).runs()]
-    assert names[:2] == ["whole-0", "shuffled-0"] and names[-1] == "untrained"
-    assert len(set(names)) == len(names) == 12
-    assert names.index("100-0-grpo") > names.index("100-0")
+    first = ["whole-0", "shuffled-0", "state only-0", "names of calls-0", "100-0", "100-0-grpo"]
+    assert names == [*first, "plain-0", "evolved-0", "orders-0", "whole-1", "whole-2", "untrained"]
 
 
 def test_a_run_that_goes_on_from_none_of_the_others_is_refused() -> None:
@@ -195,15 +194,19 @@ def test_two_policies_are_compared_task_by_task(mock_dataset: Path, tmp_path: Pa
     form = json.dumps({"n": 1})
     recited = written(tmp_path / "golden.jsonl", [rollout_of(task, calls_of(task), form) for task in tasks])
     hard = {task.id for task in tasks[::2]}  # both fail there
-    better = [rollout_of(task, calls_of(task), None if task.id in hard else form) for task in tasks]
+    better = [
+        rollout_of(task, calls_of(task), None if task.id in hard else form, right=task.id not in hard) for task in tasks
+    ]
     played = written(tmp_path / "better.jsonl", better)
     worse = written(tmp_path / "worse.jsonl", [rollout_of(task, ()) for task in tasks])
     found = reference_differences(worse, played, recited, mock_dataset)
     assert found["calls"] == {"value": -1, "low": -1, "high": -1}
     alone = reference_shares(played, recited, mock_dataset)["values"]
     assert found["values"] == {"value": -alone["value"], "low": -alone["high"], "high": -alone["low"]}
+    assert found["right"] == found["values"]  # each form has one value
     same = dict.fromkeys(("value", "low", "high"), 0)
-    assert reference_differences(played, played, recited, mock_dataset) == {"calls": same, "values": same}
+    nothing = dict.fromkeys(("calls", "values", "right"), same)
+    assert reference_differences(played, played, recited, mock_dataset) == nothing
     fewer = written(tmp_path / "fewer.jsonl", better[1:])
     with pytest.raises(UsageError, match=r"fewer\.jsonl: has other tasks than .*worse\.jsonl"):
         reference_differences(worse, fewer, recited, mock_dataset)
@@ -227,7 +230,7 @@ def written(path: Path, rollouts: Sequence[Rollout]) -> Path:
     return path
 
 
-def rollout_of(task: Task, calls: tuple[ToolCall, ...], answer: str | None = None) -> Rollout:
+def rollout_of(task: Task, calls: tuple[ToolCall, ...], answer: str | None = None, right: bool = False) -> Rollout:
     return Rollout(
         id="r",
         task_id=f"test-7-0-{task.id[:12]}",
@@ -239,7 +242,7 @@ def rollout_of(task: Task, calls: tuple[ToolCall, ...], answer: str | None = Non
         ledger=(),
         answer=answer,
         stop="turns",
-        right=False,
+        right=right,
         finding="",
     )
 
@@ -301,9 +304,12 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     assert page.count("| right, % by golden calls | 1 | 4 to 6 |\n|---|---:|---:|\n| whole-0 | 50 | 12 |") == 1
     calls = {"value": -0.5, "low": -0.6, "high": -0.4}
     values = {"value": 0.02, "low": -0.1, "high": 0.125}
-    control = figures | {"beside": {"whole-0": {"calls": calls, "values": values}}}
+    right = {"value": -0.25, "low": -0.3, "high": -0.2}
+    control = figures | {"beside": {"whole-0": {"calls": calls, "values": values, "right": right}}}
     both = {name: each | {"shuffled-0": control} for name, each in found.items()}
     write_page(tmp_path, both, {}, "a processor", HOW)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    heading = "| points above whole-0, on the same tasks | golden calls made | golden values given |\n|---|---:|---:|\n"
-    assert page.count(f"\n\n{heading}| shuffled-0 | -50.0 (-60 to -40) | +2.0 (-10 to +12) |\n\n") == len(BENCHMARKS)
+    columns = "golden calls made | golden values given | right"
+    heading = f"| points above whole-0, on the same tasks | {columns} |\n|---|---:|---:|---:|\n"
+    row = "| shuffled-0 | -50.0 (-60 to -40) | +2.0 (-10 to +12) | -25.0 (-30 to -20) |"
+    assert page.count(f"\n\n{heading}{row}\n\n") == len(BENCHMARKS)
