@@ -25,6 +25,7 @@ from training.config_file import read_config
 from training.conversations import Conversation, encode_conversation, golden_conversations
 from training.pointer.base import make_base, make_model
 from training.pointer.codec import PointerCodec
+from training.pointer.turns import CALL, read_form, write_message
 from training.pointer.units import read_json, read_text, write_json
 from training.pointer.vocabulary import make_tokenizer, pointer_of, vocabulary_of
 from training.sft import run, with_other_pointers
@@ -63,11 +64,41 @@ def test_what_a_row_is_called_comes_first_and_its_ids_last_and_large_numbers_hav
     )
 
 
+def test_the_fields_of_a_form_are_numbered_in_the_order_in_which_they_are_filled_in() -> None:
+    properties = {"done": {"type": "string"}, "reasons": {"type": "array"}, "left_in_the_account_cents": {}}
+    tool = {"function": {"name": FINAL_ANSWER, "parameters": {"properties": properties}}}
+    assert words(read_form([tool])) == ("<form> done .1 <form> left in the account cents .2 <form> reasons <many> .3")
+    filled = {
+        "function": {
+            "name": FINAL_ANSWER,
+            "arguments": {"reasons": [3], "done": "part", "left_in_the_account_cents": 9},
+        }
+    }
+    assert words(write_message({"tool_calls": [filled]})) == "@final_answer .1 part .2 9 .3 [ <row> 3 ] <end>"
+
+
+def test_a_word_that_no_tool_shows_or_takes_is_a_word_and_a_name_is_a_pointer() -> None:
+    find = {"function": {"name": "find", "arguments": {"full_name": "Xenia Quaxly"}}}
+    talk = {
+        "messages": [
+            {"role": "system", "content": "It is 2026-03-16."},
+            {"role": "user", "content": "Howdy, Xenia Quaxly here."},
+            {"role": "assistant", "tool_calls": [find]},
+            {"role": "tool", "content": '{"full_name": "Xenia Quaxly", "member_id": "m_77"}'},
+        ],
+        "tools": [],
+    }
+    known = vocabulary_of([talk] * 5, Path("environments/mock"))
+    assert {"howdy", "here", "@find", ".full_name", ".member_id"} < set(known)
+    assert not {"xenia", "quaxly", "m_77"} & set(known)
+    assert "howdy" not in vocabulary_of([talk] * 4, Path("environments/mock"))
+
+
 def test_a_date_that_is_none_is_a_word_and_dates_that_are_years_apart_do_not_fill_the_vocabulary() -> None:
     said = [{"role": "user", "content": "2026-13-45 or 0001-01-01 or 9999-12-31"}]
     talks = [{"messages": [{"role": "system", "content": "It is 2026-13-45."}, *said], "tools": []}] * 5
     known = vocabulary_of(talks, Path("environments/mock"))
-    assert [word for word in known if word.count("-") == 2] == ["0001-01-01", "9999-12-31"]
+    assert [word for word in known if word.count("-") == 2] == ["0001-01-01", "9999-12-31", "2026-13-45"]
 
 
 @pytest.fixture(scope="module")
@@ -123,34 +154,36 @@ SCHEMA = {
     },
 }  # fmt: skip
 SEARCH = {"properties": {"full_name": {"type": "string"}}}
-TOOL = {"type": "function", "function": {"name": FINAL_ANSWER, "parameters": SCHEMA}}
+
+TOOL_OF_ONE_FIELD = {"function": {"name": FINAL_ANSWER, "parameters": {"properties": {"done": {"type": "string"}}}}}
 
 names = st.text(st.characters(categories=["Lu"], max_codepoint=90), min_size=1, max_size=6).map(str.title)
 whole = st.integers(-(10**9), 10**9).filter(lambda number: number >= 0)
-arguments = st.fixed_dictionaries(
-    {},
-    optional={
-        "name": names,
-        "count": st.none() | whole,
-        "share": st.sampled_from([0.5, 12.25, 3]),
-        "kind": st.sampled_from(["All", "part"]),
-        "reasons": st.lists(names | whole, max_size=3),
-        "each": st.lists(st.fixed_dictionaries({"of": names, "value": whole}), max_size=2),
-        "place": st.fixed_dictionaries({"town": names}),
-        "sure": st.booleans(),
-    },
-)
+values = {
+    "name": names,
+    "count": st.none() | whole,
+    "share": st.sampled_from([0.5, 12.25, 3]),
+    "kind": st.sampled_from(["All", "part"]),
+    "reasons": st.lists(names | whole, max_size=3),
+    "each": st.lists(st.fixed_dictionaries({"of": names, "value": whole}), max_size=2),
+    "place": st.fixed_dictionaries({"town": names}),
+    "sure": st.booleans(),
+}
+calls = st.tuples(st.just("keep"), st.fixed_dictionaries({}, optional=values))
+forms = st.tuples(st.just(FINAL_ANSWER), st.fixed_dictionaries(values))
 
 
-@given(arguments)
-def test_whatever_a_schema_takes_is_written_and_read_back(codec: PointerCodec, given_arguments: dict[str, Any]) -> None:
-    shown = {"role": "tool", "content": json.dumps(given_arguments)}
-    pointers = [pointer_of(unit.word) for unit in write_json(given_arguments)]
-    message = {"role": "assistant", "tool_calls": [{"function": {"name": FINAL_ANSWER, "arguments": given_arguments}}]}
-    read, fault = codec.read(codec.write(message)[:-1], [shown], [TOOL])
-    if len(set(pointers)) == len({unit.word for unit in write_json(given_arguments)}):  # no two words share a pointer
+@given(calls | forms)
+def test_whatever_a_schema_takes_is_written_and_read_back(codec: PointerCodec, call: tuple[str, Any]) -> None:
+    name, taken = call
+    shown = {"role": "tool", "content": json.dumps(taken)}
+    tool = {"type": "function", "function": {"name": name, "parameters": SCHEMA}}
+    message = {"role": "assistant", "tool_calls": [{"function": {"name": name, "arguments": taken}}]}
+    units = {unit.word for unit in write_json(taken)} | {CALL + name}
+    read, fault = codec.read(codec.write(message)[:-1], [shown], [tool])
+    if len({pointer_of(word) for word in units}) == len(units):  # no two words share a pointer
         assert fault is None
-        assert calls_of(read) == [(FINAL_ANSWER, given_arguments)]
+        assert calls_of(read) == [call]
 
 
 def test_a_name_that_was_written_small_begins_with_a_capital(codec: PointerCodec) -> None:
@@ -168,18 +201,19 @@ def test_a_name_that_was_written_small_begins_with_a_capital(codec: PointerCodec
         ("", "A turn begins with no tool"),
         ("<user>", "A turn begins with no tool"),
         ("<say>", "Nothing is said"),
-        ("@final_answer .done", "A value is missing"),
-        ("@final_answer .done <row>", "<row> stands where a value is wanted"),
-        ("@final_answer .done all .done all", ".done stands twice"),
+        ("@final_answer .1", "A value is missing"),
+        ("@final_answer .1 <row>", "<row> stands where a value is wanted"),
+        ("@final_answer .1 all .1 all", ".1 stands twice"),
         ("@final_answer all", "all stands where a name is wanted"),
-        ("@final_answer .reasons [ <row> 3", "] is missing"),
+        ("@final_answer .1 [ <row> 3", "] is missing"),
+        ("@final_answer .1 all .7 3", "The form has no field 7"),
     ],
 )
 def test_a_turn_that_is_no_call_says_what_is_wrong(written: str, fault: str) -> None:
-    vocabulary = ["@final_answer", ".done", ".reasons", "all", "3"]
+    vocabulary = ["@final_answer", ".1", ".7", "all", "3"]
     codec = PointerCodec(make_tokenizer([*vocabulary_of([], Path("environments/mock")), *vocabulary]))
     ids = codec._vocabulary.ids  # the words themselves, as a model writes them
-    message, told = codec.read([ids[word] for word in written.split()])
+    message, told = codec.read([ids[word] for word in written.split()], (), [TOOL_OF_ONE_FIELD])
     assert told is not None and told.startswith(f"{fault}. Write @tool")
     assert message == {"role": "assistant", "content": written}
 

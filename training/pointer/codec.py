@@ -10,6 +10,7 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
+from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.errors import UsageError
 from training.loading import loading
 from training.pointer.turns import (
@@ -19,6 +20,9 @@ from training.pointer.turns import (
     SAY,
     Message,
     clock_of,
+    fields_of,
+    numbered,
+    read_form,
     read_messages,
     read_prompt,
     types_of,
@@ -107,6 +111,7 @@ class _Texts:
         for role in ("user", "tool"):  # what a tool said is how it wants to hear it
             said = [message for message in conversation if message["role"] == role]
             self._add(read_messages(said, today))
+        self._add(read_form(tools))
         for function in (tool["function"] for tool in tools):
             keys = _keys_of(function.get("parameters", {}))
             self._add(mark(word) for word in (CALL + function["name"], *(KEY + key for key in keys)))
@@ -149,10 +154,19 @@ def _calls(units: Sequence[Unit], tools: Sequence[Message]) -> list[dict[str, An
     for start, end in zip(starts, [*starts[1:], len(units)], strict=True):
         name = units[start].word[1:]
         parser = _Parser(units[start + 1 : end])
-        arguments = parser.members(schemas.get(name, {}))
+        arguments = _form(parser, fields_of(tools)) if name == FINAL_ANSWER else parser.members(schemas.get(name, {}))
         function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
         calls.append({"id": f"call_{len(calls) + 1}", "type": "function", "function": function})
     return calls
+
+
+def _form(parser: _Parser, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Read a form, whose fields are written by their numbers."""
+    names = numbered(fields)
+    found = parser.members({"properties": {number: fields[key] for number, key in names.items()}})
+    if unknown := next((number for number in found if number not in names), None):
+        raise ValueError(f"The form has no field {unknown}")
+    return {names[number]: value for number, value in found.items()}
 
 
 def _opens_call(unit: Unit) -> bool:

@@ -1,13 +1,14 @@
 """Messages in OpenAI form as units.
 
 The system message is not read but for its date, nor are tools but for the form: policy and tools are the same in all
-conversations of a domain, and what follows from them is learned.
+conversations of a domain, and what follows from them is learned. The fields of a form are new in each task, so they are
+numbered, and a form is filled in by their numbers.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -49,8 +50,11 @@ def write_message(message: Message) -> Iterator[Unit]:
     for call in message.get("tool_calls") or ():
         function = call["function"]
         given = function["arguments"]
+        given = json.loads(given) if isinstance(given, str) else given
+        if function["name"] == FINAL_ANSWER:
+            given = {number: given[key] for number, key in numbered(given).items()}
         yield mark(CALL + function["name"])
-        yield from write_json(json.loads(given) if isinstance(given, str) else given)
+        yield from write_json(given)
     if not message.get("tool_calls"):
         yield mark(SAY)
         yield from read_text(content_of(message))
@@ -68,15 +72,27 @@ def content_of(message: Message) -> str:
 
 
 def read_form(tools: Sequence[Message]) -> Iterator[Unit]:
-    """Yield the fields of `final_answer`: its words, whether it takes several values, and its key."""
-    functions = [tool["function"] for tool in tools]
-    form = next((each for each in functions if each["name"] == FINAL_ANSWER), None)
-    for key, schema in {} if form is None else form["parameters"]["properties"].items():
+    """Yield the fields of `final_answer`: its words, whether it takes several values, and its number."""
+    fields = fields_of(tools)
+    for number, key in numbered(fields).items():
         yield mark(FORM)
         yield from read_text(key.replace("_", " "))
-        if "array" in types_of(schema):
+        if "array" in types_of(fields[key]):
             yield mark(MANY)
-        yield mark(KEY + key)
+        yield mark(KEY + number)
+
+
+def fields_of(tools: Sequence[Message]) -> dict[str, Any]:
+    """The schema of each field of `final_answer`; none if there is no such tool."""
+    functions = [tool["function"] for tool in tools]
+    form = next((each for each in functions if each["name"] == FINAL_ANSWER), None)
+    return {} if form is None else dict(form["parameters"]["properties"])
+
+
+def numbered(fields: Iterable[str]) -> dict[str, str]:
+    """Number -> field, in the order of the alphabet. A form gives all its fields, so a filled one has the same
+    numbers."""
+    return {str(number): key for number, key in enumerate(sorted(fields), 1)}
 
 
 def types_of(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,15 +1,15 @@
-"""The words of a pointer model: those that the conversations of a domain use often and its own files have, and pointers
-for all others.
+"""The words of a pointer model: those that the conversations of a domain use often, and pointers for all others.
 
-A name, an id or the number of a card is no word of the domain: it is read as a pointer, one of POINTERS, by its hash.
-The model learns to find the right pointer and to write it; which text it stands for is looked up in the conversation.
+A name, an id or the number of a card, which a tool shows or is given and the domain's own files do not have, is read as
+a pointer, one of POINTERS, by its hash. The model learns to find the right pointer and to write it; which text it
+stands for is looked up in the conversation.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from transformers import PreTrainedTokenizerFast
 
-from toolscale.environment.builtins import FINAL_ANSWER
 from training.conversations import Conversation
 from training.pointer.turns import (
     ASSISTANT,
@@ -33,10 +32,8 @@ from training.pointer.turns import (
     USER,
     Message,
     clock_of,
-    read_form,
     read_messages,
     read_prompt,
-    write_message,
 )
 from training.pointer.units import (
     CLOSE,
@@ -58,7 +55,7 @@ from training.pointer.units import (
 PAD, UNKNOWN = "<pad>", "<unk>"
 OWN = (PAD, UNKNOWN, BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END, SAY, OPEN, CLOSE, LIST, END_OF_LIST, ROW)
 CONSTANTS = (NULL, TRUE, FALSE)
-POINTERS = {"": 4096, KEY: 1024, CALL: 64}
+POINTERS = {"": 4096, KEY: 256, CALL: 64}
 """Pointers for words, keys and tools: two that the vocabulary does not have share one once in so many times."""
 POINTER = "#"
 OFTEN = 5
@@ -75,34 +72,27 @@ def pointer_of(word: str) -> str:
 
 def vocabulary_of(conversations: Iterable[Conversation], folder: Path) -> list[str]:
     """All words, in the order of their ids: marks, names of tools and keys, sizes, dates, words, pointers. `folder`:
-    the files of the domain. The fields of single forms are no words: a new request may have others, so that they are
-    copied from the form."""
-    counts, choices = Counter[str](), set[str]()
-    forms, shown = list[set[str]](), set[str]()
+    the files of the domain."""
+    counts, choices, copied = Counter[str](), set[str](), set[str]()
     for each in conversations:
         units = [*read_prompt(each["messages"][:2], each["tools"])]
         units += read_messages(each["messages"][2:], clock_of(each["messages"]))
         counts.update({unit.word for unit in units})
-        forms.append({unit.word for unit in read_form(each["tools"]) if unit.word.startswith(KEY)})
-        shown |= {unit.word for message in each["messages"] for unit in _shown(message)}
+        copied |= {unit.word for unit in read_messages(filter(_of_tools, each["messages"]), None)}
         choices |= {word for tool in each["tools"] for word in choices_of(tool["function"].get("parameters", {}))}
     often = {word for word, count in counts.items() if count >= OFTEN}
-    asked = set().union(*forms) - shown - (set.intersection(*forms) if forms else set())
-    names = sorted(word for word in often - asked if word[0] in (CALL, KEY) and len(word) > 1)
+    names = sorted(word for word in often if word[0] in (CALL, KEY) and len(word) > 1)
     texts = (path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if path.is_file())
     known = {word.lower() for text in texts for word in re.findall(r"\w+(?:['’:]\w+)*", text)}
-    plain = sorted({word for word in often if _is_plain(word, known)} | choices)
+    plain = sorted({word for word in often if word not in copied or _is_plain(word, known)} | choices)
     sizes = [f"{SIZE}{number}" for number in range(SIZES)]
     pointers = [f"{kind}{POINTER}{number}" for kind, count in POINTERS.items() for number in range(count)]
     return list(dict.fromkeys([*OWN, *CONSTANTS, *names, *sizes, *_days(often), *plain, *pointers]))
 
 
-def _shown(message: Message) -> Iterator[Unit]:
-    """The keys of what a tool returned, or of a call that is no form."""
-    calls = [call for call in message.get("tool_calls") or () if call["function"]["name"] != FINAL_ANSWER]
-    units = write_message({**message, "tool_calls": calls}) if calls else read_messages([message], None)
-    if calls or message["role"] == "tool":
-        yield from (unit for unit in units if unit.word.startswith(KEY))
+def _of_tools(message: Message) -> bool:
+    """Whether it is a call, or what a tool returned: values that are copied stand there."""
+    return message["role"] == "tool" or bool(message.get("tool_calls"))
 
 
 def choices_of(schema: Mapping[str, Any]) -> set[str]:
