@@ -73,8 +73,8 @@ class Series:
 
     def runs(self) -> list[Run]:
         """All runs, the most telling first: a stop leaves the better part of the table. A run that goes on from another
-        comes right after it; UsageError if that is none of them. The model before training comes last: it makes no
-        right call, and talks longest."""
+        comes one after it, so that it need not wait where two are trained at a time; UsageError if that other is none
+        of them. The model before training comes last: it makes no right call, and talks longest."""
         whole = [Run(f"{WHOLE}-{seed}", seed, self.most) for seed in range(self.seeds)]
         fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]
         weaker = [Run(f"{name}-0", source=f"{name}-{self.weaker}") for name in WEAKER if self.weaker is not None]
@@ -83,12 +83,11 @@ class Series:
         known = [run.name for run in made]
         if unknown := next((name for name in self.closed if name not in known), None):
             raise UsageError(f"--closed {unknown}: is none of the runs; give one of {', '.join(known)}")
-        planned: list[Run] = []
+        planned, waiting = list[Run](), list[Run]()
         for run in made:
-            planned.append(run)
-            if run.name in self.closed:
-                planned.append(Run(f"{run.name}-{CLOSED}", begins=run.name))
-        return [*planned, Run(UNTRAINED)]
+            planned += [run, *waiting]
+            waiting = [Run(f"{run.name}-{CLOSED}", begins=run.name)] if run.name in self.closed else []
+        return [*planned, *waiting, Run(UNTRAINED)]
 
 
 def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:

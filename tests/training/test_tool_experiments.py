@@ -59,8 +59,10 @@ def test_the_control_reads_the_same_requests_and_the_same_trajectories_never_tog
 
 def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
     names = [run.name for run in Series(SFT, PLAYED, seeds=3, weaker=50, varied=40, closed=("100-0",)).runs()]
-    first = ["whole-0", "shuffled-0", "state only-0", "names of calls-0", "100-0", "100-0-grpo"]
-    assert names == [*first, "plain-0", "evolved-0", "orders-0", "whole-1", "whole-2", "untrained"]
+    first = ["whole-0", "shuffled-0", "state only-0", "names of calls-0", "100-0", "plain-0", "100-0-grpo"]
+    assert names == [*first, "evolved-0", "orders-0", "whole-1", "whole-2", "untrained"]
+    last = Series(SFT, PLAYED, closed=("100-0",)).runs()
+    assert [run.name for run in last] == ["whole-0", "shuffled-0", "100-0", "100-0-grpo", "untrained"]
 
 
 def test_a_run_that_goes_on_from_none_of_the_others_is_refused() -> None:
