@@ -377,6 +377,9 @@ class SftConfig(RunSettings):
     epochs: int = Field(default=1, ge=1)
     steps: int | None = Field(default=None, ge=1)
     """So many steps instead of epochs: whoever has fewer conversations reads them more often."""
+    repeats: bool = False
+    """Learn as well what messages of users and tools repeat of what stands before them. A model with random weights
+    learns to look things up by it; one that can read has no use for it."""
     batch: int = Field(default=32, ge=1)
     """Conversations of one step, over all ranks."""
     branched_tokens: int = Field(default=0, ge=0)

@@ -45,6 +45,8 @@ def load_samples(config: SftConfig, codec: Codec) -> tuple[list[Sample], int]:
     samples = [Sample(encode_conversation(codec, each), 1.0, _setting(each)) for each in conversations]
     if not samples:
         raise UsageError("there is no conversation to learn from; name conversations or datasets")
+    if config.repeats:
+        samples = [with_repeats(each) for each in samples]
     kept = [sample for sample in samples if len(sample.trace.ids) <= config.most_tokens]
     if left_out := len(samples) - len(kept):
         lengths = sorted(len(sample.trace.ids) for sample in samples)
@@ -56,6 +58,18 @@ def load_samples(config: SftConfig, codec: Codec) -> tuple[list[Sample], int]:
             raise UsageError(f"{told}; raise most_tokens, or most_left_out ({config.most_left_out:g}) to go on without")
         logging.getLogger("training").warning("%s: they are left out", told)
     return kept, left_out
+
+
+def with_repeats(sample: Sample) -> Sample:
+    """The same conversation, in which each token after the first turn that stood before counts as written."""
+    ids, written = sample.trace.ids, sample.trace.written
+    first = {number: place for place, number in reversed(list(enumerate(ids)))}
+    begun = written.index(True)
+    counted = tuple(
+        own or (place > begun and first[number] < place)
+        for place, (number, own) in enumerate(zip(ids, written, strict=True))
+    )
+    return replace(sample, trace=sample.trace.model_copy(update={"written": counted}))
 
 
 def _setting(conversation: Conversation) -> str:

@@ -28,7 +28,7 @@ from training.pointer.codec import PointerCodec
 from training.pointer.turns import CALL, read_form, write_message
 from training.pointer.units import read_json, read_text, write_json
 from training.pointer.vocabulary import make_tokenizer, pointer_of, vocabulary_of
-from training.sft import run, with_other_pointers
+from training.sft import run, with_other_pointers, with_repeats
 from training.tiny.tokenizer import make_tokenizer as make_other
 
 pytestmark = pytest.mark.filterwarnings(
@@ -82,15 +82,15 @@ def test_a_word_that_no_tool_shows_or_takes_is_a_word_and_a_name_is_a_pointer() 
     talk = {
         "messages": [
             {"role": "system", "content": "It is 2026-03-16."},
-            {"role": "user", "content": "Howdy, Xenia Quaxly here."},
+            {"role": "user", "content": "Howdy, Xenia Quaxly here, for the 2 visits of 450 each."},
             {"role": "assistant", "tool_calls": [find]},
             {"role": "tool", "content": '{"full_name": "Xenia Quaxly", "member_id": "m_77"}'},
         ],
         "tools": [],
     }
     known = vocabulary_of([talk] * 5, Path("environments/mock"))
-    assert {"howdy", "here", "@find", ".full_name", ".member_id"} < set(known)
-    assert not {"xenia", "quaxly", "m_77"} & set(known)
+    assert {"howdy", "here", "2", "@find", ".full_name", ".member_id"} < set(known)
+    assert not {"xenia", "quaxly", "m_77", "450"} & set(known)
     assert "howdy" not in vocabulary_of([talk] * 4, Path("environments/mock"))
 
 
@@ -252,6 +252,14 @@ def test_a_conversation_that_is_read_again_has_other_pointers_and_what_stands_no
     assert {with_other_pointers(sample, (range(10, 14),), random.Random(seed)).trace.ids[1] for seed in range(30)} == {
         10, 11, 12, 13,
     }  # fmt: skip
+
+
+def test_what_messages_repeat_after_the_first_turn_is_learned_too() -> None:
+    ids = (1, 7, 7, 9, 5, 7, 6, 5, 9)
+    written = (False, False, False, True, False, False, False, True, False)
+    trace = TokenTrace(ids=ids, written=written, logprobs=(0.0,) * len(ids))
+    learned = with_repeats(Sample(trace, 1.0, "a")).trace.written
+    assert [number for number, own in zip(ids, learned, strict=True) if own] == [9, 7, 5, 9]
 
 
 def test_a_seed_is_a_model() -> None:

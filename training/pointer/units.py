@@ -26,7 +26,7 @@ KEY, SIZE = ".", "~"
 SIZES = 300
 _STEP = 0.05
 """Numbers that differ by less than this share may have the same size."""
-_SMALL = 32
+SMALL = 32
 """Smaller numbers are words of their own; their size is not told."""
 _WORD = re.compile(r"\w+(?:[-'’.:]\w+)*|[^\w\s]")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -124,7 +124,7 @@ def _inside(value: Any, shown: bool) -> Iterator[Unit]:
         yield mark(END_OF_LIST)
     else:
         yield from _scalar(value)
-        if shown and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= _SMALL:
+        if shown and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= SMALL:
             yield mark(size_of(value))
 
 

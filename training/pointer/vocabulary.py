@@ -46,6 +46,7 @@ from training.pointer.units import (
     ROW,
     SIZE,
     SIZES,
+    SMALL,
     TRUE,
     Unit,
     day_of,
@@ -61,7 +62,6 @@ POINTER = "#"
 OFTEN = 5
 """A word that fewer conversations use is read as a pointer."""
 MOST_DAYS = 1000
-_FIGURES = re.compile(r"\d{1,2}")
 
 
 def pointer_of(word: str) -> str:
@@ -84,7 +84,7 @@ def vocabulary_of(conversations: Iterable[Conversation], folder: Path) -> list[s
     names = sorted(word for word in often if word[0] in (CALL, KEY) and len(word) > 1)
     texts = (path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if path.is_file())
     known = {word.lower() for text in texts for word in re.findall(r"\w+(?:['’:]\w+)*", text)}
-    plain = sorted({word for word in often if word not in copied or _is_plain(word, known)} | choices)
+    plain = sorted({word for word in often if _is_plain(word, known, copied)} | choices)
     sizes = [f"{SIZE}{number}" for number in range(SIZES)]
     pointers = [f"{kind}{POINTER}{number}" for kind, count in POINTERS.items() for number in range(count)]
     return list(dict.fromkeys([*OWN, *CONSTANTS, *names, *sizes, *_days(often), *plain, *pointers]))
@@ -102,10 +102,13 @@ def choices_of(schema: Mapping[str, Any]) -> set[str]:
     return own.union(*map(choices_of, inner))
 
 
-def _is_plain(word: str, known: Collection[str]) -> bool:
-    """Whether it is a word of the domain, a sign, a small number or a time of day."""
+def _is_plain(word: str, known: Collection[str], copied: Collection[str]) -> bool:
+    """Whether it is a small number, a time of day, a sign, or a word that the domain has or that is never copied. A
+    larger number never is: where some amounts are words and others pointers, a model writes the words."""
+    if word.isdecimal():
+        return len(word) < 3 and int(word) < SMALL
     sign = len(word) == 1 and not word.isalnum()
-    return word in known or sign or _FIGURES.fullmatch(word) is not None or re.fullmatch(r"\d\d:\d\d", word) is not None
+    return word not in copied or word in known or sign or re.fullmatch(r"\d\d:\d\d", word) is not None
 
 
 def _days(words: Collection[str]) -> list[str]:
