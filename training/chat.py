@@ -54,8 +54,9 @@ class Codec(Protocol):
         """
         ...
 
-    def write(self, message: Mapping[str, Any]) -> list[int]:
-        """The ids that the assistant would write for a message, the stop token included: what SFT trains on."""
+    def write(self, message: Mapping[str, Any], tools: Sequence[Mapping[str, Any]] = ()) -> list[int]:
+        """The ids that the assistant would write for a message, the stop token included: what SFT trains on. `tools`:
+        those of the conversation; a codec may name them in a way of its own."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -130,7 +131,7 @@ class ChatCodec:
             self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
         )
 
-    def write(self, message: Mapping[str, Any]) -> list[int]:
+    def write(self, message: Mapping[str, Any], tools: Sequence[Mapping[str, Any]] = ()) -> list[int]:
         """The ids that the assistant would write for a message, the stop token included."""
         ask = self._after_text[:1]
         start = self._render(ask, add_generation_prompt=True)

@@ -49,7 +49,7 @@ def encode_conversation(codec: Codec, conversation: Conversation) -> TokenTrace:
     ids = list(codec.first(messages[: turns[0]], tools))
     written = [False] * len(ids)
     for place, after in zip(turns, [*turns[1:], None], strict=True):
-        said = codec.write(messages[place])
+        said = codec.write(messages[place], tools)
         ids += said
         written += [True] * len(said)
         if after is not None:

@@ -1,5 +1,5 @@
 """Supervised fine-tuning on conversations: the same codec and the same engine as GRPO, and a loss on the assistant's
-tokens only.
+tokens only, unless `repeats` says otherwise.
 
     python -m training.sft training/configs/sft_finance.yaml --out var/training/sft
 

@@ -49,7 +49,7 @@ class ToyCodec:
         arguments = f'{{"expert": "{self.expert}", "question": "Which letter?"}}'
         return {"role": "assistant", "content": None, "tool_calls": [call(arguments)]}, None
 
-    def write(self, message: Mapping[str, Any]) -> list[int]:
+    def write(self, message: Mapping[str, Any], tools: Sequence[Mapping[str, Any]] = ()) -> list[int]:
         return [ASK if message.get("tool_calls") else 2 + LETTERS.index(message["content"]), STOP]
 
     def save(self, folder: Path) -> None:

@@ -70,9 +70,9 @@ class PointerCodec:
         """What follows a written turn, through the opening of the next one."""
         return self._ids([*read_messages(observations, None), mark(ASSISTANT)])
 
-    def write(self, message: Message) -> list[int]:
+    def write(self, message: Message, tools: Sequence[Message] = ()) -> list[int]:
         """The ids that the model would write for a message, the end of the turn included."""
-        return self._ids(write_message(message))
+        return self._ids(write_message(message, fields_of(tools)))
 
     def read(
         self, ids: Sequence[int], conversation: Sequence[Message] = (), tools: Sequence[Message] = ()

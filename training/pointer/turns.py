@@ -28,11 +28,11 @@ def read_prompt(messages: Sequence[Message], tools: Sequence[Message]) -> Iterat
     """Yield the units of what stands before the first turn: the form, then what was said."""
     yield mark(BEGIN)
     yield from read_form(tools)
-    yield from read_messages(messages, clock_of(messages))
+    yield from read_messages(messages, clock_of(messages), fields_of(tools))
 
 
-def read_messages(messages: Sequence[Message], today: date | None) -> Iterator[Unit]:
-    """Yield the units of messages. `today`: what dates without a year are counted from."""
+def read_messages(messages: Iterable[Message], today: date | None, fields: Iterable[str] = ()) -> Iterator[Unit]:
+    """Yield the units of messages. `today`: what dates without a year are counted from; `fields`: of the form."""
     for message in messages:
         if message["role"] == "user":
             yield mark(USER)
@@ -42,23 +42,31 @@ def read_messages(messages: Sequence[Message], today: date | None) -> Iterator[U
             yield from read_content(content_of(message))
         elif message["role"] == "assistant":
             yield mark(ASSISTANT)
-            yield from write_message(message)
+            yield from write_message(message, fields)
 
 
-def write_message(message: Message) -> Iterator[Unit]:
-    """Yield the units that the model would write for a message, the end of the turn included."""
+def write_message(message: Message, fields: Iterable[str] = ()) -> Iterator[Unit]:
+    """Yield the units that the model would write for a message, the end of the turn included. `fields`: of the form,
+    which are written by their numbers."""
+    numbers = {key: number for number, key in numbered(fields).items()}
     for call in message.get("tool_calls") or ():
         function = call["function"]
-        given = function["arguments"]
-        given = json.loads(given) if isinstance(given, str) else given
-        if function["name"] == FINAL_ANSWER:
-            given = {number: given[key] for number, key in numbered(given).items()}
         yield mark(CALL + function["name"])
-        yield from write_json(given)
+        yield from _write_arguments(function["arguments"], numbers if function["name"] == FINAL_ANSWER else {})
     if not message.get("tool_calls"):
         yield mark(SAY)
         yield from read_text(content_of(message))
     yield mark(END)
+
+
+def _write_arguments(given: Any, numbers: Mapping[str, str]) -> Iterator[Unit]:
+    """Arguments that are no JSON object stay words, as which they are read back: as no arguments."""
+    try:
+        given = json.loads(given) if isinstance(given, str) else given
+    except json.JSONDecodeError:
+        return read_text(given)
+    named = isinstance(given, Mapping)
+    return write_json({numbers.get(key, key): value for key, value in given.items()} if named else given)
 
 
 def clock_of(messages: Sequence[Message]) -> date | None:
@@ -90,8 +98,7 @@ def fields_of(tools: Sequence[Message]) -> dict[str, Any]:
 
 
 def numbered(fields: Iterable[str]) -> dict[str, str]:
-    """Number -> field, in the order of the alphabet. A form gives all its fields, so a filled one has the same
-    numbers."""
+    """Number -> field, in the order of the alphabet."""
     return {str(number): key for number, key in enumerate(sorted(fields), 1)}
 
 

@@ -32,6 +32,7 @@ from training.pointer.turns import (
     USER,
     Message,
     clock_of,
+    fields_of,
     read_messages,
     read_prompt,
 )
@@ -76,7 +77,7 @@ def vocabulary_of(conversations: Iterable[Conversation], folder: Path) -> list[s
     counts, choices, copied = Counter[str](), set[str](), set[str]()
     for each in conversations:
         units = [*read_prompt(each["messages"][:2], each["tools"])]
-        units += read_messages(each["messages"][2:], clock_of(each["messages"]))
+        units += read_messages(each["messages"][2:], clock_of(each["messages"]), fields_of(each["tools"]))
         counts.update({unit.word for unit in units})
         copied |= {unit.word for unit in read_messages(filter(_of_tools, each["messages"]), None)}
         choices |= {word for tool in each["tools"] for word in choices_of(tool["function"].get("parameters", {}))}

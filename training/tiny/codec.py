@@ -121,7 +121,7 @@ class TinyCodec:
             return {"role": "assistant", "content": answering_sentence(asked, said) if known else NOT_KNOWN}, None
         return raw, f"{word} cannot be used here. {FORM}"
 
-    def write(self, message: Message) -> list[int]:
+    def write(self, message: Message, tools: Sequence[Message] = ()) -> list[int]:
         """The word of a message, and the end of the turn."""
         calls = message.get("tool_calls") or ()
         word = LAST
