@@ -7,7 +7,7 @@ import math
 import statistics
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from made_rollouts import rollout
 
@@ -180,10 +180,15 @@ def test_right_never_scores_lower_than_wrong(
 
 
 @given(groups, wishes, configs)
+@example(
+    [Figures(right=True, cost_usd=0, latency_s=0, uses={TOOLS[0]: 1})],
+    Preference(instruction="x", outcome=1, cost=0, latency=0, tools={TOOLS[0]: 1}),
+    RewardConfig(),
+)
 def test_rewards_are_bounded(group: list[Figures], wish: Preference, config: RewardConfig) -> None:
     least, most = {
         "paper": (0.0, wish.outcome + wish.cost + wish.latency + sum(wish.tools.values())),
-        "absolute": (-config.cap * (wish.cost + wish.latency), wish.outcome),
+        "absolute": (-config.cap * (wish.cost + wish.latency) - config.tool_weight, wish.outcome + config.tool_weight),
         "outcome": (0.0, 1.0),
         "efficiency": (-config.cap * 0.5, 1.0),
     }[config.kind]
