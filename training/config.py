@@ -379,7 +379,7 @@ class SftConfig(RunSettings):
     """So many steps instead of epochs: whoever has fewer conversations reads them more often."""
     repeats: bool = False
     """Learn as well what messages of users and tools repeat of what stands before them. A model with random weights
-    learns to look things up by it; one that can read has no use for it."""
+    learns to look things up by it."""
     batch: int = Field(default=32, ge=1)
     """Conversations of one step, over all ranks."""
     branched_tokens: int = Field(default=0, ge=0)

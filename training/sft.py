@@ -63,13 +63,18 @@ def load_samples(config: SftConfig, codec: Codec) -> tuple[list[Sample], int]:
 def with_repeats(sample: Sample) -> Sample:
     """The same conversation, in which each token after the first turn that stood before counts as written."""
     ids, written = sample.trace.ids, sample.trace.written
-    first = {number: place for place, number in reversed(list(enumerate(ids)))}
+    first = _first_places(ids)
     begun = written.index(True)
     counted = tuple(
         own or (place > begun and first[number] < place)
         for place, (number, own) in enumerate(zip(ids, written, strict=True))
     )
     return replace(sample, trace=sample.trace.model_copy(update={"written": counted}))
+
+
+def _first_places(ids: Sequence[int]) -> dict[int, int]:
+    """Where each token stands for the first time."""
+    return {number: place for place, number in reversed(list(enumerate(ids)))}
 
 
 def _setting(conversation: Conversation) -> str:
@@ -102,9 +107,9 @@ def with_other_pointers(sample: Sample, pointers: Sequence[range], rng: random.R
     for kind in pointers:
         used = sorted({number for number in ids if number in kind})
         others |= dict(zip(used, rng.sample(kind, len(used)), strict=True))
-    first = {number: place for place, number in reversed(list(enumerate(ids))) if number in others}
+    first = _first_places(ids)
     written = tuple(
-        own and first.get(number) != place
+        own and not (number in others and first[number] == place)
         for place, (number, own) in enumerate(zip(ids, sample.trace.written, strict=True))
     )
     changed = {"ids": tuple(others.get(number, number) for number in ids), "written": written}

@@ -60,7 +60,7 @@ def write_message(message: Message, fields: Iterable[str] = ()) -> Iterator[Unit
 
 
 def _write_arguments(given: Any, numbers: Mapping[str, str]) -> Iterator[Unit]:
-    """Arguments that are no JSON object stay words, as which they are read back: as no arguments."""
+    """Arguments that are not JSON are written as words; read back, they are a fault."""
     try:
         given = json.loads(given) if isinstance(given, str) else given
     except json.JSONDecodeError:
