@@ -38,8 +38,13 @@ class Codec(Protocol):
         """The prompt, through the opening of the assistant's turn."""
         ...
 
-    def next(self, observations: Sequence[Mapping[str, Any]]) -> list[int]:
-        """What follows a written turn, after its stop token, through the opening of the next turn."""
+    def next(
+        self, observations: Sequence[Mapping[str, Any]], conversation: Sequence[Mapping[str, Any]] = ()
+    ) -> list[int]:
+        """What follows a written turn, after its stop token, through the opening of the next turn.
+
+        `conversation`: what was said before; a codec may read an observation in its light.
+        """
         ...
 
     def read(

@@ -53,7 +53,7 @@ def encode_conversation(codec: Codec, conversation: Conversation) -> TokenTrace:
         ids += said
         written += [True] * len(said)
         if after is not None:
-            seen = codec.next(messages[place + 1 : after])
+            seen = codec.next(messages[place + 1 : after], messages[:place])
             ids += seen
             written += [False] * len(seen)
     return TokenTrace(ids=tuple(ids), written=tuple(written), logprobs=(0.0,) * len(ids))

@@ -174,8 +174,8 @@ class TokenSession:
         """Append the observations, write a turn, read it."""
         policy, settings = self._policy, self._policy.settings
         if observations:
+            self._append(policy.codec.next(observations, self._conversation))
             self._conversation += observations
-            self._append(policy.codec.next(observations))
         fixed = policy.codec.turn_tokens
         limit = min(fixed or settings.max_new_tokens, settings.max_new_tokens, settings.context - len(self._ids))
         if limit < 1:

@@ -25,8 +25,8 @@ from training.config_file import read_config
 from training.conversations import Conversation, encode_conversation, golden_conversations
 from training.pointer.base import make_base, make_model
 from training.pointer.codec import PointerCodec
-from training.pointer.turns import CALL, read_form, write_message
-from training.pointer.units import read_json, read_text, write_json
+from training.pointer.turns import BEGIN, CALL, clock_of, fields_of, read_form, read_messages, write_message
+from training.pointer.units import MOST_SAID, ROW, SAID, mark, read_json, read_text, write_json
 from training.pointer.vocabulary import make_tokenizer, pointer_of, vocabulary_of
 from training.sft import run, with_other_pointers, with_repeats
 from training.tiny.tokenizer import make_tokenizer as make_other
@@ -64,13 +64,38 @@ def test_what_a_row_is_called_comes_first_and_its_ids_last_and_large_numbers_hav
     )
 
 
-def test_the_fields_of_a_form_are_numbered_in_the_order_in_which_they_are_filled_in() -> None:
+BOOKINGS = [
+    {"booking_id": "b_1", "day_on": "2026-03-18", "title": "Body Pump", "status": "booked", "visits": 3},
+    {"booking_id": "b_2", "day_on": "2026-03-18", "title": "Spin", "status": "booked", "visits": 40},
+    {"booking_id": "b_3", "day_on": "2026-03-20", "title": "Pump", "status": "open", "visits": 40},
+    {"booking_id": "b_4", "day_on": "2026-03-21", "title": "Barre", "status": "open", "visits": 12},
+]  # fmt: skip
+
+
+def test_rows_are_marked_by_what_was_said_of_them() -> None:
+    said = [unit.word for unit in read_text("my booked Body Pump on March 18, or the 40 of b_4", MONDAY)]
+    units = words(read_json(BOOKINGS, said)).split()
+    assert [word for word in units if word.startswith("<row")] == [MOST_SAID, MOST_SAID, SAID, ROW]
+    assert words(read_json([BOOKINGS[0]] * 2, said)).count(ROW) == 2, "what tells no rows apart marks none"
+    assert words(write_json(["spin"])) == "[ <row> spin ]"
+
+
+def test_the_least_and_the_largest_number_of_a_list_are_marked() -> None:
+    units = words(read_json(BOOKINGS)).split()
+    places = [place for place, word in enumerate(units) if word == ".visits"]
+    assert [units[place + 1 : place + 4] for place in places] == [
+        ["3", "<least>", ".booking_id"], ["40", "~74", "<most>"], ["40", "~74", "<most>"], ["12", ".booking_id", "b_4"],
+    ]  # fmt: skip
+    assert "<most>" not in words(read_json(BOOKINGS[1:3]))
+
+
+def test_a_form_is_filled_in_as_it_stands_in_the_prompt() -> None:
     properties = {"done": {"type": "string"}, "reasons": {"type": "array"}, "left_in_the_account_cents": {}}
     tool = {"function": {"name": FINAL_ANSWER, "parameters": {"properties": properties}}}
     assert words(read_form([tool])) == ("<form> done .1 <form> left in the account cents .2 <form> reasons <many> .3")
     filled = {"name": FINAL_ANSWER, "arguments": {"reasons": [3], "done": "part"}}
     assert words(write_message({"tool_calls": [{"function": filled}]}, properties)) == (
-        "@final_answer .1 part .3 [ <row> 3 ] <end>"
+        "@final_answer <form> done .1 part <form> reasons <many> .3 [ <row> 3 ] <end>"
     )
 
 
@@ -96,6 +121,14 @@ def test_a_word_that_no_tool_shows_or_takes_is_a_word_and_a_name_is_a_pointer() 
     assert {"howdy", "here", "2", "@find", ".full_name", ".member_id"} < set(known)
     assert not {"xenia", "quaxly", "m_77", "450"} & set(known)
     assert "howdy" not in vocabulary_of([talk] * 4, Path("environments/mock"))
+
+
+def test_a_number_that_calls_give_though_nobody_showed_it_is_a_word_if_it_is_common() -> None:
+    wait = {"function": {"name": "wait", "arguments": {"minutes": 1440, "cents": 450}}}
+    messages = [{"role": "user", "content": "All 450 of it."}, {"role": "assistant", "tool_calls": [wait]}]
+    talk, other = {"messages": messages, "tools": []}, {"messages": messages[:1], "tools": []}
+    assert {"1440", "450"} & set(vocabulary_of([talk] * 5, Path("environments/mock"))) == {"1440"}
+    assert "1440" not in vocabulary_of([talk] * 5 + [other] * 2000, Path("environments/mock"))
 
 
 def test_a_date_that_is_none_is_a_word_and_dates_that_are_years_apart_do_not_fill_the_vocabulary() -> None:
@@ -135,12 +168,14 @@ def test_golden_calls_are_read_back_as_they_were_written(conversations: list[Con
     assert turns > len(conversations)
 
 
-def test_a_conversation_in_parts_is_the_conversation_in_one(conversations: list[Conversation], codec: Codec) -> None:
-    talk = conversations[0]
-    trace = encode_conversation(codec, talk)
-    again = encode_conversation(codec, talk)
-    assert trace == again
-    assert codec.end in trace.ids and trace.written[-1]
+def test_a_conversation_in_parts_is_the_conversation_in_one(
+    conversations: list[Conversation], codec: PointerCodec
+) -> None:
+    for talk in conversations[:20]:
+        messages, tools = talk["messages"], talk["tools"]
+        units = [*read_form(tools), *read_messages(messages, clock_of(messages), fields_of(tools))]
+        ids = tuple(codec._vocabulary.id_of(unit) for unit in (mark(BEGIN), *units))
+        assert encode_conversation(codec, talk).ids == ids
 
 
 PAIR = {"of": {"type": "string"}, "value": {"type": "integer"}}

@@ -17,6 +17,7 @@ from training.pointer.turns import (
     ASSISTANT,
     CALL,
     END,
+    FORM,
     SAY,
     Message,
     clock_of,
@@ -25,6 +26,7 @@ from training.pointer.turns import (
     read_form,
     read_messages,
     read_prompt,
+    read_said,
     types_of,
     write_message,
 )
@@ -66,9 +68,11 @@ class PointerCodec:
         """The prompt, through the opening of the assistant's turn."""
         return self._ids([*read_prompt(messages, tools), mark(ASSISTANT)])
 
-    def next(self, observations: Sequence[Message]) -> list[int]:
-        """What follows a written turn, through the opening of the next one."""
-        return self._ids([*read_messages(observations, None), mark(ASSISTANT)])
+    def next(self, observations: Sequence[Message], conversation: Sequence[Message] = ()) -> list[int]:
+        """What follows a written turn, through the opening of the next one. Rows of which somebody spoke in the
+        conversation are marked."""
+        today = clock_of(conversation)
+        return self._ids([*read_messages(observations, today, said=read_said(conversation, today)), mark(ASSISTANT)])
 
     def write(self, message: Message, tools: Sequence[Message] = ()) -> list[int]:
         """The ids that the model would write for a message, the end of the turn included."""
@@ -153,20 +157,33 @@ def _calls(units: Sequence[Unit], tools: Sequence[Message]) -> list[dict[str, An
     calls = []
     for start, end in zip(starts, [*starts[1:], len(units)], strict=True):
         name = units[start].word[1:]
-        parser = _Parser(units[start + 1 : end])
-        arguments = _form(parser, fields_of(tools)) if name == FINAL_ANSWER else parser.members(schemas.get(name, {}))
+        given = units[start + 1 : end]
+        if name == FINAL_ANSWER:
+            arguments = _form(given, fields_of(tools))
+        else:
+            arguments = _Parser(given).members(schemas.get(name, {}))
         function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
         calls.append({"id": f"call_{len(calls) + 1}", "type": "function", "function": function})
     return calls
 
 
-def _form(parser: _Parser, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a form, whose fields are written by their numbers."""
+def _form(units: Sequence[Unit], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Read a form by the numbers of its fields."""
     names = numbered(fields)
+    parser = _Parser(list(_without_words(units)))
     found = parser.members({"properties": {number: fields[key] for number, key in names.items()}})
     if unknown := next((number for number in found if number not in names), None):
         raise ValueError(f"The form has no field {unknown}")
     return {names[number]: value for number, value in found.items()}
+
+
+def _without_words(units: Sequence[Unit]) -> Iterator[Unit]:
+    """What fills a form: the words of its fields, up to their numbers, are left out."""
+    within = False
+    for unit in units:
+        within = unit.word == FORM or (within and not _is_key(unit.word))
+        if not within:
+            yield unit
 
 
 def _opens_call(unit: Unit) -> bool:

@@ -2,7 +2,8 @@
 
 The system message is not read but for its date, nor are tools but for the form: policy and tools are the same in all
 conversations of a domain, and what follows from them is learned. The fields of a form are new in each task, so they are
-numbered, and a form is filled in by their numbers.
+numbered, and a form is filled in as it stands in the prompt: `<form> places left .2` there, `<form> places left .2 3`
+in the answer.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END = (
 CALL, SAY = "@", "<say>"
 """Before the name of a tool that is called; at the head of a message without calls."""
 
+NO_FIELDS: Mapping[str, Any] = {}
+
 Message = Mapping[str, Any]
 
 
@@ -31,42 +34,58 @@ def read_prompt(messages: Sequence[Message], tools: Sequence[Message]) -> Iterat
     yield from read_messages(messages, clock_of(messages), fields_of(tools))
 
 
-def read_messages(messages: Iterable[Message], today: date | None, fields: Iterable[str] = ()) -> Iterator[Unit]:
-    """Yield the units of messages. `today`: what dates without a year are counted from; `fields`: of the form."""
+def read_messages(
+    messages: Iterable[Message], today: date | None, fields: Mapping[str, Any] = NO_FIELDS, said: Sequence[str] = ()
+) -> Iterator[Unit]:
+    """Yield the units of messages. `today`: what dates without a year are counted from; `fields`: of the form; `said`:
+    the words of users before."""
+    said = list(said)
     for message in messages:
         if message["role"] == "user":
-            yield mark(USER)
-            yield from read_text(content_of(message), today)
+            units = list(read_text(content_of(message), today))
+            said += [USER, *(unit.word for unit in units)]
+            yield from [mark(USER), *units]
         elif message["role"] == "tool":
             yield mark(TOOL)
-            yield from read_content(content_of(message))
+            yield from read_content(content_of(message), said)
         elif message["role"] == "assistant":
             yield mark(ASSISTANT)
             yield from write_message(message, fields)
 
 
-def write_message(message: Message, fields: Iterable[str] = ()) -> Iterator[Unit]:
-    """Yield the units that the model would write for a message, the end of the turn included. `fields`: of the form,
-    which are written by their numbers."""
-    numbers = {key: number for number, key in numbered(fields).items()}
+def read_said(messages: Iterable[Message], today: date | None) -> list[str]:
+    """The words of users."""
+    asked = (message for message in messages if message["role"] == "user")
+    return [unit.word for unit in read_messages(asked, today)]
+
+
+def write_message(message: Message, fields: Mapping[str, Any] = NO_FIELDS) -> Iterator[Unit]:
+    """Yield the units that the model would write for a message, the end of the turn included. `fields`: the schema of
+    each field of the form."""
     for call in message.get("tool_calls") or ():
         function = call["function"]
         yield mark(CALL + function["name"])
-        yield from _write_arguments(function["arguments"], numbers if function["name"] == FINAL_ANSWER else {})
+        yield from _write_arguments(function["arguments"], fields if function["name"] == FINAL_ANSWER else NO_FIELDS)
     if not message.get("tool_calls"):
         yield mark(SAY)
         yield from read_text(content_of(message))
     yield mark(END)
 
 
-def _write_arguments(given: Any, numbers: Mapping[str, str]) -> Iterator[Unit]:
+def _write_arguments(given: Any, fields: Mapping[str, Any]) -> Iterator[Unit]:
     """Arguments that are not JSON are written as words; read back, they are a fault."""
     try:
         given = json.loads(given) if isinstance(given, str) else given
     except json.JSONDecodeError:
-        return read_text(given)
+        yield from read_text(given)
+        return
     named = isinstance(given, Mapping)
-    return write_json({numbers.get(key, key): value for key, value in given.items()} if named else given)
+    filled = {number: key for number, key in numbered(fields).items() if named and key in given}
+    for number, key in filled.items():
+        yield from _read_field(key, fields[key])
+        yield from write_json({number: given[key]})
+    others = {key: value for key, value in given.items() if key not in fields} if named else given
+    yield from write_json(others)
 
 
 def clock_of(messages: Sequence[Message]) -> date | None:
@@ -83,11 +102,15 @@ def read_form(tools: Sequence[Message]) -> Iterator[Unit]:
     """Yield the fields of `final_answer`: its words, whether it takes several values, and its number."""
     fields = fields_of(tools)
     for number, key in numbered(fields).items():
-        yield mark(FORM)
-        yield from read_text(key.replace("_", " "))
-        if "array" in types_of(fields[key]):
-            yield mark(MANY)
+        yield from _read_field(key, fields[key])
         yield mark(KEY + number)
+
+
+def _read_field(key: str, schema: Any) -> Iterator[Unit]:
+    yield mark(FORM)
+    yield from read_text(key.replace("_", " "))
+    if "array" in types_of(schema):
+        yield mark(MANY)
 
 
 def fields_of(tools: Sequence[Message]) -> dict[str, Any]:

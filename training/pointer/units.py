@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from toolscale.language.dates import date_at, parse_day
@@ -20,6 +21,10 @@ from toolscale.language.quantities import Clock, money_at, quantity_at
 
 OPEN, CLOSE, LIST, END_OF_LIST, ROW = "{", "}", "[", "]", "<row>"
 """Around an object that is no row, around a list, and before each of its items."""
+SAID, MOST_SAID = "<row:said>", "<row:most-said>"
+"""Before an item of a list that a tool shows, more of whose values were said than of another, or most of all."""
+LEAST, MOST = "<least>", "<most>"
+"""After a number that a tool shows: no row of the list has a smaller one, or a larger one."""
 NULL, TRUE, FALSE = "<null>", "<true>", "<false>"
 KEY, SIZE = ".", "~"
 """Before the name of a key, and before how large a number is."""
@@ -57,24 +62,24 @@ def read_text(text: str, today: date | None = None) -> Iterator[Unit]:
             yield from units
 
 
-def read_json(value: Any) -> Iterator[Unit]:
-    """Yield the units of what a tool returned."""
-    return _members(value, shown=True)
+def read_json(value: Any, said: Sequence[str] = ()) -> Iterator[Unit]:
+    """Yield the units of what a tool returned. `said`: the words of users, which mark the rows of which they spoke."""
+    return _members(value, f" {' '.join(said)} ")
 
 
 def write_json(value: Any) -> Iterator[Unit]:
     """Yield the units of an argument, as the model writes it: keys in the order of the alphabet, numbers without their
     size."""
-    return _members(value, shown=False)
+    return _members(value, None)
 
 
-def read_content(content: str) -> Iterator[Unit]:
-    """Yield the units of a tool message: JSON, or else words."""
+def read_content(content: str, said: Sequence[str] = ()) -> Iterator[Unit]:
+    """Yield the units of a tool message: JSON, or else words. `said`: the words of users."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):  # lists in lists without end
         return read_text(content)
-    return read_json(value)
+    return read_json(value, said)
 
 
 def mark(word: str) -> Unit:
@@ -101,31 +106,68 @@ def day_of(word: str) -> date | None:
         return None
 
 
-def _members(value: Any, shown: bool) -> Iterator[Unit]:
-    """An object without marks around it, or anything else. `shown`: by a tool."""
+def _members(
+    value: Any, said: str | None, ends: Mapping[str, tuple[float, float]] = MappingProxyType({})
+) -> Iterator[Unit]:
+    """An object without marks around it, or anything else. `said`: None if the model writes it, and no tool; `ends`: of
+    each key the least and the largest number among its neighbours."""
     if not isinstance(value, Mapping):
-        yield from _inside(value, shown)
+        yield from _inside(value, said)
         return
-    for key in sorted(value, key=lambda name: (_order(name, value[name]) if shown else 0, name)):
+    for key in sorted(value, key=lambda name: (0 if said is None else _order(name, value[name]), name)):
         yield mark(KEY + key)
-        yield from _inside(value[key], shown)
+        yield from _inside(value[key], said)
+        if key in ends and _is_number(value[key]) and value[key] in ends[key]:
+            yield mark(LEAST if value[key] == ends[key][0] else MOST)
 
 
-def _inside(value: Any, shown: bool) -> Iterator[Unit]:
+def _inside(value: Any, said: str | None) -> Iterator[Unit]:
     if isinstance(value, Mapping):
         yield mark(OPEN)
-        yield from _members(value, shown)
+        yield from _members(value, said)
         yield mark(CLOSE)
     elif isinstance(value, list | tuple):
         yield mark(LIST)
-        for item in value:
-            yield mark(ROW)
-            yield from _members(item, shown)
+        marks, ends = ([ROW] * len(value), {}) if said is None else (_rows(value, said), _ends(value))
+        for item, row in zip(value, marks, strict=True):
+            yield mark(row)
+            yield from _members(item, said, ends)
         yield mark(END_OF_LIST)
     else:
         yield from _scalar(value)
-        if shown and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= SMALL:
+        if said is not None and _is_large(value):
             yield mark(size_of(value))
+
+
+def _rows(items: Sequence[Any], said: str) -> list[str]:
+    """The mark of each item: whether more of its values were said than of others."""
+    counts = [sum(f" {words} " in said for words in _named(item)) for item in items]
+    ends = (min(counts, default=0), max(counts, default=0))
+    return [ROW if count == ends[0] else MOST_SAID if count == ends[1] else SAID for count in counts]
+
+
+def _ends(items: Sequence[Any]) -> dict[str, tuple[float, float]]:
+    """The least and the largest number of each key, where rows differ in it."""
+    numbers: dict[str, list[float]] = {}
+    for key, value in (pair for item in items if isinstance(item, Mapping) for pair in item.items()):
+        if _is_number(value):
+            numbers.setdefault(key, []).append(value)
+    return {key: (min(found), max(found)) for key, found in numbers.items() if min(found) < max(found)}
+
+
+def _named(item: Any) -> set[str]:
+    """The words of each value of an item that somebody may call it by: texts, and numbers that are not small."""
+    values = item.values() if isinstance(item, Mapping) else [item]
+    named = (value for value in values if isinstance(value, str) or _is_large(value))
+    return {" ".join(unit.word for unit in _scalar(value)) for value in named} - {""}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_large(value: Any) -> bool:
+    return _is_number(value) and abs(value) >= SMALL
 
 
 def _order(key: str, value: Any) -> int:

@@ -41,10 +41,14 @@ from training.pointer.units import (
     END_OF_LIST,
     FALSE,
     KEY,
+    LEAST,
     LIST,
+    MOST,
     NULL,
     OPEN,
+    MOST_SAID,
     ROW,
+    SAID,
     SIZE,
     SIZES,
     SMALL,
@@ -55,13 +59,35 @@ from training.pointer.units import (
 )
 
 PAD, UNKNOWN = "<pad>", "<unk>"
-OWN = (PAD, UNKNOWN, BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END, SAY, OPEN, CLOSE, LIST, END_OF_LIST, ROW)
+OWN = (
+    PAD,
+    UNKNOWN,
+    BEGIN,
+    FORM,
+    MANY,
+    USER,
+    TOOL,
+    ASSISTANT,
+    END,
+    SAY,
+    OPEN,
+    CLOSE,
+    LIST,
+    END_OF_LIST,
+    LEAST,
+    MOST,
+    ROW,
+    SAID,
+    MOST_SAID,
+)
 CONSTANTS = (NULL, TRUE, FALSE)
 POINTERS = {"": 4096, KEY: 256, CALL: 64}
 """Pointers for words, keys and tools: two that the vocabulary does not have share one once in so many times."""
 POINTER = "#"
 OFTEN = 5
 """A word that fewer conversations use is read as a pointer."""
+CONSTANT = 0.0025
+"""A number that so large a share of the conversations writes, though nobody showed it, is one of the policy."""
 MOST_DAYS = 1000
 
 
@@ -74,21 +100,35 @@ def pointer_of(word: str) -> str:
 def vocabulary_of(conversations: Iterable[Conversation], folder: Path) -> list[str]:
     """All words, in the order of their ids: marks, names of tools and keys, sizes, dates, words, pointers. `folder`:
     the files of the domain."""
-    counts, choices, copied = Counter[str](), set[str](), set[str]()
+    counts, unshown, choices, copied = Counter[str](), Counter[str](), set[str](), set[str]()
     for each in conversations:
         units = [*read_prompt(each["messages"][:2], each["tools"])]
         units += read_messages(each["messages"][2:], clock_of(each["messages"]), fields_of(each["tools"]))
         counts.update({unit.word for unit in units})
+        unshown.update(_unshown_numbers(units))
         copied |= {unit.word for unit in read_messages(filter(_of_tools, each["messages"]), None)}
         choices |= {word for tool in each["tools"] for word in choices_of(tool["function"].get("parameters", {}))}
     often = {word for word, count in counts.items() if count >= OFTEN}
     names = sorted(word for word in often if word[0] in (CALL, KEY) and len(word) > 1)
     texts = (path.read_text(encoding="utf-8") for path in sorted(folder.iterdir()) if path.is_file())
     known = {word.lower() for text in texts for word in re.findall(r"\w+(?:['’:]\w+)*", text)}
-    plain = sorted({word for word in often if _is_plain(word, known, copied)} | choices)
+    constants = {word for word, count in unshown.items() if count >= max(OFTEN, CONSTANT * counts[BEGIN])}
+    plain = sorted({word for word in often if _is_plain(word, known, copied)} | choices | constants)
     sizes = [f"{SIZE}{number}" for number in range(SIZES)]
     pointers = [f"{kind}{POINTER}{number}" for kind, count in POINTERS.items() for number in range(count)]
     return list(dict.fromkeys([*OWN, *CONSTANTS, *names, *sizes, *_days(often), *plain, *pointers]))
+
+
+def _unshown_numbers(units: Iterable[Unit]) -> set[str]:
+    """The numbers of a conversation that the assistant was the first to write."""
+    seen, found, writes = set[str](), set[str](), False
+    for unit in units:
+        if unit.word in (USER, TOOL, ASSISTANT):
+            writes = unit.word == ASSISTANT
+        elif writes and unit.word.isdecimal() and unit.word not in seen:
+            found.add(unit.word)
+        seen.add(unit.word)
+    return found
 
 
 def _of_tools(message: Message) -> bool:
@@ -105,7 +145,7 @@ def choices_of(schema: Mapping[str, Any]) -> set[str]:
 
 def _is_plain(word: str, known: Collection[str], copied: Collection[str]) -> bool:
     """Whether it is a small number, a time of day, a sign, or a word that the domain has or that is never copied. A
-    larger number never is: where some amounts are words and others pointers, a model writes the words."""
+    larger number is not: where some amounts are words and others pointers, a model writes the words."""
     if word.isdecimal():
         return len(word) < 3 and int(word) < SMALL
     sign = len(word) == 1 and not word.isalnum()

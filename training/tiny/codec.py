@@ -95,7 +95,7 @@ class TinyCodec:
         )
         return collapse(self._tokenizer, self._tokenizer.encode(text, add_special_tokens=False))
 
-    def next(self, observations: Sequence[Message]) -> list[int]:
+    def next(self, observations: Sequence[Message], conversation: Sequence[Message] = ()) -> list[int]:
         """What follows a written turn: whether the last thing that came was an error."""
         return self._next[ERROR if '"error":' in str(observations[-1].get("content")) else RESULT]
 
