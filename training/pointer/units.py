@@ -4,6 +4,10 @@ A date is one unit whatever its form (`March 18th` is `2026-03-18`), an amount i
 in words its figures. Of an object each key is a unit. What people call it by comes first, then its dates and times, its
 numbers, and its ids: when the model reads `free_count` or `class_id` it knows which class that is, and finds it again
 with one look.
+
+Two things that a small model does not learn to see are marked in the lists that tools return: which items have most of
+what was said (schema linking, as models that write SQL have it: Wang et al. 2020, RAT-SQL), and which numbers are the
+least and the largest.
 """
 
 from __future__ import annotations
