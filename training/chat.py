@@ -114,7 +114,9 @@ class ChatCodec:
         """The prompt, through the opening of the assistant's turn."""
         return self._encode(self._render(self._plain(messages), tools=list(tools) or None, add_generation_prompt=True))
 
-    def next(self, observations: Sequence[Mapping[str, Any]]) -> list[int]:
+    def next(
+        self, observations: Sequence[Mapping[str, Any]], conversation: Sequence[Mapping[str, Any]] = ()
+    ) -> list[int]:
         """What follows a written turn. It is cut from a short conversation that ends with these observations: templates
         look one message back."""
         before = self._after_call if observations[0]["role"] == "tool" else self._after_text

@@ -32,7 +32,9 @@ class ToyCodec:
         self.expert = next(iter(tools))["function"]["parameters"]["properties"]["expert"]["enum"][0] if tools else None
         return [2 + ord(character) % 4 for character in text[:12]]
 
-    def next(self, observations: Sequence[Mapping[str, Any]]) -> list[int]:
+    def next(
+        self, observations: Sequence[Mapping[str, Any]], conversation: Sequence[Mapping[str, Any]] = ()
+    ) -> list[int]:
         return [2 + len(observations) % 4, 5, 2]
 
     def read(
