@@ -91,8 +91,8 @@ class ChatCodec:
         self._reserved = sorted(tokenizer.get_added_vocab(), key=len, reverse=True)
         ask = {"role": "user", "content": "a"}
         call = {"type": "function", "function": {"name": "f", "arguments": {}}}
-        self._after_call = [ask, {"role": "assistant", "content": "", "tool_calls": [call]}]
-        self._after_text = [ask, {"role": "assistant", "content": "b"}]
+        self._after_call: list[Mapping[str, Any]] = [ask, {"role": "assistant", "content": "", "tool_calls": [call]}]
+        self._after_text: list[Mapping[str, Any]] = [ask, {"role": "assistant", "content": "b"}]
         self._check()
 
     @classmethod

@@ -84,7 +84,8 @@ class Ground:
 
     def wishing(self, weights: Mapping[str, float]) -> Ground:
         """The same tasks for users who all wish this, in the same words."""
-        preference = Preference(instruction=state_weights(weights, Phrasing(1, (0, 0, 0), 1, 0, 1, 0)), **weights)
+        instruction = state_weights(weights, Phrasing(1, (0, 0, 0), 1, 0, 1, 0))
+        preference = Preference.model_validate({"instruction": instruction, **weights})
         return Ground(self.board.wishing(preference), self.catalogue, self.codec, self.price, self.seconds_per_token)
 
 

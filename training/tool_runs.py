@@ -95,7 +95,7 @@ def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversa
     order = list(range(len(conversations)))
     random.Random(f"exchanged|{seed}").shuffle(order)
     after = dict(zip(order, order[1:] + order[:1], strict=True))
-    made = []
+    made: list[Conversation] = []
     for number, each in enumerate(conversations):
         asked = _opening(each)
         other = conversations[after[number]]
@@ -120,9 +120,11 @@ def prepare_conversations(series: Series, work: Path) -> None:
             drawn = list(islice(let_through(work / TRAINED, verifier_named(name), 0), series.weaker))
             write_json(work / f"{stem}.json", {"wrong": sum(each.wrong for each in drawn)})
             _write_lines(work / f"{stem}.jsonl", (each.conversation for each in drawn))
-    for name in VARIED if series.varied is not None else ():
-        count = series.varied
-        _prepare(work / f"{name}-{count}.jsonl", partial(varied_conversations, work / TRAINED, name, count))
+    if series.varied is None:
+        return
+    for name in VARIED:
+        wanted = partial(varied_conversations, work / TRAINED, name, series.varied)
+        _prepare(work / f"{name}-{series.varied}.jsonl", wanted)
 
 
 def varied_conversations(folder: Path, name: str, tasks: int) -> Iterator[Conversation]:

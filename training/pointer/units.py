@@ -206,7 +206,7 @@ def _value_at(lower: str, start: int, today: date) -> tuple[list[Unit], int] | N
     kind, values, end = found
     value = next(iter(values))
     if kind == "money":
-        return [mark(str(value)), mark(size_of(float(value)))], end
+        return [mark(str(value)), mark(size_of(float(str(value))))], end
     if kind == "number" and lower[start].isalpha():
         return [mark(str(value))], end
     return None
