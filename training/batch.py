@@ -80,7 +80,7 @@ def _micro_batch(
     correct: bool,
 ) -> MicroBatch:
     packed, wanted, order = arrange(rows, sequences, written)
-    spread, advantages, turns, sampled = [], [], [], []
+    spread, advantages, turns, sampled = list[int](), list[float](), list[int](), list[float]()
     start = 0
     while start < len(order):  # the tokens of one sequence stand together
         number = order[start]

@@ -200,7 +200,7 @@ def _read_beginnings(model: Any, rows: Sequence[Row], memory: Memory) -> dict[tu
     for row in rows:
         if len(row.prefix) > BEGINNING:
             alike.setdefault(row.prefix[:BEGINNING], []).append(row)
-    found = {}
+    found: dict[tuple[int, ...], tuple[int, Layers]] = {}
     for begin, those in alike.items():
         if not memory.knows(begin) and len(those) > 1:
             prefix = those[0].prefix[: common_prefix([row.prefix for row in those])]

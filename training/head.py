@@ -87,7 +87,7 @@ class _Chunked(torch.autograd.Function):
         return logprobs, entropy
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         hidden, weight, bias, targets = ctx.saved_tensors
         temperature, chunk, learns_entropy = ctx.options
         # Sums over many chunks, in float32: in bfloat16 the later ones would be rounded away.

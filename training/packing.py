@@ -79,7 +79,7 @@ class Packed:
         return Packed(self.ids.to(device), self.positions.to(device), self.segments.to(device), self.trees)
 
 
-def common_prefix(sequences: Sequence[Sequence[int]]) -> int:
+def common_prefix(sequences: Sequence[tuple[int, ...]]) -> int:
     """How many first tokens all sequences share."""
     first, last = min(sequences), max(sequences)  # what the smallest and the largest share, all between them share
     limit = min(len(first), len(last))

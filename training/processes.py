@@ -123,7 +123,7 @@ def _call(
     arguments: tuple[Any, ...],
 ) -> None:
     """Be process `number`: call the function, and say what became of it."""
-    torch.multiprocessing._prctl_pr_set_pdeathsig(signal.SIGKILL)  # type: ignore[attr-defined]  # a run that is taken up must not meet them
+    torch.multiprocessing._prctl_pr_set_pdeathsig(signal.SIGKILL)  # a run that is taken up must not meet them
     os.environ |= {"RANK": str(number), "LOCAL_RANK": str(number), "WORLD_SIZE": str(count), MEETING: meeting}
     try:
         result = function(*arguments)

@@ -25,8 +25,8 @@ from training.config_file import read_config
 from training.conversations import Conversation, encode_conversation, golden_conversations
 from training.pointer.base import make_base, make_model
 from training.pointer.codec import PointerCodec
-from training.pointer.turns import BEGIN, CALL, clock_of, fields_of, read_form, read_messages, write_message
-from training.pointer.units import MOST_SAID, ROW, SAID, mark, read_json, read_text, write_json
+from training.pointer.turns import CALL, read_form, read_prompt, write_message
+from training.pointer.units import MOST_SAID, ROW, SAID, read_json, read_text, write_json
 from training.pointer.vocabulary import make_tokenizer, pointer_of, vocabulary_of
 from training.sft import run, with_other_pointers, with_repeats
 from training.tiny.tokenizer import make_tokenizer as make_other
@@ -172,9 +172,7 @@ def test_a_conversation_in_parts_is_the_conversation_in_one(
     conversations: list[Conversation], codec: PointerCodec
 ) -> None:
     for talk in conversations[:20]:
-        messages, tools = talk["messages"], talk["tools"]
-        units = [*read_form(tools), *read_messages(messages, clock_of(messages), fields_of(tools))]
-        ids = tuple(codec._vocabulary.id_of(unit) for unit in (mark(BEGIN), *units))
+        ids = tuple(codec._vocabulary.id_of(unit) for unit in read_prompt(talk["messages"], talk["tools"]))
         assert encode_conversation(codec, talk).ids == ids
 
 

@@ -154,7 +154,7 @@ def _calls(units: Sequence[Unit], tools: Sequence[Message]) -> list[dict[str, An
         raise ValueError("A turn begins with no tool")
     starts = [place for place, unit in enumerate(units) if _opens_call(unit)]
     schemas = {tool["function"]["name"]: tool["function"].get("parameters", {}) for tool in tools}
-    calls = []
+    calls: list[dict[str, Any]] = []
     for start, end in zip(starts, [*starts[1:], len(units)], strict=True):
         name = units[start].word[1:]
         given = units[start + 1 : end]

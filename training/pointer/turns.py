@@ -22,13 +22,12 @@ BEGIN, FORM, MANY, USER, TOOL, ASSISTANT, END = (
 CALL, SAY = "@", "<say>"
 """Before the name of a tool that is called; at the head of a message without calls."""
 
-NO_FIELDS: Mapping[str, Any] = {}
-
 Message = Mapping[str, Any]
+NO_FIELDS: Mapping[str, Any] = {}
 
 
 def read_prompt(messages: Sequence[Message], tools: Sequence[Message]) -> Iterator[Unit]:
-    """Yield the units of what stands before the first turn: the form, then what was said."""
+    """Yield the units of a conversation, or of what stands before its first turn: the form, then the messages."""
     yield mark(BEGIN)
     yield from read_form(tools)
     yield from read_messages(messages, clock_of(messages), fields_of(tools))

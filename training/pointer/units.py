@@ -17,7 +17,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from toolscale.language.dates import date_at, parse_day
@@ -26,7 +25,7 @@ from toolscale.language.quantities import Clock, money_at, quantity_at
 OPEN, CLOSE, LIST, END_OF_LIST, ROW = "{", "}", "[", "]", "<row>"
 """Around an object that is no row, around a list, and before each of its items."""
 SAID, MOST_SAID = "<row:said>", "<row:most-said>"
-"""Before an item of a list that a tool shows, more of whose values were said than of another, or most of all."""
+"""Before an item that a tool shows: it has more of the values that users said than another has; it has the most."""
 LEAST, MOST = "<least>", "<most>"
 """After a number that a tool shows: no row of the list has a smaller one, or a larger one."""
 NULL, TRUE, FALSE = "<null>", "<true>", "<false>"
@@ -37,6 +36,7 @@ _STEP = 0.05
 """Numbers that differ by less than this share may have the same size."""
 SMALL = 32
 """Smaller numbers are words of their own; their size is not told."""
+_NO_ENDS: Mapping[str, tuple[float, float]] = {}
 _WORD = re.compile(r"\w+(?:[-'’.:]\w+)*|[^\w\s]")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _TIME = re.compile(rf"{_DAY.pattern}|\d\d:\d\d")
@@ -110,9 +110,7 @@ def day_of(word: str) -> date | None:
         return None
 
 
-def _members(
-    value: Any, said: str | None, ends: Mapping[str, tuple[float, float]] = MappingProxyType({})
-) -> Iterator[Unit]:
+def _members(value: Any, said: str | None, ends: Mapping[str, tuple[float, float]] = _NO_ENDS) -> Iterator[Unit]:
     """An object without marks around it, or anything else. `said`: None if the model writes it, and no tool; `ends`: of
     each key the least and the largest number among its neighbours."""
     if not isinstance(value, Mapping):
@@ -144,7 +142,7 @@ def _inside(value: Any, said: str | None) -> Iterator[Unit]:
 
 
 def _rows(items: Sequence[Any], said: str) -> list[str]:
-    """The mark of each item: whether more of its values were said than of others."""
+    """The mark of each item, by how many of its values were said. Where all have as many, none stands out."""
     counts = [sum(f" {words} " in said for words in _named(item)) for item in items]
     ends = (min(counts, default=0), max(counts, default=0))
     return [ROW if count == ends[0] else MOST_SAID if count == ends[1] else SAID for count in counts]

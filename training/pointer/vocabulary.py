@@ -31,8 +31,6 @@ from training.pointer.turns import (
     TOOL,
     USER,
     Message,
-    clock_of,
-    fields_of,
     read_messages,
     read_prompt,
 )
@@ -44,9 +42,9 @@ from training.pointer.units import (
     LEAST,
     LIST,
     MOST,
+    MOST_SAID,
     NULL,
     OPEN,
-    MOST_SAID,
     ROW,
     SAID,
     SIZE,
@@ -102,8 +100,7 @@ def vocabulary_of(conversations: Iterable[Conversation], folder: Path) -> list[s
     the files of the domain."""
     counts, unshown, choices, copied = Counter[str](), Counter[str](), set[str](), set[str]()
     for each in conversations:
-        units = [*read_prompt(each["messages"][:2], each["tools"])]
-        units += read_messages(each["messages"][2:], clock_of(each["messages"]), fields_of(each["tools"]))
+        units = list(read_prompt(each["messages"], each["tools"]))
         counts.update({unit.word for unit in units})
         unshown.update(_unshown_numbers(units))
         copied |= {unit.word for unit in read_messages(filter(_of_tools, each["messages"]), None)}

@@ -175,7 +175,9 @@ def _stems(text: str) -> set[str]:
 
 def _asking(alias: str, asked: str, tools: Sequence[Message]) -> dict[str, Any]:
     """The arguments of call_expert: with a question where its parameters have one, in which case the reply is final."""
-    function = next((tool["function"] for tool in tools if tool["function"]["name"] == "call_expert"), {})
+    function: Mapping[str, Any] = next(
+        (tool["function"] for tool in tools if tool["function"]["name"] == "call_expert"), {}
+    )
     if "question" in function.get("parameters", {}).get("properties", {"question": {}}):
         return {"expert": alias, "question": asked, "final": True}
     return {"expert": alias}
