@@ -18,7 +18,7 @@ from toolscale.rollout import Bench, Domain, TaskSource
 from toolscale.rollout.offering import TOOLS
 from training.config import Config
 from training.config_file import read_config
-from training.data import EVEN, rollout_source, with_library
+from training.data import measured, rollout_source, with_library
 
 SEED = 1_000_003
 """Added to the seed of the configuration: none of these draws was trained on."""
@@ -46,21 +46,19 @@ def open_ground(
     """Open what the configuration offers to tasks of this mixture; `tasks` and `domains`: those of datasets, `web`:
     with the search on the web, if its key is set.
 
-    Words are those of the test split, draws are others than in training, and what only training has (EVEN) is off.
+    Words are those of the test split, draws are others than in training, and shares are those of `measured`.
     SpecError or UsageError for what is missing or wrong.
     """
     config: Config = read_config(Path(settings.config))
-    data = config.data.model_copy(
-        update={
-            "seed": config.data.seed + settings.seed + SEED,
-            **EVEN,
-            "wording": "test",
-            "datasets": (),
-            "questions": (),
-            "limits": config.data.limits.model_copy(update={"turns": settings.turns}),
-            "catalogue": settings.catalogue or config.data.catalogue,
-            "price_lists": settings.price_lists or config.data.price_lists,
-        }
+    data = measured(
+        config.data,
+        seed=config.data.seed + settings.seed + SEED,
+        wording="test",
+        datasets=(),
+        questions=(),
+        limits=config.data.limits.model_copy(update={"turns": settings.turns}),
+        catalogue=settings.catalogue or config.data.catalogue,
+        price_lists=settings.price_lists or config.data.price_lists,
     )
     catalogue, worlds = load_catalogue(Path(data.catalogue)), domains or {}
     wanted = data.basic_tools

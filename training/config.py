@@ -203,6 +203,13 @@ class MetricsSettings(Settings):
     none."""
 
 
+class MeasuredSettings(Settings):
+    """Shares of tasks where something is measured; none: as in training."""
+
+    denied_share: float | None = Field(default=None, ge=0, le=1)
+    wish_share: float | None = Field(default=None, ge=0, le=1)
+
+
 class DataSettings(Settings):
     """What the rollouts work on; see training/data.py."""
 
@@ -253,8 +260,10 @@ class DataSettings(Settings):
     """So many users of our grammar mind cost and latency little, beside those who do by chance: for few others a dear
     expert is worth its price, and a small model that seldom meets them leaves it out. Evaluation is without them."""
     own_words_share: float = Field(default=0.0, ge=0, le=1)
-    """So many other users of our grammar state their weights in the words of `wording`, whatever `wish_words` says, so
-    that a model learns what is best where it cannot read a wish. Evaluation is without them."""
+    """So many other users of our grammar speak in the words of `wording`, whatever `wish_words` says, so that a model
+    learns what is best where it cannot read a wish. Evaluation is without them."""
+    measured: MeasuredSettings = MeasuredSettings()
+    """Shares that training has otherwise than evaluation: of what is seldom met little is learned."""
     preferences: str | None = None
     """A file of `toolscale preferences`: what users care for, in a model's words; none: by our grammar."""
     limits: Limits = Limits()

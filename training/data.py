@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Protocol
+from typing import Any, Protocol
 from zlib import crc32
 
 from toolscale.basic_tools import open_basic_tools
@@ -32,7 +32,7 @@ from training.config import DataSettings
 LIBRARY = "library"
 """As `data.basic_tools.local_search.corpus`: the invented library that look-up questions are about."""
 
-EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0}
+_EVEN = {"invented_share": 0.0, "generous_share": 0.0, "own_words_share": 0.0}
 """Settings that only training has, as they are where something is measured: no expert is invented, and no user comes
 oftener than by chance, or in other words than those that are asked for."""
 
@@ -55,6 +55,13 @@ class Work:
     """The catalogue, and what was invented after it, by name."""
     held: ExitStack = field(default_factory=ExitStack)
     """Processes of basic tools."""
+
+
+def measured(settings: DataSettings, **changes: Any) -> DataSettings:
+    """The settings with which something is measured: without what only training has, with the shares of
+    `settings.measured`, and with these changes."""
+    shares = settings.measured.model_dump(exclude_none=True)
+    return settings.model_copy(update={**_EVEN, **shares, **changes})
 
 
 def open_work(settings: DataSettings, split: Split = "train") -> Work:

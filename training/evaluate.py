@@ -24,7 +24,7 @@ from toolscale.records import Catalogue, Preference, Price, Rollout, RolloutTask
 from toolscale.reward import absolute_reward, figures_of
 from toolscale.rollout import run_rollouts
 from training.config import Config, DataSettings
-from training.data import EVEN, open_work, rollout_source
+from training.data import measured, open_work, rollout_source
 from training.sampler import local_policy
 from training.scoring import task_references
 from training.tiny.board import Board, Result, baselines, make_board, share_of_way
@@ -96,7 +96,7 @@ def question_ground(config: Config, count: int = PROMPTS, **data: Any) -> Ground
     A task is a question with an offer and a wish. Questions are of the same templates as in training, and some of them
     were asked there too.
     """
-    settings = config.data.model_copy(update={"seed": config.data.seed + SEED, **EVEN, **data})
+    settings = measured(config.data, **{"seed": config.data.seed + SEED, **data})
     catalogue = load_catalogue(Path(settings.catalogue))
     mixture = {name: weight for name, weight in settings.mixture.items() if name != "tools"}
     source = rollout_source(settings, catalogue, mixture)
@@ -155,7 +155,7 @@ def environment_figures(config: Config, model: torch.nn.Module, count: int) -> d
     """
     if not config.data.datasets or not config.data.mixture.get("tools"):
         return {}
-    data = config.data.model_copy(update={"mixture": {"tools": 1.0}, "seed": config.data.seed + SEED, **EVEN})
+    data = measured(config.data, mixture={"tools": 1.0}, seed=config.data.seed + SEED)
     return asyncio.run(_run(config, data, model, count))
 
 

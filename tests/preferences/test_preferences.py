@@ -85,7 +85,7 @@ def test_a_sentence_about_tools_is_in_one_split_only_and_has_its_slots() -> None
             assert all(sentence.islower() and "." not in sentence for sentence in sentences)
 
 
-def test_who_states_weights_in_his_own_words_may_speak_of_tools_in_plain_ones() -> None:
+def test_who_states_weights_in_his_own_words_speaks_of_tools_in_them_too() -> None:
     def drawn(own: float) -> list[Preference]:
         return [
             preference(number, 4, "train", ALIASES, BASIC, wish_share=1, words="plain", own_words_share=own)
@@ -100,7 +100,7 @@ def test_who_states_weights_in_his_own_words_may_speak_of_tools_in_plain_ones() 
 
     assert strange(drawn(0.0)) == [set(), set()]
     weights, tools = strange(drawn(1.0))
-    assert weights and not tools
+    assert weights and tools
 
 
 def test_splits_share_neither_words_nor_weights() -> None:

@@ -56,14 +56,14 @@ def preference(
     `words`: whose words it is in; none: those of the split.
     `wish_share` of the preferences say something of single tools, where there is something to say.
     `generous_share` of them, and those that are so by chance, mind cost and latency little.
-    `own_words_share` of them, none of whom is made generous, state their weights in the words of the split whatever
+    `own_words_share` of them, none of whom is made generous, say all that they say in the words of the split, whatever
     `words` says.
     """
     rng = random.Random(f"preference:{split}:{seed}:{number}")
     kind = rng.random() if generous_share or own_words_share else 1.0
     own_words = generous_share <= kind < generous_share + own_words_share
     weights = dict(zip(DIMENSIONS, rng.choice(_vectors(split, kind < generous_share)), strict=True))
-    phrasing = _phrasing(rng, split, split if own_words else words or split, words or split)
+    phrasing = _phrasing(rng, split, split if own_words else words or split)
     basic = [name for name in basic_tools if name in TOOL_WORDS]
     sentences = [state_weights(weights, phrasing)]
     tools: dict[str, float] = {}
@@ -99,9 +99,8 @@ def _vectors(split: Split, generous: bool) -> list[tuple[float, ...]]:
     return [vector for vector in chosen for _ in range(_OUTCOME_LEVELS.count(vector[0]))]
 
 
-def _phrasing(rng: random.Random, split: Split, words: Words, tool_words: Words) -> Phrasing:
-    nouns, frames, _ = WORDINGS[words]
-    sentences = len(WORDINGS[tool_words].tools["like"])
+def _phrasing(rng: random.Random, split: Split, words: Words) -> Phrasing:
+    nouns, frames, tools = WORDINGS[words]
     while True:
         outcome, cost, latency = (rng.randrange(len(nouns[name])) for name in DIMENSIONS)
         phrasing = Phrasing(
@@ -110,9 +109,8 @@ def _phrasing(rng: random.Random, split: Split, words: Words, tool_words: Words)
             ranked=rng.randrange(2),
             opening=rng.randrange(len(OPENINGS)),
             told=rng.randrange(2),
-            tools=rng.randrange(sentences),
+            tools=rng.randrange(len(tools["like"])),
             words=words,
-            tool_words=tool_words,
         )
         if words == split or (crc32(repr(phrasing[:6]).encode()) % _HELD_OUT == 0) == (split == "test"):
             return phrasing

@@ -82,8 +82,8 @@ _WORD = re.compile(r"[a-z]+|[^\sa-z]")
 
 
 class Phrasing(NamedTuple):
-    """The choices between ways of saying the same. Each is the number of an entry of the tables above: frame and nouns
-    of those of `words`, `tools` of those of `tool_words`."""
+    """The choices between ways of saying the same. Each is the number of an entry of the tables above, of those of
+    `words`."""
 
     frame: int
     nouns: tuple[int, int, int]
@@ -94,9 +94,7 @@ class Phrasing(NamedTuple):
     """1: also says of cost and latency that they do not count; 0: leaves that out."""
     tools: int
     words: Words = "plain"
-    """Whose frame and nouns."""
-    tool_words: Words = "plain"
-    """Whose sentences about tools."""
+    """Whose frame, nouns and sentences about tools."""
 
 
 def words(text: str) -> list[str]:
@@ -125,7 +123,7 @@ def state_wish(wish: Wish, phrasing: Phrasing, aliases: Sequence[str], basic_too
     """Return one wish about tools as a sentence."""
     kind, names = wish
     said = [TOOL_WORDS.get(name, name) for name in names]
-    sentence = WORDINGS[phrasing.tool_words].tools[kind][phrasing.tools] + "."
+    sentence = WORDINGS[phrasing.words].tools[kind][phrasing.tools] + "."
     if kind == "private":
         own = " and ".join(TOOL_WORDS[name] for name in OWN if name in basic_tools)
         others = [EVERY_EXPERT] * bool(aliases) + [TOOL_WORDS["web_search"]] * ("web_search" in basic_tools)
