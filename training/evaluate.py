@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +82,15 @@ class Ground:
             temperature=temperature,
         )
 
+    def free(self) -> Ground:
+        """The same tasks with an orchestrator whose own tokens cost nothing and take no time."""
+        return replace(self, price=Price(input=0, output=0), seconds_per_token=0.0)
+
     def wishing(self, weights: Mapping[str, float]) -> Ground:
         """The same tasks for users who all wish this, in the same words."""
         instruction = state_weights(weights, Phrasing(1, (0, 0, 0), 1, 0, 1, 0))
         preference = Preference.model_validate({"instruction": instruction, **weights})
-        return Ground(self.board.wishing(preference), self.catalogue, self.codec, self.price, self.seconds_per_token)
+        return replace(self, board=self.board.wishing(preference))
 
 
 def question_ground(config: Config, count: int = PROMPTS, **data: Any) -> Ground:
@@ -119,20 +123,22 @@ class Check:
     """Lower end of the 95 % interval of the gain in utility: paired bootstrap over tasks."""
     thrift: float
     thrift_high: float
-    """Change of the cost for a thrifty user, in dollars, and the upper end of its interval."""
+    """What a thrifty user pays more than one with the same task who only wants a right answer, in dollars, and the
+    upper end of its interval."""
     best: float
 
     @property
     def passed(self) -> bool:
-        """Utility rose, a thrifty user pays less, and the optimum's choice is made in LEAST_BEST of the tasks or
+        """Utility rose, the thrifty user pays less, and the optimum's choice is made in LEAST_BEST of the tasks or
         more."""
         return self.gain_low > 0 and self.thrift_high < 0 and self.best >= LEAST_BEST
 
 
-def check(before: Result, after: Result, thrifty_before: Result, thrifty_after: Result) -> Check:
-    """Compare a policy with what it was before training, task by task."""
+def check(before: Result, after: Result, thrifty: Result, accurate: Result) -> Check:
+    """Compare a policy with what it was before training, task by task, and two users of the trained one, to whom the
+    orchestrator's own tokens cost nothing: a wish of more words is no choice."""
     gain, gain_low, _ = interval(after.utility - before.utility)
-    thrift, _, thrift_high = interval(thrifty_after.cost_usd - thrifty_before.cost_usd)
+    thrift, _, thrift_high = interval(thrifty.cost_usd - accurate.cost_usd)
     return Check(gain, gain_low, thrift, thrift_high, float(after.best.mean()))
 
 

@@ -27,7 +27,7 @@ import torch
 import yaml
 from rich.console import Console
 
-from toolscale.records import Price
+from toolscale.rollout.actions import WAYS
 from training.checkpoint import check_folder
 from training.config import Config
 from training.config_file import read_config
@@ -42,8 +42,20 @@ from training.evaluate import (
     question_ground,
     rows_of,
 )
-from training.results import CHAINED, RIVAL, WHOLE, Finding, frontier_of, kind_of, pairs_of, write_results
+from training.results import (
+    CHAINED,
+    FRONTIER_TASKS,
+    RIVAL,
+    WHOLE,
+    Finding,
+    frontier_of,
+    kind_of,
+    pairs_of,
+    write_results,
+)
 from training.starting import run_command, run_program, write_json
+from training.tiny.board import make_board
+from training.tiny.words import ALIASES
 from training.train import with_data
 
 CONFIG = Path("training/configs/tiny_cpu.yaml")
@@ -54,6 +66,7 @@ AT_ONCE = 2
 OTHER_GROUNDS: dict[str, dict[str, Any]] = {
     "d": {"catalogue": "experts/held_out.yaml", "price_lists": "experts/prices/held_out"},
     "third": {"catalogue": "experts/third.yaml", "price_lists": None},
+    "beyond": {"catalogue": "experts/third.yaml", "price_lists": None, "wording": "test"},
     "wording": {"wording": "test"},
     "weights": {"wording": "test", "wish_share": 0.0, "denied_share": 0.0},
     "strangers": {"wording": "test", "wish_words": "test"},
@@ -78,7 +91,6 @@ FORMS = "base-two-steps"
 FORM_STEPS = 200
 WISHES = {"accurate": ACCURATE, "thrifty": THRIFTY, "hasty": HASTY}
 """Users of one wish, who are given the same tasks."""
-FRONTIER_TASKS = 512
 TURNS = (1, 2, 3)
 """Turns that are allowed, in a sweep: an expert takes one, a tool two, two tools three."""
 PLAYED = ("trained", "optimum", RIVAL)
@@ -147,15 +159,29 @@ def measure(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]
         found[name] = rows_of(results_on(other, untrained=before, trained=trained))
     found["obedience"] = {}
     for name, data in TOOL_GROUNDS.items():
-        played = results_on(question_ground(config, count, **data), trained=trained)
+        asked = question_ground(config, count, **data)
+        played = results_on(asked, trained=trained)
         found[name] = rows_of(played)
         found["obedience"][name] = {policy: played[policy].obedience() for policy in PLAYED}
+        if name == "denied":
+            fits = denies_what_fits(asked)
+            found["denied_tools"] = {"tasks": int(fits.sum()), "called": float(played["trained"].denied[fits].mean())}
     wishing = {name: wishing_results(ground, weights, trained) for name, weights in WISHES.items()}
     found |= {name: rows_of(of_wish) for name, of_wish in wishing.items()}
     found["pairs"] = pairs_played(ground, trained)
     found["calls"] = {name: results[name].sorts() for name in PLAYED}
     found["c"] = frontier_of(question_ground(config, min(count, FRONTIER_TASKS)), trained)
     return found
+
+
+def denies_what_fits(ground: Ground) -> np.ndarray:
+    """Return (tasks,): whether a tool may not be used that fits the question."""
+    tasks = ground.board.tasks
+    free = [task.model_copy(update={"limits": task.limits.model_copy(update={"denied": ()})}) for task in tasks]
+    open_to = make_board(free, ground.catalogue, ALIASES).open & ~ground.board.open
+    return np.asarray(
+        open_to[:, [place for place, name in enumerate(ground.board.actions) if name in WAYS]].any(axis=1)
+    )
 
 
 def measure_reward(config: Config, model: Path, count: int = PROMPTS) -> dict[str, Any]:
@@ -193,6 +219,7 @@ def measure_two_steps(config: Config, model: Path, count: int = PROMPTS) -> dict
     ]
     return {
         **{name: rows_of(part) for name, part in found.items()},
+        "tasks": {name: int(part.sum()) for name, part in parts.items()},
         "turns": swept,
         "calls": {name: {policy: part[policy].sorts() for policy in PLAYED} for name, part in found.items()},
     }
@@ -216,8 +243,7 @@ def wishing_results(ground: Ground, weights: Mapping[str, float], trained: torch
 
 def pairs_played(ground: Ground, trained: torch.nn.Module) -> dict[str, dict[str, dict[str, float]]]:
     """Who is served more cheaply, of users with the same task, where the orchestrator's own tokens cost nothing."""
-    free = replace(ground, price=Price(input=0, output=0), seconds_per_token=0.0)
-    return pairs_of({name: wishing_results(free, weights, trained) for name, weights in WISHES.items()})
+    return pairs_of({name: wishing_results(ground.free(), weights, trained) for name, weights in WISHES.items()})
 
 
 def run_all(configs: dict[str, Config], work: Path, console: Console) -> dict[str, dict[str, Any]]:
@@ -267,7 +293,7 @@ def command(out: Path, work: Path, seeds: int, compared_seeds: int, steps: int |
     configs = variants(config, work / FORMS, seeds, compared_seeds)
     findings: Sequence[Finding] = write_results(out, run_all(configs, work, console), config.steps)
     for finding in findings:
-        console.print(f"{'reached' if finding.reached else 'NOT reached'}: {finding.words}")
+        console.print(f"{finding.verdict}: {finding.words}")
 
 
 if __name__ == "__main__":

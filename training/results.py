@@ -18,13 +18,15 @@ from toolscale.preferences import LEVELS
 from toolscale.reward.kinds import TOOL_WEIGHT
 from training.evaluate import Ground
 from training.starting import write_json
-from training.tiny.board import Result
+from training.tiny.board import CALLS, Result
 
 FIGURES = ("utility", "share", "right", "cost_usd", "latency_s", "best")
 RIVAL = "tools, else cheapest"
-"""The policy without a model that is hardest to beat."""
+"""The rule that a user would begin with: it knows which tool fits and what experts cost, and nothing else."""
+AVERAGE, TOLD = "best for the average user", "tools, else by the wish"
+"""The best that reads no wish, and a rule that is told it."""
 TABLES = (
-    *("a", "d", "third", "wording", "weights", "strangers", "accurate", "thrifty", "hasty"),
+    *("a", "d", "third", "beyond", "wording", "weights", "strangers", "accurate", "thrifty", "hasty"),
     *("wished", "wished_strangers", "denied"),
 )
 WHOLE = "whole"
@@ -41,10 +43,15 @@ Measured = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Finding:
-    """One promise, and whether it is kept."""
+    """One promise, and whether it is kept; none: the seeds leave it open."""
 
     words: str
-    reached: bool
+    reached: bool | None
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return "not sure" if self.reached is None else "reached" if self.reached else "not reached"
 
 
 def frontier_of(ground: Ground, model: torch.nn.Module) -> list[dict[str, float]]:
@@ -60,14 +67,17 @@ def frontier_of(ground: Ground, model: torch.nn.Module) -> list[dict[str, float]
     return points
 
 
+FRONTIER_TASKS = 512
+"""Tasks of the sweep over weights."""
 PAIRS = {"cents": ("thrifty", "cost_usd"), "seconds": ("hasty", "latency_s")}
 """What is spent -> the user who wants little of it, compared with one who only wants a right answer."""
 
 
 def pairs_of(wishing: Mapping[str, Mapping[str, Result]]) -> dict[str, dict[str, dict[str, float]]]:
     """Return, for pairs of users with the same task and offer: policy -> what is spent -> how often the one who wants
-    little of it spends less, as much, or more than the one who only wants a right answer. `wishing`: user -> policy ->
-    what comes of it, with the orchestrator's own tokens for nothing: a wish of more words is no choice."""
+    little of it spends less, as much, or more than the one who only wants a right answer, and how often less without
+    being given up. `wishing`: user -> policy -> what comes of it, with the orchestrator's own tokens for nothing: a
+    wish of more words is no choice."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for policy in ("trained", "optimum"):
         found[policy] = {}
@@ -75,7 +85,13 @@ def pairs_of(wishing: Mapping[str, Mapping[str, Result]]) -> dict[str, dict[str,
             change = getattr(wishing[user][policy], figure) - getattr(wishing["accurate"][policy], figure)
             least = 1e-9 * np.abs(getattr(wishing["accurate"][policy], figure)).max()
             less, more = float((change < -least).mean()), float((change > least).mean())
-            found[policy][spent] = {"less": less, "as much": 1 - less - more, "more": more}
+            answered = 1 - wishing[user][policy].calls[:, CALLS.index("gives up")]
+            found[policy][spent] = {
+                "less": less,
+                "less and answered": float(((change < -least) * answered).mean()),
+                "as much": 1 - less - more,
+                "more": more,
+            }
     return found
 
 
@@ -132,15 +148,38 @@ def spearman(points: Sequence[Mapping[str, float]]) -> float:
     return float(stats.spearmanr(LEVELS, spent).statistic)
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the half width of its 95 % interval (Student's t); no width for a single value."""
+Spread = tuple[float, float | None]
+"""A mean, and the half width of its 95 % interval; none: it is of one value."""
+
+
+def interval(values: Sequence[float]) -> Spread:
+    """Return the mean and the half width of its 95 % interval (Student's t)."""
     mean = float(np.mean(values))
     if len(values) < 2:
-        return mean, 0.0
+        return mean, None
     return mean, float(stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
-def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str, tuple[float, float]]]:
+def shown(spread: Spread) -> str:
+    """Return a share and its spread, %."""
+    mean, half = spread
+    return f"{mean:.1%} (one seed)" if half is None else f"{mean:.1%} ± {half:.1%}"
+
+
+def narrow(spread: Spread, most: float) -> bool:
+    """Whether the half width is known and at most this."""
+    return spread[1] is not None and spread[1] <= most
+
+
+def ahead(measured: Measured, kind: str, table: str, figure: str = "share", rival: str = RIVAL) -> bool | None:
+    """Whether the trained model has more than a rival: by the 95 % interval of the differences, seed by seed. None: the
+    model has more on average, and the interval reaches 0 or there is one seed."""
+    rows = [{row["policy"]: row[figure] for row in run[table]} for run in of_kind(measured, kind)]
+    mean, half = interval([row["trained"] - row[rival] for row in rows])
+    return (None if half is None or half >= mean else True) if mean > 0 else False
+
+
+def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str, Spread]]:
     """Return policy -> figure -> (mean, half width), over the seeds of one kind of reward."""
     tables = [found[table] for found in of_kind(measured, kind)]
     policies = [row["policy"] for row in tables[0]]
@@ -183,24 +222,32 @@ def _unseen_words(measured: Measured) -> list[Finding]:
     clean, weights, strangers, third, a = (
         over_seeds(measured, WHOLE, table) for table in ("wording", "weights", "strangers", "third", "a")
     )
-    (plain, plain_spread), rival_plain = weights["trained"]["share"], weights[RIVAL]["share"][0]
-    (split, spread), rival = clean["trained"]["share"], clean[RIVAL]["share"][0]
-    strange, rival_strange = (strangers[name]["share"][0] for name in ("trained", RIVAL))
+    plain, split = (table["trained"]["share"] for table in (weights, clean))
+    rivals, plain_rivals, strange_rivals = (
+        f"{RIVAL}: {table[RIVAL]['share'][0]:.1%}; {AVERAGE}: {table[AVERAGE]['share'][0]:.1%}"
+        for table in (clean, weights, strangers)
+    )
+    strange = strangers["trained"]["share"]
     beyond = third["trained"]["share"][0]
     share, best = a["trained"]["share"][0], a["trained"]["best"][0]
     return [
         Finding(
-            f"the clean split: {split:.1%} ± {spread:.1%} of the way; {RIVAL}: {rival:.1%} (wanted: 93 % and ± 3)",
-            split >= 0.93 and spread <= 0.03,
+            f"the clean split: {shown(split)} of the way; {rivals} (wanted: 93 %, with ± 3 or less)",
+            split[0] >= 0.93 and narrow(split, 0.03),
         ),
         Finding(
-            f"... where nothing is said of single tools and nothing is denied: {plain:.1%} ± {plain_spread:.1%} of the "
-            f"way; {RIVAL}: {rival_plain:.1%} (93 % and ± 3 were set for these tasks, when there were no others)",
-            plain >= 0.93 and plain_spread <= 0.03,
+            f"... where nothing is said of single tools and nothing is denied: {shown(plain)} of the way; "
+            f"{plain_rivals} (93 %, with ± 3 or less, was set for these tasks, when there were no others)",
+            plain[0] >= 0.93 and narrow(plain, 0.03),
         ),
         Finding(
-            f"wishes in strangers' words too: {strange:.1%} of the way; {RIVAL}: {rival_strange:.1%}",
-            strange > rival_strange,
+            f"... there ahead of the {AVERAGE}, which reads no wish",
+            ahead(measured, WHOLE, "weights", rival=AVERAGE),
+        ),
+        Finding(
+            f"wishes in strangers' words too: {shown(strange)} of the way; {strange_rivals} "
+            "(wanted: ahead of the first)",
+            ahead(measured, WHOLE, "strangers"),
         ),
         Finding(f"a third catalogue of experts: {beyond:.1%} of the way (wanted: 85 %)", beyond >= 0.85),
         Finding(f"(a) {share:.1%} of the way from random to the optimum (wanted: 95 %)", share >= 0.95),
@@ -210,21 +257,31 @@ def _unseen_words(measured: Measured) -> list[Finding]:
 
 def _users(measured: Measured) -> list[Finding]:
     accurate, thrifty = (over_seeds(measured, WHOLE, table) for table in ("accurate", "thrifty"))
-    right, strongest, rival_right = (accurate[name]["right"][0] for name in ("trained", "always strongest", RIVAL))
+    right, strongest, rival_right, blind, told = (
+        accurate[name]["right"][0] for name in ("trained", "always strongest", RIVAL, AVERAGE, TOLD)
+    )
     worth, rival_worth = (thrifty[name]["utility"][0] for name in ("trained", RIVAL))
     spent, rival_spent = (100 * thrifty[name]["cost_usd"][0] for name in ("trained", RIVAL))
+    saved, rival_saved = (thrifty[name]["right"][0] for name in ("trained", RIVAL))
     ranks = [spearman(found["c"]) for found in of_kind(measured, WHOLE)]
     return [
         Finding(
             f"(a) for users who only want a right answer {right:.1%} right; always the strongest: {strongest:.1%}",
             right >= strongest,
         ),
-        Finding(f"... {RIVAL}: {rival_right:.1%}", right > rival_right),
         Finding(
-            f"(a) for users who want to save money it spends {spent:.3f} cents; {RIVAL}: {rival_spent:.3f}",
+            f"... {RIVAL}: {rival_right:.1%}; {AVERAGE}: {blind:.1%} (wanted: more than these); {TOLD}: {told:.1%}",
+            ahead(measured, WHOLE, "accurate", "right") and ahead(measured, WHOLE, "accurate", "right", AVERAGE),
+        ),
+        Finding(
+            f"(a) for users who want to save money it spends {spent:.3f} cents ({saved:.1%} right); "
+            f"{RIVAL}: {rival_spent:.3f} ({rival_saved:.1%})",
             spent < rival_spent,
         ),
-        Finding(f"... its utility for them is {worth:.3f}; {RIVAL}: {rival_worth:.3f}", worth > rival_worth),
+        Finding(
+            f"... its utility for them is {worth:.3f}; {RIVAL}: {rival_worth:.3f}",
+            ahead(measured, WHOLE, "thrifty", "utility"),
+        ),
         Finding(
             "(c) Spearman of spending and the weight of cost: "
             f"{', '.join(f'{rank:.2f}' for rank in ranks)} (wanted: -0.9)",
@@ -245,9 +302,19 @@ def _rewards(measured: Measured) -> Finding:
 
 
 def _unseen_experts(measured: Measured) -> list[Finding]:
-    share, unseen = (over_seeds(measured, WHOLE, table)["trained"]["share"][0] for table in ("a", "d"))
-    words = f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %)"
-    return [Finding(words, unseen >= 0.9 * share)]
+    tables = [over_seeds(measured, WHOLE, table) for table in ("a", "d")]
+    share, unseen = (table["trained"]["share"][0] for table in tables)
+    leads = [100 * (table["trained"]["share"][0] - table[RIVAL]["share"][0]) for table in tables]
+    words = (
+        f"(d) unseen experts and prices: {unseen:.1%} of the way, {unseen / share:.1%} of (a) (wanted: 90 %); "
+        f"ahead of {RIVAL} by {leads[1]:.1f} points, by {leads[0]:.1f} in (a)"
+    )
+    beyond = over_seeds(measured, WHOLE, "beyond")
+    both = f"(d) experts and words unseen: {shown(beyond['trained']['share'])} of the way"
+    return [
+        Finding(words, unseen >= 0.9 * share),
+        Finding(f"{both}; {RIVAL}: {beyond[RIVAL]['share'][0]:.1%}", ahead(measured, WHOLE, "beyond")),
+    ]
 
 
 def _two_steps(measured: Measured) -> Finding:
@@ -256,26 +323,35 @@ def _two_steps(measured: Measured) -> Finding:
     both = means_of([run["calls"]["both"]["trained"] for run in of_kind(measured, CHAINED)])["search, then interpreter"]
     return Finding(
         f"(g) with questions of two steps among the tasks {share:.1%} of the way; {RIVAL}: {rival:.1%}; "
-        f"of those that have both tools it searches and then computes in {both:.1%}",
-        share > rival,
+        f"of those that have both tools it searches and then computes in {both:.1%} (one seed)",
+        ahead(measured, CHAINED, "all"),
     )
 
 
 def _single_tools(measured: Measured) -> list[Finding]:
     wished, strangers = (over_seeds(measured, WHOLE, table) for table in ("wished", "wished_strangers"))
-    share, rival = (wished[name]["share"][0] for name in ("trained", RIVAL))
-    strange, rival_strange = (strangers[name]["share"][0] for name in ("trained", RIVAL))
+    told, strange_told = (
+        f"{shown(table['trained']['share'])} of the way; "
+        + "; ".join(f"{name}: {table[name]['share'][0]:.1%}" for name in (RIVAL, AVERAGE))
+        + " (wanted: ahead of the first)"
+        for table in (wished, strangers)
+    )
     called = means_of([run["obedience"] for run in of_kind(measured, WHOLE)])["denied"]["trained"]["denied"]
+    fitting = means_of([run["denied_tools"] for run in of_kind(measured, WHOLE)])["called"]
     return [
         Finding(
-            f"(h) users who speak of single tools: {share:.1%} of the way; {RIVAL}: {rival:.1%}",
-            share > rival,
+            f"(h) users who speak of single tools: {told}",
+            ahead(measured, WHOLE, "wished"),
         ),
         Finding(
-            f"(h) ... in strangers' words: {strange:.1%} of the way; {RIVAL}: {rival_strange:.1%}",
-            strange > rival_strange,
+            f"(h) ... in strangers' words: {strange_told}",
+            ahead(measured, WHOLE, "wished_strangers"),
         ),
-        Finding(f"(h) what may not be used is called first in {called:.1%} of the tasks (wanted: 1 %)", called <= 0.01),
+        Finding(
+            f"(h) what may not be used is called first in {called:.1%} of the tasks; a denied tool that fits in "
+            f"{fitting:.1%} (wanted: 1 %)",
+            max(called, fitting) <= 0.01,
+        ),
     ]
 
 
@@ -304,6 +380,9 @@ def write_results(out: Path, measured: Measured, steps: int) -> list[Finding]:
         chained_calls=used(means_of([run["calls"]["both"] for run in two_steps])),
         pairs=means_of([run["pairs"] for run in whole]),
         obedience=means_of([run["obedience"] for run in whole]),
+        denied_tools=means_of([run["denied_tools"] for run in whole]),
+        counted=means_of([run["tasks"] for run in two_steps]),
+        swept=FRONTIER_TASKS,
         by_seed=[row["share"] for run in whole for row in run["wording"] if row["policy"] == "trained"],
     )
     (out / "README.md").write_text(page, encoding="utf-8")
@@ -320,7 +399,7 @@ def page_of(template: str, **facts: Any) -> str:
     return templates.get_template(template).render(**facts)
 
 
-def draw_policies(path: Path, table: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
+def draw_policies(path: Path, table: Mapping[str, Mapping[str, Spread]]) -> None:
     """Accuracy against cost, one mark a policy."""
     pyplot = _pyplot()
     figure, panel = pyplot.subplots(figsize=(10, 5), constrained_layout=True)
@@ -330,8 +409,8 @@ def draw_policies(path: Path, table: Mapping[str, Mapping[str, tuple[float, floa
         panel.errorbar(
             x,
             y,
-            xerr=100 * row["cost_usd"][1],
-            yerr=100 * row["right"][1],
+            xerr=100 * (row["cost_usd"][1] or 0.0),
+            yerr=100 * (row["right"][1] or 0.0),
             marker="o",
             markersize=9,
             linestyle="none",

@@ -54,15 +54,15 @@ def evaluate(config: Config, model: Path) -> dict[str, Any]:
         "trained": ground.play(after, "trained"),
         **ground.baselines(),
     }
-    thrifty, accurate = ground.wishing(THRIFTY), ground.wishing(ACCURATE)
-    saving = [thrifty.play(each, "") for each in (before, after)]
-    found = check(results["untrained"], results["trained"], *saving)
+    thrifty, accurate = (ground.free().wishing(wish) for wish in (THRIFTY, ACCURATE))
+    saving, paying = (each.play(after, "trained") for each in (thrifty, accurate))
+    found = check(results["untrained"], results["trained"], saving, paying)
     accurate_ones = accurate.baselines()
     return {
         "questions": {"tasks": len(ground.board.tasks), "policies": rows_of(results)},
-        "thrifty": {"untrained": saving[0].means(), "trained": saving[1].means()},
+        "thrifty": {"trained": saving.means()},
         "accurate": {
-            "trained": accurate.play(after, "").means(),
+            "trained": paying.means(),
             **{name: accurate_ones[name].means() for name in ("optimum", "always strongest")},
         },
         "environments": {
@@ -95,9 +95,9 @@ def show(report: dict[str, Any], console: Console) -> None:
                 f"{100 * row['cost_usd']:.3f} cents, {row['latency_s']:.1f} s"
             )
             console.print(f"{row['offers']} offers of {row['tasks']} environment tasks, {name}: {told}")
-    thrifty, found = report["thrifty"], report["check"]
-    paid = [100 * thrifty[name]["cost_usd"] for name in ("untrained", "trained")]
-    console.print(f"a thrifty user pays {paid[0]:.3f} cents before and {paid[1]:.3f} after")
+    found = report["check"]
+    paid = [100 * report[user]["trained"]["cost_usd"] for user in ("thrifty", "accurate")]
+    console.print(f"a thrifty user pays {paid[0]:.3f} cents, one who only wants a right answer {paid[1]:.3f}")
     console.print(
         f"utility rose by {found['gain']:.3f} (95 % interval from {found['gain_low']:.3f}): "
         f"{'passed' if found['passed'] else 'FAILED'}"

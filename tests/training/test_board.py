@@ -11,16 +11,17 @@ import pytest
 from tiny_router import BASE, ids, tiny
 
 from toolscale.preferences import VOCABULARY as WISHES
+from toolscale.preferences import average_weights
 from toolscale.preferences import words as wish_words
-from toolscale.records import Price
+from toolscale.records import Preference
 from toolscale.reward import absolute_reward, figures_of, heeded
 from toolscale.reward.kinds import TOOL_WEIGHT
 from toolscale.rollout import Turn, run_rollouts
 from toolscale.rollout.actions import WAYS
 from training.data import open_work
-from training.evaluate import THRIFTY, Ground, check, load, question_ground
+from training.evaluate import ACCURATE, THRIFTY, Ground, check, load, question_ground
 from training.scoring import task_references
-from training.experiments import WISHES as WISHING
+from training.experiments import WISHES as WISHING, denies_what_fits
 from training.results import pairs_of
 from training.tiny.board import CALLS, one_hot
 from training.tiny.exact import next_words, own_figures, prompt_ids
@@ -39,11 +40,11 @@ def test_the_base_model_prefers_nothing(ground: Ground) -> None:
 
 
 def test_the_check_is_failed_by_who_does_not_weigh(ground: Ground) -> None:
-    untrained, thrifty = ground.play(load(BASE), "untrained"), ground.wishing(THRIFTY)
-    before, table, saving = thrifty.play(load(BASE), "untrained"), ground.baselines(), thrifty.baselines()
-    passed = {name: check(untrained, table[name], before, saving[name]).passed for name in table}
+    untrained, table = ground.play(load(BASE), "untrained"), ground.baselines()
+    saving, paying = (ground.free().wishing(wish).baselines() for wish in (THRIFTY, ACCURATE))
+    passed = {name: check(untrained, table[name], saving[name], paying[name]).passed for name in table}
     assert passed == {name: name == "optimum" for name in table}
-    assert not check(untrained, untrained, before, before).passed
+    assert not check(untrained, untrained, saving["optimum"], paying["optimum"]).passed
 
 
 def test_wishes_stay_in_plain_words_where_questions_are_in_those_of_the_test() -> None:
@@ -71,12 +72,11 @@ def test_what_is_asked_adds_up_and_a_rule_asks_what_it_says(ground: Ground) -> N
 
 
 def test_the_best_choice_for_who_saves_never_spends_more(ground: Ground) -> None:
-    free = replace(ground, price=Price(input=0, output=0), seconds_per_token=0.0)
-    wishing = {name: free.wishing(weights).baselines() for name, weights in WISHING.items()}
+    wishing = {name: ground.free().wishing(weights).baselines() for name, weights in WISHING.items()}
     pairs = pairs_of({name: {**results, "trained": results["always dearest"]} for name, results in wishing.items()})
     assert pairs["optimum"]["cents"]["more"] == pairs["optimum"]["seconds"]["more"] == 0
     assert min(pairs["optimum"]["cents"]["less"], pairs["optimum"]["seconds"]["less"]) > 0.3
-    same = {"less": 0.0, "as much": 1.0, "more": 0.0}
+    same = {"less": 0.0, "less and answered": 0.0, "as much": 1.0, "more": 0.0}
     assert pairs["trained"] == {"cents": same, "seconds": same}
 
 
@@ -87,12 +87,32 @@ def test_the_best_choice_uses_what_is_liked_and_leaves_the_rest_alone_where_that
     assert alike == {None, 0.0, 1.0}
     obeyed = {name: result.obedience() for name, result in table.items()}
     assert {name for name, found in obeyed.items() if found["liked"] >= obeyed["optimum"]["liked"]} == {"optimum"}
-    assert {name for name, found in obeyed.items() if found["unwanted"] <= obeyed["optimum"]["unwanted"]} == {"optimum"}
+    told = {"optimum", "gives up", "tools, else by the wish"}  # the last is told what is to be left alone
+    assert {name for name, found in obeyed.items() if found["unwanted"] <= obeyed["optimum"]["unwanted"]} == told
     tasks = board.tasks
     said = np.array([[task.preference.tools.get(name, 0.5) for name in (*ALIASES, "python")] for task in tasks])
     columns = [board.actions.index(name) for name in (*ALIASES, "python")]
     heeded = np.where(board.open, board.utilities() - replace(board, heeded=0 * board.heeded).utilities(), 0)
     assert heeded[:, columns] == pytest.approx(TOOL_WEIGHT * (2 * said - 1) * board.open[:, columns])
+
+
+def test_who_reads_no_wish_asks_the_same_of_all_and_who_is_told_it_serves_each(ground: Ground) -> None:
+    accurate, thrifty = (ground.wishing(WISHING[name]).baselines() for name in ("accurate", "thrifty"))
+    blind, told = "best for the average user", "tools, else by the wish"
+    assert np.array_equal(accurate[blind].calls, thrifty[blind].calls)
+    assert accurate[told].right == pytest.approx(accurate["optimum"].right)
+    assert thrifty[told].cost_usd.sum() < 0.2 * accurate[told].cost_usd.sum()
+    average = replace(ground, board=ground.board.wishing(Preference(instruction="", **average_weights("train"))))
+    found = average.baselines()
+    assert found[blind].utility == pytest.approx(found["optimum"].utility)
+
+
+def test_giving_up_saves_money_and_is_told_apart() -> None:
+    free = question_ground(tiny(), 32).free()
+    wishing = {name: free.wishing(weights).baselines() for name, weights in WISHING.items()}
+    swapped = {name: "always cheapest" if name == "accurate" else "gives up" for name in wishing}
+    pairs = pairs_of({name: {**results, "trained": results[swapped[name]]} for name, results in wishing.items()})
+    assert pairs["trained"]["cents"] == {"less": 1.0, "less and answered": 0.0, "as much": 0.0, "more": 0.0}
 
 
 def test_what_may_not_be_used_is_not_open_and_to_call_it_comes_to_nothing() -> None:
@@ -105,6 +125,10 @@ def test_what_may_not_be_used_is_not_open_and_to_call_it_comes_to_nothing() -> N
     assert untrained.denied == pytest.approx((likely * denied).sum(axis=1))
     assert untrained.obedience()["denied"] > 0.05
     assert {result.obedience()["denied"] for result in ground.baselines().values()} == {0.0}
+    fits = denies_what_fits(ground)
+    names = {"python": ("code", "arithmetic"), "local_search": ("lookup",)}
+    expected = [task.category in names.get(task.limits.denied[0], ()) for task in ground.board.tasks]
+    assert fits.any() and list(fits) == expected
 
 
 def test_a_ground_is_the_same_twice() -> None:

@@ -75,11 +75,12 @@ def test_an_untrained_model_reaches_nothing_and_the_page_says_so(config: Config,
     rewards = figures["rewards"]
     assert list(rewards) == ["absolute", *KINDS]
     assert rewards["absolute"] == rewards["paper"]
-    assert rewards["paper"]["wording"]["share"] == [measured["paper-0"]["wording"][0]["share"], 0]
+    assert rewards["paper"]["wording"]["share"] == [measured["paper-0"]["wording"][0]["share"], None]
     assert next(finding.reached for finding in findings if finding.words.startswith("(b)")) is False
     untrained = figures["tables"]["a"]["untrained"]
     assert untrained == {**figures["tables"]["a"]["trained"]}
     assert untrained["share"] == list(interval([measured[f"{WHOLE}-{seed}"]["a"][0]["share"] for seed in (0, 1)]))
     page = (tmp_path / "README.md").read_text()
-    assert page.count("**Not reached**") == sum(not finding.reached for finding in findings)
+    for verdict, words in (("not reached", "* **Not reached**"), ("not sure", "* **Not sure**")):
+        assert page.count(words) == sum(finding.verdict == verdict for finding in findings)
     assert [(tmp_path / name).read_bytes()[:4] for name in ("policies.png", "frontier.png")] == [b"\x89PNG"] * 2

@@ -73,6 +73,12 @@ def preference(
     return Preference(instruction=" ".join(sentences), tools=tools, **weights)
 
 
+def average_weights(split: Split) -> dict[str, float]:
+    """Return the weights of outcome, cost and latency of the users of a split, on average."""
+    vectors = _vectors(split, generous=False)
+    return {name: sum(vector[place] for vector in vectors) / len(vectors) for place, name in enumerate(DIMENSIONS)}
+
+
 def _wish(rng: random.Random, aliases: Sequence[str], basic: Sequence[str]) -> Wish | None:
     offered = [*aliases, *basic]
     own = [name for name in OWN if name in basic]

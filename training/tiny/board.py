@@ -15,6 +15,7 @@ import numpy as np
 
 from toolscale.models import expected_cost
 from toolscale.models.pricing import approximate_tokens, factors, latency_s, output_tokens
+from toolscale.preferences import average_weights
 from toolscale.questions import corpus, grade_answer
 from toolscale.records import Catalogue, Preference, Question, RolloutTask
 from toolscale.reward.kinds import CAP, TOOL_WEIGHT, heeded
@@ -22,6 +23,9 @@ from toolscale.rollout import actions, references
 from toolscale.rollout.actions import BASIC_FIGURES, WAYS, offered_specs, price_at, turns_of, used_by
 from training.tiny.codec import answering_sentence, number_found
 
+MINDS, GIVES_UP = 0.2, 0.5
+"""Of the rule `tools, else by the wish`: the best of 0, 0.2, 0.4, 0.6 and of 0, 0.5, 0.6, 0.75, 1, 1.25 in words of
+training."""
 CALLS = (
     "interpreter",
     "local search",
@@ -214,21 +218,45 @@ def one_hot(board: Board, worth: np.ndarray) -> np.ndarray:
 def baselines(
     board: Board, catalogue: Catalogue, extra_cost: np.ndarray | float = 0.0, extra_latency: np.ndarray | float = 0.0
 ) -> dict[str, Result]:
-    """Return what model-free policies get: the optimum, an even choice among what is offered, the strongest, the
-    dearest, the cheapest."""
+    """Return what model-free policies get: the optimum, an even choice among what is offered, giving up, the strongest,
+    the dearest, the cheapest, and the rivals.
+
+    `tools, else by the wish` is told the user's weights and what he says of single tools (`by_the_wish`). `best for the
+    average user` knows all figures and reads no wish: it chooses what is best with the average weights of training.
+    """
     experts = board.open & np.array([name.startswith("expert-") for name in board.actions])
     tools = board.open & np.array([name in WAYS for name in board.actions])
     offered = board.open & np.array([name != "give_up" for name in board.actions])
     typical = _typical_costs(board, catalogue)
+    average = board.wishing(Preference.model_validate({"instruction": "", **average_weights("train")}))
     policies = {
         "optimum": one_hot(board, board.utilities(extra_cost, extra_latency)),
         "random": offered / offered.sum(axis=1, keepdims=True),
+        "gives up": one_hot(board, -1.0 * offered),
         "always strongest": one_hot(board, np.where(experts, board.right - 1e-6 * typical, -np.inf)),
         "always dearest": one_hot(board, np.where(experts, typical, -np.inf)),
         "always cheapest": one_hot(board, np.where(experts, -typical, -np.inf)),
         "tools, else cheapest": one_hot(board, np.where(experts, -typical, np.where(tools, 1.0, -np.inf))),
+        "tools, else by the wish": one_hot(board, by_the_wish(board, experts, tools)),
+        "best for the average user": one_hot(board, average.utilities(extra_cost, extra_latency)),
     }
     return {name: chosen(board, name, shares, extra_cost, extra_latency) for name, shares in policies.items()}
+
+
+def by_the_wish(board: Board, experts: np.ndarray, tools: np.ndarray) -> np.ndarray:
+    """Return (tasks, actions): how a rule that is told what the user cares for ranks actions. A tool that fits; else
+    nothing, for users to whom a right answer is worth less than GIVES_UP times their weights of cost and latency; else
+    the strongest expert for who minds neither much (MINDS), the cheapest for who minds cost more, the quickest for the
+    rest. What is to be left alone comes last."""
+    outcome, cost, latency = board.weights().T[:, :, None]
+    quick, cheap = -board.latencies.mean(axis=2), -board.costs.mean(axis=2)
+    ranked = [
+        values / (1e-12 + np.abs(values).max(axis=1, keepdims=True))
+        for values in (np.where(experts, each, 0.0) for each in (board.right, cheap, quick))
+    ]
+    worth = np.where(np.maximum(cost, latency) <= MINDS, ranked[0], np.where(cost >= latency, ranked[1], ranked[2]))
+    worth = np.where(tools, 4.0, np.where(experts, worth, np.where(outcome <= GIVES_UP * (cost + latency), 2.0, -4.0)))
+    return worth - 8.0 * (board.heeded < 0)
 
 
 def _typical_costs(board: Board, catalogue: Catalogue) -> np.ndarray:

@@ -65,8 +65,8 @@ def play(
     seconds_per_token: float,
     temperature: float = 0.0,
 ) -> Result:
-    """Return what the model gets on a board. Turns that lead nowhere count as giving up, which makes it a lower
-    bound."""
+    """Return what the model gets on a board. Turns that lead nowhere count as giving up; what they cost on the way is
+    not counted."""
     ids = codec.vocabulary()
     # Whatever else it writes, `<last>` above all, is no answer: giving up.
     first = [action for action in board.actions[:-1] if action in ids]
