@@ -42,17 +42,9 @@ from training.evaluate import (
     question_ground,
     rows_of,
 )
-from training.results import (
-    CHAINED,
-    FRONTIER_TASKS,
-    RIVAL,
-    WHOLE,
-    Finding,
-    frontier_of,
-    kind_of,
-    pairs_of,
-    write_results,
-)
+from training.findings import Finding
+from training.results import FRONTIER_TASKS, frontier_of, pairs_of, write_results
+from training.seeds import CHAINED, RIVAL, WHOLE, kind_of
 from training.starting import run_command, run_program, write_json
 from training.tiny.board import make_board
 from training.tiny.words import ALIASES

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from scipy import stats
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.manifest import world_folder
+from toolscale.environment import load_environment
 from toolscale.errors import UsageError
 from toolscale.records import GoldenCall, Rollout, Task, ToolCall
 
@@ -44,10 +46,15 @@ class Share:
 
 
 def reference_shares(rollouts: Path, golden: Path, dataset: Path) -> dict[str, dict[str, float]]:
-    """Return the shares of golden `calls` and of golden `values`, for a file of rollouts that `python -m eval` left.
+    """Return the shares of golden `calls`, of those among them that change something (`changes`), and of golden
+    `values`, and how many other changes a task had (`strays`), for a file of rollouts that `python -m eval` left.
     `dataset` has their tasks; `golden`: the rollouts of the policy that recites the references of these, in forms."""
     counts, intents = _counted(rollouts, golden, dataset)
-    return {name: asdict(_share(_sums(each, list(intents.values())))) for name, each in counts.items()}
+    groups = list(intents.values())
+    return {
+        name: asdict((_bootstrapped if name == "strays" else _share)(_sums(each, groups)))
+        for name, each in counts.items()
+    }
 
 
 def reference_differences(rollouts: Path, other: Path, golden: Path, dataset: Path) -> dict[str, dict[str, float]]:
@@ -68,11 +75,15 @@ def reference_differences(rollouts: Path, other: Path, golden: Path, dataset: Pa
 
 def _counted(rollouts: Path, golden: Path, dataset: Path) -> tuple[dict[str, list[Counts]], dict[str, str]]:
     """What was done of each task, and its intent by the id of the rollout's task."""
-    tasks = {row["id"][:SHORT]: task_of(row) for rows in read_dataset(dataset).domains.values() for row in rows.tasks}
+    domains = read_dataset(dataset).domains
+    tasks = {row["id"][:SHORT]: task_of(row) for rows in domains.values() for row in rows.tasks}
+    writing = {domain: _changing(dataset, domain) for domain in domains}
     references = {each.task_id: each for each in _rollouts_of(golden)}
     played = [(each, tasks[each.task_id.rpartition("-")[2]]) for each in _rollouts_of(rollouts)]
     counts = {
         "calls": [made(rollout.calls, task) for rollout, task in played],
+        "changes": [made(rollout.calls, task, writing[task.domain]) for rollout, task in played],
+        "strays": [(strays(rollout.calls, task, writing[task.domain]), 1) for rollout, task in played],
         "values": [told(rollout.answer, str(references[rollout.task_id].answer)) for rollout, _ in played],
     }
     return counts, {rollout.task_id: task.candidate.intent_id for rollout, task in played}
@@ -82,11 +93,34 @@ def _right(rollouts: Path) -> list[Counts]:
     return [(int(each.right), 1) for each in _rollouts_of(rollouts)]
 
 
-def made(calls: Iterable[ToolCall], task: Task) -> Counts:
-    """Return how many of the golden calls of a task were made, and how many there are. A call that a task makes twice
-    must be made twice."""
-    wanted, done = Counter(map(_plain, task.golden_calls)), Counter(map(_plain, calls))
+def _changing(dataset: Path, domain: str) -> frozenset[str]:
+    """The tools that change something."""
+    tools = load_environment(world_folder(dataset, domain)).tools
+    return frozenset(name for name, tool in tools.items() if tool.mutates_state)
+
+
+def made(calls: Iterable[ToolCall], task: Task, tools: Collection[str] | None = None) -> Counts:
+    """Return how many of the golden calls of a task were made, and how many there are; `tools`: of these alone. A call
+    that a task makes twice must be made twice."""
+    wanted, done = _counters(calls, task, tools)
     return (wanted & done).total(), wanted.total()
+
+
+def strays(calls: Iterable[ToolCall], task: Task, tools: Collection[str]) -> int:
+    """Return how many calls of these tools were made that are no golden ones."""
+    wanted, done = _counters(calls, task, tools)
+    return (done - wanted).total()
+
+
+def _counters(
+    calls: Iterable[ToolCall], task: Task, tools: Collection[str] | None
+) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
+    """How often each call is wanted, and how often it was made."""
+    wanted, done = (
+        Counter(_plain(call) for call in each if tools is None or call.name in tools)
+        for each in (task.golden_calls, calls)
+    )
+    return wanted, done
 
 
 def told(answer: str | None, golden: str) -> Counts:

@@ -25,7 +25,7 @@ from training.config import SftConfig
 from training.config_file import read_config
 from training.conversations import golden_conversations, read_conversations
 from training.let_through import let_through, verifier_named
-from training.reference_share import made, reference_differences, reference_shares, told
+from training.reference_share import made, reference_differences, reference_shares, strays, told
 from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
 from training.tool_runs import (
     TRAINED,
@@ -139,6 +139,10 @@ def test_each_golden_call_counts_as_often_as_the_task_makes_it(mock_dataset: Pat
     assert made(all_made, task) == (len(all_made), len(all_made))
     assert made([all_made[0], all_made[0]], task) == (1, len(all_made))
     assert made([ToolCall(name=all_made[0].name, arguments={})], task) == (0, len(all_made))
+    name = all_made[-1].name
+    assert made(all_made, task, {name})[1] == sum(call.name == name for call in all_made)
+    other = [ToolCall(name=name, arguments={}), ToolCall(name="list_things", arguments={})]
+    assert strays([*all_made, *other], task, {name}) == 1
 
 
 def test_values_of_a_form_are_compared_one_by_one_and_what_is_empty_is_none() -> None:
@@ -162,11 +166,16 @@ def test_shares_of_the_reference_are_over_all_tasks_together_with_intervals_over
     ]
     found = reference_shares(written(tmp_path / "played.jsonl", played), recited, mock_dataset)
     calls = [len(task.golden_calls) for task in tasks]
+    tools = load_environment(mock_dataset / "environments" / "mock").tools
+    changes = [sum(tools[call.name].mutates_state for call in task.golden_calls) for task in tasks]
     assert {name: share["value"] for name, share in found.items()} == {
         "calls": sum(calls[:3]) / sum(calls),
+        "changes": sum(changes[:3]) / sum(changes),
+        "strays": 0,
         "values": 0.25,
     }
-    assert all(0 <= share["low"] < share["value"] < share["high"] <= 1 for share in found.values())
+    shares = [share for name, share in found.items() if name != "strays"]
+    assert all(0 <= share["low"] < share["value"] < share["high"] <= 1 for share in shares)
     whole = reference_shares(recited, recited, mock_dataset)["values"]
     intents = len({task.candidate.intent_id for task in tasks})
     low, high = wilson(intents, intents)
@@ -207,7 +216,7 @@ def test_two_policies_are_compared_task_by_task(mock_dataset: Path, tmp_path: Pa
     assert found["values"] == {"value": -alone["value"], "low": -alone["high"], "high": -alone["low"]}
     assert found["right"] == found["values"]  # each form has one value
     same = dict.fromkeys(("value", "low", "high"), 0)
-    nothing = dict.fromkeys(("calls", "values", "right"), same)
+    nothing = dict.fromkeys(("calls", "changes", "strays", "values", "right"), same)
     assert reference_differences(played, played, recited, mock_dataset) == nothing
     fewer = written(tmp_path / "fewer.jsonl", better[1:])
     with pytest.raises(UsageError, match=r"fewer\.jsonl: has other tasks than .*worse\.jsonl"):
@@ -286,7 +295,7 @@ def test_what_is_trained_on_has_as_many_tasks_as_the_domain_says_and_all_are_ans
 
 
 def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
-    accuracy = {"value": 0.25, "low": 0.2, "high": 0.3125}
+    accuracy = {"value": 0.25, "low": 0.2, "high": 0.3125, "tasks": 40, "clusters": 9}
     groups = {"golden calls": {"1": {"value": 0.5}, "4 to 6": {"value": 0.125}}}
     failures = {"wrong call": 20, "malformed": 10}
     reference = {
@@ -302,11 +311,16 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     assert "points above" not in page
     shares = "50.0 % (40 to 60) | 30.0 % (25 to 38)"
     row = f"| whole-0 | 352 | 0 | {shares} | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |"
-    assert page.count(row) == len(BENCHMARKS)
+    assert page.count(row) == page.count("40 tasks of 9 intents. With so few") == len(BENCHMARKS)
     assert page.count("| right, % by golden calls | 1 | 4 to 6 |\n|---|---:|---:|\n| whole-0 | 50 | 12 |") == 1
     calls = {"value": -0.5, "low": -0.6, "high": -0.4}
     values = {"value": 0.02, "low": -0.1, "high": 0.0}
     right = {"value": 0.0, "low": 0.0, "high": 0.0}  # the same in each task
+    changed = {"changes": {"value": 0.25, "low": 0.0, "high": 0.5}, "strays": {"value": 0.125}}
+    split = {"whole-0": figures | {"reference": reference | changed}}
+    write_page(tmp_path, dict.fromkeys(BENCHMARKS, split), {}, "a processor", HOW)
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert page.count("| 50.0 % (40 to 60) | 25.0 % (0 to 50) | 0.12 | 30.0 % (25 to 38) |") == len(BENCHMARKS)
     control = figures | {"beside": {"whole-0": {"calls": calls, "values": values, "right": right}}}
     both = {name: each | {"shuffled-0": control} for name, each in found.items()}
     write_page(tmp_path, both, {}, "a processor", HOW)

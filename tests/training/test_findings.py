@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from training.results import Finding, ahead, interval, shown
+from training.findings import Finding
+from training.seeds import ahead, interval, shown
 
 
 def runs(*shares: tuple[float, float]) -> dict[str, dict[str, Any]]:
