@@ -19,6 +19,7 @@ from scipy import stats
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
+from toolscale.dataset.describing.figures import DatasetRows
 from toolscale.dataset.making.folder import read_dataset
 from toolscale.dataset.manifest import world_folder
 from toolscale.environment import load_environment
@@ -73,13 +74,21 @@ def reference_differences(rollouts: Path, other: Path, golden: Path, dataset: Pa
     return {name: asdict(_bootstrapped(_sums(each, list(intents.values())))) for name, each in differences.items()}
 
 
+def right_of_unread(rollouts: Path, dataset: Path, trained: Path) -> dict[str, int]:
+    """Return how many `tasks` have other golden calls than every task of the training split of `trained`, whatever
+    their order, and how many of these were `right`."""
+    read = {_all_calls(task) for rows in _domains(trained) for task in map(task_of, rows.splits["train"])}
+    tasks = _tasks_of(dataset)
+    right = [bool(each.right) for each in _rollouts_of(rollouts) if _all_calls(tasks[_short(each.task_id)]) not in read]
+    return {"tasks": len(right), "right": sum(right)}
+
+
 def _counted(rollouts: Path, golden: Path, dataset: Path) -> tuple[dict[str, list[Counts]], dict[str, str]]:
     """What was done of each task, and its intent by the id of the rollout's task."""
-    domains = read_dataset(dataset).domains
-    tasks = {row["id"][:SHORT]: task_of(row) for rows in domains.values() for row in rows.tasks}
-    writing = {domain: _changing(dataset, domain) for domain in domains}
+    tasks = _tasks_of(dataset)
+    writing = {domain: _changing(dataset, domain) for domain in {task.domain for task in tasks.values()}}
     references = {each.task_id: each for each in _rollouts_of(golden)}
-    played = [(each, tasks[each.task_id.rpartition("-")[2]]) for each in _rollouts_of(rollouts)]
+    played = [(each, tasks[_short(each.task_id)]) for each in _rollouts_of(rollouts)]
     counts = {
         "calls": [made(rollout.calls, task) for rollout, task in played],
         "changes": [made(rollout.calls, task, writing[task.domain]) for rollout, task in played],
@@ -87,6 +96,24 @@ def _counted(rollouts: Path, golden: Path, dataset: Path) -> tuple[dict[str, lis
         "values": [told(rollout.answer, str(references[rollout.task_id].answer)) for rollout, _ in played],
     }
     return counts, {rollout.task_id: task.candidate.intent_id for rollout, task in played}
+
+
+def _domains(dataset: Path) -> Iterable[DatasetRows]:
+    return read_dataset(dataset).domains.values()
+
+
+def _tasks_of(dataset: Path) -> dict[str, Task]:
+    """Those of all splits, by the beginning of their id."""
+    return {row["id"][:SHORT]: task_of(row) for rows in _domains(dataset) for row in rows.tasks}
+
+
+def _short(offer: str) -> str:
+    """The beginning of the id of a task, from that of an offer of it."""
+    return offer.rpartition("-")[2]
+
+
+def _all_calls(task: Task) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(map(_plain, task.golden_calls)))
 
 
 def _right(rollouts: Path) -> list[Counts]:

@@ -44,7 +44,7 @@ from training.config import Config, SftConfig
 from training.config_file import read_config
 from training.gguf import find_gguf, unpack
 from training.pointer.base import make_base
-from training.reference_share import reference_differences, reference_shares
+from training.reference_share import reference_differences, reference_shares, right_of_unread
 from training.results import page_of
 from training.starting import run_command, run_program, write_json
 from training.tool_runs import (
@@ -115,6 +115,7 @@ def play(run: Run, series: Series, work: Path, tasks: int, at_once: int) -> Foun
         for policy, own in figures.items():
             played, recited = (played_by(work, run.name, benchmark, each) for each in (policy, RECITED))
             own["reference"] = reference_shares(played, recited, work / BENCHMARKS[benchmark])
+            own["unread"] = right_of_unread(played, work / BENCHMARKS[benchmark], work / TRAINED)
         return figures
 
     with ThreadPoolExecutor(at_once) as pool:

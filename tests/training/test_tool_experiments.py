@@ -25,7 +25,7 @@ from training.config import SftConfig
 from training.config_file import read_config
 from training.conversations import golden_conversations, read_conversations
 from training.let_through import let_through, verifier_named
-from training.reference_share import made, reference_differences, reference_shares, strays, told
+from training.reference_share import made, reference_differences, reference_shares, right_of_unread, strays, told
 from training.tool_experiments import BENCHMARKS, DOMAIN, OTHER_TASKS, PLAYED, SFT, carry_out, prepare, write_page
 from training.tool_runs import (
     TRAINED,
@@ -143,6 +143,16 @@ def test_each_golden_call_counts_as_often_as_the_task_makes_it(mock_dataset: Pat
     assert made(all_made, task, {name})[1] == sum(call.name == name for call in all_made)
     other = [ToolCall(name=name, arguments={}), ToolCall(name="list_things", arguments={})]
     assert strays([*all_made, *other], task, {name}) == 1
+
+
+def test_right_tasks_are_counted_apart_where_no_training_task_has_their_calls(
+    mock_dataset: Path, tmp_path: Path
+) -> None:
+    trained, other = tasks_of(mock_dataset, "train"), tasks_of(mock_dataset, "test")
+    path = written(tmp_path / "played.jsonl", [rollout_of(task, (), right=True) for task in (*trained, *other)])
+    known = [sorted(map(str, task.golden_calls)) for task in trained]
+    new = [task for task in other if sorted(map(str, task.golden_calls)) not in known]
+    assert new and right_of_unread(path, mock_dataset, mock_dataset) == {"tasks": len(new), "right": len(new)}
 
 
 def test_values_of_a_form_are_compared_one_by_one_and_what_is_empty_is_none() -> None:
@@ -310,17 +320,18 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "points above" not in page
     shares = "50.0 % (40 to 60) | 30.0 % (25 to 38)"
-    row = f"| whole-0 | 352 | 0 | {shares} | 25.0 % | 20.0 to 31.2 | 40 | wrong call 20, malformed 10 |"
+    row = f"| whole-0 | 352 | 0 | {shares} | 25.0 % | 20.0 to 31.2 | wrong call 20, malformed 10 |"
     assert page.count(row) == page.count("40 tasks of 9 intents. With so few") == len(BENCHMARKS)
     assert page.count("| right, % by golden calls | 1 | 4 to 6 |\n|---|---:|---:|\n| whole-0 | 50 | 12 |") == 1
     calls = {"value": -0.5, "low": -0.6, "high": -0.4}
     values = {"value": 0.02, "low": -0.1, "high": 0.0}
     right = {"value": 0.0, "low": 0.0, "high": 0.0}  # the same in each task
     changed = {"changes": {"value": 0.25, "low": 0.0, "high": 0.5}, "strays": {"value": 0.125}}
-    split = {"whole-0": figures | {"reference": reference | changed}}
+    split = {"whole-0": figures | {"reference": reference | changed, "unread": {"tasks": 30, "right": 7}}}
     write_page(tmp_path, dict.fromkeys(BENCHMARKS, split), {}, "a processor", HOW)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert page.count("| 50.0 % (40 to 60) | 25.0 % (0 to 50) | 0.12 | 30.0 % (25 to 38) |") == len(BENCHMARKS)
+    row = "| 50.0 % (40 to 60) | 25.0 % (0 to 50) | 0.12 | 30.0 % (25 to 38) | 25.0 % | 20.0 to 31.2 | 7 | wrong"
+    assert page.count(row) == page.count("30 of the tasks have the golden calls of no training task") == len(BENCHMARKS)
     control = figures | {"beside": {"whole-0": {"calls": calls, "values": values, "right": right}}}
     both = {name: each | {"shuffled-0": control} for name, each in found.items()}
     write_page(tmp_path, both, {}, "a processor", HOW)
