@@ -128,10 +128,11 @@ def page_of(template: str, **facts: Any) -> str:
 
 
 def draw_policies(path: Path, table: Mapping[str, Mapping[str, Spread]]) -> None:
-    """Accuracy against cost, one mark a policy."""
+    """Accuracy against cost, one mark a policy, but for giving up."""
     pyplot = _pyplot()
     figure, panel = pyplot.subplots(figsize=(10, 5), constrained_layout=True)
-    for policy, row in table.items():
+    shown = {policy: row for policy, row in table.items() if policy != "gives up"}
+    for (policy, row), marker in zip(shown.items(), itertools.cycle("osD^v<>Pp*X")):
         x, y = 100 * row["cost_usd"][0], 100 * row["right"][0]
         label = f"{policy} (U {row['utility'][0]:.2f})"
         panel.errorbar(
@@ -139,7 +140,7 @@ def draw_policies(path: Path, table: Mapping[str, Mapping[str, Spread]]) -> None
             y,
             xerr=100 * (row["cost_usd"][1] or 0.0),
             yerr=100 * (row["right"][1] or 0.0),
-            marker="o",
+            marker=marker,
             markersize=9,
             linestyle="none",
             label=label,
