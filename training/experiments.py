@@ -44,7 +44,7 @@ from training.evaluate import (
 )
 from training.findings import Finding
 from training.results import FRONTIER_TASKS, frontier_of, pairs_of, write_results
-from training.seeds import CHAINED, RIVAL, WHOLE, kind_of
+from training.spread import CHAINED, RIVAL, WHOLE, kind_of
 from training.starting import run_command, run_program, write_json
 from training.tiny.board import make_board
 from training.tiny.words import ALIASES

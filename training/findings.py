@@ -9,13 +9,14 @@ import numpy as np
 from scipy import stats
 
 from toolscale.preferences import LEVELS
-from training.seeds import (
+from training.spread import (
     AVERAGE,
     CHAINED,
     RIVAL,
     TOLD,
     WHOLE,
     Measured,
+    Spread,
     ahead,
     means_of,
     narrow,
@@ -60,15 +61,16 @@ def findings_of(measured: Measured) -> list[Finding]:
     ]
 
 
+def _rivals(table: Mapping[str, Mapping[str, Spread]]) -> str:
+    return "; ".join(f"{name}: {table[name]['share'][0]:.1%}" for name in (RIVAL, AVERAGE))
+
+
 def _unseen_words(measured: Measured) -> list[Finding]:
     clean, weights, strangers, third, a = (
         over_seeds(measured, WHOLE, table) for table in ("wording", "weights", "strangers", "third", "a")
     )
     plain, split = (table["trained"]["share"] for table in (weights, clean))
-    rivals, plain_rivals, strange_rivals = (
-        f"{RIVAL}: {table[RIVAL]['share'][0]:.1%}; {AVERAGE}: {table[AVERAGE]['share'][0]:.1%}"
-        for table in (clean, weights, strangers)
-    )
+    rivals, plain_rivals, strange_rivals = (_rivals(table) for table in (clean, weights, strangers))
     strange = strangers["trained"]["share"]
     beyond = third["trained"]["share"][0]
     share, best = a["trained"]["share"][0], a["trained"]["best"][0]
@@ -161,11 +163,11 @@ def _unseen_experts(measured: Measured) -> list[Finding]:
 
 def _two_steps(measured: Measured) -> Finding:
     mixed = over_seeds(measured, CHAINED, "all")
-    share, rival = (mixed[name]["share"][0] for name in ("trained", RIVAL))
     both = means_of([run["calls"]["both"]["trained"] for run in of_kind(measured, CHAINED)])["search, then interpreter"]
     return Finding(
-        f"(g) with questions of two steps among the tasks {share:.1%} of the way; {RIVAL}: {rival:.1%}; "
-        f"of those that have both tools it searches and then computes in {both:.1%} (one seed)",
+        f"(g) with questions of two steps among the tasks {shown(mixed['trained']['share'])} of the way; "
+        f"{RIVAL}: {mixed[RIVAL]['share'][0]:.1%}; of those that have both tools it searches and then computes in "
+        f"{both:.1%}",
         ahead(measured, CHAINED, "all"),
     )
 
@@ -173,9 +175,7 @@ def _two_steps(measured: Measured) -> Finding:
 def _single_tools(measured: Measured) -> list[Finding]:
     wished, strangers = (over_seeds(measured, WHOLE, table) for table in ("wished", "wished_strangers"))
     told, strange_told = (
-        f"{shown(table['trained']['share'])} of the way; "
-        + "; ".join(f"{name}: {table[name]['share'][0]:.1%}" for name in (RIVAL, AVERAGE))
-        + " (wanted: ahead of the first)"
+        f"{shown(table['trained']['share'])} of the way; {_rivals(table)} (wanted: ahead of the first)"
         for table in (wished, strangers)
     )
     called = means_of([run["obedience"] for run in of_kind(measured, WHOLE)])["denied"]["trained"]["denied"]

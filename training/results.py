@@ -15,7 +15,7 @@ from toolscale.preferences import LEVELS
 from toolscale.reward.kinds import TOOL_WEIGHT
 from training.evaluate import Ground
 from training.findings import Finding, findings_of
-from training.seeds import CHAINED, PARTS, TABLES, WHOLE, Measured, Spread, means_of, of_kind, over_seeds, rewards_of
+from training.spread import CHAINED, PARTS, TABLES, WHOLE, Measured, Spread, means_of, of_kind, over_seeds, rewards_of
 from training.starting import write_json
 from training.tiny.board import CALLS, Result
 

@@ -23,7 +23,7 @@ from training.config import Config, RunSettings, SftConfig
 from training.config_file import read_config
 from training.conversations import Conversation, golden_conversations, read_conversations
 from training.let_through import let_through, verifier_named
-from training.seeds import WHOLE
+from training.spread import WHOLE
 from training.starting import run_program, write_json
 
 MODEL, TRAINED, OTHER = "model", "trained", "other"

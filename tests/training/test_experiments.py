@@ -13,7 +13,7 @@ from training.config import Config
 from training.config_file import read_config
 from training.experiments import CONFIG, KINDS, measure_run, train, variants
 from training.results import write_results
-from training.seeds import CHAINED, WHOLE, interval, kind_of
+from training.spread import CHAINED, WHOLE, interval, kind_of
 
 ROOT = Path(__file__).parents[2]
 FORMED = Path("forms")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from training.findings import Finding
-from training.seeds import ahead, interval, shown
+from training.spread import ahead, interval, shown
 
 
 def runs(*shares: tuple[float, float]) -> dict[str, dict[str, Any]]:
