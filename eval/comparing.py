@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from eval.records import Header, Line
 from eval.statistics import (
-    FEW_CLUSTERS,
     Difference,
     Estimate,
     McNemar,
     mcnemar,
     paired_difference,
     ratio_difference,
+    share_difference,
     tasks_needed,
 )
 from eval.storage import read_results
@@ -65,6 +65,8 @@ class Comparison:
     def verdict(self) -> Verdict:
         """Whether A is better or worse with 95 % confidence."""
         found = self.accuracy.estimate
+        if found.method == "none":
+            return "no difference shown"
         return "better" if found.low > 0 else "worse" if found.high < 0 else "no difference shown"
 
 
@@ -89,7 +91,8 @@ def compare(header_a: Header, lines_a: Sequence[Line], header_b: Header, lines_b
     def difference(of: Callable[[TaskScore], float]) -> Difference:
         return paired_difference([of(each) for each in one], [of(each) for each in other], clusters)
 
-    accuracy = difference(lambda each: each.score)
+    scores = [[each.score for each in scored] for scored in (one, other)]
+    accuracy = replace(difference(lambda each: each.score), estimate=share_difference(*scores, clusters))
     right = [[each.score > 0.5 for each in scores] for scores in (one, other)]
     delta, error = accuracy.estimate.value / 2, accuracy.estimate.error
     return Comparison(
@@ -122,11 +125,11 @@ def told(comparison: Comparison) -> list[str]:
     """Return the comparison in lines of words."""
     found, a, b = comparison, comparison.a, comparison.b
     estimate = found.accuracy.estimate
-    few = f", fewer than {FEW_CLUSTERS} clusters: bootstrap over them" if estimate.method == "bootstrap" else ""
+    alone = ", of one cluster alone, which shows nothing" if estimate.method == "none" else ""
     lines = [
         f"{found.benchmark}: {found.tasks} tasks in {estimate.clusters} clusters that both did"
         + (f"; {found.only_a} only {a}, {found.only_b} only {b}" if found.only_a or found.only_b else ""),
-        f"right: {a} {found.mean_a:.1%}, {b} {found.mean_b:.1%}; difference {points(estimate)}{few}",
+        f"right: {a} {found.mean_a:.1%}, {b} {found.mean_b:.1%}; difference {points(estimate)}{alone}",
         f"standard errors {100 * found.accuracy.error_a:.1f} and {100 * found.accuracy.error_b:.1f}, paired "
         f"{100 * estimate.error:.1f}; correlation over tasks {found.accuracy.correlation:.2f}",
         f"McNemar: {found.mcnemar.only_a} only {a}, {found.mcnemar.only_b} only {b}, p = {found.mcnemar.p:.3g}",

@@ -97,7 +97,6 @@ def how(summaries: Sequence[Summary]) -> str:
     told = {
         "wilson": "Wilson's",
         "t": "clustered standard error, t",
-        "bootstrap": "bootstrap over clusters, since there are few",
         "none": "none: one cluster alone",
     }
     methods = [each.accuracy.method for each in summaries if each.accuracy is not None]

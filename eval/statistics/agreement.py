@@ -57,7 +57,7 @@ def corrected_proportion(judged: Sequence[bool], graded: Sequence[tuple[bool, bo
     for _ in range(RESAMPLES):
         share = said[rng.integers(len(said), size=len(said))].mean()
         drawn.append(_corrected(share, pairs[rng.integers(len(pairs), size=len(pairs))])[2])
-    low, high = percentiles(np.asarray(drawn))
+    low, high = percentiles(np.asarray(drawn), len(pairs))
     return Corrected(value, low, high, sensitivity, specificity)
 
 

@@ -14,7 +14,6 @@ from eval.statistics.clusters import (
     clustered_error,
     mean_interval,
     percentiles,
-    plain_error,
     ratio_interval,
     resampled_ratio,
 )
@@ -56,12 +55,10 @@ def paired_difference(a: Sequence[float], b: Sequence[float], clusters: Sequence
         raise UsageError(f"{len(a)} scores against {len(b)}; give those of the same tasks, in the same order")
     first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     varies = len(first) > 1 and np.ptp(first) > 0 and np.ptp(second) > 0
-    alone = len(set(clusters)) == len(first)
-    error_a, error_b = (plain_error(each) if alone else clustered_error(each, clusters) for each in (a, b))
     return Difference(
         estimate=mean_interval((first - second).tolist(), clusters),
-        error_a=error_a,
-        error_b=error_b,
+        error_a=clustered_error(a, clusters),
+        error_b=clustered_error(b, clusters),
         correlation=float(np.corrcoef(first, second)[0, 1]) if varies else 0.0,
     )
 
@@ -116,5 +113,5 @@ def ratio_difference(
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(sums[0][0].sum() / sums[1][0].sum() - sums[0][1].sum() / sums[1][1].sum())
         drawn = resampled_ratio(sums[0][0], sums[1][0]) - resampled_ratio(sums[0][1], sums[1][1])
-    low, high = percentiles(drawn)
+    low, high = percentiles(drawn, len(sums[0][0]))
     return value, low, high

@@ -32,5 +32,5 @@ def seeds_and_tasks(scores: Sequence[Sequence[float]]) -> tuple[float, float, fl
     for number in range(RESAMPLES):
         picked = table[rng.integers(seeds, size=seeds)]
         drawn[number] = picked[:, rng.integers(tasks, size=tasks)].mean()
-    low, high = percentiles(drawn)
+    low, high = percentiles(drawn, seeds)
     return float(table.mean()), low, high

@@ -102,6 +102,23 @@ def test_worse_means_worse_with_95_percent_confidence() -> None:
     assert compare(header("c"), less, header("b"), half).verdict == "no difference shown"
 
 
+@pytest.mark.parametrize("clusters", [1, 3])
+def test_all_of_a_few_intents_show_nothing(clusters: int) -> None:
+    a, b = ([line(task, name, score) for task in range(clusters)] for name, score in (("a", 1.0), ("b", 0.0)))
+    found = compare(header("a"), a, header("b"), b)
+    assert (found.accuracy.estimate.value, found.verdict) == (1.0, "no difference shown")
+
+
+def test_one_intent_alone_shows_nothing() -> None:
+    a, b = (
+        [line(task, name, float(score(task)), cluster="only") for task in range(8)]
+        for name, score in (("a", lambda task: task < 7), ("b", lambda task: task > 6))
+    )
+    found = compare(header("a"), a, header("b"), b)
+    assert (found.accuracy.estimate.value, found.verdict) == (0.75, "no difference shown")
+    assert ", of one cluster alone, which shows nothing" in told(found)[1]
+
+
 def test_samples_of_a_task_are_one_task_and_errors_are_none() -> None:
     lines = [
         line(0, "p", 1.0), line(0, "p", 0.0, 1, failure="gave up"), line(1, "p", 1.0), line(1, "p", 1.0, 1),
