@@ -57,7 +57,7 @@ eval: $(VENV)/train.stamp ## Evaluate a checkpoint beside its beginning and poli
 	$(BIN)/python -m eval run $(BENCHMARK) --policy untrained --policy trained=$(POLICY) $(DATA:%=--data %) --out $(OUT)
 
 POINTER = --sft training/configs/pointer_sft.yaml --grpo training/configs/pointer_grpo.yaml --out docs/results/pointer --work var/pointer-experiments \
-	--tasks 4000 --most 3000 --fewer 300 --fewer 1000 --weaker 3000 --varied 1200 --closed whole-0 --played 300 --at-once 2
+	--tasks 4000 --most 3000 --fewer 300 --fewer 1000 --weaker 3000 --varied 1000 --closed whole-0 --played 300 --at-once 2
 experiments: $(VENV)/train.stamp $(if $(TOOLS:pointer=),$(VENV)/quality.stamp) ## Run the experiments of docs/results anew. TOOLS=1: what SmolLM2 learns from a domain, TOOLS=pointer: what a model from scratch does.
 	$(BIN)/python -m training.$(if $(TOOLS),tool_experiments,experiments) $(if $(filter pointer,$(TOOLS)),$(POINTER))
 

@@ -91,10 +91,10 @@ def compare(header_a: Header, lines_a: Sequence[Line], header_b: Header, lines_b
     def difference(of: Callable[[TaskScore], float]) -> Difference:
         return paired_difference([of(each) for each in one], [of(each) for each in other], clusters)
 
-    scores = [[each.score for each in scored] for scored in (one, other)]
-    accuracy = replace(difference(lambda each: each.score), estimate=share_difference(*scores, clusters))
+    estimate = share_difference([each.score for each in one], [each.score for each in other], clusters)
+    accuracy = replace(difference(lambda each: each.score), estimate=estimate)
     right = [[each.score > 0.5 for each in scores] for scores in (one, other)]
-    delta, error = accuracy.estimate.value / 2, accuracy.estimate.error
+    delta, error = estimate.value / 2, estimate.error
     return Comparison(
         a=header_a.policy,
         b=header_b.policy,

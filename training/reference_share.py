@@ -31,6 +31,9 @@ SHORT = 12
 DONE = "done"
 """The field that every form has. It is left out: its value is nearly always the same."""
 
+ALIKE = 1e-12
+"""An interval that is narrower has no width but for rounding."""
+
 Counts = tuple[int, int]
 """How many were done, of how many."""
 Sums = np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -39,7 +42,7 @@ Sums = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Share:
-    """A share of all tasks together, or a difference of two, with its 95 % interval: a bootstrap over intents."""
+    """A share of all tasks together, or a difference of two, with its 95 % interval, clustered by intent."""
 
     value: float
     low: float
@@ -53,8 +56,7 @@ def reference_shares(rollouts: Path, golden: Path, dataset: Path) -> dict[str, d
     counts, intents = _counted(rollouts, golden, dataset)
     groups = list(intents.values())
     return {
-        name: asdict((_bootstrapped if name == "strays" else _share)(_sums(each, groups)))
-        for name, each in counts.items()
+        name: asdict((_ratio if name == "strays" else _share)(_sums(each, groups))) for name, each in counts.items()
     }
 
 
@@ -64,14 +66,18 @@ def reference_differences(rollouts: Path, other: Path, golden: Path, dataset: Pa
     wider. UsageError if the tasks are others."""
     counts, intents = _counted(rollouts, golden, dataset)
     others, same = _counted(other, golden, dataset)
-    if intents != same:
+    if list(intents.items()) != list(same.items()):
         raise UsageError(f"{other}: has other tasks than {rollouts}, or in another order; play both on the same ones")
     counts["right"], others["right"] = _right(rollouts), _right(other)
     differences = {
         name: [(one[0] - two[0], one[1]) for one, two in zip(each, others[name], strict=True)]
         for name, each in counts.items()
     }
-    return {name: asdict(_bootstrapped(_sums(each, list(intents.values())))) for name, each in differences.items()}
+    groups = list(intents.values())
+    return {
+        name: asdict((_ratio if name == "strays" else _difference)(_sums(each, groups)))
+        for name, each in differences.items()
+    }
 
 
 def right_of_unread(rollouts: Path, dataset: Path, trained: Path) -> dict[str, int]:
@@ -174,26 +180,39 @@ def _values(form: dict[str, Any]) -> dict[str, str]:
 
 
 def _share(sums: Sums) -> Share:
-    """All and nothing have Wilson's interval over clusters, as every other one has no width there."""
-    value = _value(sums)
-    if value not in (0.0, 1.0):
-        return _bootstrapped(sums)
-    found = stats.binomtest(round(value * len(sums)), len(sums)).proportion_ci(method="wilson")
-    return Share(value, float(found.low), float(found.high))
+    """A share from 0 to 1. All and nothing have Wilson's interval over clusters, as every other one has no width."""
+    found = _ratio(sums)
+    if found.value in (0.0, 1.0):
+        return Share(found.value, *_wilson(round(found.value * len(sums)), len(sums)))
+    return Share(found.value, max(0.0, found.low), min(1.0, found.high))
 
 
-def _bootstrapped(sums: Sums) -> Share:
-    value = _value(sums)
-    if len(sums) == 1:  # of one there is nothing to draw
+def _difference(sums: Sums) -> Share:
+    """A difference of two shares, from -1 to 1. Where all clusters differ by the same v the interval would have no
+    width: at most the share w of them differs by something else, Wilson's upper end for none, so the mean lies from
+    v - w(1 + v) to v + w(1 - v)."""
+    found = _ratio(sums)
+    if found.high - found.low < ALIKE:
+        value, most = found.value, _wilson(0, len(sums))[1]
+        return Share(value, value - most * (1 + value), value + most * (1 - value))
+    return Share(found.value, max(-1.0, found.low), min(1.0, found.high))
+
+
+def _ratio(sums: Sums) -> Share:
+    """The ratio of two sums over clusters: t with C - 1 degrees of freedom and the error of a ratio estimate (Cochran,
+    Sampling Techniques, 1977, chapter 6). Without width where there is one cluster."""
+    value, count = _value(sums), len(sums)
+    if count == 1:
         return Share(value, value, value)
-    found = stats.bootstrap(
-        tuple(sums.T),
-        lambda above, below, axis=-1: above.sum(axis=axis) / below.sum(axis=axis),
-        paired=True,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return Share(value, float(found.low), float(found.high))
+    off = sums[:, 0] - value * sums[:, 1]
+    error = np.sqrt(count / (count - 1) * (off**2).sum()) / sums[:, 1].sum()
+    half = float(stats.t.ppf(0.975, count - 1) * error)
+    return Share(value, value - half, value + half)
+
+
+def _wilson(done: int, clusters: int) -> tuple[float, float]:
+    found = stats.binomtest(done, clusters).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
 
 
 def _value(sums: Sums) -> float:
@@ -212,8 +231,10 @@ def _sums(counts: Sequence[Counts], clusters: Sequence[str]) -> Sums:
 
 
 def _rollouts_of(path: Path) -> list[Rollout]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [Rollout.model_validate(json.loads(line)["rollout"]) for line in lines]
+    """The last rollout of each key, in the order in which keys first came: what failed is played again."""
+    lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    last = {line["key"]: line["rollout"] for line in lines}
+    return [Rollout.model_validate(rollout) for rollout in last.values()]
 
 
 def _plain(call: GoldenCall | ToolCall) -> tuple[str, str]:

@@ -72,12 +72,32 @@ def narrow(spread: Spread, most: float) -> bool:
     return spread[1] is not None and spread[1] <= most
 
 
-def ahead(measured: Measured, kind: str, table: str, figure: str = "share", rival: str = RIVAL) -> bool | None:
-    """Whether the trained model has more than a rival: by the 95 % interval of the differences, seed by seed. None: the
-    model has more on average, and the interval reaches 0 or there is one seed."""
-    rows = [{row["policy"]: row[figure] for row in run[table]} for run in of_kind(measured, kind)]
-    mean, half = interval([row["trained"] - row[rival] for row in rows])
+def positive(values: Sequence[float]) -> bool | None:
+    """Whether values, one a seed, are surely above 0: by their 95 % interval. None: they are on average, and the
+    interval reaches 0 or there is one seed."""
+    mean, half = interval(values)
     return (None if half is None or half >= mean else True) if mean > 0 else False
+
+
+def every(verdicts: Sequence[bool | None]) -> bool | None:
+    """Whether all of several things are so; None: none of them is not so, and some are not sure."""
+    return False if False in verdicts else None if None in verdicts else True
+
+
+def figures_of(measured: Measured, kind: str, table: str, policy: str, figure: str = "share") -> list[float]:
+    """Return one figure of one policy, seed by seed."""
+    return [row[figure] for run in of_kind(measured, kind) for row in run[table] if row["policy"] == policy]
+
+
+def leads(measured: Measured, kind: str, table: str, figure: str = "share", rival: str = RIVAL) -> list[float]:
+    """Return by how much the trained model has more than a rival, seed by seed."""
+    own, others = (figures_of(measured, kind, table, policy, figure) for policy in ("trained", rival))
+    return [one - other for one, other in zip(own, others, strict=True)]
+
+
+def ahead(measured: Measured, kind: str, table: str, figure: str = "share", rival: str = RIVAL) -> bool | None:
+    """Whether the trained model surely has more than a rival."""
+    return positive(leads(measured, kind, table, figure, rival))
 
 
 def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str, Spread]]:

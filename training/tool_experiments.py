@@ -148,22 +148,22 @@ class Table:
         first = next(iter(self._played.values()))
         return {
             benchmark: {name: first[benchmark][name] for name in FRAME}
-            | {name: self._of(name, benchmark) for name in self._names()}
+            | {run.name: self._of(run, benchmark) for run in self.planned if run.name in self._played}
             for benchmark in BENCHMARKS
         }
 
-    def _of(self, name: str, benchmark: str) -> dict[str, Any]:
-        """The figures of one run, with its differences from the whole run that leads the table, once that is played."""
-        figures: dict[str, Any] = self._played[name][benchmark][name]
-        whole = self.planned[0].name
-        if name == whole or whole not in self._played:
+    def _of(self, run: Run, benchmark: str) -> dict[str, Any]:
+        """The figures of one run, with its differences from the run that it is compared with, once that is played."""
+        figures: dict[str, Any] = self._played[run.name][benchmark][run.name]
+        other = run.beside or self.planned[0].name
+        if run.name == other or other not in self._played:
             return figures
-        played = played_by(self.work, name, benchmark)
-        recited = played_by(self.work, name, benchmark, RECITED)
+        played = played_by(self.work, run.name, benchmark)
+        recited = played_by(self.work, run.name, benchmark, RECITED)
         differences = reference_differences(
-            played, played_by(self.work, whole, benchmark), recited, self.work / BENCHMARKS[benchmark]
+            played, played_by(self.work, other, benchmark), recited, self.work / BENCHMARKS[benchmark]
         )
-        return figures | {"beside": {whole: differences}}
+        return figures | {"beside": {other: differences}}
 
     def _names(self) -> list[str]:
         return [run.name for run in self.planned if run.name in self._played]

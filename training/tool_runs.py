@@ -51,6 +51,8 @@ class Run:
     """What it reads, without the ending .jsonl."""
     begins: str | None = None
     """GRPO from the model of this run; else SFT from the model before training."""
+    beside: str | None = None
+    """The run whose figures its own are compared with; none: the first whole one."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,8 @@ class Series:
         of them. The model before training comes last: it makes no right call, and talks longest."""
         whole = [Run(f"{WHOLE}-{seed}", seed, self.most) for seed in range(self.seeds)]
         fewer = [Run(f"{count}-0", 0, count) for count in self.fewer]
-        weaker = [Run(f"{name}-0", source=f"{name}-{self.weaker}") for name in WEAKER if self.weaker is not None]
-        varied = [Run(f"{name}-0", source=f"{name}-{self.varied}") for name in VARIED if self.varied is not None]
+        weaker = [self._drawn(name, self.weaker) for name in WEAKER if self.weaker is not None]
+        varied = [self._drawn(name, self.varied) for name in VARIED if self.varied is not None]
         made = [whole[0], Run(f"{SHUFFLED}-0", 0, self.most, shuffled=True), *weaker, *fewer, *varied, *whole[1:]]
         known = [run.name for run in made]
         if unknown := next((name for name in self.closed if name not in known), None):
@@ -86,8 +88,13 @@ class Series:
         planned, waiting = list[Run](), list[Run]()
         for run in made:
             planned += [run, *waiting]
-            waiting = [Run(f"{run.name}-{CLOSED}", begins=run.name)] if run.name in self.closed else []
+            closed = Run(f"{run.name}-{CLOSED}", begins=run.name, beside=run.name)
+            waiting = [closed] if run.name in self.closed else []
         return [*planned, *waiting, Run(UNTRAINED)]
+
+    def _drawn(self, name: str, count: int | None) -> Run:
+        """A run that reads so many tasks of its own source, to be compared with one that reads as many golden ones."""
+        return Run(f"{name}-0", source=f"{name}-{count}", beside=f"{count}-0" if count in self.fewer else None)
 
 
 def exchanged(conversations: Sequence[Conversation], seed: int) -> list[Conversation]:

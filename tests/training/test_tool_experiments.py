@@ -65,6 +65,12 @@ def test_the_most_telling_runs_come_first_and_no_name_twice() -> None:
     assert [run.name for run in last] == ["whole-0", "shuffled-0", "100-0", "100-0-grpo", "untrained"]
 
 
+def test_a_run_is_compared_with_one_that_read_as_much() -> None:
+    runs = Series(SFT, PLAYED, most=240, weaker=240, varied=100, closed=("100-0",)).runs()
+    beside = {run.name: run.beside for run in runs if run.beside}
+    assert beside == {**{f"{name}-0": "100-0" for name in VARIED}, "100-0-grpo": "100-0"}  # all others: the first
+
+
 def test_a_run_that_goes_on_from_none_of_the_others_is_refused() -> None:
     with pytest.raises(UsageError, match="--closed 300-0: is none of the runs; give one of whole-0, shuffled-0, 100-0"):
         Series(SFT, PLAYED, closed=("300-0",)).runs()
@@ -221,16 +227,32 @@ def test_two_policies_are_compared_task_by_task(mock_dataset: Path, tmp_path: Pa
     played = written(tmp_path / "better.jsonl", better)
     worse = written(tmp_path / "worse.jsonl", [rollout_of(task, ()) for task in tasks])
     found = reference_differences(worse, played, recited, mock_dataset)
-    assert found["calls"] == {"value": -1, "low": -1, "high": -1}
+    most = wilson(0, len({task.candidate.intent_id for task in tasks}))[
+        1
+    ]  # of the intents may differ by something else
+    assert found["calls"] == pytest.approx({"value": -1, "low": -1, "high": 2 * most - 1})
     alone = reference_shares(played, recited, mock_dataset)["values"]
-    assert found["values"] == {"value": -alone["value"], "low": -alone["high"], "high": -alone["low"]}
+    assert found["values"] == pytest.approx({"value": -alone["value"], "low": -alone["high"], "high": -alone["low"]})
     assert found["right"] == found["values"]  # each form has one value
-    same = dict.fromkeys(("value", "low", "high"), 0)
-    nothing = dict.fromkeys(("calls", "changes", "strays", "values", "right"), same)
-    assert reference_differences(played, played, recited, mock_dataset) == nothing
-    fewer = written(tmp_path / "fewer.jsonl", better[1:])
-    with pytest.raises(UsageError, match=r"fewer\.jsonl: has other tasks than .*worse\.jsonl"):
-        reference_differences(worse, fewer, recited, mock_dataset)
+    same = reference_differences(played, played, recited, mock_dataset)
+    assert same["calls"] == same["right"] == pytest.approx({"value": 0, "low": -most, "high": most})
+    assert same["strays"] == {"value": 0, "low": 0, "high": 0}
+    for others in (better[1:], better[::-1]):
+        path = written(tmp_path / "others.jsonl", others)
+        with pytest.raises(
+            UsageError, match=r"others\.jsonl: has other tasks than .*worse\.jsonl, or in another order"
+        ):
+            reference_differences(worse, path, recited, mock_dataset)
+
+
+def test_what_failed_and_was_played_again_counts_once(mock_dataset: Path, tmp_path: Path) -> None:
+    tasks, form = tasks_of(mock_dataset)[:4], json.dumps({"n": 1})
+    recited = written(tmp_path / "golden.jsonl", [rollout_of(task, calls_of(task), form) for task in tasks])
+    failed = [rollout_of(task, ()) for task in tasks[:2]]
+    again = [rollout_of(task, calls_of(task), form) for task in (*tasks[2:], *tasks[:2])]
+    played = written(tmp_path / "played.jsonl", [*failed, *again])
+    assert reference_shares(played, recited, mock_dataset) == reference_shares(recited, recited, mock_dataset)
+    assert reference_differences(played, recited, recited, mock_dataset)["calls"]["value"] == 0
 
 
 def of_intent(tasks: Sequence[Task], intent: str) -> list[Task]:
@@ -247,7 +269,8 @@ def calls_of(task: Task) -> tuple[ToolCall, ...]:
 
 
 def written(path: Path, rollouts: Sequence[Rollout]) -> Path:
-    path.write_text("".join(json.dumps({"rollout": each.model_dump(mode="json")}) + "\n" for each in rollouts))
+    lines = [{"key": each.task_id, "rollout": each.model_dump(mode="json")} for each in rollouts]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
 
@@ -321,11 +344,11 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     assert "points above" not in page
     shares = "50.0 % (40 to 60) | 30.0 % (25 to 38)"
     row = f"| whole-0 | 352 | 0 | {shares} | 25.0 % | 20.0 to 31.2 | wrong call 20, malformed 10 |"
-    assert page.count(row) == page.count("40 tasks of 9 intents. With so few") == len(BENCHMARKS)
+    assert page.count(row) == page.count("40 tasks of 9 intents.") == len(BENCHMARKS)
     assert page.count("| right, % by golden calls | 1 | 4 to 6 |\n|---|---:|---:|\n| whole-0 | 50 | 12 |") == 1
     calls = {"value": -0.5, "low": -0.6, "high": -0.4}
     values = {"value": 0.02, "low": -0.1, "high": 0.0}
-    right = {"value": 0.0, "low": 0.0, "high": 0.0}  # the same in each task
+    right = {"value": 0.0, "low": -0.25, "high": 0.25}
     changed = {"changes": {"value": 0.25, "low": 0.0, "high": 0.5}, "strays": {"value": 0.125}}
     split = {"whole-0": figures | {"reference": reference | changed, "unread": {"tasks": 30, "right": 7}}}
     write_page(tmp_path, dict.fromkeys(BENCHMARKS, split), {}, "a processor", HOW)
@@ -337,6 +360,6 @@ def test_the_page_says_what_was_measured(tmp_path: Path) -> None:
     write_page(tmp_path, both, {}, "a processor", HOW)
     page = (tmp_path / "README.md").read_text(encoding="utf-8")
     columns = "golden calls made | golden values given | right"
-    heading = f"| points above whole-0, on the same tasks | {columns} |\n|---|---:|---:|---:|\n"
-    row = "| shuffled-0 | -50.0 (-60.0 to -40.0) | +2.0 (-10.0 to 0.0) | 0.0 |"
+    heading = f"| points above another run, on the same tasks | which | {columns} |\n|---|---|---:|---:|---:|\n"
+    row = "| shuffled-0 | whole-0 | -50.0 (-60.0 to -40.0) | +2.0 (-10.0 to 0.0) | 0.0 (-25.0 to +25.0) |"
     assert page.count(f"\n\n{heading}{row}\n\n") == len(BENCHMARKS)
