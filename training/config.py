@@ -35,7 +35,7 @@ class ModelSettings(Settings):
     """False: the prompt closes an empty reasoning block before the model writes."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     attention: Literal["sdpa", "eager", "flash_attention_2"] = "sdpa"
-    """flash_attention_2 takes no mask of ours: set rollout.branched_tokens to 0."""
+    """flash_attention_2 takes no mask of ours: it needs branched_tokens 0, and for GRPO a vLLM that samples."""
     gradient_checkpointing: bool = False
 
 
@@ -47,7 +47,7 @@ class RolloutSettings(Settings):
     samples: int = Field(default=8, ge=2)
     """Rollouts of each task: the group."""
     concurrency: int | None = Field(default=None, ge=1)
-    """Rollouts that run at once; none: all."""
+    """Rollouts that run at once in each process; none: all of its own."""
     wall_s: float = Field(default=1800.0, gt=0)
     """Seconds by the wall clock after which a rollout ends as failed, and teaches nothing: one that waits for an expert
     that never answers must not end the run."""
@@ -81,6 +81,7 @@ class VllmSettings(Settings):
     """The name it serves the model under; none: the only one it has."""
     api_key_env: str | None = None
     timeout_s: float = Field(default=600.0, gt=0)
+    """For everything but a turn: it waits in the server until others are done, and rollout.wall_s bounds it."""
     first_wait_s: float = Field(default=0.5, gt=0)
     """Before the second of five attempts; twice as long before each further one."""
     group_address: str | None = None
@@ -90,6 +91,9 @@ class VllmSettings(Settings):
     refusal_s: float = Field(default=1.0, ge=0)
     """Seconds that are left to a server to fail at an update before tensors are sent: sending waits for whoever takes
     them, and where nobody does, for ever."""
+    lost_s: float = Field(default=60.0, gt=0)
+    """Seconds after a server failed while it took tensors, in which sending may notice. Then this process ends: it
+    would wait for that server for ever."""
     restart_s: float = Field(default=900.0, ge=0)
     """Seconds that are waited for a server that was joined and does not answer: one that is started anew loads its
     model first."""
@@ -287,6 +291,7 @@ OPERATION = (
     "first_wait_s",
     "group_address",
     "group_port",
+    "lost_s",
     "refusal_s",
     "restart_s",
 )
@@ -366,8 +371,13 @@ class Config(RunSettings):
         return idle
 
     @model_validator(mode="after")
-    def _words_are_known(self) -> Config:
-        """The tiny model knows the words of the grammar and no others."""
+    def _fits_the_model(self) -> Config:
+        """The tiny model knows the words of the grammar and no others; not every attention can sample here."""
+        if self.model.attention == "flash_attention_2" and (self.rollout.branched_tokens or self.vllm is None):
+            raise ValueError(
+                "model.attention: flash_attention_2 takes no mask of ours; set rollout.branched_tokens: 0 and sample "
+                "with vllm, or use sdpa"
+            )
         if self.model.codec == "tiny" and self.data.preferences is not None:
             raise ValueError(
                 f"data.preferences: the tiny codec does not know the words of {self.data.preferences}; "
@@ -398,3 +408,11 @@ class SftConfig(RunSettings):
     """Longer conversations are left out, and counted: what done.json and the first lines of a run say."""
     most_left_out: float = Field(default=0.1, ge=0, le=1)
     """The largest share that may be left out for their length: a run that would leave out more is refused."""
+
+    @model_validator(mode="after")
+    def _attention_takes_masks(self) -> SftConfig:
+        if self.model.attention == "flash_attention_2" and self.branched_tokens:
+            raise ValueError(
+                "model.attention: flash_attention_2 takes no mask of ours; set branched_tokens: 0, or use sdpa"
+            )
+        return self

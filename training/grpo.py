@@ -46,7 +46,7 @@ from training.engine import Engine, load_model
 from training.loss import Scorer, Tokens, token_losses
 from training.memory import announce
 from training.metrics import Metrics, progress, read_metrics
-from training.processes import most, rank, run_in_processes, total, world_size, world_size_wanted
+from training.processes import longest, meet, most, rank, run_in_processes, total, world_size, world_size_wanted
 from training.sampler import local_policy
 from training.scoring import score_groups
 from training.starting import done_of, run_command, take_up, write_done
@@ -77,7 +77,9 @@ class Trainer:
         self.policy.begin(f"{self.config.seed}|{number}")
         rollout = self.config.rollout
         limits = (rollout.samples, rollout.concurrency, rollout.wall_s)
+        handed_over = time.perf_counter()
         groups = await run_rollouts(tasks, self.policy, self.work.bench, *limits)
+        await self.policy.writer.settle()
         rolled = time.perf_counter()
         self.keep(number, groups)
         scored = score_groups(tasks, groups, self.work.experts, self.config.reward)
@@ -92,11 +94,16 @@ class Trainer:
             **self.update(batch, number),
         }
         ended = time.perf_counter()
-        return figures | {"rollout_s": round(rolled - began, 3), "seconds": round(ended - began, 3)}
+        times = {
+            "hand_over_s": handed_over - began,
+            "rollout_s": longest(rolled - handed_over),
+            "seconds": ended - began,
+        }
+        return figures | {name: round(value, 3) for name, value in times.items()}
 
     def hand_over(self) -> None:
         """Give the weights to whoever samples, before the first turn. All ranks gather each parameter once, whatever
-        their rollouts do later."""
+        their rollouts do later, and none begins a turn before the servers have taken all weights."""
         vllm = self.config.vllm
         if vllm is None:
             self.engine.refresh()
@@ -105,6 +112,8 @@ class Trainer:
         elif vllm.update == "nccl":
             for _ in self.engine.weights():
                 pass
+        if vllm is not None and vllm.update == "nccl":
+            meet()
 
     def keep(self, number: int, groups: list[list[Rollout]]) -> None:
         """Write the rollouts of some steps: each rank its own."""

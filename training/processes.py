@@ -104,7 +104,17 @@ def total(values: dict[str, float]) -> dict[str, float]:
 
 def most(value: int) -> int:
     """The largest of a value over all ranks."""
-    return int(_reduce({"value": value}, torch.distributed.ReduceOp.MAX)["value"])
+    return int(longest(value))
+
+
+def longest(seconds: float) -> float:
+    """The largest of a time over all ranks."""
+    return _reduce({"value": seconds}, torch.distributed.ReduceOp.MAX)["value"]
+
+
+def meet() -> None:
+    """Wait until all ranks are here."""
+    torch.distributed.barrier()
 
 
 def _reduce(values: dict[str, float], operation: Any) -> dict[str, float]:

@@ -45,6 +45,10 @@ class Writer(Protocol):
         """A conversation ended."""
         ...
 
+    async def settle(self) -> None:
+        """Wait until nothing is written any more: a batch may outlast the conversations that asked for it."""
+        ...
+
 
 class Batcher:
     """Collects requests that wait at the same time and writes them with one call.
@@ -84,6 +88,12 @@ class Batcher:
         if self._serving is None or self._serving.done():
             self._serving = asyncio.create_task(self._serve())
         return await future
+
+    async def settle(self) -> None:
+        """Wait for the batch that is under way in a thread, and drop what it kept. In step there is none."""
+        if not self._in_step and self._serving is not None:
+            await self._serving
+            self._forget()
 
     async def _serve(self) -> None:
         while self._waiting:

@@ -29,18 +29,31 @@ from __future__ import annotations
 import math
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 from zlib import crc32
 
 import httpx2
 import torch
-from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+from tenacity import (
+    AsyncRetrying,
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    retry_if_result,
+    stop_after_attempt,
+    stop_after_delay,
+    wait_exponential,
+    wait_fixed,
+)
 
-from toolscale.errors import ModelUnavailableError, UsageError
+from toolscale.errors import ModelUnavailableError, TrainingError, UsageError
 from training.chat import Codec
 from training.config import Config, VllmSettings
 from training.generation import Completion, Request
@@ -57,6 +70,8 @@ NOTHING: dict[str, Any] = {"update_info": {"names": [], "dtype_names": [], "shap
 
 POLL_S = 1.0
 """Between looks at whether a server is back."""
+RESET_S = 30.0
+"""So long a server may refuse to forget keys and values of the old weights."""
 
 
 class _BusyError(Exception):
@@ -81,6 +96,9 @@ class VllmWriter:
 
     def closed(self) -> None:
         """A conversation ended; the server need not know."""
+
+    async def settle(self) -> None:
+        """A request that was given up is aborted by the server."""
 
     async def write(self, request: Request) -> Completion:
         """Write one turn. Raises ModelUnavailableError after five attempts, and UsageError where the server is not set
@@ -146,7 +164,8 @@ class VllmWriter:
     async def _call(self, method: str, url: str, path: str, body: dict[str, Any] | None) -> Any:
         if self._client is None:
             limits = httpx2.Limits(max_connections=None)
-            self._client = httpx2.AsyncClient(timeout=self._settings.timeout_s, headers=self._headers, limits=limits)
+            timeout = httpx2.Timeout(self._settings.timeout_s, read=None)  # a turn waits there for its place
+            self._client = httpx2.AsyncClient(timeout=timeout, headers=self._headers, limits=limits)
         wait = wait_exponential(multiplier=self._settings.first_wait_s, max=30)
         try:
             async for attempt in AsyncRetrying(
@@ -202,9 +221,15 @@ class NcclTransport:
         self._group: Any = None
 
     def join(self, init_info: dict[str, Any]) -> None:
-        """Meet the workers as rank 0."""
+        """Meet the workers as rank 0. ModelUnavailableError where they do not come."""
         self._group = None  # lets go of the port, where this is another meeting
-        self._group = self._common.trainer_init(init_info)
+        try:
+            self._group = self._common.trainer_init(init_info)
+        except (RuntimeError, TimeoutError) as error:
+            raise ModelUnavailableError(
+                f"vllm.base_url: the servers did not meet the trainer ({error}); start all of them anew: one may still "
+                "wait for tensors of a trainer that is gone"
+            ) from error
 
     def send(self, tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
         """Broadcast the tensors, several packed into one message."""
@@ -214,10 +239,12 @@ class NcclTransport:
 
 
 class WeightSender:
-    """Gives the servers the weights of the trainer, all of them at once. Only the first rank has one."""
+    """Gives the servers the weights of the trainer, all of them at once. Only the first rank has one. `context`: tokens
+    of a conversation, which the servers must hold."""
 
-    def __init__(self, settings: VllmSettings, transport: Transport):
+    def __init__(self, settings: VllmSettings, transport: Transport, context: int = 0):
         self._settings = settings
+        self._context = context
         self._transport = transport
         self._urls = addresses(settings)
         self._client = httpx2.Client(timeout=settings.timeout_s, headers=_authorization(settings))
@@ -238,11 +265,26 @@ class WeightSender:
             max_workers=len(self._urls)
         ) as executor:  # workers receive while requests are under way
             answers = self._begin(executor, update)
-            self._transport.send(_while_taken(tensors, answers))
+            with _ended_if_stuck(answers, self._settings.lost_s):
+                self._transport.send(_while_taken(tensors, answers))
             for answer in answers:
                 answer.result()
         self._post("/finish_weight_update", {})
-        self._post("/reset_prefix_cache", None)  # keys and values of the old weights
+        for url in self._urls:
+            self._reset_cache(url)
+
+    def _reset_cache(self, url: str) -> None:
+        """Make a server forget keys and values of the old weights. It refuses, with status 200, as long as a request
+        holds some of them: one that was given up is gone a moment later."""
+        refused = retry_if_result(lambda response: _said(response).get("success") is False)
+        again = Retrying(retry=refused, stop=stop_after_delay(RESET_S), wait=wait_fixed(POLL_S / 4))
+        try:
+            again(self._request, "POST", url, "/reset_prefix_cache")
+        except RetryError as error:
+            raise ModelUnavailableError(
+                f"vllm.base_url: {url} keeps keys and values of the old weights: /reset_prefix_cache was refused for "
+                f"{RESET_S:g} s; does anybody else use this server?"
+            ) from error
 
     def close(self) -> None:
         """Let go of connections."""
@@ -319,6 +361,11 @@ class WeightSender:
             raise UsageError(f"vllm.base_url: {url} takes no weights; {START}")
         if (mode := info["model_config"].get("logprobs_mode")) != "processed_logprobs":
             raise UsageError(f"vllm.base_url: {url} gives {mode} (log-probabilities before the temperature); {START}")
+        if (room := info["model_config"].get("max_model_len")) is not None and room < self._context:
+            raise UsageError(
+                f"vllm.base_url: {url} holds {room} tokens of a conversation, and rollout.context is {self._context}; "
+                f"start it with --max-model-len {self._context}, or lower rollout.context"
+            )
         return int(self._request("GET", url, "/get_world_size").json()["world_size"])
 
     def _post(self, path: str, body: dict[str, Any] | None) -> None:
@@ -352,7 +399,7 @@ def make_sender(config: Config, first: bool) -> WeightSender | None:
     """What sends weights, on the first rank; None on others, and where the server keeps its own."""
     if config.vllm is None or config.vllm.update == "none" or not first:
         return None
-    return WeightSender(config.vllm, NcclTransport())
+    return WeightSender(config.vllm, NcclTransport(), config.rollout.context)
 
 
 def address_towards(url: str) -> str:
@@ -388,6 +435,40 @@ def _while_taken(
     for each in tensors:
         _raise_failed(answers)
         yield each
+
+
+@contextmanager
+def _ended_if_stuck(answers: Sequence[Future[Any]], patience_s: float) -> Iterator[None]:
+    """End this process if a server fails inside, and whoever sends does not notice in time: a broadcast waits for all
+    who take part, and nothing in this process can stop it."""
+    over = Event()
+
+    def watch(answer: Future[Any]) -> None:
+        if answer.exception() is not None and not over.is_set():
+            Thread(target=_end_unless, args=(over, patience_s, answer.exception()), daemon=True).start()
+
+    for answer in answers:
+        answer.add_done_callback(watch)
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _end_unless(over: Event, patience_s: float, error: BaseException | None) -> None:
+    if not over.wait(patience_s):
+        told = "start all servers anew, and run the same command again to go on"
+        print(f"training: a server failed while it took the weights ({error}); {told}", file=sys.stderr, flush=True)
+        os._exit(TrainingError.exit_status)
+
+
+def _said(response: httpx2.Response) -> dict[str, Any]:
+    """What a server says beside the status; nothing where that is no object."""
+    try:
+        said = response.json()
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def _authorization(settings: VllmSettings) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -240,3 +241,21 @@ def test_whoever_waits_learns_that_a_batch_failed() -> None:
         return await asyncio.gather(*waiting, return_exceptions=True)
 
     assert [repr(found) for found in asyncio.run(main())] == ["MemoryError('too long')"] * 2
+
+
+def test_a_batch_that_nobody_waits_for_any_more_is_over_before_the_weights_change() -> None:
+    done: list[str] = []
+
+    def run(requests: Sequence[Request]) -> list[Completion]:
+        time.sleep(0.3)
+        done.append("written")
+        return [Completion(ids=[1]) for _ in requests]
+
+    async def main() -> list[str]:
+        batcher = Batcher(run, in_step=False, forget=lambda: done.append("forgotten"))
+        with pytest.raises(TimeoutError):  # its rollout has no time left
+            await asyncio.wait_for(batcher.write(Request("task", (1,), 1, random.Random(0))), 0.1)
+        await batcher.settle()
+        return list(done)
+
+    assert asyncio.run(main()) == ["written", "forgotten"]

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 ROOT = Path(__file__).parents[2]
 TOY = Path(__file__).with_name("toy.py")
-TIMES = {"seconds", "rollout_s"}
+TIMES = {"seconds", "rollout_s", "hand_over_s"}
 
 
 def start(*command: str, **environment: str) -> subprocess.Popen[bytes]:

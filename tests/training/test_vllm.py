@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import queue
 import random
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,9 +24,12 @@ import torch
 from tiny_qwen import make_model
 
 from toolscale.errors import ModelUnavailableError, UsageError
+from training import vllm
 from training.chat import ChatCodec
 from training.config import VllmSettings
 from training.generation import Completion, Request
+from training.grpo import Trainer
+from training.processes import join_group, rank, run_in_processes
 from training.vllm import VllmWriter, WeightSender, address_towards
 
 GOOD = {
@@ -44,6 +53,12 @@ class Server(ThreadingHTTPServer):
         self.joined = 0
         """How often a trainer has joined; 0: it was just started, and takes no weights."""
         self.loses_update = False
+        self.dies_after_s: float | None = None
+        """A worker dies so long after it began to take tensors."""
+        self.slow_s = 0.0
+        """Before a turn is written."""
+        self.resets: list[bool] = []
+        """What it says of resets of its cache, then that they succeed."""
         self.choice: dict[str, Any] = {
             "token_ids": [5, 6, 0],
             "logprobs": {"token_logprobs": [-1.0, -0.5, -0.25]},
@@ -74,8 +89,16 @@ class Server(ThreadingHTTPServer):
                 raise RuntimeError("NCCL weight transfer not initialized.")
             if self.loses_update and body["update_info"]["names"]:
                 raise RuntimeError("a worker died")
+            if self.dies_after_s is not None and body["update_info"]["names"]:
+                time.sleep(self.dies_after_s)
+                raise RuntimeError("a worker died")
             self.received += [self.wire.get(timeout=120) for _ in body["update_info"]["names"]]  # type: ignore[misc]
-        return {"choices": [self.choice]} if path == "/v1/completions" else {}
+        if path == "/reset_prefix_cache":
+            return {"success": self.resets.pop(0) if self.resets else True}
+        if path == "/v1/completions":
+            time.sleep(self.slow_s)
+            return {"choices": [self.choice]}
+        return {}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -199,6 +222,12 @@ def test_a_turn_ends_with_any_stop_token_of_the_model(server: Server, tmp_path: 
     assert server.seen[0][1]["stop_token_ids"] == sorted({codec.end, 6})
 
 
+def test_a_turn_may_wait_in_the_server_for_longer_than_other_requests(server: Server) -> None:
+    server.slow_s = 0.6
+    assert write(server, timeout_s=0.3).finished
+    assert [path for path, _ in server.seen] == ["/v1/models", "/v1/completions"]
+
+
 def test_a_busy_server_is_asked_again(server: Server) -> None:
     server.statuses = [503, 429]
     assert write(server, served_model="m").ids == [5, 6, 0]
@@ -271,11 +300,18 @@ def test_weights_arrive_in_order_while_the_server_waits_for_them(server: Server)
     [
         ({"weight_transfer_config": None, "model_config": {}}, "takes no weights"),
         ({"weight_transfer_config": {}, "model_config": {"logprobs_mode": "raw_logprobs"}}, "gives raw_logprobs"),
+        (
+            {
+                "weight_transfer_config": {},
+                "model_config": {"logprobs_mode": "processed_logprobs", "max_model_len": 16384},
+            },
+            "holds 16384 tokens of a conversation, and rollout.context is 32000; start it with --max-model-len 32000",
+        ),
     ],
 )
 def test_a_server_that_cannot_be_trained_with_is_refused(info: dict[str, Any], problem: str, server: Server) -> None:
     server.info = {"vllm_config": info}
-    sender = sender_to(server)
+    sender = WeightSender(VllmSettings(base_url=server.url), QueueTransport(server), context=32_000)
     with pytest.raises(UsageError, match=problem):
         sender.send([], iter(()))
     sender.close()
@@ -290,6 +326,74 @@ def test_the_server_finds_the_trainer_at_the_address_on_the_way_to_it(server: Se
     assert joined["master_address"] == "127.0.0.1"
     with pytest.raises(UsageError, match=r"there is no way to http://no\.such\.server\.invalid .* vllm.group_address"):
         address_towards("http://no.such.server.invalid")
+
+
+def test_a_server_that_cannot_forget_yet_is_asked_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    # It answers with status 200, and keeps the keys and values of the old weights.
+    sender = sender_to(server)
+    server.resets = [False, False]
+    sender.send(DESCRIBED, iter(TENSORS.items()))
+    assert [path for path, _ in server.seen].count("/reset_prefix_cache") == 3
+    monkeypatch.setattr(vllm, "RESET_S", 0.0)
+    server.resets = [False] * 9
+    with pytest.raises(ModelUnavailableError, match=r"/reset_prefix_cache was refused .* does anybody else use"):
+        sender.send(DESCRIBED, iter(TENSORS.items()))
+    sender.close()
+
+
+class Broadcast(QueueTransport):
+    """Waits for whoever takes part, for ever if one is gone."""
+
+    def send(self, tensors: Iterator[tuple[str, torch.Tensor]]) -> None:
+        next(tensors)
+        threading.Event().wait()
+
+
+def lose_a_server() -> None:
+    """Run in a process of its own, which ends."""
+    with serving() as server:
+        server.dies_after_s = 0.5
+        settings = VllmSettings(base_url=server.url, refusal_s=0.1, lost_s=0.2)
+        WeightSender(settings, Broadcast(server)).send(DESCRIBED, iter(TENSORS.items()))
+
+
+def test_a_broadcast_to_a_server_that_died_ends_the_process() -> None:
+    here = Path(__file__)
+    path = os.pathsep.join([str(here.parents[2]), str(here.parent)])
+    command = [sys.executable, "-c", "import test_vllm; test_vllm.lose_a_server()"]
+    ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    assert "a server failed while it took the weights" in ended.stderr
+    assert "start all servers anew, and run the same command again to go on" in ended.stderr
+
+
+class SlowSender:
+    """A server takes its time."""
+
+    def __init__(self, taken: Path):
+        self._taken = taken
+
+    def send(self, described: Any, tensors: Any) -> None:
+        time.sleep(0.5)
+        self._taken.touch()
+
+
+def hand_over(taken: str) -> bool:
+    """Be one of two ranks that hand over weights: are they taken once this one goes on?"""
+    join_group(timedelta(seconds=60))
+    trainer: Any = Trainer.__new__(Trainer)
+    trainer.config = SimpleNamespace(vllm=VllmSettings(base_url="http://server"))
+    trainer.engine = SimpleNamespace(described=list, weights=lambda: iter(()))
+    trainer.sender = SlowSender(Path(taken)) if rank() == 0 else None
+    trainer.hand_over()
+    if not Path(taken).exists():
+        raise UsageError(f"rank {rank()} began before the server had the weights")
+    return True
+
+
+def test_no_rank_begins_before_the_servers_have_all_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    assert run_in_processes(2, hand_over, str(tmp_path / "taken"))
 
 
 def test_a_server_that_was_started_anew_is_joined_again(server: Server) -> None:
