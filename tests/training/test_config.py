@@ -60,7 +60,7 @@ def test_what_is_shipped_can_be_read(path: Path, monkeypatch: pytest.MonkeyPatch
         ({"steps": None}, "steps: input should be a valid integer, not None; correct it;"),
         (
             {"model": {"path": "x", "attention": "flash_attention_2"}, "rollout": {"branched_tokens": 0}},
-            "model.attention: flash_attention_2 takes no mask of ours; set rollout.branched_tokens: 0 and sample with vllm,",
+            "model.attention: flash_attention_2 takes no mask of ours; set rollout.branched_tokens: 0 and",
         ),
         ({"vllm": {}}, "vllm.base_url: is missing; add it"),
         (
