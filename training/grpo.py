@@ -51,7 +51,8 @@ from training.sampler import local_policy
 from training.scoring import score_groups
 from training.starting import done_of, run_command, take_up, write_done
 from training.step_figures import DOMAIN, describe
-from training.vllm import make_sender, vllm_policy
+from training.vllm import vllm_policy
+from training.weights import make_sender
 
 
 class Trainer:

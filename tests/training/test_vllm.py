@@ -24,13 +24,14 @@ import torch
 from tiny_qwen import make_model
 
 from toolscale.errors import ModelUnavailableError, UsageError
-from training import vllm
+from training import weights
 from training.chat import ChatCodec
 from training.config import VllmSettings
 from training.generation import Completion, Request
 from training.grpo import Trainer
 from training.processes import join_group, rank, run_in_processes
-from training.vllm import VllmWriter, WeightSender, address_towards
+from training.vllm import VllmWriter
+from training.weights import WeightSender, address_towards
 
 GOOD = {
     "vllm_config": {
@@ -334,7 +335,7 @@ def test_a_server_that_cannot_forget_yet_is_asked_again(server: Server, monkeypa
     server.resets = [False, False]
     sender.send(DESCRIBED, iter(TENSORS.items()))
     assert [path for path, _ in server.seen].count("/reset_prefix_cache") == 3
-    monkeypatch.setattr(vllm, "RESET_S", 0.0)
+    monkeypatch.setattr(weights, "RESET_S", 0.0)
     server.resets = [False] * 9
     with pytest.raises(ModelUnavailableError, match=r"/reset_prefix_cache was refused .* does anybody else use"):
         sender.send(DESCRIBED, iter(TENSORS.items()))
