@@ -94,6 +94,8 @@ class VllmSettings(Settings):
     lost_s: float = Field(default=60.0, gt=0)
     """Seconds after a server failed while it took tensors, in which sending may notice. Then this process ends: it
     would wait for that server for ever."""
+    reset_s: float = Field(default=30.0, ge=0)
+    """Seconds for which a server may refuse to forget the keys and values of the old weights."""
     restart_s: float = Field(default=900.0, ge=0)
     """Seconds that are waited for a server that was joined and does not answer: one that is started anew loads its
     model first."""
@@ -292,6 +294,7 @@ OPERATION = (
     "group_address",
     "group_port",
     "lost_s",
+    "reset_s",
     "refusal_s",
     "restart_s",
 )

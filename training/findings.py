@@ -26,10 +26,9 @@ from training.spread import (
     of_kind,
     over_seeds,
     positive,
-    kind_of,
     rewards_of,
-    seed_of,
     shown,
+    with_seeds_of,
 )
 
 
@@ -154,8 +153,7 @@ def _rewards(measured: Measured) -> Finding:
 
 def _gaps(measured: Measured, kind: str) -> list[float]:
     """By how much more than 3 points the full reward is ahead of another, for the seeds that both have."""
-    seeds = {seed_of(name) for name in measured if kind_of(name) == kind}
-    alike = {name: run for name, run in measured.items() if seed_of(name) in seeds}
+    alike = with_seeds_of(measured, [kind])
     own, others = (figures_of(alike, each, "weights", "trained") for each in (WHOLE, kind))
     return [one - other - 0.03 for one, other in zip(own, others, strict=True)]
 

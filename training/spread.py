@@ -111,13 +111,18 @@ def over_seeds(measured: Measured, kind: str, table: str) -> dict[str, dict[str,
     }
 
 
+def with_seeds_of(measured: Measured, kinds: Sequence[str]) -> Measured:
+    """Return the runs, of all kinds, with the seeds alone that these kinds have."""
+    seeds = {seed_of(name) for name in measured if kind_of(name) in kinds}
+    return {name: run for name, run in measured.items() if seed_of(name) in seeds}
+
+
 def rewards_of(measured: Measured) -> dict[str, dict[str, Any]]:
     """Return reward -> what its runs reach: figure -> (mean, half width) in words of training (`a`), on the clean split
     (`wording`) and there without wishes about single tools (`weights`), and `pairs`. The full reward comes first, with
     the seeds alone that the others have too."""
     others = list(dict.fromkeys(kind_of(name) for name in measured if kind_of(name) not in (WHOLE, CHAINED)))
-    seeds = {seed_of(name) for name in measured if kind_of(name) in others}
-    alike = {name: run for name, run in measured.items() if seed_of(name) in seeds}
+    alike = with_seeds_of(measured, others)
     return {
         FULL if kind == WHOLE else kind: {
             **{table: over_seeds(alike, kind, table)["trained"] for table in ("a", "wording", "weights")},

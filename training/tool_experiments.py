@@ -139,7 +139,7 @@ class Table:
         """Take the figures of a run, and write the page."""
         with self._lock:
             self._played[run.name] = found
-            read = {name: read_of(self.work / name) for name in self._names()}
+            read = {run.name: read_of(self.work / run.name) for run in self._made()}
             write_page(self.out, self.found, read, machine(), self.sft)
 
     @property
@@ -148,7 +148,7 @@ class Table:
         first = next(iter(self._played.values()))
         return {
             benchmark: {name: first[benchmark][name] for name in FRAME}
-            | {run.name: self._of(run, benchmark) for run in self.planned if run.name in self._played}
+            | {run.name: self._of(run, benchmark) for run in self._made()}
             for benchmark in BENCHMARKS
         }
 
@@ -165,8 +165,8 @@ class Table:
         )
         return figures | {"beside": {other: differences}}
 
-    def _names(self) -> list[str]:
-        return [run.name for run in self.planned if run.name in self._played]
+    def _made(self) -> list[Run]:
+        return [run for run in self.planned if run.name in self._played]
 
 
 def read_of(folder: Path) -> dict[str, int]:

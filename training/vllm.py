@@ -1,9 +1,9 @@
 """Sampling by a `vllm serve`: token ids in, token ids and log-probabilities out. training/weights.py sends it the
 trained weights after every step.
 
-UNTESTED against a real vLLM: no GPU was at hand. What is tested (tests/training/test_vllm.py) is this side of the
-protocol, against a local HTTP server. It follows the interface of vllm >=0.28,<=0.31, which is not among the
-requirements. To test it, with the server on one GPU and the trainer on another:
+UNTESTED against a real vLLM: no GPU was at hand. What is tested (tests/training: test_vllm.py, test_weights.py) is this
+side of the protocol, against a local HTTP server. It follows the interface of vllm >=0.28,<=0.31, which is not among
+the requirements. To test it, with the server on one GPU and the trainer on another:
 
     pip install "vllm>=0.28,<=0.31"
     VLLM_SERVER_DEV_MODE=1 CUDA_VISIBLE_DEVICES=0 vllm serve Qwen/Qwen3-0.6B --logprobs-mode processed_logprobs \

@@ -31,8 +31,6 @@ NOTHING: dict[str, Any] = {"update_info": {"names": [], "dtype_names": [], "shap
 
 POLL_S = 1.0
 """Between looks at whether a server is back."""
-RESET_S = 30.0
-"""So long a server may refuse to forget keys and values of the old weights."""
 
 
 class Transport(Protocol):
@@ -118,13 +116,13 @@ class WeightSender:
         """Make a server forget keys and values of the old weights. It refuses, with status 200, as long as a request
         holds some of them: one that was given up is gone a moment later."""
         refused = retry_if_result(lambda response: _said(response).get("success") is False)
-        again = Retrying(retry=refused, stop=stop_after_delay(RESET_S), wait=wait_fixed(POLL_S / 4))
+        again = Retrying(retry=refused, stop=stop_after_delay(self._settings.reset_s), wait=wait_fixed(POLL_S / 4))
         try:
             again(self._request, "POST", url, "/reset_prefix_cache")
         except RetryError as error:
             raise ModelUnavailableError(
                 f"vllm.base_url: {url} keeps keys and values of the old weights: /reset_prefix_cache was refused for "
-                f"{RESET_S:g} s; does anybody else use this server?"
+                f"{self._settings.reset_s:g} s (vllm.reset_s); does anybody else use this server?"
             ) from error
 
     def close(self) -> None:

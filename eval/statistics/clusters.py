@@ -78,7 +78,7 @@ def ratio_interval(above: Sequence[float], below: Sequence[float], clusters: Seq
     """Return the 95 % interval of sum(above) / sum(below): percentiles of a bootstrap that draws whole clusters and
     keeps both parts of each together (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters 8 and 13).
 
-    Infinity where a draw has nothing below the line. Of fewer than five clusters no draw is far enough off.
+    Infinity where a draw has nothing below the line. With fewer than five clusters it is still too narrow.
     """
     sums = [cluster_sums(values, clusters) for values in (above, below)]
     return percentiles(resampled_ratio(sums[0], sums[1]), len(sums[0]))

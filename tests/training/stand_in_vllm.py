@@ -1,0 +1,117 @@
+"""A local server that speaks vLLM's protocol, on this side of it."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import torch
+
+GOOD = {
+    "vllm_config": {
+        "weight_transfer_config": {"backend": "nccl"},
+        "model_config": {"logprobs_mode": "processed_logprobs"},
+    }
+}
+
+
+class Server(ThreadingHTTPServer):
+    """Answers as a vLLM would: the completion 5, 6, 0, and weights that come through a queue while /update_weights
+    waits for them."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.seen: list[tuple[str, Any]] = []
+        self.statuses: list[int] = []
+        self.joined = 0
+        """How often a trainer has joined; 0: it was just started, and takes no weights."""
+        self.loses_update = False
+        self.dies_after_s: float | None = None
+        """A worker dies so long after it began to take tensors."""
+        self.slow_s = 0.0
+        """Before a turn is written."""
+        self.resets: list[bool] = []
+        """What it says of resets of its cache, then that they succeed."""
+        self.choice: dict[str, Any] = {
+            "token_ids": [5, 6, 0],
+            "logprobs": {"token_logprobs": [-1.0, -0.5, -0.25]},
+            "finish_reason": "stop",
+        }
+        self.info: Any = GOOD
+        self.wire: queue.Queue[tuple[str, torch.Tensor] | dict[str, Any]] = queue.Queue()
+        self.received: list[tuple[str, torch.Tensor]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def answer(self, path: str, body: Any) -> Any:
+        self.seen.append((path, body))
+        if path == "/v1/models":
+            return {"data": [{"id": "served"}]}
+        if path.startswith("/server_info"):
+            return self.info
+        if path == "/get_world_size":
+            return {"world_size": 2}
+        if path == "/init_weight_transfer_engine":
+            met = self.wire.get(timeout=120)  # the trainer joins while this request is under way
+            assert isinstance(met, dict) and {**met, "rank_offset": 0} == {**body["init_info"], "rank_offset": 0}
+            self.joined += 1
+        if path == "/update_weights":
+            if not self.joined:
+                raise RuntimeError("NCCL weight transfer not initialized.")
+            if self.loses_update and body["update_info"]["names"]:
+                raise RuntimeError("a worker died")
+            if self.dies_after_s is not None and body["update_info"]["names"]:
+                time.sleep(self.dies_after_s)
+                raise RuntimeError("a worker died")
+            self.received += [self.wire.get(timeout=120) for _ in body["update_info"]["names"]]  # type: ignore[misc]
+        if path == "/reset_prefix_cache":
+            return {"success": self.resets.pop(0) if self.resets else True}
+        if path == "/v1/completions":
+            time.sleep(self.slow_s)
+            return {"choices": [self.choice]}
+        return {}
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self._reply(None)
+
+    def do_POST(self) -> None:
+        self._reply(json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"null"))
+
+    def _reply(self, body: Any) -> None:
+        status = self.server.statuses.pop(0) if self.server.statuses else 200
+        answer: Any = {"error": "busy"}
+        if status == 200:
+            try:
+                answer = self.server.answer(self.path, body)
+            except RuntimeError as error:  # as vLLM answers what its engine raises
+                status, answer = 500, {"error": str(error)}
+        content = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    with Server() as found:
+        threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield found
+        found.shutdown()
