@@ -25,10 +25,12 @@ from bench.rejects_page import FIRST_PAINT, measure_pages
 from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
 from bench.sessions import CALL, EPISODES, GROWTH, HTTP, OPEN, measure_sessions
 from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
-from toolscale.environment import Environment, World, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.records import Judged
-from toolscale.tasks import CandidateSource
-from toolscale.verify import Judge
+from toolscale.tasks.binding import CandidateSource
+from toolscale.verify.judge import Judge
 from toolscale.verify.selftest import run_selftest
 from toolscale.verify.states import EndStates
 from toolscale.verify.weakened import measure

@@ -23,8 +23,9 @@ from scipy.stats import binomtest
 
 from toolscale.cli.asking import by_model, model_at
 from toolscale.config import POPULATION_SEED
-from toolscale.environment import load_environment, populate
-from toolscale.models import Expert
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.models.expert import Expert
 from toolscale.records import Fact, GoldenCall
 from toolscale.session import SecondReader, Truth
 from toolscale.session.second_reader import Scope

@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bench.reference import alongside
-from toolscale.environment import Environment, Rows, World, populate
+from toolscale.environment.environment import Environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.records import Candidate, ToolCall
-from toolscale.sandbox import create_indexes, create_tables
+from toolscale.sandbox.base import Rows
+from toolscale.sandbox.ddl import create_indexes, create_tables
 from toolscale.sandbox.trigger_log import create_log
-from toolscale.verify import Judge
+from toolscale.verify.judge import Judge
 from toolscale.verify.states import EndState, EndStates
 
 ROUNDS = 9

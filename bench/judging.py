@@ -16,10 +16,12 @@ from statistics import fmean
 from bench.floor import Floor
 from bench.reference import LARGE, slowness
 from toolscale.dataset.making.judging import spare_collector
-from toolscale.environment import Environment, World, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.records import Candidate, Judged
-from toolscale.tasks import CandidateSource
-from toolscale.verify import Judge
+from toolscale.tasks.binding import CandidateSource
+from toolscale.verify.judge import Judge
 
 PROCESSES = 5
 """Processes of which the mean is taken."""

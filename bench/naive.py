@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.canonical import content_hash
-from toolscale.environment import World
+from toolscale.environment.world import World
 from toolscale.records import ToolCall
-from toolscale.sandbox import Row, create_indexes, create_tables
-from toolscale.sandbox.base import ConstraintError
+from toolscale.sandbox.base import ConstraintError, Row
+from toolscale.sandbox.ddl import create_indexes, create_tables
 from toolscale.sandbox.steps import Interpreter
-from toolscale.sql import Statement
+from toolscale.sql.compiled import Statement
 from toolscale.verify.states import EndState, EndStates
 
 

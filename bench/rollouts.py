@@ -17,13 +17,17 @@ from pathlib import Path
 from typing import Any, get_args
 
 from toolscale.basic_tools.base import BasicResult, one_text_function
-from toolscale.environment import Environment, populate
-from toolscale.models import load_catalogue, make_expert
+from toolscale.environment.environment import Environment
+from toolscale.environment.population import populate
+from toolscale.models.catalogue import load_catalogue
+from toolscale.models.experts import make_expert
 from toolscale.records import CATEGORIES, Catalogue, Rollout, RolloutTask, Task
 from toolscale.reward import RewardConfig
-from toolscale.rollout import Bench, Domain, Offering, ScriptedPolicy, rollout_tasks, run_rollouts
-from toolscale.rollout.offering import TOOLS
-from toolscale.rollout.scripted import at_random
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.offering import TOOLS, Offering, rollout_tasks
+from toolscale.rollout.scripted import ScriptedPolicy, at_random
 from training.scoring import score_groups
 
 CATALOGUE = Path(__file__).parents[1] / "experts" / "paper.yaml"

@@ -15,10 +15,12 @@ from typing import Any
 
 import click
 
-from toolscale.environment import load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 from toolscale.records import Candidate, Solution, Verdict
-from toolscale.verify import Judge, grade_subject
 from toolscale.verify.accepted import accepted_task
+from toolscale.verify.graded import grade_subject
+from toolscale.verify.judge import Judge
 
 ROUND = Path(__file__).parents[1] / "tests" / "answers" / "round"
 FILES = ("prose-73110", "prose-73111", "form-73110", "form-73111", "model-40")

@@ -17,7 +17,7 @@ import httpx2
 import uvicorn
 from mcp import Client
 
-from toolscale.environment import World
+from toolscale.environment.world import World
 from toolscale.pipeline import synthesize
 from toolscale.records import Task
 from toolscale.serving.http import app_of

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import click
 
-from toolscale.environment import load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 from toolscale.verify.weakened import WeakenedResult, measure
 
 PAGE = Path(__file__).parents[1] / "docs" / "grading.md"

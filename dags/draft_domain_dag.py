@@ -18,9 +18,9 @@ from datetime import timedelta
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import dag, get_current_context, task
-from toolscale_connections import database, model
 from draft_params import PARAMS
 from toolscale_alerts import ApprovalExpired, ApprovalWaits
+from toolscale_connections import database, model
 from toolscale_house import DEFAULTS, check_conf
 from toolscale_settings import setting
 

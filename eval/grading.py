@@ -8,7 +8,8 @@ from collections import Counter
 from eval.benchmark import Case, Graded
 from eval.records import Failure
 from toolscale.records import Rollout
-from toolscale.rollout import Bench, regrade
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.grading import regrade
 from toolscale.rollout.scripted import NOT_KNOWN
 
 RULES, NOBODY = "rules", "none"

@@ -14,8 +14,9 @@ from toolscale.basic_tools.settings import LocalSearchSettings, WebSearchSetting
 from toolscale.models.catalogue import load_catalogue
 from toolscale.models.experts import make_expert
 from toolscale.records import Catalogue, Task
-from toolscale.rollout import Bench, Domain, TaskSource
-from toolscale.rollout.offering import TOOLS
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.offering import TOOLS, TaskSource
 from training.config import Config
 from training.config_file import read_config
 from training.data import measured, rollout_source, with_library

@@ -17,7 +17,9 @@ from eval.storage import Results
 from toolscale.config import VERSION
 from toolscale.errors import ModelUnavailableError, UnusableReplyError, UsageError
 from toolscale.records import Rollout, RolloutTask, TokenTrace
-from toolscale.rollout import Message, Policy, Session, Setting, Tool, Turn, run_rollout
+from toolscale.rollout.bench import Setting
+from toolscale.rollout.loop import run_rollout
+from toolscale.rollout.policy import Message, Policy, Session, Tool, Turn
 
 AT_ONCE = 32
 AHEAD = 4

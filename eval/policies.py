@@ -15,11 +15,12 @@ from toolscale.dataset.storage import file_hash
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.records import Price, RolloutTask, TokenTrace
-from toolscale.rollout import GIVE_UP, Bench, Policy, ScriptedPolicy
+from toolscale.rollout.actions import GIVE_UP
+from toolscale.rollout.bench import Bench
 from toolscale.rollout.chat_policy import ChatPolicy
 from toolscale.rollout.grading import answer_key_of
-from toolscale.rollout.policy import Message, Tool, Turn
-from toolscale.rollout.scripted import FREE, Choose, at_random, best, cheapest, strongest, tools_first
+from toolscale.rollout.policy import Message, Policy, Tool, Turn
+from toolscale.rollout.scripted import FREE, Choose, ScriptedPolicy, at_random, best, cheapest, strongest, tools_first
 from training.config import Config
 from training.loading import loading
 
@@ -150,10 +151,11 @@ def _load(folder: Path, config: Config) -> tuple[Any, Any]:
     UsageError if they cannot be loaded, or do not belong together."""
     import torch  # takes seconds to load: only where a model is played
     from safetensors import SafetensorError
-    from training.codecs import load_codec
-    from training.evaluate import load
     from transformers import AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
+
+    from training.codecs import load_codec
+    from training.evaluate import load
 
     disable_progress_bar()
     codec = load_codec(config.model.model_copy(update={"path": str(folder)}))

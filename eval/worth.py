@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from toolscale.records import Catalogue, Rollout, RolloutTask
 from toolscale.reward import Figures, References, absolute_reward, figures_of
-from toolscale.rollout import GIVE_UP, Outcome, actions, expected_utility, references
+from toolscale.rollout.actions import GIVE_UP, Outcome, actions, references
+from toolscale.rollout.scripted import expected_utility
 
 
 class Worth:

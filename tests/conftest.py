@@ -3,10 +3,12 @@ process together."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +23,11 @@ settings.register_profile("suite", deadline=None, derandomize=True, suppress_hea
 settings.load_profile("suite")
 
 ROOT = Path(__file__).parents[1]
+
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    # What was compiled is kept for the processes of this run, and nothing of it comes from an earlier one.
+    _CACHE = TemporaryDirectory(prefix="toolscale-cache-")
+    os.environ["XDG_CACHE_HOME"] = _CACHE.name
 TASKS, FEW, SEED = 10, 6, 0
 
 
@@ -71,7 +78,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory, tasks: int) -> Path:
 @pytest.fixture(scope="session")
 def golden_scripts(mock_dataset: Path) -> dict[str, tuple[Task, Script]]:
     """Every task of that dataset with its golden calls and answer, by id."""
-    from toolscale.session import Playable
+    from toolscale.session.playable import Playable
 
     playable = Playable(mock_dataset)
     tasks = [playable.task(id_) for id_ in playable.ids]

@@ -10,11 +10,12 @@ import pytest
 import yaml
 
 from toolscale.config import SHARED_RUN_WORDS, SKELETON_LIMIT, STREAM_CANDIDATES
-from toolscale.environment import discover, load_environment
 from toolscale.environment.builtins import BUILT_IN
-from toolscale.language import FORMS, render
-from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, SCALARS
+from toolscale.environment.environment import load_environment
+from toolscale.environment.registry import discover
+from toolscale.language.render import FORMS, render
 from toolscale.pipeline import admit_domain
+from toolscale.sql.macros import AGGREGATES, MACROS, RANKINGS, SCALARS
 from toolscale.verify.yields import measure_yields
 
 ROOT = Path(__file__).parents[1]

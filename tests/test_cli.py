@@ -12,7 +12,7 @@ import pytest
 from toolscale.cli import main
 from toolscale.cli.output import say_cents
 from toolscale.cli.screen import print_task
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 
 
 def test_domains_lists_what_is_there(capsys: pytest.CaptureFixture[str]) -> None:

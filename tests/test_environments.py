@@ -10,11 +10,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolscale.environment import World, admit, discover, load_environment, populate, read_admission
-from toolscale.tasks import CandidateSource
+from toolscale.environment.admission import admit
+from toolscale.environment.admission_file import read_admission
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.registry import discover
+from toolscale.environment.world import World
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.check import check_intents
-from toolscale.verify import Judge
 from toolscale.verify.cases import check_cases
+from toolscale.verify.judge import Judge
 
 TURNS = 12
 OFTEN = "mock", "finance"

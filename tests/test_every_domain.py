@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.manifest import read_manifest
-from toolscale.environment import discover
+from toolscale.environment.registry import discover
 from toolscale.environment.scaffold import read_tables, write_scaffold
 from toolscale.errors import UsageError
 from toolscale.pipeline import synthesize
 from toolscale.pipeline.every_domain import Made, Order, every_domain, synthesize_every, tasks_of
-
 
 LOAD = """
 import json, os, sys

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 
 LOAD = """
 import json, os, sys

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.manifest import Recipe, read_manifest
 from toolscale.errors import StorageError, UsageError
 from toolscale.pipeline import build_environment, judge_enough, judge_range, synthesize

@@ -19,7 +19,7 @@ from served_recording import served
 from toolscale.cli import main
 from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 
 
 def adding(text: str) -> Write:

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from run_orders import judge_all, order
 
 from toolscale.config import UNIT_NUMBERS
-from toolscale.dataset.places import files_in, local_copy, open_place
-from toolscale.dataset.runs import Run, run_at, run_name
 from toolscale.dataset.making.shards import cut_shards, read_shard_plan
 from toolscale.dataset.making.units import read_judged
+from toolscale.dataset.places import files_in, local_copy, open_place
+from toolscale.dataset.runs import Run, run_at, run_name
 from toolscale.errors import DatasetError, StorageError, UsageError
 from toolscale.pipeline import synthesize
 from toolscale.pipeline.publishing import inspect_dataset, push_dataset

@@ -15,7 +15,7 @@ from served_recording import served
 
 from toolscale.cli import main
 from toolscale.dataset.checking.recheck import verify_dataset
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.environment.registry import find_folder
 from toolscale.pipeline import synthesize
 from toolscale.pipeline.remaking import open_made

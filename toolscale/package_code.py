@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toolscale.canonical import content_hash
 
-_SUFFIXES = {".py", ".jinja", ".txt"}
+_SUFFIXES = {".py", ".jinja", ".txt", ".yaml"}
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -26,9 +26,10 @@ def beside(name: str) -> Path:
 
 
 def code_hashes() -> Iterator[tuple[str, str]]:
-    """Yield path and SHA-256 of every file of code and of every template, sorted by path."""
+    """Yield path and SHA-256 of every file of code, of every template and of every list of words, sorted by path; what
+    is only shipped is none of it."""
     for path in sorted(PACKAGE.rglob("*")):
-        if path.suffix in _SUFFIXES:
+        if path.suffix in _SUFFIXES and not path.is_relative_to(SHIPPED):
             yield path.relative_to(PACKAGE).as_posix(), sha256(path.read_bytes()).hexdigest()
 
 

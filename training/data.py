@@ -22,11 +22,20 @@ from toolscale.models.invented import invented_experts
 from toolscale.pipeline.domains import open_domains
 from toolscale.preferences.drawing import preference
 from toolscale.preferences.worded import WordedPreferences
-from toolscale.questions import two_step_question, write_corpus
+from toolscale.questions.corpus import write_corpus
+from toolscale.questions.generate import two_step_question
 from toolscale.questions.parquet import load_questions
 from toolscale.records import Catalogue, ExpertSpec, Preference, Question, RolloutTask, Split, Task
-from toolscale.rollout import Bench, Offering, TaskSource
-from toolscale.rollout.offering import ALIASES, DrawPreference, DrawQuestion, InputTokens, generated
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.offering import (
+    ALIASES,
+    DrawPreference,
+    DrawQuestion,
+    InputTokens,
+    Offering,
+    TaskSource,
+    generated,
+)
 from training.config import DataSettings
 
 LIBRARY = "library"

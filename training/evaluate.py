@@ -22,7 +22,7 @@ from toolscale.models.catalogue import load_catalogue
 from toolscale.preferences.grammar import Phrasing, state_weights
 from toolscale.records import Catalogue, Preference, Price, Rollout, RolloutTask
 from toolscale.reward import absolute_reward, figures_of
-from toolscale.rollout import run_rollouts
+from toolscale.rollout.groups import run_rollouts
 from training.config import Config, DataSettings
 from training.data import measured, open_work, rollout_source
 from training.sampler import local_policy

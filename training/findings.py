@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from toolscale.preferences import LEVELS
+from toolscale.preferences.grammar import LEVELS
 from training.spread import (
     AVERAGE,
     CHAINED,

@@ -33,7 +33,8 @@ import torch
 
 from toolscale.errors import TrainingError, UsageError
 from toolscale.records import Rollout, RolloutTask, TokenTrace
-from toolscale.rollout import run_rollouts, write_rollouts
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.storage import write_rollouts
 from training import checkpoint
 from training.alarms import Alarms
 from training.batch import Batch, MicroBatch, Sample, empty_micro_batch, make_batch

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from toolscale.canonical import stable_int
 from toolscale.dataset.columns import task_of
-from toolscale.environment import World
+from toolscale.environment.world import World
 from toolscale.errors import UsageError
 from toolscale.exports.golden import golden_messages, opened_domains
 from toolscale.records import GoldenCall, Task, ToolCall
-from toolscale.verify import Judge
+from toolscale.verify.judge import Judge
 from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory

@@ -20,9 +20,9 @@ from scipy import stats
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
 from toolscale.dataset.describing.figures import DatasetRows
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.manifest import world_folder
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.errors import UsageError
 from toolscale.records import GoldenCall, Rollout, Task, ToolCall
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from toolscale.preferences import LEVELS
+from toolscale.preferences.grammar import LEVELS
 from toolscale.reward.kinds import TOOL_WEIGHT
 from training.evaluate import Ground
 from training.findings import Finding, findings_of

@@ -38,7 +38,7 @@ from rich.console import Console
 
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import write_file
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.pipeline import synthesize
 from training.config import Config, SftConfig
 from training.config_file import read_config

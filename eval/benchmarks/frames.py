@@ -13,7 +13,7 @@ from eval.question_files import cell_of, read_cells
 from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.records import Question
-from toolscale.rollout import offer
+from toolscale.rollout.offering import offer
 
 COUNT = 824
 CLOSED, ORACLE, LOCAL, LIVE = "closed book", "oracle articles", "local search", "live"

@@ -15,7 +15,7 @@ from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatClient
 from toolscale.records import Question
-from toolscale.rollout import offer
+from toolscale.rollout.offering import offer
 
 TEXT, STATIC, GOLD, ROLLING = "text-only", "static", "verified gold", "rolling"
 COUNTS = {TEXT: 2_158, STATIC: 2_500, GOLD: 668, ROLLING: 2_689}

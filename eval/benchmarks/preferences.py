@@ -13,7 +13,7 @@ from eval.grading import grade_by_rules
 from eval.ground import open_ground
 from eval.records import Settings
 from toolscale.preferences.grammar import Phrasing, state_weights
-from toolscale.questions import TEMPLATES
+from toolscale.questions.generate import TEMPLATES
 from toolscale.records import Preference, RolloutTask
 
 QUESTIONS = 500

@@ -10,10 +10,10 @@ from eval.grading import grade_by_rules
 from eval.ground import open_ground
 from eval.records import Settings
 from toolscale.errors import UsageError
-from toolscale.questions import TEMPLATES
+from toolscale.questions.generate import TEMPLATES
 from toolscale.questions.parquet import load_questions
 from toolscale.records import Question, RolloutTask
-from toolscale.rollout import offer
+from toolscale.rollout.offering import offer
 
 TASKS = 2_000
 """Of the generated ones, unless another number is wanted: there is no end of them."""

@@ -23,7 +23,7 @@ from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.models.chat.settings import MODEL
 from toolscale.models.expert import Expert, Message
-from toolscale.questions import TEMPLATES
+from toolscale.questions.generate import TEMPLATES
 from toolscale.records import AnswerKey, ExpertReply, ExpertSpec, RolloutTask, ToolCall
 from training.config import Config
 from training.config_file import read_config

@@ -3,17 +3,15 @@ whoever may start a run of it."""
 
 from __future__ import annotations
 
-
 from typing import Annotated
 
-from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
 from airflow.configuration import AIRFLOW_HOME
 from fastapi import Depends, FastAPI
 
 from toolscale_ui.app import create_app
 from toolscale_ui.rejects import DAG_ID
-
 
 _may_start = requires_access_dag("POST", DagAccessEntity.RUN, param_dag_id=DAG_ID)
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from toolscale.dataset.runs import FINISHED
+from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.datasets import quality_of
 from toolscale_ui.drift import MOST_NIGHTS, Change
-from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.lineage import (
     MOST_TEXT,
     Push,

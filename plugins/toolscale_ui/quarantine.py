@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import candidate_of
 from toolscale.dataset.given import DECISIONS, read_given
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.errors import DatasetError, StorageError, ToolScaleError
 from toolscale.pipeline.deciding import case_of, decision_on, is_quarantined, keep_decision
 from toolscale.records import Decision

@@ -16,8 +16,8 @@ from typing import Any
 import duckdb
 
 from toolscale.errors import StorageError
-from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale.verify.solvable import QUARANTINED
+from toolscale_ui.data_folder import DataFile, DataFolder, Listing
 from toolscale_ui.gates import QUARANTINE, place
 from toolscale_ui.query import PAGE_ROWS, Query
 from toolscale_ui.run_file import RunFile, run_of

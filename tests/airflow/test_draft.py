@@ -12,7 +12,8 @@ from homes import LiveAirflow
 from rest import AirflowClient
 from scripted_model import reply
 
-from toolscale.environment import load_environment, read_admission
+from toolscale.environment.admission_file import read_admission
+from toolscale.environment.environment import load_environment
 
 DAG = "draft_domain"
 

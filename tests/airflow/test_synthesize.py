@@ -15,7 +15,7 @@ from homes import ROOT, AirflowHome, LiveAirflow
 from tests.test_prune import made
 from toolscale.dataset.places import files_in
 from toolscale.dataset.runs import run_name
-from toolscale.environment import discover
+from toolscale.environment.registry import discover
 
 DAG = "synthesize_dataset"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.dataset.comparing.combined import combine
-from toolscale.environment import discover
+from toolscale.environment.registry import discover
 from toolscale.pipeline import synthesize
 
 

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from huggingface_hub import DatasetCard
 
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.environment.licenses import HUB_LICENSES
 
 # The Hub's own lists:

@@ -10,7 +10,9 @@ import gc
 
 import duckdb  # it complains at the end of objects that nobody freed
 from toolscale.dataset.making.judging import COLLECTED_AT, spare_collector
-from toolscale.environment import World, load_environment, populate
+from toolscale.environment.world import World
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 
 environment = load_environment("mock")
 world = World(environment, populate(environment), "duckdb")

@@ -12,11 +12,11 @@ import pytest
 from tests.dataset.made import candidate, judged
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import candidate_of, reject_row, task_of, task_row
-from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.making.selection import apply_novelty
-from toolscale.tasks.split import held_out_intents
+from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.errors import DatasetError
 from toolscale.records import Intent, Task
+from toolscale.tasks.split import held_out_intents
 
 
 def some_tasks(count: int) -> list[Task]:

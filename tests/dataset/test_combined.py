@@ -13,15 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.config import GRADING_VERSION
 from toolscale.cli import main
+from toolscale.config import GRADING_VERSION
 from toolscale.dataset.arrow import TASK_SCHEMA
+from toolscale.dataset.checking.recheck import Verification, verify_dataset
 from toolscale.dataset.comparing.combined import combine
-from toolscale.dataset.making.folder import list_files, read_dataset
+from toolscale.dataset.describing.reading import read_dataset
+from toolscale.dataset.making.folder import list_files
 from toolscale.dataset.making.outcomes import read_outcomes
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
-from toolscale.dataset.checking.recheck import Verification, verify_dataset
 from toolscale.errors import DatasetError, ToolScaleError, UsageError
 
 

@@ -17,12 +17,13 @@ from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row, candidate_of, task_row, tools_json
-from toolscale.dataset.making.folder import read_contents, read_dataset, seal_dataset
+from toolscale.dataset.describing.reading import read_dataset
+from toolscale.dataset.making.folder import read_contents, seal_dataset
 from toolscale.dataset.making.judging import Place, kept_judge_at
 from toolscale.dataset.making.selection import apply_novelty
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import encode_rows, read_shard, write_shards
-from toolscale.environment import system_message
+from toolscale.environment.prompt import system_message
 from toolscale.records import Part
 
 OUTCOMES = "outcomes/mock.parquet"

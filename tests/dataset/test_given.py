@@ -13,15 +13,17 @@ from toolscale.canonical import canonical_json
 from toolscale.config import POPULATION_SEED
 from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row, task_of
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.given import Given, given_folder, read_given, write_decisions, write_given
-from toolscale.environment import load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
 from toolscale.records import Attempt, Decision, Task, ToolCall, WordsLine
 from toolscale.tasks.words import key_of, key_of_template
-from toolscale.verify import Judge, Verifier
+from toolscale.verify.judge import Judge
+from toolscale.verify.verifier import Verifier
 
 TASKS, SEED = 10, 0
 

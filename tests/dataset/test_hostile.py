@@ -23,11 +23,12 @@ from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row
 from toolscale.dataset.comparing.versions import release
-from toolscale.dataset.making.folder import CARD, list_files, read_contents, read_dataset, seal_dataset
+from toolscale.dataset.describing.reading import read_dataset
+from toolscale.dataset.making.folder import CARD, list_files, read_contents, seal_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.world import read_rows
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.errors import DatasetError
 
 REJECTED = "rejects/mock/rejected-00000-of-00001.parquet"

@@ -15,11 +15,11 @@ from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.coverage import Coverage, Covered, cover, join_coverage
 from toolscale.dataset.describing.measured import measure_deeds, measure_tasks
 from toolscale.dataset.describing.outside import read_outside
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.describing.repeats import count_duplicates, count_same_changes
 from toolscale.dataset.describing.told import places, tell_figures
 from toolscale.dataset.describing.variety import Entropy
-from toolscale.dataset.making.folder import read_dataset
-from toolscale.environment import Environment, load_environment
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.errors import UsageError
 
 

@@ -16,7 +16,7 @@ from toolscale.dataset.checking.measuring import measure_dataset
 from toolscale.dataset.checking.quality import Quality, Thresholds, check_measurement, check_quality
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.embedding import missing_packages
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.errors import UsageError

@@ -22,7 +22,9 @@ from toolscale.dataset.making.selection import apply_novelty
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.dataset.world import read_rows
-from toolscale.environment import load_environment, populate, system_message
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.prompt import system_message
 from toolscale.errors import UsageError
 from toolscale.pipeline import build_environment, judge_range, synthesize
 from toolscale.tasks.split import held_out_intents

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from browser import ARGUMENTS, CHROMIUM
+
 from tests.dataset.test_quality import TASKS, change, said_again
 from toolscale.cli import main
 from toolscale.cli.terminal import print_wide_table
@@ -18,7 +18,7 @@ from toolscale.dataset.checking.measuring import measure_dataset
 from toolscale.dataset.checking.reporting import note_missing
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.embedding import missing_packages
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.dataset.made import candidate, judged, task
 from toolscale.dataset.making.selection import Weights, apply_novelty, count_accepted, select, share_out, weights_of
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.records import Judged, RowChange
 from toolscale.tasks.binding import streams_of
 

@@ -18,7 +18,7 @@ from toolscale.dataset.checking.recheck import verify_dataset
 from toolscale.dataset.columns import Row
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.comparing.versions import content_id, release, tag_of
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 from toolscale.dataset.parquet import read_shard, write_shards
 from toolscale.errors import DatasetError

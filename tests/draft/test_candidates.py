@@ -13,7 +13,7 @@ from scripted_model import PRICE, TEXTS, block, reply, use
 
 from toolscale.cli import main
 from toolscale.draft.candidates import calls_of, rank
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.records import DraftCandidate
 
 SOUND = yaml.safe_load(TEXTS["intents.yaml"])["intents"]

@@ -17,7 +17,7 @@ from served_recording import served
 
 from toolscale.cli import main
 from toolscale.draft import PROMPTS_VERSION
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import FILES, POLICY_TEXT
 
 

@@ -19,10 +19,11 @@ from scripted_proposer import COMPLAIN, FIRST, RENEW, RETURN, ScriptedProposer, 
 from served_recording import served
 
 from toolscale.cli import main
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.draft.appending import appended
 from toolscale.draft.meaning import meaning_of
-from toolscale.environment import discover, load_environment
+from toolscale.environment.environment import load_environment
+from toolscale.environment.registry import discover
 from toolscale.errors import UsageError
 
 MOCK = discover()["mock"]

@@ -10,7 +10,7 @@ from scripted_model import use
 from served_recording import served
 
 from toolscale.cli import main
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 
 RECORDINGS = Path(__file__).parent / "recordings"
 MADE = {

@@ -19,7 +19,7 @@ from scripted_model import block, brief_of, use
 
 from toolscale.cli import main
 from toolscale.draft.sources import Source, read_source
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.environment.scaffold import read_tables, scaffold_texts
 from toolscale.errors import UsageError
 

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import Environment, Rows, World, discover, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.registry import discover
+from toolscale.environment.world import World
+from toolscale.sandbox.base import Rows
 
 Spoil = Callable[..., Path]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.cli import main
-from toolscale.environment import discover
+from toolscale.environment.registry import discover
 from toolscale.errors import SpecError
 from toolscale.pipeline import admit_domain
 

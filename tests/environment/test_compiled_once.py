@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 
 Spoil = Callable[..., Path]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from toolscale.environment import load_environment
 from toolscale.environment.derived_cases import with_cases
-from toolscale.environment.registry import read_folder
+from toolscale.environment.environment import load_environment
 from toolscale.environment.scaffold import read_tables, write_scaffold
+from toolscale.environment.spec_files import read_folder
 from toolscale.errors import SpecError
 from toolscale.pipeline import admit_domain
 from toolscale.records import PolicySpec, ToolsetSpec

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import load_environment
-from toolscale.environment.environment import inspect_environment
+from toolscale.environment.environment import inspect_environment, load_environment
 from toolscale.pipeline import admit_domain
 from toolscale.verify.yields import measure_yields
 

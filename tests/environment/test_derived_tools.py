@@ -11,7 +11,10 @@ import pytest
 import yaml
 
 from toolscale.cli import main
-from toolscale.environment import World, load_environment, populate, read_admission
+from toolscale.environment.admission_file import read_admission
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.errors import SpecError
 
 Spoil = Callable[..., Path]

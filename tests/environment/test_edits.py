@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from toolscale.cli import main
 from toolscale.environment.environment import inspect_environment
 from toolscale.errors import SpecError

@@ -7,20 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import (
-    Environment,
-    Rows,
-    admit,
-    ensure_admitted,
-    load_environment,
-    read_admission,
-    write_admission,
-)
+from toolscale.environment.admission import admit, ensure_admitted
+from toolscale.environment.admission_file import read_admission, write_admission
 from toolscale.environment.builtins import CALCULATE
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.search import guards_of
 from toolscale.errors import SpecError
 from toolscale.records import Admission
-from toolscale.sandbox import state_hash
+from toolscale.sandbox.base import Rows
+from toolscale.sandbox.state import state_hash
 
 Spoil = Callable[..., Path]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscale.environment import World
 from toolscale.environment.builtins import calculate
+from toolscale.environment.world import World
 
 
 @pytest.mark.parametrize(

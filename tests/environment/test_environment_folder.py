@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import Environment, discover, load_environment
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.registry import discover
 from toolscale.errors import SpecError, UsageError
 
 Spoil = Callable[..., Path]

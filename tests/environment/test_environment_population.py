@@ -13,11 +13,12 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscale.environment import Environment, Rows, load_environment, populate
-from toolscale.environment.population import make_rows
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import make_rows, populate
 from toolscale.errors import SpecError
 from toolscale.records import PopulationSpec, SchemaSpec, WorldSpec
-from toolscale.sandbox import state_hash
+from toolscale.sandbox.base import Rows
+from toolscale.sandbox.state import state_hash
 
 Spoil = Callable[..., Path]
 
@@ -204,7 +205,9 @@ def test_what_does_not_fit_is_named(tables: str, more: str, lines: list[str]) ->
 
 def test_the_state_hash_depends_on_no_process(mock_environment: Environment, mock_rows: Rows) -> None:
     program = (
-        "from toolscale.environment import load_environment, populate; from toolscale.sandbox import state_hash;"
+        "from toolscale.environment.environment import load_environment;"
+        "from toolscale.environment.population import populate;"
+        "from toolscale.sandbox.state import state_hash;"
         "environment = load_environment('mock'); print(state_hash(environment.schema, populate(environment)))"
     )
     variables = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Pacific/Auckland"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.errors import SpecError
 
 Spoil = Callable[..., Path]

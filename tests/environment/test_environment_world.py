@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from toolscale.environment import Environment, Rows, Toolbox, World, load_environment
-from toolscale.environment.rows import is_date
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.moments import is_date
+from toolscale.environment.world import Toolbox, World
+from toolscale.sandbox.base import Rows
 
 MEMBER = {"full_name": "Victoria Coleman", "date_of_birth": "1958-05-23"}
 

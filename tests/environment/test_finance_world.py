@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 from faker.providers.person.en_US import Provider
 
-from toolscale.environment import Environment, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
 
 TODAY = "2026-03-16"
 LABELS = {

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import admit, load_environment
+from toolscale.environment.admission import admit
+from toolscale.environment.environment import load_environment
 from toolscale.environment.kept_tools import read_tools
 from toolscale.errors import SpecError
 

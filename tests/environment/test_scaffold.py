@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.cli import main
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.errors import SpecError
 from toolscale.verify.yields import measure_yields

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import World, load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.errors import SpecError
 
 Spoil = Callable[..., Path]

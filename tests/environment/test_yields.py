@@ -12,7 +12,7 @@ import pytest
 
 from toolscale.cli import main
 from toolscale.cli.tallies import print_yields
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.verify.yields import Yield, measure_yields, monotonous
 
 Spoil = Callable[..., Path]

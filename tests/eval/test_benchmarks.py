@@ -22,7 +22,7 @@ from eval.purse import Purse
 from eval.records import Settings
 from eval.running import Wanted, players_of, run_benchmark
 from eval.storage import read_results
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.errors import UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.pipeline import synthesize

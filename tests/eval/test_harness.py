@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import torch
 from chat_server import Answer, chat_server, said
+from evaluated import TASKS, Play
+from tiny_qwen import make_model
 
 from eval.benchmark import Opened
 from eval.harness import MOST_LOST, Harness
@@ -24,9 +26,6 @@ from toolscale.errors import BudgetError, ModelUnavailableError, UsageError
 from toolscale.models.chat import ChatModel
 from toolscale.records import Endpoint, Price
 from training.config_file import read_config
-
-from evaluated import TASKS, Play
-from tiny_qwen import make_model
 
 
 def model(url: str, purse: Purse, deadline: float = 20.0, price: Price | None = None) -> Player:

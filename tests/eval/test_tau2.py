@@ -11,9 +11,9 @@ import pytest
 
 from eval.cli import main
 from eval.comparing import compare_folders
-from eval.records import Settings
 from eval.recorded.tau2_files import Simulation, Tau2Task, read_run, read_tasks
 from eval.recorded.tau2_reward import golden, grade_simulation, idle
+from eval.records import Settings
 from eval.running import Wanted, run_benchmark
 from eval.storage import read_results
 from toolscale.errors import UsageError

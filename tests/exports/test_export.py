@@ -15,7 +15,7 @@ from toolscale.dataset.storage import file_hash
 from toolscale.exports.formats import FORMATS
 from toolscale.exports.writing import export
 from toolscale.pipeline import synthesize
-from toolscale.session import Playable
+from toolscale.session.playable import Playable
 
 
 def test_an_export_holds_its_rows_the_dataset_and_a_word_on_what_it_is(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.exports.inspect_ai import FORMATS
 from toolscale.exports.writing import export
 

@@ -15,11 +15,11 @@ import pytest
 from tiny_qwen import make_model, make_tokenizer
 from transformers import AutoModelForCausalLM
 
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.exports.golden import golden_trajectories
 from toolscale.exports.writing import export
 from toolscale.records import ToolCall
-from toolscale.session import Playable
+from toolscale.session.playable import Playable
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # of trainers that are not ours

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolscale.config import VERSION
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.errors import DatasetError
 from toolscale.exports.verifiers import distribution
 from toolscale.exports.writing import export

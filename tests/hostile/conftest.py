@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.bounded import Bounded
-from toolscale.environment import discover
+from toolscale.environment.registry import discover
 
 
 @pytest.fixture(scope="session")

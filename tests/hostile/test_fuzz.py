@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from tests.dataset.test_recheck import TRAIN
 from toolscale.dataset.arrow import OUTCOME_SCHEMA, REJECT_SCHEMA, TASK_SCHEMA
 from toolscale.dataset.columns import check_reject, check_task
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.parquet import encode_rows, read_shard
 from toolscale.dataset.world import read_rows
-from toolscale.environment import load_environment
-from toolscale.environment.registry import FILES, read_folder
+from toolscale.environment.environment import load_environment
+from toolscale.environment.registry import FILES
+from toolscale.environment.spec_files import read_folder
 from toolscale.errors import ToolScaleError
 from toolscale.models.catalogue import load_catalogue
 from toolscale.yaml_files import read_yaml

@@ -10,7 +10,7 @@ import pytest
 
 from toolscale.pipeline import synthesize
 from toolscale.records import Script
-from toolscale.session import Playable
+from toolscale.session.playable import Playable
 
 TASKS = 10
 MUTANTS = 3

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from toolscale.language import STYLES, grade_answer, mentions, state_facts
+from toolscale.language.answers import STYLES, state_facts
 from toolscale.language.clauses import clauses_of, read_answer, stretches
 from toolscale.language.corrections import take_back
+from toolscale.language.facts import grade_answer
+from toolscale.language.mentions import mentions
 from toolscale.records import Fact
 
 TODAY = "2026-03-16"

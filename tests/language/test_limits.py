@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolscale.language import grade_answer
+from toolscale.language.facts import grade_answer
 from toolscale.records import Fact
 
 TODAY = "2026-03-16"

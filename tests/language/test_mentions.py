@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscale.language import Mention, mentions, states
-from toolscale.language.mentions import _mentions
+from toolscale.language.mentions import Mention, _mentions, mentions
+from toolscale.language.render import states
 
 TODAY = "2026-03-16"
 CASES = [

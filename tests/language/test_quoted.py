@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolscale.language import grade_answer
+from toolscale.language.facts import grade_answer
 from toolscale.language.shown import Shown, ShownRow
 from toolscale.records import Fact
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscale.language import FORMS, contains_words, expand_choices, render, states
 from toolscale.language.numerals import NUMBER_WORDS_PATTERN, TEENS, TENS, UNITS, parse_number_words
+from toolscale.language.phrasing import expand_choices
+from toolscale.language.render import FORMS, contains_words, render, states
 
 TODAY = "2026-03-16"
 days = st.dates(date(1930, 1, 1), date(2060, 12, 31)).map(date.isoformat)

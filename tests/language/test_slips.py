@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolscale.language import grade_answer
+from toolscale.language.facts import grade_answer
 from toolscale.language.misnamed import is_one_off
 from toolscale.language.shown import Shown, ShownRow
 from toolscale.records import Fact

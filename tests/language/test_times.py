@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolscale.language import mentions, render
+from toolscale.language.mentions import mentions
+from toolscale.language.render import render
 
 TODAY = "2026-03-16"
 TIMES = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in range(60)]

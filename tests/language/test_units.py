@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from toolscale.dataset.columns import _fact, _fact_cell
-from toolscale.language import STYLES, grade_answer, mentions, state_facts, states
+from toolscale.language.answers import STYLES, state_facts
+from toolscale.language.facts import grade_answer
+from toolscale.language.mentions import mentions
+from toolscale.language.render import states
 from toolscale.language.units import with_unit
 from toolscale.records import Fact
 

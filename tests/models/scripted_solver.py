@@ -11,10 +11,12 @@ from chat_server import Answer, said
 
 from toolscale.config import POPULATION_SEED
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import read_dataset
-from toolscale.environment import load_environment, populate
+from toolscale.dataset.describing.reading import read_dataset
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 from toolscale.records import Task
-from toolscale.verify import Judge, Verifier
+from toolscale.verify.judge import Judge
+from toolscale.verify.verifier import Verifier
 
 Known = dict[str, tuple[list[dict[str, Any]], str]]
 """Request -> calls in OpenAI form, and the final message."""

@@ -12,7 +12,7 @@ from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.invented import invented_experts
 from toolscale.models.pricing import price_of
 from toolscale.records import CATEGORIES, Price
-from toolscale.rollout import Offering, rollout_tasks
+from toolscale.rollout.offering import Offering, rollout_tasks
 
 ROOT = Path(__file__).parents[2]
 PAPER = load_catalogue(ROOT / "experts" / "paper.yaml")

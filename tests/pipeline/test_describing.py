@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toolscale.cli import main
 from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.descriptions import with_descriptions
-from toolscale.rollout import Offering, rollout_tasks
+from toolscale.rollout.offering import Offering, rollout_tasks
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "experts" / "paper.yaml"

@@ -13,7 +13,7 @@ from toolscale_ui.data_folder import DataFolder
 from toolscale_ui.datasets import Datasets, Quality
 
 from toolscale.dataset.describing.figures import count_figures
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 
 
 @pytest.fixture

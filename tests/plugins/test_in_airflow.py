@@ -7,8 +7,8 @@ import httpx
 import pytest
 from browser import browser_page, keep, nav_path, our_frame, run_tab_path, task_tab_path
 from live_airflow import LiveAirflow
-from scheduled_runs import MONDAY, disputed, write_shard
 from playwright.sync_api import expect
+from scheduled_runs import MONDAY, disputed, write_shard
 from test_pages import pages, paths_of_all_routes
 
 pytestmark = pytest.mark.xdist_group("airflow")

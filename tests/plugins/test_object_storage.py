@@ -8,10 +8,10 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from scheduled_runs import MONDAY, reject, write_shard
 from moto.server import ThreadedMotoServer
-from toolscale_ui.datasets import Datasets
+from scheduled_runs import MONDAY, reject, write_shard
 from toolscale_ui.data_folder import DataFolder
+from toolscale_ui.datasets import Datasets
 from toolscale_ui.nights import Nights
 from toolscale_ui.query import Query
 from toolscale_ui.rejects import Rejects

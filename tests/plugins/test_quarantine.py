@@ -12,8 +12,8 @@ from scheduled_runs import MONDAY, Row, reject, write_run, write_shard
 from scripted_solver import known_of, tasks_of
 from toolscale_ui.app import create_app
 
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.given import Given, read_given, write_given
-from toolscale.dataset.making.folder import read_dataset
 from toolscale.environment.registry import find_folder
 from toolscale.pipeline import synthesize
 from toolscale.records import Attempt, ToolCall

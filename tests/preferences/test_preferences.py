@@ -10,18 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscale.preferences import (
-    LEVELS,
-    VOCABULARY,
-    WordingCounts,
-    preference,
-    preferences,
-    read_instruction,
-    worded_by_model,
-    wording_prompt,
-    words,
-)
-from toolscale.preferences.grammar import SLOTS, WISH_KINDS, WORDINGS
+from toolscale.preferences.drawing import preference, preferences
+from toolscale.preferences.grammar import LEVELS, SLOTS, VOCABULARY, WISH_KINDS, WORDINGS, words
+from toolscale.preferences.reading import read_instruction
+from toolscale.preferences.wording import WordingCounts, worded_by_model, wording_prompt
 from toolscale.records import Preference, Split
 
 ALIASES, BASIC = ("expert-1", "expert-2", "expert-3", "expert-13"), ("python", "local_search", "web_search")

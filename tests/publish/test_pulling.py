@@ -12,7 +12,7 @@ import pytest
 from tests.publish.command import Command
 from tests.publish.hub_server import Fault, Hub
 from toolscale.cli import main
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest, tag_of
 from toolscale.publish import pull_dataset
 

@@ -20,16 +20,9 @@ from fractions import Fraction
 import pytest
 
 from toolscale.errors import UsageError
-from toolscale.questions import (
-    NAMES,
-    TEMPLATES,
-    VOCABULARY,
-    answer_key,
-    question,
-    questions,
-    two_steps,
-)
+from toolscale.questions import two_steps
 from toolscale.questions.facts import ASCII_MARKS, COUNTRIES, ELEMENTS, GREEK, MORSE, NATO, PREFIXES, RESISTORS, UNITS
+from toolscale.questions.generate import NAMES, TEMPLATES, VOCABULARY, answer_key, question, questions
 from toolscale.questions.reasoning import MONTHS
 from toolscale.questions.templates import Drawn, QuestionTemplate, words
 from toolscale.records import AnswerKey, Question, Script, Split
@@ -351,7 +344,9 @@ def test_an_expert_plays_bare_answers() -> None:
 
 def test_every_process_draws_the_same() -> None:
     code = (
-        "import itertools; from toolscale.questions import questions; from toolscale.preferences import preferences\n"
+        "import itertools\n"
+        "from toolscale.preferences.drawing import preferences\n"
+        "from toolscale.questions.generate import questions\n"
         "for split in ('train', 'test'):\n"
         "    for one in itertools.islice(questions(split, 3), 120): print(one.model_dump_json())\n"
         "    for one in itertools.islice(preferences(split, 3, ('a', 'b'), ('python',)), 60): "

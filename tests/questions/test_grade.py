@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolscale.questions import TEMPLATES, answer_key, grade_answer, question
+from toolscale.questions.generate import TEMPLATES, answer_key, question
+from toolscale.questions.grade import grade_answer
 from toolscale.records import Question
 
 

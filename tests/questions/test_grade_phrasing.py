@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from toolscale.questions import TEMPLATES, grade_answer, question
+from toolscale.questions.generate import TEMPLATES, question
+from toolscale.questions.grade import grade_answer
 from toolscale.records import Question
 
 MILLI = question(42, 1, "train", ["knowledge"])

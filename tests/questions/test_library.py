@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from toolscale.errors import StorageError
-from toolscale.questions import corpus, questions, two_step_question, write_corpus
+from toolscale.questions.corpus import corpus, write_corpus
+from toolscale.questions.generate import questions, two_step_question
 from toolscale.records import Question, Split
 
 

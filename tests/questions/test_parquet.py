@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from toolscale.errors import DatasetError
-from toolscale.questions import grade_answer
+from toolscale.questions.grade import grade_answer
 from toolscale.questions.parquet import LoadCounts, load_questions
 
 ROWS: list[dict[str, Any]] = [

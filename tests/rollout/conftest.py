@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolscale.environment import World, load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.records import Interaction, Task
-from toolscale.rollout import Domain
-from toolscale.tasks import CandidateSource
-from toolscale.verify import Judge
+from toolscale.rollout.domain import Domain
+from toolscale.tasks.binding import CandidateSource
+from toolscale.verify.judge import Judge
 
 
 @pytest.fixture(scope="session")

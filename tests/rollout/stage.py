@@ -26,7 +26,10 @@ from toolscale.records import (
     Task,
     TokenTrace,
 )
-from toolscale.rollout import Bench, Domain, Message, Policy, Tool, Turn, run_rollouts
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.policy import Message, Policy, Tool, Turn
 
 
 def spec(name: str, skill: float, dollars: float, seconds: float, tokens: float = 100) -> ExpertSpec:

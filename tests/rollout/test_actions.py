@@ -13,20 +13,21 @@ from toolscale.environment.builtins import calculate
 from toolscale.errors import UsageError
 from toolscale.models.pricing import expected_cost, expected_latency
 from toolscale.records import Limits, Rollout, RolloutTask, Task
-from toolscale.rollout import (
-    GIVE_UP,
-    Action,
-    Bench,
-    Domain,
-    Outcome,
+from toolscale.rollout.actions import GIVE_UP, Action, Outcome, actions, expected_figures, references
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.scripted import (
     ScriptedPolicy,
-    actions,
-    expected_figures,
+    at_random,
+    best,
+    cheapest,
+    dearest,
     expected_utility,
-    references,
-    run_rollouts,
+    fastest,
+    strongest,
+    tools_first,
 )
-from toolscale.rollout.scripted import at_random, best, cheapest, dearest, fastest, strongest, tools_first
 
 
 class Python:

@@ -10,10 +10,13 @@ import pytest
 from stage import CATALOGUE, EXPERTS, Reciting, asking, call, calling, saying
 
 from toolscale.basic_tools import BasicTool, BasicToolSettings, LocalSearchSettings, open_basic_tools
-from toolscale.questions import write_corpus
+from toolscale.questions.corpus import write_corpus
 from toolscale.records import Rollout
-from toolscale.rollout import Action, Bench, Offering, ScriptedPolicy, expected_figures, rollout_tasks, run_rollouts
-from toolscale.rollout.scripted import strongest, tools_first
+from toolscale.rollout.actions import Action, expected_figures
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.offering import Offering, rollout_tasks
+from toolscale.rollout.scripted import ScriptedPolicy, strongest, tools_first
 
 
 @pytest.fixture(scope="module")

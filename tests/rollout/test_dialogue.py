@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-
 import pytest
 from stage import call, calling, play, saying, working
 
-from toolscale.environment import load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.exports.golden import golden_messages
 from toolscale.language.inquiries import read_inquiry
 from toolscale.records import Task
-from toolscale.rollout import Domain
-from toolscale.rollout.person import LEAVE, MOST_REPLIES, UNKNOWN, answer_to, scenario_of, unfaithful
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.person import LEAVE, UNKNOWN, answer_to, scenario_of, unfaithful
+from toolscale.rollout.unanswered import MOST_REPLIES
 from toolscale.tasks.dialogue import question_for
-from toolscale.exports.golden import golden_messages
 
 
 @pytest.fixture(scope="module")

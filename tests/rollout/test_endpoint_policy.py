@@ -12,7 +12,7 @@ from stage import OWN_PRICE, asking, call, played, question
 
 from toolscale.errors import UsageError
 from toolscale.records import Endpoint, Rollout
-from toolscale.rollout import EndpointPolicy
+from toolscale.rollout.endpoint_policy import EndpointPolicy
 
 
 def rollout_of(*answers: tuple[int, str]) -> tuple[Rollout, list[dict[str, Any]]]:

@@ -25,24 +25,20 @@ from stage import (
     working,
 )
 
-from toolscale.environment import populate, system_message
 from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.environment.population import populate
+from toolscale.environment.prompt import system_message
 from toolscale.errors import UsageError
-from toolscale.models import expected_cost
+from toolscale.models.pricing import expected_cost
 from toolscale.records import ExpertReply, Limits, OfferedExpert, Rollout, RolloutTask, Task
-from toolscale.rollout import (
-    Bench,
-    Domain,
-    Message,
-    Offering,
-    ScriptedPolicy,
-    references,
-    regrade,
-    rollout_tasks,
-    run_rollouts,
-)
-from toolscale.rollout.actions import price_at
-from toolscale.rollout.scripted import at_random
+from toolscale.rollout.actions import price_at, references
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.grading import regrade
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.offering import Offering, rollout_tasks
+from toolscale.rollout.policy import Message
+from toolscale.rollout.scripted import ScriptedPolicy, at_random
 from training.scoring import task_references
 
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from stage import OWN_PRICE, WISH, Reciting, ask, asking, call, calling, errors, play, played, question, saying
 
 from toolscale.records import Charge, Limits, Preference, RolloutTask
-from toolscale.rollout import MOST_TURNS, Turn, regrade
+from toolscale.rollout.grading import regrade
+from toolscale.rollout.loop import MOST_TURNS
+from toolscale.rollout.policy import Turn
 from toolscale.rollout.prompt import body_of, first_messages
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -17,7 +17,9 @@ from toolscale.models.catalogue import load_catalogue, load_price_lists
 from toolscale.models.pricing import price_of
 from toolscale.models.simulated import SimulatedExpert
 from toolscale.records import Limits, Question, Task
-from toolscale.rollout import Bench, Offering, actions, references, rollout_tasks
+from toolscale.rollout.actions import actions, references
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.offering import Offering, rollout_tasks
 
 ROOT = Path(__file__).parents[2]
 PAPER = load_catalogue(ROOT / "experts" / "paper.yaml")

@@ -31,18 +31,13 @@ from toolscale.errors import RolloutError, StorageError, UsageError
 from toolscale.models.endpoint import EndpointExpert
 from toolscale.models.simulated import SimulatedExpert
 from toolscale.records import Rollout, RolloutTask, Task
-from toolscale.rollout import (
-    Bench,
-    Domain,
-    Policy,
-    ScriptedPolicy,
-    read_rollouts,
-    regrade,
-    run_rollouts,
-    write_rollouts,
-)
-from toolscale.rollout.policy import Message, Tool, Turn
-from toolscale.rollout.scripted import at_random
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.grading import regrade
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.policy import Message, Policy, Tool, Turn
+from toolscale.rollout.scripted import ScriptedPolicy, at_random
+from toolscale.rollout.storage import read_rollouts, write_rollouts
 
 ASKS = Reciting([calling(ask("expert-2", final=True))])
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from toolscale.records import SchemaSpec, ToolSpec
-from toolscale.sandbox import Rows
+from toolscale.sandbox.base import Rows
 from toolscale.sql.compiled import CompiledReturn, CompiledStep, CompiledTool, Statement
 
 NOW = "2026-03-18T09:30:00"

@@ -10,7 +10,9 @@ from sandbox_bank import NOW, ROWS, SCHEMA, SET_STOCK, let, statement, tool, wri
 
 from toolscale.errors import SandboxError, SandboxLimitError
 from toolscale.records import ToolResult
-from toolscale.sandbox import DuckdbSandbox, Limits, state_hash
+from toolscale.sandbox.base import Limits
+from toolscale.sandbox.duckdb import DuckdbSandbox
+from toolscale.sandbox.state import state_hash
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,10 @@ from sandbox_bank import ADD_COUNTER, NOW, ROWS, SCHEMA, SET_STOCK, let, returni
 
 from toolscale.errors import SandboxError, SandboxLimitError
 from toolscale.records import ToolResult
-from toolscale.sandbox import Limits, SqliteSandbox, state_hash
 from toolscale.sandbox.authorizer import LOG_TABLE
+from toolscale.sandbox.base import Limits
+from toolscale.sandbox.sqlite import SqliteSandbox
+from toolscale.sandbox.state import state_hash
 
 LIMITS = Limits(vm_operations=200_000)
 

@@ -24,7 +24,10 @@ from sandbox_bank import (
 
 from toolscale.errors import SandboxError
 from toolscale.records import RowChange, ToolResult
-from toolscale.sandbox import DuckdbSandbox, Sandbox, SqliteSandbox, state_hash, to_row_changes
+from toolscale.sandbox.base import Sandbox, to_row_changes
+from toolscale.sandbox.duckdb import DuckdbSandbox
+from toolscale.sandbox.sqlite import SqliteSandbox
+from toolscale.sandbox.state import state_hash
 
 PAY = {"source": "a1", "target": "a2", "amount_cents": 12_000}
 

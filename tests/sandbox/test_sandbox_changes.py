@@ -10,7 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sandbox_bank import ADD_COUNTER, DROP_COUNTER, MOVE_COUNTER, NOW, ROWS, SCHEMA, SET_STOCK, TRANSFER, tool, write
 
-from toolscale.sandbox import DuckdbSandbox, Rows, Sandbox, SqliteSandbox, compare_rows, state_hash
+from toolscale.sandbox.base import Rows, Sandbox, compare_rows
+from toolscale.sandbox.duckdb import DuckdbSandbox
+from toolscale.sandbox.sqlite import SqliteSandbox
+from toolscale.sandbox.state import state_hash
 from toolscale.sql.compiled import CompiledTool
 
 Call = tuple[CompiledTool, dict[str, Any]]

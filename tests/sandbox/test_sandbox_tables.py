@@ -5,7 +5,8 @@ from __future__ import annotations
 from sandbox_bank import NOW, ROWS, SCHEMA
 
 from toolscale.records import SchemaSpec
-from toolscale.sandbox import SqliteSandbox, create_indexes, create_tables, indexed_columns
+from toolscale.sandbox.ddl import create_indexes, create_tables, indexed_columns
+from toolscale.sandbox.sqlite import SqliteSandbox
 
 
 def lines(text: str) -> list[str]:

@@ -11,11 +11,11 @@ import pytest
 
 from toolscale.cli import main
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.environment.builtins import FINAL_ANSWER
 from toolscale.pipeline import synthesize
 from toolscale.records import Fact, Tell
-from toolscale.session import Playable
+from toolscale.session.playable import Playable
 from toolscale.tasks.form import Field, Form, field_names
 from toolscale.verify.filled import fill, form_finding
 from training.conversations import golden_conversations

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from toolscale.cli import main
-from toolscale.session import Playable, Sitting
+from toolscale.session.playable import Playable
+from toolscale.session.sitting import Sitting
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from chat_server import ChatServer, chat_server, said
 from toolscale.cli import main
 from toolscale.records import Rollout, Task, ToolCall
 from toolscale.reward import RewardConfig, select_samples
-from toolscale.session import Playable
+from toolscale.session.playable import Playable
 
 
 @pytest.fixture(scope="module")

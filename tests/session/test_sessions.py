@@ -13,7 +13,7 @@ import pytest
 from toolscale.errors import UsageError
 from toolscale.pipeline import synthesize
 from toolscale.records import Script, Task
-from toolscale.session import Sessions
+from toolscale.session.sessions import Sessions
 
 
 @pytest.fixture(scope="module")

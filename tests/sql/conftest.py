@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from toolscale.records import SchemaSpec
-from toolscale.sql import Statement
+from toolscale.sql.compiled import Statement
 
 BANK = SchemaSpec.model_validate(
     {

@@ -6,7 +6,8 @@ import pytest
 
 from toolscale.errors import SpecError
 from toolscale.records import ColumnType, SchemaSpec
-from toolscale.sql import Statement, compile_condition, compile_select, compile_write
+from toolscale.sql.compiled import Statement
+from toolscale.sql.statements import compile_condition, compile_select, compile_write
 
 PARAMS: dict[str, ColumnType] = {"id": "text", "name": "text", "day": "date", "amount_cents": "cents"}
 

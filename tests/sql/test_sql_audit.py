@@ -9,17 +9,10 @@ import pytest
 
 from toolscale.errors import SpecIssue
 from toolscale.records import ColumnType, SchemaSpec, ToolSpec
-from toolscale.sql import (
-    audit_tools,
-    bind_on_duckdb,
-    compile_select,
-    compile_tool,
-    compile_write,
-    lint_scans,
-    lint_schema,
-    memory_database,
-    second_opinion,
-)
+from toolscale.sql.audit import audit_tools, bind_on_duckdb, lint_scans, memory_database, second_opinion
+from toolscale.sql.schemas import lint_schema
+from toolscale.sql.statements import compile_select, compile_write
+from toolscale.sql.tools import compile_tool
 
 HERE = Path(__file__).parent
 SELECTS = (HERE / "selects.txt").read_text().splitlines()

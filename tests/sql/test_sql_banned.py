@@ -6,7 +6,7 @@ import pytest
 
 from toolscale.errors import SpecError
 from toolscale.records import SchemaSpec
-from toolscale.sql import compile_condition, compile_select, compile_write
+from toolscale.sql.statements import compile_condition, compile_select, compile_write
 
 CHANCE = "the same call must give the same result; ids come from a new_id step"
 DATES = (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from toolscale.records import ColumnType, SchemaSpec
-from toolscale.sql import compile_condition, compile_select, compile_write
+from toolscale.sql.statements import compile_condition, compile_select, compile_write
 
 Run = Callable[..., tuple[Any, Any]]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from toolscale.errors import SpecError
 from toolscale.records import ColumnType, SchemaSpec
-from toolscale.sql import compile_select
+from toolscale.sql.statements import compile_select
 
 EMPTY = SchemaSpec(tables={})
 Run = Callable[..., tuple[Any, Any]]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from toolscale.errors import SpecError
 from toolscale.records import ColumnType, SchemaSpec
-from toolscale.sql import bind_on_duckdb, compile_select, compile_write, memory_database, second_opinion
+from toolscale.sql.audit import bind_on_duckdb, memory_database, second_opinion
+from toolscale.sql.statements import compile_select, compile_write
 
 HERE = Path(__file__).parent
 TEXTS = [*(HERE / "selects.txt").read_text().splitlines(), *(HERE / "writes.txt").read_text().splitlines()]

@@ -10,7 +10,7 @@ import yaml
 
 from toolscale.errors import SpecError
 from toolscale.records import SchemaSpec, ToolSpec
-from toolscale.sql import compile_tool
+from toolscale.sql.tools import compile_tool
 
 TRANSFER = """
 name: pay_many

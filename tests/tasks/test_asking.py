@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.errors import SpecIssue
 from toolscale.records import Intent, Tell
 from toolscale.tasks.asking import asking, is_owed, quiet

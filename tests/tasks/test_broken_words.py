@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from toolscale.environment import discover, load_environment
-from toolscale.environment.environment import Environment
-from toolscale.language import every_choice
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.registry import discover
+from toolscale.language.phrasing import every_choice
 from toolscale.records import Request
 from toolscale.tasks.broken_words import check_broken
 

@@ -1,6 +1,6 @@
 """Conditions that evolution puts on a plan."""
 
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import find_folder
 from toolscale.tasks.catalogue import Catalogue
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from toolscale.environment import World, load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.records import Candidate
-from toolscale.tasks import CandidateSource
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.dialogue import question_for
 
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from toolscale.environment import Environment, World, load_environment, populate
-from toolscale.language import render
-from toolscale.records import Candidate, CallStep, Intent, Slot, Task
-from toolscale.tasks import CandidateSource
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
+from toolscale.language.render import render
+from toolscale.records import CallStep, Candidate, Intent, Slot, Task
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.evolution import OPERATORS, Inapplicable, evolve
 from toolscale.tasks.evolution.renaming import rename_expression, rename_intent
-from toolscale.verify import Judge
+from toolscale.verify.judge import Judge
 
 Court = tuple[CandidateSource, Judge]
 

@@ -8,11 +8,13 @@ from functools import cache
 
 import pytest
 
-from toolscale.environment import Environment, World, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.records import CallStep, IfStep, Intent
-from toolscale.tasks import CandidateSource
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.lawful import lawful_ways
-from toolscale.verify import Judge
+from toolscale.verify.judge import Judge
 
 
 @cache

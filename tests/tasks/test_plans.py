@@ -6,11 +6,12 @@ import dataclasses
 
 import pytest
 
-from toolscale.environment import load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 from toolscale.environment.world import World
 from toolscale.errors import SpecError
 from toolscale.records import Intent
-from toolscale.tasks import CandidateSource
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.check import check_constants
 from toolscale.tasks.compiler import PlanCompiler, compile_plans
 from toolscale.tasks.queries import compile_case

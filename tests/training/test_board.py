@@ -10,19 +10,21 @@ import numpy as np
 import pytest
 from tiny_router import BASE, ids, tiny
 
-from toolscale.preferences import VOCABULARY as WISHES
-from toolscale.preferences import average_weights
-from toolscale.preferences import words as wish_words
+from toolscale.preferences.drawing import average_weights
+from toolscale.preferences.grammar import VOCABULARY as WISHES
+from toolscale.preferences.grammar import words as wish_words
 from toolscale.records import Preference
 from toolscale.reward import absolute_reward, figures_of, heeded
 from toolscale.reward.kinds import TOOL_WEIGHT
-from toolscale.rollout import Turn, run_rollouts
 from toolscale.rollout.actions import WAYS
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.policy import Turn
 from training.data import open_work
 from training.evaluate import ACCURATE, THRIFTY, Ground, check, load, question_ground
-from training.scoring import task_references
-from training.experiments import WISHES as WISHING, denies_what_fits
+from training.experiments import WISHES as WISHING
+from training.experiments import denies_what_fits
 from training.results import pairs_of
+from training.scoring import task_references
 from training.tiny.board import CALLS, one_hot
 from training.tiny.exact import next_words, own_figures, prompt_ids
 from training.tiny.words import ALIASES

@@ -23,7 +23,8 @@ from transformers import AutoModelForCausalLM
 from uneven import run_uneven
 
 from toolscale.errors import StorageError, TrainingError, UsageError
-from toolscale.rollout import read_rollouts, run_rollouts
+from toolscale.rollout.groups import run_rollouts
+from toolscale.rollout.storage import read_rollouts
 from training.config import RolloutSettings
 from training.config_file import read_config
 from training.grpo import run

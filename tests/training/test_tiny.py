@@ -13,12 +13,13 @@ from tiny_router import BASE, ids, tiny
 
 from toolscale.basic_tools import open_basic_tools
 from toolscale.basic_tools.settings import BasicToolSettings, LocalSearchSettings
-from toolscale.preferences import preference
-from toolscale.questions import TEMPLATES as QUESTIONS
-from toolscale.questions import question, write_corpus
+from toolscale.preferences.drawing import preference
+from toolscale.questions.corpus import write_corpus
+from toolscale.questions.generate import TEMPLATES as QUESTIONS
+from toolscale.questions.generate import question
 from toolscale.questions.grade import grade_answer
 from toolscale.records import Split
-from toolscale.rollout import run_rollouts
+from toolscale.rollout.groups import run_rollouts
 from toolscale.rollout.prompt import expert_tool, first_messages
 from training.data import open_work
 from training.evaluate import Ground, load, question_ground

@@ -14,9 +14,9 @@ import pytest
 
 from eval.statistics import wilson
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import read_dataset
-from toolscale.environment import load_environment
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.environment.environment import load_environment
 from toolscale.errors import TrainingError, UsageError
 from toolscale.pipeline import synthesize
 from toolscale.records import Rollout, Split, Task, ToolCall

@@ -101,7 +101,7 @@ def toy_work(stop_at: int | None = None) -> Any:
     """The work of the toy; `stop_at`: a task whose making ends the run, as Ctrl-C does."""
     from toolscale.models.simulated import SimulatedExpert
     from toolscale.records import CATEGORIES, Effort, ExpertSpec, Price
-    from toolscale.rollout import Bench
+    from toolscale.rollout.bench import Bench
     from training.data import Work
 
     spec = ExpertSpec(

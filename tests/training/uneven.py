@@ -41,8 +41,8 @@ def run_uneven(configs: list[Path], out: Path) -> None:
     from training.batch import make_batch
     from training.config_file import read_config
     from training.engine import Engine
-    from training.processes import rank, world_size
     from training.grpo import Trainer
+    from training.processes import rank, world_size
 
     torch.set_num_threads(1)
     figures = []

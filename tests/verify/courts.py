@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import Environment, Rows, World, discover, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.registry import discover
+from toolscale.environment.world import World
 from toolscale.records import Candidate
-from toolscale.tasks import CandidateSource
-from toolscale.verify import Judge
+from toolscale.sandbox.base import Rows
+from toolscale.tasks.binding import CandidateSource
+from toolscale.verify.judge import Judge
 
 Court = tuple[CandidateSource, Judge]
 OpenCourt = Callable[..., Court]

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import Environment, load_environment, populate
 from toolscale.environment.admission import admit
-from toolscale.language import grade_answer
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.language.facts import grade_answer
 from toolscale.language.shown import Shown, ShownRow
 from toolscale.records import Fact
 from toolscale.verify.selftest import run_selftest

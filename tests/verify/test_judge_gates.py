@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from courts import Court, OpenCourt, failures, first
 
-from toolscale.environment import Environment, Rows, populate
+from toolscale.environment.environment import Environment
+from toolscale.environment.population import populate
 from toolscale.records import ToolCall
+from toolscale.sandbox.base import Rows
 from toolscale.verify.states import EndState, EndStates
 
 EXACTLY = "in a way that reads back as exactly that"

@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 from courts import Court, OpenCourt, failures, first
 
-from toolscale.environment import Environment, Rows, World, discover, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.registry import discover
+from toolscale.environment.world import World
 from toolscale.errors import SpecError
-from toolscale.tasks import CandidateSource
+from toolscale.sandbox.base import Rows
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.check import check_intents
-from toolscale.verify import Judge
+from toolscale.verify.judge import Judge
 
 Edit = tuple[str, str, str]
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from toolscale.environment import World, discover, load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.registry import discover
+from toolscale.environment.world import World
 from toolscale.errors import SandboxError
 from toolscale.records import GoldenCall
 from toolscale.verify.replica import Replica, replayed
@@ -27,6 +30,22 @@ def test_an_answer_that_nobody_waited_for_is_passed_over() -> None:
             assert replica.answer(number) == replayed(
                 world, [(renewal.name, renewal.arguments) for renewal in renewals]
             )
+    finally:
+        replica.close()
+
+
+def test_modules_of_the_folder_that_one_works_in_are_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toolscale").mkdir()
+    for name in ("toolscale/__init__.py", "json.py"):
+        (tmp_path / name).write_text("raise SystemExit('loaded from the working folder')")
+    environment = load_environment("mock")
+    monkeypatch.chdir(tmp_path)
+    replica = Replica(environment.folder, 0)
+    try:
+        with World(environment, populate(environment)) as world:
+            assert replica.answer(replica.ask([])) == replayed(world, [])
     finally:
         replica.close()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from courts import Court
 
 from bench.round import FILES, regraded
-from courts import Court
 
 
 @pytest.mark.parametrize("name", FILES)

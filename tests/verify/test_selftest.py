@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from toolscale.cli import main
-from toolscale.environment import load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import UsageError
 from toolscale.records import GATES

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolscale.environment import Environment, World, discover, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.registry import discover
+from toolscale.environment.world import World
 from toolscale.errors import SandboxError
 from toolscale.records import ToolCall, ToolResult
 from toolscale.sql.compiled import CompiledTool

@@ -11,7 +11,8 @@ import pytest
 from courts import Court, OpenCourt, failures, first
 
 from bench.weakened import BEGIN, END, PAGE, percent, replace_section, section
-from toolscale.environment import load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
 from toolscale.errors import UsageError
 from toolscale.records import Candidate
 from toolscale.verify.mutants import MutantMaker

@@ -13,12 +13,15 @@ from pathlib import Path
 import pytest
 from misworded import DEFECTS, by_model, other_words
 
-from toolscale.environment import World, discover, load_environment, populate
-from toolscale.tasks import CandidateSource
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.registry import discover
+from toolscale.environment.world import World
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.record import Rejection
 from toolscale.tasks.words import skeleton_of
-from toolscale.verify import Judge
 from toolscale.verify.grounded import leaked, ungrounded
+from toolscale.verify.judge import Judge
 from toolscale.verify.subject import Subject
 
 Bank = tuple[CandidateSource, Judge]

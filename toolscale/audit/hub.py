@@ -21,6 +21,7 @@ from toolscale.audit.found import bad_input
 from toolscale.audit.needles import passes
 from toolscale.audit.tau2_driver import IDLE
 from toolscale.dataset.columns import load_cell
+from toolscale.patterns import regex
 from toolscale.text_files import printable
 
 MOST_BYTES = 500_000_000
@@ -28,7 +29,7 @@ BASIS = ("DB", "COMMUNICATE")
 """What tau2 rewards if a task does not say it."""
 REMEDY = "give rows as nvidia/ToolScale has them"
 
-_LOOKUP = re.compile(r"(?:get|search|list|find|calculate|think|check|look|view|query)(?:_|$)", re.ASCII)
+_LOOKUP = regex(r"(?:get|search|list|find|calculate|think|check|look|view|query)(?:_|$)", re.ASCII)
 _TOLD = ("task_instructions", "reason_for_call", "known_info", "unknown_info")
 
 

@@ -12,7 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-_TOKEN = re.compile(r"[#$€£]?\w+(?:[.:/'’@+-]\w+)*", re.ASCII)
+from toolscale.patterns import regex
+
+_TOKEN = regex(r"[#$€£]?\w+(?:[.:/'’@+-]\w+)*", re.ASCII)
 _ENDINGS = ("s", "es", "d", "ed", "ing", "ly", "'s", "’s", "er", "n", "al", "ment")
 SHORT = 2
 """Digits of a number that other numbers hold for certain."""

@@ -15,20 +15,25 @@ from toolscale.audit.stated import look_for
 from toolscale.audit.tau2_driver import IDLE
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.world import open_world
-from toolscale.environment import Environment, Rows, World, system_message
+from toolscale.environment.environment import Environment
+from toolscale.environment.prompt import system_message
+from toolscale.environment.world import World
 from toolscale.errors import DatasetError, SandboxLimitError, ToolScaleError
+from toolscale.patterns import regex
 from toolscale.records import Task, ToolCall
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.record import Rejection
 from toolscale.text_files import printable
-from toolscale.verify import Judge, Verifier
+from toolscale.verify.judge import Judge
+from toolscale.verify.verifier import Verifier
 
 SHOWN = 12
 """Letters of an id, as other verbs print it."""
 MOST_DANGLING = 20
 
-_NUMBER = re.compile(r"\d+", re.ASCII)
+_NUMBER = regex(r"\d+", re.ASCII)
 
 
 @dataclass

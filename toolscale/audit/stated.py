@@ -9,8 +9,10 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
-_NUMBERS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
-_SPACES = re.compile(r"[\s_-]+")
+from toolscale.patterns import regex
+
+_NUMBERS = regex(r"\d+(?:\.\d+)?", re.ASCII)
+_SPACES = regex(r"[\s_-]+")
 _WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
@@ -40,7 +42,7 @@ def look_for(value: Any, texts: Sequence[str], path: str = "") -> Iterator[tuple
 
 def _holds(value: str, texts: Sequence[str]) -> bool:
     """Whether a text holds a value as a whole: an id that is a part of a longer one is another."""
-    wanted = re.compile(rf"(?<!\w){re.escape(_folded(value))}(?!\w)")
+    wanted = regex(rf"(?<!\w){re.escape(_folded(value))}(?!\w)")
     return any(wanted.search(_folded(text)) for text in texts) or _holds_date(value, texts)
 
 

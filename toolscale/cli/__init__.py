@@ -7,6 +7,7 @@ to do.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -14,9 +15,8 @@ from collections.abc import Sequence
 
 import click
 
-from toolscale.cli.output import say
-from toolscale.cli.auditing import audit
 from toolscale.cli.attempts import decide, quarantine, solve
+from toolscale.cli.auditing import audit
 from toolscale.cli.comparing import diff
 from toolscale.cli.drafts import draft, propose
 from toolscale.cli.evaluating import compare, evaluate
@@ -25,13 +25,14 @@ from toolscale.cli.extras import what_to_install
 from toolscale.cli.keeping import prune
 from toolscale.cli.making import admit, domains, judge, new, schemas, synthesize
 from toolscale.cli.measuring import report
+from toolscale.cli.model_words import describe, preferences, replay
+from toolscale.cli.output import say
 from toolscale.cli.playing import grade, play
 from toolscale.cli.reading import rejects, show, stats, verify
 from toolscale.cli.rewording import reword
 from toolscale.cli.serving import serve
 from toolscale.cli.sharing import publish, pull
 from toolscale.cli.trial import selftest
-from toolscale.cli.model_words import describe, preferences, replay
 from toolscale.config import VERSION
 from toolscale.errors import ToolScaleError
 
@@ -83,6 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """Run as the program `toolscale`. The signals SIGTERM and SIGHUP end it in the same way as Ctrl-C."""
+    gc.set_threshold(50_000)  # what is loaded at the start is no garbage, and there is much of it
+    # Pydantic looks for plug-ins of itself in the metadata of every installed package.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     sys.exit(main())

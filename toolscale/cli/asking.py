@@ -12,7 +12,7 @@ import click
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolscale.models import Expert
+    from toolscale.models.expert import Expert
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, requires
 
 NAMES = {"re2": "google-re2", "upath": "universal-pathlib", "yaml": "pyyaml"}
 """Modules that are not called as the package that brings them. The metadata of a package that is not installed cannot
@@ -26,6 +25,8 @@ def what_to_install(module: str, requirements: Sequence[str] | None = None) -> s
 
 
 def _required() -> Sequence[str]:
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         return requires("toolscale") or ()
     except PackageNotFoundError:  # the folder of a checkout, on the path and not installed

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from toolscale.records import Interactions, Manifest
-    from toolscale.tasks import CandidateSource
+    from toolscale.tasks.binding import CandidateSource
 
 MOST_NAMED = 8
 """Intents without a task on the terminal; the card of the dataset names all."""
@@ -42,11 +42,10 @@ SCALE = click.option(
 @as_json
 def domains(json_: bool) -> None:
     """List the domains: those of ToolScale, and those in environments/."""
-    from toolscale.environment import discover
-    from toolscale.environment.registry import read_folder
-    from toolscale.records import WorldSpec
+    from toolscale.environment.registry import discover
+    from toolscale.environment.spec_files import read_world
 
-    found = {domain: read_folder(folder).part(WorldSpec) for domain, folder in discover().items()}
+    found = {domain: read_world(folder) for domain, folder in discover().items()}
     if json_:
         return echo_json(
             [
@@ -104,7 +103,9 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     """Check the environment DOMAIN (a name or a folder): every guard reached, both engines alike, and every intent
     yields tasks. All issues are listed, one a line."""
     from toolscale.cli.tallies import print_yields
-    from toolscale.environment import load_environment, populate, write_admission
+    from toolscale.environment.admission_file import write_admission
+    from toolscale.environment.environment import load_environment
+    from toolscale.environment.population import populate
     from toolscale.environment.registry import find_folder, is_shipped
     from toolscale.pipeline import admit_domain
     from toolscale.verify.yields import barren, measure_yields
@@ -196,7 +197,7 @@ def synthesize(
     """Make a verified dataset of DOMAIN (a name or a folder), or of `all` domains: one of each, several at once, and
     one with all of them."""
     from toolscale.dataset.manifest import world_folder
-    from toolscale.environment import load_environment
+    from toolscale.environment.environment import load_environment
     from toolscale.environment.registry import find_folder
     from toolscale.pipeline import synthesize as make_dataset
     from toolscale.pipeline.every_domain import tasks_of
@@ -337,9 +338,11 @@ def judge(
     """
     from toolscale.cli.screen import print_judged
     from toolscale.config import AUDIT_SHARE, POPULATION_SEED
-    from toolscale.environment import World, load_environment, populate
-    from toolscale.tasks import CandidateSource
-    from toolscale.verify import Judge
+    from toolscale.environment.environment import load_environment
+    from toolscale.environment.population import populate
+    from toolscale.environment.world import World
+    from toolscale.tasks.binding import CandidateSource
+    from toolscale.verify.judge import Judge
 
     environment = load_environment(domain)
     rows = populate(environment, POPULATION_SEED, scale)

@@ -14,7 +14,7 @@ from toolscale.errors import UsageError
 if TYPE_CHECKING:
     from toolscale.dataset.checking.measuring import Measurement
     from toolscale.dataset.checking.quality import Quality
-    from toolscale.dataset.making.folder import Reading
+    from toolscale.dataset.describing.reading import Reading
 
 with_against = click.option(
     "--against",
@@ -36,7 +36,7 @@ def report(dataset: Path, out: Path, against: tuple[str, ...], json_: bool) -> N
     """Write a page on the quality of DATASET: figures by domain with what they mean, plots, the nearest requests. One
     HTML file that loads nothing."""
     from toolscale.dataset.checking.reporting import render_report
-    from toolscale.dataset.making.folder import read_dataset
+    from toolscale.dataset.describing.reading import read_dataset
     from toolscale.dataset.storage import write_file
 
     if out.suffix not in (".html", ".htm") or not out.parent.is_dir():

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from toolscale.canonical import finite
 from toolscale.text_files import visible
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -49,6 +50,11 @@ def echo_json(value: Any) -> None:
     click.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
 
 
+def print_result(result: Mapping[str, Any]) -> None:
+    """Print what a call gave, as an agent reads it: JSON, or the error."""
+    say(f"error: {result['error']}" if result["error"] is not None else json.dumps(result["value"], ensure_ascii=False))
+
+
 def bytes_text(count: int) -> str:
     """Return a number of bytes as people read it."""
     return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
@@ -57,11 +63,13 @@ def bytes_text(count: int) -> str:
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """Yield a function (act, done, total) that draws a bar on stderr; it draws nothing if stderr is not a terminal."""
-    with _bars() as bars:
-        current = bars.add_task("starting", total=None)
+    from toolscale.cli.bars import bars
+
+    with bars() as drawn:
+        current = drawn.add_task("starting", total=None)
 
         def report(act: str, done: int, total: int) -> None:
-            bars.update(current, description=act, completed=done, total=total)
+            drawn.show(current, act, done, total)
 
         yield report
 
@@ -69,18 +77,14 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
 @contextmanager
 def progress_bars() -> Iterator[Callable[[str, str, int, int], None]]:
     """Yield a function (name, act, done, total) that draws a bar for each name, as `progress_bar` does for one."""
-    with _bars() as bars:
+    from toolscale.cli.bars import bars
+
+    with bars() as drawn:
         known: dict[str, TaskID] = {}
 
         def report(name: str, act: str, done: int, total: int) -> None:
             if name not in known:
-                known[name] = bars.add_task(name, total=None)
-            bars.update(known[name], description=f"{name:<14} {act}", completed=done, total=total)
+                known[name] = drawn.add_task(name, total=None)
+            drawn.show(known[name], f"{name:<14} {act}", done, total)
 
         yield report
-
-
-def _bars() -> Progress:
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

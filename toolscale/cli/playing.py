@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from toolscale.cli.asking import by_model, model_at
-from toolscale.cli.output import as_json, echo_json, say
+from toolscale.cli.output import as_json, echo_json, print_result, say
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
     from toolscale.records import Grade, ToolCall
-    from toolscale.session import Playable, Sitting
+    from toolscale.session.playable import Playable
     from toolscale.session.second_reader import Scope
+    from toolscale.session.sitting import Sitting
 
 HELP = (
     'a call is a line such as: find_client {"full_name": "…"}; "answer" begins the final message, '
@@ -82,7 +83,7 @@ def play(
       toolscale play DATASET --session s1 --call '{"name": "list_bills", "arguments": {"client_id": "cl_1154"}}'
       toolscale play DATASET --session s1 --answer "Your bill is paid."
     """
-    from toolscale.session import Playable
+    from toolscale.session.playable import Playable
 
     playable = Playable(dataset)
     try:
@@ -132,11 +133,16 @@ def grade(
     and is called undecided; with --endpoint and --model, a model decides those. With --read all it also reads what
     rules accept.
     """
-    from toolscale.session import BadLine, Playable, SecondReader, grade_solutions
+    from toolscale.session.playable import Playable
+    from toolscale.session.solutions import BadLine, grade_solutions
 
     if (endpoint is None) != (model is None):
         raise UsageError("--endpoint and --model go together; give both, or neither")
-    reader = SecondReader(model_at(endpoint, model, key_env, deadline, "reader")) if endpoint and model else None
+    reader = None
+    if endpoint and model:
+        from toolscale.session.second_reader import SecondReader
+
+        reader = SecondReader(model_at(endpoint, model, key_env, deadline, "reader"))
     playable, shown, bad = Playable(dataset), list[dict[str, Any]](), 0
     try:
         for found in grade_solutions(playable, file, reader, scope):
@@ -182,8 +188,7 @@ def _sit(
     json_: bool,
 ) -> Grade | None:
     """Do what one command asks for; the grade, if the final message was given."""
-    from toolscale.cli.screen import print_result, print_view
-    from toolscale.session import Sitting
+    from toolscale.session.sitting import Sitting
 
     with Sitting.at(folder, playable, task_id) as sitting:
         for call in calls:
@@ -202,6 +207,8 @@ def _sit(
             echo_json(told | ({"grade": grade.model_dump(mode="json")} if grade else {}))
             return grade
         if not calls and reply is None:
+            from toolscale.cli.screen import print_view
+
             print_view(sitting.view(), brief=brief)
             if sys.stdin.isatty() and sys.stdout.isatty() and sitting.grade is None:
                 grade = _converse(sitting)
@@ -221,7 +228,6 @@ def _text() -> str:
 
 def _converse(sitting: Sitting) -> Grade | None:
     """Ask a person for calls, and for the final message."""
-    from toolscale.cli.screen import print_result
     from toolscale.session.sitting import read_call
 
     click.echo(HELP)

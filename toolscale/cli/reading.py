@@ -12,15 +12,22 @@ import click
 from toolscale.cli.measuring import measure, print_check, print_quality, quality_json, with_against
 from toolscale.cli.output import as_json, echo_json, progress_bar, say, say_cents, with_key
 from toolscale.errors import UsageError
-from toolscale.records import GATES
 
 if TYPE_CHECKING:
     from toolscale.dataset.columns import Row
-    from toolscale.dataset.making.folder import Reading
+    from toolscale.dataset.describing.reading import Reading
 
 dataset_argument = click.argument("dataset", type=click.Path(path_type=Path))
 MOST_SHOWN = 20
 """Tasks that a search shows, unless it is told how many."""
+
+
+def _known_gate(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse what is no gate. Their names stand among the records, and to import those takes long."""
+    from toolscale.records import GATES
+
+    return value and click.Choice(GATES).convert(value, parameter, context)
+
 
 of_domain = click.option("--domain", metavar="DOMAIN", help="Only this domain of the dataset.  [default: all of them]")
 
@@ -86,8 +93,8 @@ def show(
     row changes as a diff."""
     from toolscale.cli.screen import print_task
     from toolscale.dataset.columns import check_task
+    from toolscale.dataset.describing.reading import read_dataset
     from toolscale.dataset.describing.search import holds_all, words_of
-    from toolscale.dataset.making.folder import read_dataset
 
     words = () if search is None else words_of(search)
     reading = read_dataset(dataset, domain)
@@ -112,7 +119,7 @@ def show(
 
 @click.command()
 @dataset_argument
-@click.option("--gate", type=click.Choice(GATES), metavar="GATE", help="Only those that failed this gate.")
+@click.option("--gate", callback=_known_gate, metavar="GATE", help="Only those that failed this gate.")
 @click.option(
     "--search",
     metavar="TEXT",
@@ -138,8 +145,8 @@ def rejects(
 ) -> None:
     """List the rejected candidates of DATASET with the gates that they failed and the command that reproduces each."""
     from toolscale.dataset.describing.export import check_export
+    from toolscale.dataset.describing.reading import read_dataset
     from toolscale.dataset.describing.search import holds_all, words_of
-    from toolscale.dataset.making.folder import read_dataset
 
     words = () if search is None else words_of(search)
     if export is not None:
@@ -175,7 +182,7 @@ def stats(
     """Count what is in DATASET: candidates and gates, calls, tools, tiers, mutants; with --quality, how varied its
     tasks are, and what of the domain they touch."""
     from toolscale.cli.tallies import print_figures
-    from toolscale.dataset.making.folder import read_dataset
+    from toolscale.dataset.describing.reading import read_dataset
 
     reading = read_dataset(dataset, domain)
     figures = reading.figures

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -12,15 +12,15 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from toolscale.cli.output import say
+from toolscale.cli.output import print_result, say
 from toolscale.cli.terminal import SIGNS, open_console, table_of
 from toolscale.dataset.columns import Row, candidate_of, reject_row, task_row
 from toolscale.dataset.describing.cells import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import Judged
 
 if TYPE_CHECKING:
-    from toolscale.session import View
+    from toolscale.session.transcript import View
 
 
 def print_task(row: Row, split: str) -> None:
@@ -74,11 +74,6 @@ def print_view(view: View, *, brief: bool) -> None:
         for made in view.calls[number : number + 1]:
             console.print(Text(f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}", style="dim"))
             print_result({"value": made.get("value"), "error": made.get("error")})
-
-
-def print_result(result: Mapping[str, Any]) -> None:
-    """Print what a call gave, as an agent reads it: JSON, or the error."""
-    say(f"error: {result['error']}" if result["error"] is not None else json.dumps(result["value"], ensure_ascii=False))
 
 
 def print_reject(row: Row) -> None:

@@ -12,7 +12,7 @@ from toolscale.cli.output import say
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
-    from toolscale.session import Playable
+    from toolscale.session.playable import Playable
 
 TOKEN = "TOOLSCALE_SERVE_TOKEN"
 MADE = 50
@@ -51,7 +51,8 @@ def serve(
     if http:
         return _serve_http(folder, host, port, idle, most)
     from toolscale.serving.stdio import serve_stdio
-    from toolscale.session import Playable, Sitting
+    from toolscale.session.playable import Playable
+    from toolscale.session.sitting import Sitting
 
     playable = Playable(folder)
     try:
@@ -77,7 +78,7 @@ def _serve_http(folder: Path, host: str, port: int, idle: float, most: int) -> N
     import uvicorn
 
     from toolscale.serving.http import LOOPBACK, app_of
-    from toolscale.session import Sessions
+    from toolscale.session.sessions import Sessions
 
     token = os.environ.get(TOKEN)
     if host not in LOOPBACK and not token:
@@ -88,10 +89,12 @@ def _serve_http(folder: Path, host: str, port: int, idle: float, most: int) -> N
 
 def _dataset(given: str) -> Path:
     """The folder of a dataset; of a domain, that which `make dataset` makes."""
-    from toolscale.environment import discover
+    if Path(given).is_dir():
+        return Path(given)
+    from toolscale.environment.registry import discover
     from toolscale.pipeline import synthesize
 
-    if Path(given).is_dir() or given not in discover():
+    if given not in discover():
         return Path(given)
     folder = Path("var/datasets") / given
     if not folder.is_dir():

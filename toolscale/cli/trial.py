@@ -46,7 +46,8 @@ def selftest(
     """
     from toolscale.cli.tallies import print_selftest, print_weakened
     from toolscale.config import POPULATION_SEED
-    from toolscale.environment import load_environment, populate
+    from toolscale.environment.environment import load_environment
+    from toolscale.environment.population import populate
     from toolscale.verify.selftest import run_selftest
     from toolscale.verify.weakened import measure
 

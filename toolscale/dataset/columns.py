@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from toolscale.canonical import canonical_json
-from toolscale.environment import Environment, with_dialogue
+from toolscale.environment.environment import Environment
+from toolscale.environment.prompt import with_dialogue
 from toolscale.errors import DatasetError
 from toolscale.records import Candidate, Fact, GateResult, GoldenCall, Judged, RowChange, Task, Verdict
 from toolscale.tasks.form import with_form

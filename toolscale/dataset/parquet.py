@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from toolscale.dataset.arrow import ADDED_LATER
 from toolscale.dataset.columns import Row
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.errors import DatasetError
-
 
 MOST_BYTES = 1_000_000_000
 """Of one file, packed or not. The 333 rows of finance's training split unpack to 11 MB, a full shard of 5,000 like them
@@ -56,16 +56,42 @@ def read_shard(path: Path, schema: pa.Schema) -> list[Row]:
     a number is not finite, or if it unpacks to more than a shard may hold: a few kilobytes can name one long text a
     million times.
     """
+    return [row for batch in read_batches(path, schema) for row in batch.rows()]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A few rows of a file, not unpacked yet."""
+
+    path: Path
+    first: int
+    """The number of its first row in the file."""
+    packed: pa.RecordBatch
+    schema: pa.Schema
+
+    def rows(self, place: int = 0, count: int | None = None) -> list[Row]:
+        """Return its rows, or `count` of them from `place` on. DatasetError as `read_shard` says."""
+        missing = dict.fromkeys(set(self.schema.names) - set(self.packed.schema.names))
+        rows = [row | missing for row in self.packed.slice(place, count).to_pylist()]
+        for number, row in enumerate(rows, self.first + place):
+            for field in self.schema:
+                if (problem := _problem(row[field.name], field.type, field.name)) is not None:
+                    raise DatasetError(f"{self.path}: row {number}: {problem}; make the dataset, or pull it, again")
+        return rows
+
+    def ids(self) -> list[Any]:
+        """Return the ids of its rows."""
+        return list(self.packed.column("id").to_pylist())
+
+
+def read_batches(path: Path, schema: pa.Schema) -> list[Batch]:
+    """Return the rows of a file in batches, for who wants few of them. DatasetError as `read_shard` says, but for
+    single cells."""
     try:
-        rows = _read_bounded(path, schema)
+        return _read_bounded(path, schema)
     except (pa.ArrowException, OSError, ValueError) as error:
         told = (str(error) or type(error).__name__).splitlines()[0]
         raise DatasetError(f"{path}: not a readable Parquet file: {told}") from error
-    for number, row in enumerate(rows):
-        for field in schema:
-            if (problem := _problem(row[field.name], field.type, field.name)) is not None:
-                raise DatasetError(f"{path}: row {number}: {problem}; make the dataset, or pull it, again")
-    return rows
 
 
 def count_rows(path: Path) -> int:
@@ -74,7 +100,7 @@ def count_rows(path: Path) -> int:
         return int(pq.read_metadata(file).num_rows)
 
 
-def _read_bounded(path: Path, schema: pa.Schema) -> list[Row]:
+def _read_bounded(path: Path, schema: pa.Schema) -> list[Batch]:
     """Look at what the file says of its size, then read it in small batches and stop where it is more."""
     if path.stat().st_size > MOST_BYTES:
         raise DatasetError(f"{path}: it has more than {MOST_BYTES:,} bytes; write smaller shards")
@@ -91,7 +117,7 @@ def _read_bounded(path: Path, schema: pa.Schema) -> list[Row]:
             f"{path}: it unpacks to {footer.num_rows:,} rows of {unpacked:,} bytes, "
             f"at most {MOST_ROWS:,} of {MOST_BYTES:,} are read"
         )
-    rows, size = list[Row](), 0
+    batches, rows, size = list[Batch](), 0, 0
     for batch in file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
         batch.validate(full=True)
         size += batch.nbytes
@@ -100,9 +126,9 @@ def _read_bounded(path: Path, schema: pa.Schema) -> list[Row]:
                 f"{path}: its rows have more than {MOST_BYTES:,} bytes once they are unpacked; "
                 "nothing of ToolScale wrote it"
             )
-        rows += batch.to_pylist()
-    missing = dict.fromkeys(set(schema.names) - set(file.schema_arrow.names))
-    return [row | missing for row in rows] if missing else rows
+        batches.append(Batch(path, rows, batch, schema))
+        rows += batch.num_rows
+    return batches
 
 
 def before_additions(schema: pa.Schema) -> pa.Schema:

@@ -16,7 +16,6 @@ from uuid import uuid4
 
 from toolscale.errors import StorageError, ToolScaleError, UsageError
 
-
 LOCK = "lock"
 """The lock file in every work folder. Only the process that holds the lock writes in the folder."""
 

@@ -11,11 +11,12 @@ from toolscale.canonical import content_hash
 from toolscale.dataset.columns import tools_json
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.storage import read_file, write_file
-from toolscale.environment import Environment, load_environment, write_admission
+from toolscale.environment.admission_file import write_admission
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.errors import DatasetError
 from toolscale.records import Admission, SchemaSpec
-from toolscale.sandbox import Rows, create_tables
-from toolscale.sandbox.ddl import TEXT_TYPES
+from toolscale.sandbox.base import Rows
+from toolscale.sandbox.ddl import TEXT_TYPES, create_tables
 
 DATABASE, TOOLS, ADMISSION = "database.sqlite", "tools.json", "admission.json"
 

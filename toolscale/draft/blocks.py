@@ -9,12 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from toolscale.errors import SpecIssue
+from toolscale.patterns import regex
 from toolscale.yaml_files import read_yaml
 
-_BLOCK = re.compile(
-    r"^```[ \t]*(?:[a-z]+[ \t]+)?([a-z]+\.(?:yaml|md))[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE
-)
-_ANY_BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_BLOCK = regex(r"^```[ \t]*(?:[a-z]+[ \t]+)?([a-z]+\.(?:yaml|md))[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+_ANY_BLOCK = regex(r"^```[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 MOST_CHARACTERS = 1_000_000
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from toolscale.draft.blocks import parse_yaml
 from toolscale.draft.brief import Brief, Wish, entities_of
+from toolscale.patterns import regex
 from toolscale.records import DraftCandidate
 
 Shapes = set[tuple[str, ...]]
@@ -25,13 +26,13 @@ Shapes = set[tuple[str, ...]]
 EFFECTS = 8
 """Different effects that the tools of a domain should have, where so many wishes are to change something."""
 
-_WRITE = re.compile(
+_WRITE = regex(
     r"\s*(INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+([a-z_][a-z0-9_]*)(?:\s+SET\s+(.*?)(?:\s+WHERE\s|$))?",
     re.IGNORECASE | re.DOTALL,
 )
-_SET = re.compile(r"(?:^|,)\s*([a-z_][a-z0-9_]*)\s*=", re.IGNORECASE)
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
-_MARK = re.compile(r"\{[^{}]*\}")
+_SET = regex(r"(?:^|,)\s*([a-z_][a-z0-9_]*)\s*=", re.IGNORECASE)
+_WORD = regex(r"[a-z]+(?:'[a-z]+)?")
+_MARK = regex(r"\{[^{}]*\}")
 
 
 def best_of(

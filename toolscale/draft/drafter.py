@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from toolscale.environment.registry import FILES, POLICY_TEXT
 from toolscale.environment.scaffold import scaffold_texts
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
+from toolscale.patterns import regex
 from toolscale.records import DraftCandidate
 from toolscale.text_files import visible
 
@@ -271,7 +271,7 @@ class Drafter:
         (self.folder / file).write_text(text, encoding="utf-8")
 
 
-_INTENT = re.compile(r"intents\[([a-z0-9_]+)\]")
+_INTENT = regex(r"intents\[([a-z0-9_]+)\]")
 
 
 def _allowed(step: Step, issues: Sequence[SpecIssue], findings: Sequence[str]) -> list[str]:

@@ -9,7 +9,8 @@ from pathlib import Path
 import jinja2
 
 from toolscale.draft.blocks import parse_yaml
-from toolscale.environment.registry import FILES, read_folder
+from toolscale.environment.registry import FILES
+from toolscale.environment.spec_files import read_folder
 from toolscale.records import ToolsetSpec
 
 _OURS = "proposed_by"

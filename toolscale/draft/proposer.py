@@ -22,9 +22,10 @@ from toolscale.draft.entries import REMOVE, dump
 from toolscale.draft.meaning import meaning_of
 from toolscale.draft.outline import INTENTS
 from toolscale.draft.prompting import lookups_of, schema_of, template
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.errors import DraftError, SpecIssue
 from toolscale.models.chat import ChatClient, ChatRequest
+from toolscale.patterns import regex
 from toolscale.records import Intent, Record
 from toolscale.text_files import visible
 
@@ -38,7 +39,7 @@ PROPOSED = 9
 MOST_CHARACTERS = 20_000
 """Of one proposed intent as YAML; the longest of finance has some 3,000."""
 
-_INTENT = re.compile(r"intents\[([a-z0-9_]+)\]")
+_INTENT = regex(r"intents\[([a-z0-9_]+)\]")
 
 MeasureSome = Callable[[Path, Collection[str]], Sequence[SpecIssue]]
 """What some intents of a folder yield, where that is nothing or little: each of these is a finding."""

@@ -9,21 +9,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from toolscale.canonical import stable_int
+from toolscale.canonical import content_hash, stable_int
+from toolscale.environment.admission_file import FILE, read_kept, write_kept
+from toolscale.environment.compiling import tool_place
 from toolscale.environment.derived_tools import with_lookups
-from toolscale.environment.environment import Environment, populate, tool_place
+from toolscale.environment.environment import Environment
 from toolscale.environment.guards import Arguments, CallMaker
 from toolscale.environment.holding import Invariants
 from toolscale.environment.kept_tools import KeptTool, ToolKeys, read_tools, versions, write_tools
-from toolscale.environment.population import Rows
+from toolscale.environment.population import populate
 from toolscale.environment.row_graph import RowGraph
 from toolscale.environment.scans import small_tables
 from toolscale.environment.search import SUCCESS, Found, Made, Probe, guards_of, reached, search, search_after
 from toolscale.environment.world import Toolbox, World
 from toolscale.errors import SandboxError, SandboxLimitError, SpecError, SpecIssue
 from toolscale.records import Admission, AdmissionCall, ToolAdmission, ToolResult, ToolsetSpec
-from toolscale.sandbox import NetChanges, state_hash
-from toolscale.sql import audit_tools
+from toolscale.sandbox.base import NetChanges, Rows
+from toolscale.sandbox.state import state_hash
+from toolscale.sql.audit import audit_tools
 from toolscale.sql.compiled import CompiledTool
 
 BOUNDARY_CALLS = 200
@@ -75,6 +78,23 @@ def admit(environment: Environment, cache: Path | None = None, rows: Rows | None
     if cache is not None:
         write_tools(cache, environment.domain, admitting.kept)
     return admitting.admission()
+
+
+def ensure_admitted(environment: Environment, cache_dir: Path) -> Admission:
+    """Return the admission of the environment: the one in its folder, one from the cache, or a new one, which goes into
+    the cache, as do its tools.
+
+    A kept admission counts only for the same content and the same versions. SpecError if the environment cannot be
+    admitted.
+    """
+    cached = cache_dir / f"{content_hash([environment.hash, versions()])[:32]}.json"
+    for path in (environment.folder / FILE, cached):
+        kept = read_kept(path)
+        if kept is not None and kept.environment_hash == environment.hash and kept.versions == versions():
+            return kept
+    admission = admit(environment, cache_dir)
+    write_kept(cached, admission)
+    return admission
 
 
 class _Admitting:

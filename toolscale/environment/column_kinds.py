@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolscale.environment.rows import is_time
+from toolscale.environment.moments import is_time
 from toolscale.records import ColumnType, FactKind, SchemaSpec
 
 _KIND_OF_TYPE: Mapping[ColumnType, FactKind] = {

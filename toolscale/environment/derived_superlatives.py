@@ -21,12 +21,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from toolscale.environment.complaints import correction, suggest
 from toolscale.environment.derived_tools import IDENTITY
 from toolscale.errors import SpecIssue
+from toolscale.patterns import regex
 from toolscale.records import Description, LanguageSpec, SchemaSpec
 
 FILE = "language.yaml"
-_PARTICIPLE = re.compile(r"due|\w+ed|bought|sold|paid|sent|made|given|taken|begun|written|lent|built|chosen|drawn")
+_PARTICIPLE = regex(r"due|\w+ed|bought|sold|paid|sent|made|given|taken|begun|written|lent|built|chosen|drawn")
 _ENDINGS = {"time": "_time", "datetime": "_at"}
-_VERB = re.compile(r"[a-z]+[^s]s")
+_VERB = regex(r"[a-z]+[^s]s")
 _WHOLE = ("length", "duration", "total")
 """What has so many minutes is itself short or long."""
 _FITTING = (

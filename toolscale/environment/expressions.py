@@ -11,8 +11,8 @@ from sqlglot.errors import SqlglotError
 
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import SchemaSpec
-from toolscale.sql import compile_select
 from toolscale.sql.compiled import Statement
+from toolscale.sql.statements import compile_select
 
 FILE = "population.yaml"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from toolscale.environment.environment import Environment
 from toolscale.environment.world import World
 from toolscale.errors import SandboxLimitError, SpecError, SpecIssue
-from toolscale.sandbox import Key
+from toolscale.sandbox.base import Key
 from toolscale.sql.compiled import CompiledTool, Statement
 
 

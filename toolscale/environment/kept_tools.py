@@ -22,11 +22,10 @@ from pydantic import Field, ValidationError
 
 from toolscale.canonical import CANONICAL_VERSION, content_hash
 from toolscale.environment.environment import Environment
-from toolscale.environment.population import Rows
 from toolscale.environment.search import Made
 from toolscale.package_code import code_hash
 from toolscale.records.base import Record
-from toolscale.sandbox import Limits
+from toolscale.sandbox.base import Limits, Rows
 from toolscale.sql.compiled import CompiledTool
 
 _LIBRARIES = ("duckdb", "faker", "jsonschema", "pydantic", "sqlglot")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from toolscale.environment.builtins import calculate_tool, transfer_tool, with_handovers
 from toolscale.environment.complaints import correction, suggest
-from toolscale.environment.registry import Folder
+from toolscale.environment.spec_files import Folder
 from toolscale.errors import SpecIssue
+from toolscale.patterns import regex
 from toolscale.records import (
     CasesSpec,
     IntentsSpec,
@@ -26,7 +26,7 @@ from toolscale.records import (
 NAMESPACES = frozenset({"say", "policy", "call", "more"})
 """What no role may be called: slots, constants of the policy, arguments of a call, and a place in requests."""
 
-SLOT = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)")
+SLOT = regex(r"\{([A-Za-z_][A-Za-z0-9_]*)")
 """The name at a place of a phrasing."""
 IN_BRACES = "{{{}"
 """The shape of a name there: what follows it in the braces stays."""

@@ -8,7 +8,7 @@ from typing import Any
 from toolscale.environment.expressions import RowExpression, has_subselect
 from toolscale.environment.sites import Row, Site
 from toolscale.records import population
-from toolscale.sql import compile_condition
+from toolscale.sql.statements import compile_condition
 
 _TRIES = 20
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from toolscale.canonical import stable_int
+from toolscale.environment.environment import Environment
 from toolscale.environment.expressions import RowExpression, has_subselect
 from toolscale.environment.picks import condition_rows
 from toolscale.environment.rows import check_rows, fault
@@ -15,10 +16,10 @@ from toolscale.environment.values import maker
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import PopulationSpec, SchemaSpec, WorldSpec
 from toolscale.records.population import Choice, Count, CountBy, Digits, Plant, Sequence, TableRows, Value
-from toolscale.sql import compile_write
+from toolscale.sandbox.base import Rows
+from toolscale.sql.statements import compile_write
 
 FILE = "population.yaml"
-Rows = dict[str, list[tuple[str | int | None, ...]]]
 
 MOST_ROWS = 1_000_000
 """The most rows of all tables together: a worker holds them in memory. finance has 13,676."""
@@ -42,6 +43,13 @@ _AFFINITY = {
     "cents": "INTEGER",
     "bool": "INTEGER",
 }
+
+
+def populate(environment: Environment, seed: int = 0, scale: int = 1) -> Rows:
+    """Return the rows of the environment: only its spec, the seed and the scale matter. SpecError if they do not fit
+    the schema."""
+    spec = environment.spec
+    return make_rows(environment.schema, spec.world, spec.population, seed=seed, scale=scale)
 
 
 def make_rows(schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec, *, seed: int = 0, scale: int = 1) -> Rows:

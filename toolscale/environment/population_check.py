@@ -14,7 +14,7 @@ from toolscale.environment.values import maker
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import PopulationSpec, SchemaSpec, WorldSpec
 from toolscale.records.population import By, CountBy, Maybe, Plant, Ref, TableRows, Value
-from toolscale.sql import compile_condition, compile_write
+from toolscale.sql.statements import compile_condition, compile_write
 
 
 def check_population(schema: SchemaSpec, world: WorldSpec, spec: PopulationSpec) -> list[SpecIssue]:

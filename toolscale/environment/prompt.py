@@ -7,7 +7,6 @@ from datetime import datetime
 from toolscale.environment.environment import Environment
 from toolscale.records import Interaction
 
-
 DIALOGUE = (
     "The person reads every message of yours. If you need something that was not said, ask for it in a message; "
     "the person answers. A message that asks for nothing ends the conversation; "

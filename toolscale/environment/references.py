@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
@@ -11,18 +10,18 @@ from toolscale.environment.complaints import correction, suggest
 from toolscale.environment.known_names import IN_BRACES, NAMESPACES, SLOT, Names, not_above, unknown
 from toolscale.environment.language_references import check_language
 from toolscale.environment.licenses import HUB_LICENSES, similar_licenses
-from toolscale.environment.registry import Folder
-from toolscale.environment.rows import is_date, is_datetime, is_time
+from toolscale.environment.moments import is_date, is_datetime, is_time
+from toolscale.environment.spec_files import Folder
 from toolscale.environment.value_forms import check_forms
 from toolscale.errors import SpecIssue
+from toolscale.patterns import regex
 from toolscale.records import CallStep, EachStep, FindStep, IfStep, Intent, PlanStep, Role, Rule, SchemaSpec, ToolSpec
-from toolscale.sql import lint_schema
-from toolscale.sql.schemas import RESERVED_WORDS
+from toolscale.sql.schemas import RESERVED_WORDS, lint_schema
 
-_CALL = re.compile(r"\bcall\.([a-z_][a-z0-9_]*)")
-_DOMAIN = re.compile(r"[a-z][a-z0-9_-]*")
-_VERSION = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
-_POLICY = re.compile(r"\bpolicy\.([a-z_][a-z0-9_]*)")
+_CALL = regex(r"\bcall\.([a-z_][a-z0-9_]*)")
+_DOMAIN = regex(r"[a-z][a-z0-9_-]*")
+_VERSION = regex(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
+_POLICY = regex(r"\bpolicy\.([a-z_][a-z0-9_]*)")
 
 RESERVED = frozenset({"all", "environments", "plots", "rejects"})
 """Folders of a dataset beside those of its domains, and what means all domains; `rejects` and `all` are also names of

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from toolscale.environment.population import Rows
 from toolscale.records import SchemaSpec
+from toolscale.sandbox.base import Rows
 
 Context = dict[str, tuple[Any, ...]]
 """Table -> one row of it."""

@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
-from functools import lru_cache
 from typing import Any
 
+from toolscale.environment.moments import is_date, is_datetime, is_time
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnSpec, SchemaSpec
-from toolscale.sql import compile_condition
+from toolscale.sql.statements import compile_condition
 
 FILE = "population.yaml"
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_DATETIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}")
-_TIME = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d", re.ASCII)
 _LARGEST = 2**53
-
-
-@lru_cache(maxsize=65536)
-def is_date(text: str) -> bool:
-    """Return whether the text is a day of the calendar as `YYYY-MM-DD`."""
-    try:
-        return _DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
-    except ValueError:
-        return False
-
-
-@lru_cache(maxsize=65536)
-def is_datetime(text: str) -> bool:
-    """Return whether the text is a moment as `YYYY-MM-DDTHH:MM:SS`."""
-    try:
-        return _DATETIME.fullmatch(text) is not None and bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False
-
-
-def is_time(text: str) -> bool:
-    """Return whether the text is a time of day as `HH:MM`, from 00:00 to 23:59."""
-    return _TIME.fullmatch(text) is not None
 
 
 def fault(value: Any, column: ColumnSpec) -> str | None:

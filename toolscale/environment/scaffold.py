@@ -21,12 +21,11 @@ from toolscale.environment.known_names import NAMESPACES
 from toolscale.environment.references import RESERVED, domain_problem
 from toolscale.environment.registry import FILES, OWN, POLICY_TEXT
 from toolscale.errors import StorageError, UsageError
+from toolscale.patterns import regex
 from toolscale.sql.schemas import RESERVED_WORDS
 
-_TABLE = re.compile(
-    r"\s*([a-z][a-z0-9]*(?:_[a-z0-9]+)*)((?:\s+(?:of|by|for|in|at|on|to|from|with)\s+[a-z][a-z0-9_]*)*)\s*"
-)
-_PARENT = re.compile(r"(?:of|by|for|in|at|on|to|from|with)\s+([a-z][a-z0-9_]*)")
+_TABLE = regex(r"\s*([a-z][a-z0-9]*(?:_[a-z0-9]+)*)((?:\s+(?:of|by|for|in|at|on|to|from|with)\s+[a-z][a-z0-9_]*)*)\s*")
+_PARENT = regex(r"(?:of|by|for|in|at|on|to|from|with)\s+([a-z][a-z0-9_]*)")
 _EXAMPLE = "write it as: --tables 'patron, title, copy of title, loan of copy by patron'"
 
 

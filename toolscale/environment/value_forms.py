@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from toolscale.environment.column_kinds import kind_of_column
 from toolscale.environment.known_names import Names, unknown
 from toolscale.errors import Edit, SpecIssue
-from toolscale.language import FORMS
+from toolscale.language.render import FORMS
+from toolscale.patterns import regex
 from toolscale.records import FactKind, Intent
 
-_PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?\^?(?:~\w+)?(?:\|(\w+))?\}")
+_PLACE = regex(r"\{(\w+)(?:\.(\w+))?\^?(?:~\w+)?(?:\|(\w+))?\}")
 _ANY = ("text", "digits", "lower", "plain", "bool")
 _MONEY = ("money", "words", "dollars")
 _DATE = ("date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth")

@@ -13,17 +13,16 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from faker import Factory
-
 from toolscale.environment.expressions import RowExpression
+from toolscale.environment.moments import is_date, is_time
 from toolscale.environment.picks import RowPicker
-from toolscale.environment.rows import is_date, is_time
 from toolscale.environment.sites import Maker, Row, Site, by_value
+from toolscale.patterns import regex
 from toolscale.records import population
 
-_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?(?:\|[a-z_]*)?)\}")
+_PLACEHOLDER = regex(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?(?:\|[a-z_]*)?)\}")
 _TRIES = 100
-_CLOCKED = re.compile(
+_CLOCKED = regex(
     r"date|time|year|month|day|century|am_pm|iso8601|past_|future_|profile|credit_card_full|expire|random_|py|json|xml|csv|binary|uuid|image|zip$"
 )
 
@@ -55,6 +54,8 @@ def _sequence(value: population.Sequence, site: Site) -> Maker:
 
 @lru_cache(maxsize=8)
 def _faker(locale: str) -> Any:
+    from faker import Factory  # takes a tenth of a second; who only loads a world makes no rows
+
     return Factory.create(locale)
 
 

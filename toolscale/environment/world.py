@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from typing import Any, Literal
-
-from jsonschema import FormatChecker, ValidationError
+from typing import TYPE_CHECKING, Any, Literal
 
 from toolscale.environment.builtins import CALCULATE, calculate
 from toolscale.environment.environment import Environment
-from toolscale.environment.population import Rows
-from toolscale.environment.rows import is_date, is_datetime, is_time
+from toolscale.environment.moments import is_date
 from toolscale.records import ToolResult, ToolSpec
-from toolscale.sandbox import Key, Limits, NetChanges, Sandbox, SqliteSandbox
+from toolscale.sandbox.base import Key, Limits, NetChanges, Rows, Sandbox
+from toolscale.sandbox.sqlite import SqliteSandbox
 from toolscale.sql.compiled import CompiledTool
-from toolscale.validation import Validator
+
+if TYPE_CHECKING:
+    from toolscale.environment.argument_check import ArgumentCheck
 
 Engine = Literal["sqlite", "duckdb"]
 Prepared = tuple[CompiledTool, dict[str, Any]] | tuple[None, str]
@@ -23,21 +23,13 @@ Prepared = tuple[CompiledTool, dict[str, Any]] | tuple[None, str]
 
 _REMEMBERED = 10_000
 
-_formats = FormatChecker(formats=())
-_formats.checks("date")(lambda value: not isinstance(value, str) or is_date(value))
-_formats.checks("date-time")(lambda value: not isinstance(value, str) or is_datetime(value))
-_formats.checks("time")(lambda value: not isinstance(value, str) or is_time(value))
-
 
 class Toolbox:
-    """The tools of an environment with their validators, built once: turns a call as an agent writes it into one that
-    an engine can run."""
+    """The tools of an environment: turns a call as an agent writes it into one that an engine can run."""
 
     def __init__(self, tools: Mapping[str, CompiledTool]):
         self.tools = tools
-        self._validators = {
-            name: Validator(tool.spec.json_schema(), format_checker=_formats) for name, tool in tools.items()
-        }
+        self._checks: dict[str, ArgumentCheck] = {}
         self._defaults = {name: _defaults(tool.spec) for name, tool in tools.items()}
         self._prepared: dict[tuple[str, str], Prepared] = {}
 
@@ -65,13 +57,17 @@ class Toolbox:
             _surely_fits(value, parameters[param]) for param, value in given.items()
         ):
             return tool, complete
-        faults = sorted(
-            (_place(error.absolute_path), _message(error)) for error in self._validators[name].iter_errors(given)
-        )
-        if faults:
-            place, message = faults[0]
-            return None, f"invalid arguments: {place}: {message}" if place else f"invalid arguments: {message}"
-        return tool, complete
+        problem = self._check(tool).fault(given)
+        return (tool, complete) if problem is None else (None, f"invalid arguments: {problem}")
+
+    def _check(self, tool: CompiledTool) -> ArgumentCheck:
+        """The check of a tool's arguments, made when plain ones first do not do."""
+        from toolscale.environment.argument_check import ArgumentCheck
+
+        name = tool.spec.name
+        if name not in self._checks:
+            self._checks[name] = ArgumentCheck(tool.spec)
+        return self._checks[name]
 
 
 class World:
@@ -176,13 +172,3 @@ def _surely_fits(value: Any, schema: Mapping[str, Any]) -> bool:
         fits_length = schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
         return fits_format and fits_length and value in schema.get("enum", (value,))
     return kind == "boolean" and type(value) is bool and "enum" not in schema
-
-
-def _message(error: ValidationError) -> str:
-    """Say what is wrong with an argument. JSON Schema knows other times: a time of day here is `HH:MM`."""
-    is_time = error.validator == "format" and error.validator_value == "time"
-    return f"{error.message}; write HH:MM, from 00:00 to 23:59" if is_time else str(error.message)
-
-
-def _place(path: Any) -> str:
-    return ".".join(str(part) for part in path)

@@ -11,16 +11,17 @@ from typing import Any
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.world import open_world
-from toolscale.environment import Environment, World
 from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.environment.environment import Environment
+from toolscale.environment.world import World
 from toolscale.exports.orders import other_orders
 from toolscale.records import GoldenCall, Split, Task
 from toolscale.rollout.person import answer_to
-from toolscale.sandbox import Rows
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.dialogue import question_for
-from toolscale.verify import Judge
+from toolscale.verify.judge import Judge
 
 Message = Mapping[str, Any]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolscale.environment import World
+from toolscale.environment.world import World
 from toolscale.records import GoldenCall, Task, ToolCall
-from toolscale.verify import grade_subject
 from toolscale.verify.equivalents import exchanged
+from toolscale.verify.graded import grade_subject
 from toolscale.verify.subject import Subject
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolscale.config import VERSION
-from toolscale.dataset.making.folder import complete_manifest
+from toolscale.dataset.describing.reading import complete_manifest
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import (
     file_hash,

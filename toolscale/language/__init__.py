@@ -16,17 +16,3 @@ How `grade_answer` (in facts) reads a final message:
 
 To write: render puts a value into words, answers a whole message, phrasing the choices of a text.
 """
-
-from toolscale.language.answers import STYLES, state_facts, written
-from toolscale.language.facts import grade_answer
-from toolscale.language.mentions import Mention, lower_keeping_length, mentions
-from toolscale.language.phrasing import alternatives, every_choice, expand_choices, holds_always
-from toolscale.language.polarity import polarity
-from toolscale.language.render import FORMS, contains_words, render, states, word_pattern
-from toolscale.language.value_words import is_value_word
-
-__all__ = [
-    "FORMS", "STYLES", "Mention", "alternatives", "contains_words", "every_choice", "expand_choices", "grade_answer",
-    "holds_always", "is_value_word", "lower_keeping_length", "mentions", "polarity", "render", "state_facts", "states",
-    "word_pattern", "written",
-]  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolscale.language.labels import bare_label, is_card_ending
 from toolscale.language.dates import MONTHS, WEEKDAYS, parse_day
+from toolscale.language.labels import bare_label, is_card_ending
 from toolscale.language.numerals import number_in_words
 from toolscale.language.render import full_date, money, money_in_words, render
 from toolscale.language.units import with_unit

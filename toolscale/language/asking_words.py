@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from toolscale.patterns import regex
 from toolscale.records import FactKind
 
 
 def either(*alternatives: str) -> re.Pattern[str]:
     """Return a pattern of one of several."""
-    return re.compile("|".join(alternatives))
+    return regex("|".join(alternatives))
 
 
 TELLING = (
@@ -130,9 +131,9 @@ CHOICE = either(
 """A choice between things that the agent sees: whoever held something back says which it is."""
 
 SAID_AS: dict[str, re.Pattern[str]] = {
-    "date of birth": re.compile(r"\bbirth ?-?(?:date|day)?\b|\bborn\b|\bd\.?o\.?b\b"),
-    "email": re.compile(r"\be-?mails?\b"),
-    "organisation": re.compile(r"\borgani[sz]ations?\b|\bcompany\b|\bemployer\b|\bfirm\b"),
+    "date of birth": regex(r"\bbirth ?-?(?:date|day)?\b|\bborn\b|\bd\.?o\.?b\b"),
+    "email": regex(r"\be-?mails?\b"),
+    "organisation": regex(r"\borgani[sz]ations?\b|\bcompany\b|\bemployer\b|\bfirm\b"),
 }
 """Columns that are asked for by other words than their own."""
 

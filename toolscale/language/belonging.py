@@ -3,32 +3,32 @@ quantity or time."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Set
 from typing import Any
 
 from toolscale.language.corrections import is_past, is_present_of, is_range
 from toolscale.language.counts import is_whole
-from toolscale.language.shown import quantities_in
-from toolscale.records import Fact
 from toolscale.language.message import Message
+from toolscale.language.shown import quantities_in
+from toolscale.patterns import regex
+from toolscale.records import Fact
 
 _TYPED = ("money", "date", "time", "duration", "number", "digits", "id")
 
-TOTAL = re.compile(
+TOTAL = regex(
     r"\b(?:comes?|came)\sto\b|\b(?:together|altogether|totals?|in\s(?:all|total|sum)|add(?:s|ed)?\sup|sum|combined|making|makes)\b"
 )
 
-EACH = re.compile(r"\b(?:each|apiece|every\sone|per\s(?:bill|charge|hold|order|item|instal+ment|card|piece))\b")
+EACH = regex(r"\b(?:each|apiece|every\sone|per\s(?:bill|charge|hold|order|item|instal+ment|card|piece))\b")
 
-NOW = re.compile(
+NOW = regex(
     r"\b(?:now|new|currently|at\spresent|from\snow\son"
     r"|has\sbeen\sset|set|raised|lowered|changed|increased|put)\s(?:\w+\s){0,3}?(?:to|at|is|of|a|stands)?\s*$"
 )
 
-NOW_AFTER = re.compile(r"\S+\s(?:now|from\snow\son|today)\b")
+NOW_AFTER = regex(r"\S+\s(?:now|from\snow\son|today)\b")
 
-FORMER = re.compile(
+FORMER = regex(
     r"\b(?:used\sto\s(?:be|stand\sat|have)|(?:previous|former|old)(?:ly)?(?:\s\w+){0,2}(?:\s(?:was|of|is))?|formerly|before(?:hand)?:|until\snow(?:\s\w+){0,2}|in\splace\sof|instead\sof|rather\sthan)\s*$"
 )
 

@@ -7,11 +7,10 @@ import re
 from functools import lru_cache
 
 from toolscale.language.clauses import Answer, Clause, is_unsure
+from toolscale.patterns import regex
 
-_RESET = re.compile(
-    r".*(?:[:;]\s|\b(?:because|as|since|so|due\s+to|given|than|where|which|that\s+is|until)\b)", re.DOTALL
-)
-_NEGATION = re.compile(
+_RESET = regex(r".*(?:[:;]\s|\b(?:because|as|since|so|due\s+to|given|than|where|which|that\s+is|until)\b)", re.DOTALL)
+_NEGATION = regex(
     r"(?:\b(?:not|never|nor|neither|none|nobody|nothing|cannot|hardly|barely|scarcely|without|except|excluding|excludes?|unlike|no\s+longer"
     r"|instead\s+of|rather\s+than)\b|n't\b"
     r"|\bfar\s+from\b|\bnowhere\s+near\b|\b(?:anything|everything|all)\s+but\b|\b(?:apart|aside)\s+from\b|\bbesides\b|\bfail(?:s|ed)?\s+to\b"
@@ -27,9 +26,9 @@ _ACT = (
     r"refunded|done|approved|used|covered|exceeded|spent|processed|completed|changed|updated|disputed|settled|wired|allow|permit|able|possible"
     r"|enough)"
 )
-_UNDONE = re.compile(rf"\s*(?:\w+ly\s+|yet\s+|be(?:en)?\s+|have\s+|able\s+to\s+|going\s+to\s+)*{_ACT}\b")
-_DEFINITE = re.compile(r"\b(?:the|your|this|that|its|their|my|our|his|her|which|with|under|within|due|limit)\b")
-_BEFORE = re.compile(
+_UNDONE = regex(rf"\s*(?:\w+ly\s+|yet\s+|be(?:en)?\s+|have\s+|able\s+to\s+|going\s+to\s+)*{_ACT}\b")
+_DEFINITE = regex(r"\b(?:the|your|this|that|its|their|my|our|his|her|which|with|under|within|due|limit)\b")
+_BEFORE = regex(
     r"\b(?:would|could|should|might|may|must|ought\s+to|'d)\s+(?:\w+ly\s+|now\s+|then\s+|still\s+|also\s+|only\s+|have\s+)*"
     r"(?:be|been|have|cost|come|total|amount|leave|make|mean|bring|give|fall|read)\b(?!\s+(?:over|above|beyond|more|outside|against|too|exceed"
     r"|in\s+excess))"
@@ -58,12 +57,12 @@ _BEFORE = re.compile(
     r"|[^\w\s]\s*[-–]\s*$|\d\s*(?:-|–|—)\s*$|\bweek\s+of\s+$|\b(?:days?|weeks?|months?)\s+from\s+$|\bas\s+of\s+$|\busual\s+$|\b(?:i"
     r"|we)\s+(?:\w+\s+)?(?:said|thought|wrote|quoted|claimed)\b"
 )
-_FROM = re.compile(r"\bfrom\s+(?:a\s+|the\s+)?$")
-_RANGE = re.compile(r"\d\s*(?:to|through)\s*$")
-_MOVED = re.compile(
+_FROM = regex(r"\bfrom\s+(?:a\s+|the\s+)?$")
+_RANGE = regex(r"\d\s*(?:to|through)\s*$")
+_MOVED = regex(
     r"\b(?:chang|mov|rais|increas|decreas|reduc|lower|went|go(?:es|ne)|dropp|rose|fell|updat|reschedul|adjust|up|down)\w*\b"
 )
-_BEFORE_CUES = re.compile(
+_BEFORE_CUES = regex(
     r"n't|'d\b|[%x×*:\d–-]|\b(?:not?|nev|nor|neit|nob|none|nothing|no|cannot|hard|bare|scarc|with|exc|unl|far|nowh|any|all|every|apart|aside"
     r"|besid|fail|lack|would|could|"
     r"should|might|may|must|ought|used|going|seem|appear|suppos|say|like|appar|alleg|report|guess|estim|reck|doubt|assum|hop|suspect|imag|pret|pred|"
@@ -77,18 +76,18 @@ _BEFORE_CUES = re.compile(
     r"try|attempt|told|informed|been|coll|other|else|you|they|he|she|someone|somebody|please|confirm|check|verify|make|ensure|forget|ignore"
     r"|disregard|remember|don)"
 )
-_ORDERED = re.compile(
+_ORDERED = regex(
     r"\W*(?:(?:but|and|so)\s+)?(?:please\s+)?(?:confirm|check|verify|make\s+sure|ensure|forget|ignore|disregard|don't|do\s+not|never|tell\s+me"
     r"|enter|pay|send)\b"
 )
-_ATTRIBUTED = re.compile(
+_ATTRIBUTED = regex(
     r"\W*(?:(?:but|and|so|while|although|though)\s+)?(?:you|they|he|she|someone|somebody|your\s+(?:friend|mother|husband|wife))(?:'ve|'d|\s+have"
     r"|\s+had|\s+were|\s+was)?\s+"
     r"(?:\w+ly\s+|also\s+|just\s+)?(?:said|say|told|mention(?:ed)?|ask(?:ed)?|claim(?:ed)?|thought|think|believed?|wrote|assumed?|expect(?:ed)?"
     r"|hoped?|wanted|"
     r"want|requested|suggested|quoted|guess(?:ed)?|estimated|remember(?:ed)?|recall(?:ed)?)\b"
 )
-_AFTER = re.compile(
+_AFTER = regex(
     r"\s*(?:(?:is|was|are|were|has|have|does|did|do|can|could|would|will)(?:\s+not|n't|\s+never)\s+(?:been\s+|be\s+|actually\s+|really\s+)?"
     r"(?:the|your|my|its|an?|what|right|correct|accurate|it|true|current|valid|apply|exist|hold|real|relevant|applicable|how)\b"
     r"|(?:is|was|are|were|seems|looks|sounds|would\s+be)\s+(?:\w+ly\s+)?(?:wrong|incorrect|false|off|a\s+mistake|an?\s+error|outdated|a\s+guess"
@@ -104,13 +103,13 @@ _AFTER = re.compile(
     r"|you\s+(?:mentioned|quoted|said|saw)\b|what\s+you'd"
     r"|(?:range|ballpark|mark|area)\b|ago\b|out\s+of\s+(?:\$?\d|a\s|all\b|possible)|until\s+(?:yesterday|recently|last)\b|at\s+first\b)"
 )
-_AFTER_ANYWHERE = re.compile(
+_AFTER_ANYWHERE = regex(
     r"\b(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|on\s+condition|more\s+or\s+less|i\s+(?:think|guess|believe|suppose"
     r"|reckon|assume|hope)|once\s+you|when\s+you|"
     r"apparently|probably|presumably|supposedly|maybe|perhaps|possibly|at\s+a\s+guess|estimated?|roughly|approximately|"
     r"as\s+far\s+as\s+i|off\s+the\s+top|if\s+memory|thereabouts)\b"
 )
-_FOLLOWING = re.compile(
+_FOLLOWING = regex(
     r"\W*(?:(?:but|and|though|or)\s+)?(?:only\s+)?(?:if|unless|provided|providing|assuming|as\s+long\s+as|so\s+long\s+as|in\s+case|i\s+(?:think"
     r"|guess|believe|suppose|reckon|"
     r"assume|hope)|apparently|probably|presumably|supposedly|maybe|perhaps|possibly|more\s+or\s+less|give\s+or\s+take|roughly|approximately"
@@ -122,20 +121,18 @@ _FOLLOWING = re.compile(
     r"|false|a\s+mistake)"
     r"|no\s+longer|not\s+any\s*more)\b(?!\W*you\s+(?:have|need|want|would|wish|like|'d|should)\b)(?!\W*(?:there|anything|i\s+can|it\s+helps))"
 )
-_POLITE = re.compile(
-    r"\b(?:let\s+me\s+know|feel\s+free|tell\s+me|contact\s+us|reach\s+out|just\s+ask|happy\s+to\s+help)\b"
-)
+_POLITE = regex(r"\b(?:let\s+me\s+know|feel\s+free|tell\s+me|contact\s+us|reach\s+out|just\s+ask|happy\s+to\s+help)\b")
 _TAG = 16
 """Characters of a question that asks for a yes to what was said before it (`.., right?`)."""
-_ALL_BUT = re.compile(r"\b(?:anything|everything|all)\s+but$")
-_LEADING_CONDITION = re.compile(
+_ALL_BUT = regex(r"\b(?:anything|everything|all)\s+but$")
+_LEADING_CONDITION = regex(
     r"\W*(?:(?:and|but|so|or|then|only|even)\s+)*(?:if|unless|assuming|suppose|supposing|provided|providing|imagine|in\s+case|had\s+(?:you|i|we"
     r"|there)|"
     r"as\s+long\s+as|so\s+long\s+as|for\s+example|for\s+instance|e\.g|hypothetically|say|normally|usually|typically|generally|ideally|otherwise"
     r"|sometimes|"
     r"in\s+theory|on\s+average|at\s+(?:best|worst)|in\s+the\s+(?:best|worst)\s+case|without\s+(?:the|a|any|your))\b"
 )
-_DOUBTED_AFTERWARDS = re.compile(
+_DOUBTED_AFTERWARDS = regex(
     r"\W*(?:(?:but|though|although|however|that\s+said|or)\W+)*(?:i(?:'m|\s+am)\s+not\s+(?:\w+\s+)?(?:sure|certain|positive|confident)"
     r"|i\s+(?:could|might|may)\s+be\s+"
     r"(?:wrong|mistaken)|don't\s+quote|(?:that|this|it)(?:'s|\s+is|\s+was)\s+(?:\w+\s+)?(?:a\s+guess|an\s+estimate|my\s+guess|a\s+joke"
@@ -144,18 +141,18 @@ _DOUBTED_AFTERWARDS = re.compile(
     r"|could\s+not|couldn't)\s+"
     r"(?:confirm|verify|be\s+sure))"
 )
-_SENTENCE_DOUBT = re.compile(
+_SENTENCE_DOUBT = regex(
     r"\b(?:doubt|best\s+guess|my\s+guess|as\s+far\s+as\s+i|if\s+i(?:'m|\s+am)\s+not\s+mistaken|if\s+i\s+(?:remember|recall)|if\s+memory|guessing|"
     r"hypothetical\w*|for\s+example|for\s+instance|(?:don't|do\s+not|didn't|did\s+not)\s+(?:think|believe)|can't\s+be\s+sure|cannot\s+be\s+sure|"
     r"not\s+(?:entirely\s+|quite\s+|fully\s+)?(?:confident|positive)|off\s+the\s+top\s+of|made\s+up|ballpark)\b"
 )
-_SENTENCE_CUES = re.compile(
+_SENTENCE_CUES = regex(
     r"doubt|guess|as far|mistaken|rememb|recall|memory"
     r"|hypoth|examp|instance|think|believe|sure|confid|posit|off the|made up|ballp"
 )
 
 
-_WAS_TO_BE = re.compile(
+_WAS_TO_BE = regex(
     r"\b(?:would|should|was\s+(?:going\s+|due\s+|set\s+)?to)\s+(?:\w+ly\s+|next\s+)*(?:have\s+)?(?:been\s+)?"
     r"(?:run|gone|go|left|leave|paid|pay|arriv\w*|reach|come|fallen|fall|sent|follow\w*|be(?:en)?\s(?:with|here|at|in|there))\b[^,;]*$"
     r"|\b(?:may|can|could|should|might)\s+expect\b[^,;]*$|\bexpected\b[^,;]*$|\bexpect\b(?:\s+\w+){0,3}\s*$"
@@ -164,33 +161,33 @@ _WAS_TO_BE = re.compile(
 same."""
 
 
-_USED_TO_BE = re.compile(
+_USED_TO_BE = regex(
     r"\bwould\s+(?:be|cost|come\s+to|have\s+been)\b|\bused\s+to\s+(?:be|stand|have|pay)\b"
     r"|\b(?:(?:up|down)\s+)?from\s+(?:an?\s+|the\s+)?$"
 )
-_HAD_BEEN = re.compile(r"'d\s+been\b")
-_STARTS_AT = re.compile(r"\b(?:starts?|starting)\s+(?:at\s+)?$")
+_HAD_BEEN = regex(r"'d\s+been\b")
+_STARTS_AT = regex(r"\b(?:starts?|starting)\s+(?:at\s+)?$")
 """Before a time it says when; before an amount it says from how much on."""
-_IN_THE = re.compile(r"\bin\s+the\s*$")
+_IN_THE = regex(r"\bin\s+the\s*$")
 """Before a text it says where; before an amount it begins `in the region of`."""
-_ASKED_ABOUT = re.compile(
+_ASKED_ABOUT = regex(
     r"\byou(?:'d|'ve|\s+had|\s+have)?\s+(?:also\s+)?asked\s+(?:about\b|what\b|when\b|how\b|where\b)[^:]*:\s"
     r"|\byou(?:'d|'ve|\s+had|\s+have)?\s+asked\s+for\s+(?:it|them|this|that|those)\b(?=[^,;]*$)"
 )
 """Words about a question, or about when something was asked for, and not about what somebody said."""
-_WOULD = re.compile(
+_WOULD = regex(
     r"(?:\bwould|'d)\s+(?:\w+ly\s+|now\s+|then\s+|still\s+|also\s+|only\s+|have\s+)*"
     r"(?:be|been|cost|come|total|amount|leave|make|mean|bring|brought|give|given|get|got|receive|received|pay|paid|owe|owed)\b"
 )
-_IF_DONE = re.compile(r"\bif\s+(?:you|they|it|both|that|this|i|we)\b")
-_EXPECTED = re.compile(r"\b(?:expect(?:s|ed|ing)?|forecast\w*|predict\w*)\b")
-_FETCHED = re.compile(r"\bwhen\s+you\s+(?:collect|pick|come|arrive|get)\b")
-_TO_ANOTHER = re.compile(r"^\s*to\s+\S*\d\S*")
-_THE_EXTRA = re.compile(r"\bthe\s+(?:extra|additional|other)\s+$")
-_SHORT = re.compile(r"^\s*short\b(?!\s+of\b)")
-_TO_WHICH = re.compile(r"[^\w\s]?\d[\d.,]*\s+to\s*$")
-_LESS_OF = re.compile(r"\s*(?:of|from)\b")
-_SHORT_BY = re.compile(r"\b(?:short|missing)\s+(?:by|of)\s+(?:exactly\s+)?$")
+_IF_DONE = regex(r"\bif\s+(?:you|they|it|both|that|this|i|we)\b")
+_EXPECTED = regex(r"\b(?:expect(?:s|ed|ing)?|forecast\w*|predict\w*)\b")
+_FETCHED = regex(r"\bwhen\s+you\s+(?:collect|pick|come|arrive|get)\b")
+_TO_ANOTHER = regex(r"^\s*to\s+\S*\d\S*")
+_THE_EXTRA = regex(r"\bthe\s+(?:extra|additional|other)\s+$")
+_SHORT = regex(r"^\s*short\b(?!\s+of\b)")
+_TO_WHICH = regex(r"[^\w\s]?\d[\d.,]*\s+to\s*$")
+_LESS_OF = regex(r"\s*(?:of|from)\b")
+_SHORT_BY = regex(r"\b(?:short|missing)\s+(?:by|of)\s+(?:exactly\s+)?$")
 
 
 def is_claimed(

@@ -14,19 +14,20 @@ from toolscale.language.corrections import take_back
 from toolscale.language.dates import MONTH_WORDS, WEEKDAYS
 from toolscale.language.mentions import Mention, lower_keeping_length, mentions
 from toolscale.language.tables import cell_at, dividers, numbers_rows
+from toolscale.patterns import regex
 
-_MARKUP = re.compile(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
-_POLITE_IF = re.compile(
+_MARKUP = regex(r"</?[a-z][a-z0-9]*>|\*\*|__|`|\\(?=\$)|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)")
+_POLITE_IF = regex(
     r"\bif\s+(?:i\s+may(?:\s+(?:say|add|repeat|mention|put)(?:\s+(?:so|it|this|that))?(?:\s+(?:so|here|again))?)?"
     r"|you(?:'ll|\s+will|'d|\s+would)?\s+(?:allow|permit|forgive|excuse|pardon|be\s+so\s+(?:kind|good))(?:\s+me)?(?:\s+to\s+\w+)?(?:\s+(?:it|this|that))?"
     r"|you(?:\s+would|'d)?\s+(?:like|wish|want)\s+to\s+(?:know|note)(?:\s+it)?|you\s+don't\s+mind)\b",
     re.IGNORECASE,
 )
 """A condition in form only: it makes nothing doubtful, and is taken out."""
-_MASKED_CARD = re.compile(r"[*•·]{3,}\s?(?=\d{4})")
-_MARKS = re.compile(r"[<*_`\\•·]")
-_STOP = re.compile(r"[.!?](?<=[A-Za-z\d].)(?=\s+[A-Z])")
-_LAST_WORD = re.compile(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
+_MASKED_CARD = regex(r"[*•·]{3,}\s?(?=\d{4})")
+_MARKS = regex(r"[<*_`\\•·]")
+_STOP = regex(r"[.!?](?<=[A-Za-z\d].)(?=\s+[A-Z])")
+_LAST_WORD = regex(r"(?:(?P<marker>(?:^|\n)[ \t>]*\d{1,2})|(?P<word>[A-Za-z]{3,}|\d))$")
 _ABBREVIATIONS = frozenset(
     (
         *MONTH_WORDS,
@@ -42,14 +43,14 @@ _ABBREVIATIONS = frozenset(
         "number",
     )
 )
-_CUT = re.compile(
+_CUT = regex(
     r"(?P<sentence>[.!?]+(?=[\s)\"'”]|$)|\n+)|[;|()]|,(?=\s)|\s[-–—]{1,2}\s|—"
     r"|\s(?:and|but|while|whereas|although|though|versus|vs\.?|compared with|compared to)(?=\s)"
 )
-_ASKING = re.compile(
+_ASKING = regex(
     r"\W*(?:is|was|are|were|am|did|do|does|can|could|would|will|shall|should|may|might|have|has|had|what|which|how|who|whose|when|where|why)\b"
 )
-_UNSURE = re.compile(
+_UNSURE = regex(
     r"\b(?:not (?:\w+ )?(?:sure|certain)|unsure|i guess|"
     r"i think(?! you(?:'ll| will) (?:be (?:\w+ )?(?:pleased|happy|glad|delighted|relieved)|like|love)\b)|"
     r"i suppose|maybe|perhaps|probably|possibly|presumably|might be|could be|may be|"
@@ -57,7 +58,7 @@ _UNSURE = re.compile(
     r"|don't know|do not know|(?:can't|cannot) (?:confirm|say|tell|verify)|not true|"
     r"wrong|incorrect|is it true|unclear)\b"
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = regex(
     r"\W*(?:(?:and|but|or|so|only|even|for example|say)\W+)*"
     r"(?:if|unless|assuming|suppose|supposing|imagine|in case|whether)\b"
 )
@@ -112,7 +113,7 @@ class Answer:
         return firm
 
 
-_NONE_MAY = re.compile(r"\bno\s(?:\w+\s){1,3}(?:may|can|could)\sbe\b")
+_NONE_MAY = regex(r"\bno\s(?:\w+\s){1,3}(?:may|can|could)\sbe\b")
 """What is not allowed, which nobody doubts."""
 
 

@@ -3,11 +3,10 @@ $45`)."""
 
 from __future__ import annotations
 
-import re
-
 from toolscale.language.mentions import Mention
+from toolscale.patterns import regex
 
-_CUES = re.compile(
+_CUES = regex(
     r"sorry|correct|actually|i mean|rather|wait|apolog|edit|misspoke|misread|mistake|wrong"
     r"|scratch|make (?:that|it)|oops|strike|no[,:]|pardon|typo|ignore|"
     r"disregard|my bad|second thought|i stand|update:|should (?:be|read|say)|meant|- no\b|~~"
@@ -29,28 +28,28 @@ _SUBJECT = (
     r"(?:(?:it|that|this|(?:the|your|its)\s+(?:\w+\s+){0,2}?(?P<noun>\w+))"
     r"(?:'s|\s+(?:is|was|are|should\s+be|comes\s+to|has|should\s+have\s+been))\s+)?"
 )
-_BETWEEN = re.compile(
+_BETWEEN = regex(
     rf"[\W_]*(?:(?:but|and|so|i'm|i\s+am|oh|ah)\W+)*(?P<cues>(?:(?:(?P<strong>{_STRONG})|{_WEAK})\b\W*(?:(?:but|and|so|i'm|i\s+am"
     rf"|oh)\W+)*)+){_SUBJECT}"
     r"(?:actually\s+|really\s+|in\s+fact\s+|only\s+|now\s+)?(?:on\s+)?$"
 )
-_TAKEN_BACK = re.compile(
+_TAKEN_BACK = regex(
     r"[\W_]*(?:(?:sorry|oops|wait|no|hmm|actually|apologies)\W+)*(?:scratch\s+that|strike\s+that|ignore\s+that|disregard\s+that"
     r"|never\s+mind\s+that|i\s+misspoke|i\s+misread"
     r"|(?:that|this|which|it)(?:'s|\s+is|\s+was)\s+(?:a\s+mistake|wrong|incorrect|not\s+right|not\s+correct|an\s+error|a\s+typo|out\s+of\s+date"
     r"|outdated)"
     r"|(?:that|this)\s+(?:isn't|wasn't)\s+(?:right|correct|it|true)|correction)\b"
 )
-_PAST = re.compile(
+_PAST = regex(
     r"\b(?:was|were|previous(?:ly)?|before|old|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used\s+to|until|had\s+been|at\s+first|earlier)\b"
 )
-_PRESENT = re.compile(
+_PRESENT = regex(
     r"\W*(?:(?:and|but|so|however|though)\W+)*(?:(?:it|that|this|they)\b|now\b|is\b|has\b|currently\b|today\b|(?:the|your)\s+(?:new|current"
     r"|latest|actual)\s+(?P<noun>\w+))"
 )
 _NEAR = 90
-_RANGE = re.compile(r"[\w ,]{3,30}?(?:-|–|—|\bto\b|\bthrough\b|\buntil\b|\btill\b)\s*(?:on\s+)?(?:the\s+)?$")
-_MOVED = re.compile(r"\b(?:mov|chang|reschedul|extend|push|shift|postpon|delay|updat|brought|bring|put|renew)\w*\b")
+_RANGE = regex(r"[\w ,]{3,30}?(?:-|–|—|\bto\b|\bthrough\b|\buntil\b|\btill\b)\s*(?:on\s+)?(?:the\s+)?$")
+_MOVED = regex(r"\b(?:mov|chang|reschedul|extend|push|shift|postpon|delay|updat|brought|bring|put|renew)\w*\b")
 
 
 def take_back(lower: str, found: tuple[Mention, ...]) -> tuple[Mention, ...]:

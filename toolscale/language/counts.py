@@ -3,7 +3,6 @@ whole."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -11,47 +10,48 @@ from toolscale.language.dates import day_number
 from toolscale.language.mentions import Mention
 from toolscale.language.numerals import ORDINALS
 from toolscale.language.qualifiers import qualifier_at
+from toolscale.patterns import regex
 
-_OUT_OF = re.compile(r"\b(?:out\s+)?of\s+(?:(?:the|your|my|a|all|his|her|their)\s+)?(?:total\s+(?:of\s+)?)?$")
-_NOUN = re.compile(r"\s+(?:\w+ly\s+)?([a-z]+)")
+_OUT_OF = regex(r"\b(?:out\s+)?of\s+(?:(?:the|your|my|a|all|his|her|their)\s+)?(?:total\s+(?:of\s+)?)?$")
+_NOUN = regex(r"\s+(?:\w+ly\s+)?([a-z]+)")
 _NO_NOUN = frozenset((
     "in", "and", "or", "of", "for", "on", "at", "to", "is", "are", "was", "were", "that", "which", "with", "from", "by",
     "as", "total", "altogether", "so", "but",
 ))  # fmt: skip
-_SPAN = re.compile(
+_SPAN = regex(
     r"[\s-](?:(?:more|full|whole|long|short)\s+)?(?:(?:business|working|calendar|week)[\s-]?(?:days?|weeks?)|seconds?|secs?|minutes?|mins?|hours?"
     r"|hrs?|weeks?|"
     r"fortnights?|months?|years?|decades?|a\.?m\b|p\.?m\b|o'clock)\b"
 )
-_DAYS = re.compile(r"[\s-](?:full\s+|whole\s+|more\s+)?(?:days?|nights?)\b")
-_SPAN_COMPANY = re.compile(
+_DAYS = regex(r"[\s-](?:full\s+|whole\s+|more\s+)?(?:days?|nights?)\b")
+_SPAN_COMPANY = regex(
     r"\b(?:within|allow|takes?|took|taking|up\s+to|in|another|after|for\s+up\s+to|wait(?:ing)?(?:\s+for)?|next|last|past|every|only)\s+"
     r"(?:the\s+|another\s+)?$"
 )
-_HOUR = re.compile(r"\b(?P<verb>\w+)?\s*\b(?:at|by|until|till|to|around)\s+$")
+_HOUR = regex(r"\b(?P<verb>\w+)?\s*\b(?:at|by|until|till|to|around)\s+$")
 _COUNTING = frozenset((
     "stands", "stand", "stood", "is", "are", "remains", "remain", "sits", "stays", "count", "total", "limit", "number",
     "limited", "capped", "set", "comes", "come", "came", "amounts", "adds", "up", "equal", "down",
 ))  # fmt: skip
-_NO_NOUN_AFTER = re.compile(
+_NO_NOUN_AFTER = regex(
     r"\s*(?:[.,;!?)]|$|\s(?:today|tonight|tomorrow|yesterday|sharp|on\s+\w+day|in\s+the\s+(?:morning|afternoon|evening))\b)"
 )
-_LABELLED = re.compile(
+_LABELLED = regex(
     r"(?:\b(?:no\.?|nr\.?|number|item|row|option|version|page|section|rule|line|chapter|room|seat|gate|table|day|week|phase|terminal|account"
     r"|suite|apartment|"
     r"apt\.?|unit|building|floor|aisle|bay|slot|level|tier|point|clause|article|part|question|choice|priority|track|route|bus|flight|volume"
     r"|vol\.?|form|window|desk|"
     r"counter|platform|zone|lane|box|category|type|class|grade|stage|round|attempt|case|ticket)\s+|[#№]\s?)$"
 )
-_YEAR = re.compile(r"\b(?:in|since|of|during|year|from|until|by|for|before|after|through|early|late|mid|©)\s+$")
+_YEAR = regex(r"\b(?:in|since|of|during|year|from|until|by|for|before|after|through|early|late|mid|©)\s+$")
 _NTH = rf"\d{{1,3}}(?:st|nd|rd|th)|{'|'.join(word for word in ORDINALS if word.isalpha())}"
-_RANKED = re.compile(
+_RANKED = regex(
     rf"\b(?P<nth>{_NTH})\s(?:place|position|spot|rank|(?:in|on)\s(?:line|the\s(?:queue|line|list|table|waiting\slist)))\b"
 )
-_STANDING = re.compile(rf"\b(?:you're|you\sare|they're|it's)\s(?:now\s|currently\s)?(?P<nth>{_NTH})\b(?!\sof\s[a-z])")
+_STANDING = regex(rf"\b(?:you're|you\sare|they're|it's)\s(?:now\s|currently\s)?(?P<nth>{_NTH})\b(?!\sof\s[a-z])")
 _RANK_CUES = ("'re ", "you are ", " place", " position", " spot", " rank", " line", " queue", " list", " table")
 """A message without one of these has no rank, and is not searched for any."""
-_OF_A_CODE = re.compile(r"-[a-z]")
+_OF_A_CODE = regex(r"-[a-z]")
 
 
 def is_no_count(lower: str, mention: Mention, asked: Collection[str] = ()) -> bool:
@@ -124,9 +124,9 @@ def _nouns(lower: str, end: int) -> set[str]:
     return {word.removesuffix("s") for word in phrase[0].split() if word not in _NO_NOUN} if phrase else set()
 
 
-_SOME_OF = re.compile(
+_SOME_OF = regex(
     r"\b(?:others?|these|those|remaining|further|additional|of\s(?:the|your|those|these|all)|only)\s+(?:\w+\s+)?$"
 )
-_PHRASE = re.compile(
+_PHRASE = regex(
     r"(?:\s+(?!(?:in|and|or|of|for|on|at|to|is|are|was|were|that|which|with|from|by|as|so|but)\b)[a-z-]+){1,3}"
 )

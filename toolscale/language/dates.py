@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 from toolscale.language.numerals import ORDINALS
+from toolscale.patterns import regex
 
 Tense = Literal["past", "future"]
 Readings = frozenset[str]
@@ -66,7 +67,7 @@ _NO_YEAR = (
 """A number in the place of a year that is none: `April 23, 42026`, `April 23, 226`. What it counts (`April 23, 1500
 points`) does not follow it, nor a verb of which four digits may be the subject, as the ending of a card."""
 
-_DATE = re.compile(
+_DATE = regex(
     rf"""
     (?P<iso>\d{{4}}-\d{{2}}-\d{{2}})(?:t\d\d:\d\d(?::\d\d)?z?)?(?![\w-])
     | (?P<year6>\d{{4}})/(?P<month6>\d{{1,2}})/(?P<day6>\d{{1,2}})(?![\w/-]|[.,]\d)
@@ -83,19 +84,19 @@ _DATE = re.compile(
     re.VERBOSE,
 )
 
-_MONTH_END = re.compile(
+_MONTH_END = regex(
     rf"(?:end|last\s+day)\s+of\s+(?:(?P<which>the|this|next|last)\s+month|(?P<month>{_MONTH_PATTERN}))\b"
     rf"(?:,?\s+(?P<year>{_YEAR})|(?P<odd>{_NO_YEAR}))?|month(?:'s\s|-)end\b"
 )
-_MAY_DAY = re.compile(r"may\s+(?:\d{1,2}(?:st|nd|rd|th)(?!\w)|\d{1,2},?\s+(?:19|20)\d\d(?!\w))")
+_MAY_DAY = regex(r"may\s+(?:\d{1,2}(?:st|nd|rd|th)(?!\w)|\d{1,2},?\s+(?:19|20)\d\d(?!\w))")
 """The month May in small letters: an ordinal, or a day and a year, after it tells it from the verb."""
-_BARE_MAY_DAY = re.compile(
+_BARE_MAY_DAY = regex(
     r"may\s+\d{1,2}(?!\w)"
     rf"(?:(?=\s*(?:$|\n|[,;)!?:–]|\.(?!\d)))|(?=\s+(?:{'|'.join(sorted(AFTER_A_DAY - {'of'}))})\b))"
 )
 """A day of May in small letters, with behind it what follows a day and hardly ever a number: not `may 2 of us come`."""
-_NTH_OF = re.compile(r"\d(?:st|nd|rd|th)\s+of\s+$")
-_MAY_COMPANY = re.compile(
+_NTH_OF = regex(r"\d(?:st|nd|rd|th)\s+of\s+$")
+_MAY_COMPANY = regex(
     r"(?:\b(?:on|by|until|till|from|before|after|since|for|to|than|around|between|of|through|and|or)|[,;:.(\n]|^)\s*$"
 )
 """What stands before a day of May, and never before the verb with its number: `on may 5`, not `we may 5`."""

@@ -17,6 +17,7 @@ from toolscale.language.polarity import is_meant
 from toolscale.language.shown import Shown
 from toolscale.language.things import things_in
 from toolscale.language.undone import awaits, refused_forms, standing_state
+from toolscale.patterns import regex
 
 _IRREGULAR = {
     "pay": ("paid",), "send": ("sent",), "freeze": ("froze", "frozen"), "unfreeze": ("unfroze", "unfrozen"),
@@ -52,25 +53,25 @@ _VAGUE = frozenset((
 ))  # fmt: skip
 """Verbs that say too little by themselves to be held against anybody."""
 
-_DONE_BEFORE = re.compile(
+_DONE_BEFORE = regex(
     r"\b(?:already|earlier|previous(?:ly)?|last|once|yet|no|not|never|nothing|none|before|had|would|could|should|can|will|may|might|if|when|until|unless"
     r"|you(?:'ve|\shave|\shad)?|any|only|was|were|to\sbe|being|cannot|ask\w*|request\w*|want\w*|wish\w*|after|once|since|ago|in\s(?:january|february))\b|n't\b|\?"
 )
-_SUBJECT = re.compile(
+_SUBJECT = regex(
     r"\W*(?:\w+:\s)?(?:(?:and|but|so|then|also|now|therefore)\s)*(?:your|the|it|this|that|both|they|everything)\b"
 )
 """The beginning of a passive clause about this request. With another subject (`six of twelve have been paid`) it is
 taken for a fact about the past."""
-_BESIDES = re.compile(r"\b(?:the|your)\s(?:\w+\s)?(?:others?|newer|rest|remaining)\b(?!\s\$?\d)")
-_OTHERS = re.compile(r"\b(?:others?|else|more|again|any|anything|twice|further|another|rest|yet|either|neither|too)\b")
-_PASSED = re.compile(r"\b(?:to|into|onto|from|out\sof|off|using|via|with)\s(?:(?:your|the|my|his|her|their)\s)?$")
-_POINTING = re.compile(r"\b(?:it|that|this|them|those|these)\b")
-_STILL = re.compile(
+_BESIDES = regex(r"\b(?:the|your)\s(?:\w+\s)?(?:others?|newer|rest|remaining)\b(?!\s\$?\d)")
+_OTHERS = regex(r"\b(?:others?|else|more|again|any|anything|twice|further|another|rest|yet|either|neither|too)\b")
+_PASSED = regex(r"\b(?:to|into|onto|from|out\sof|off|using|via|with)\s(?:(?:your|the|my|his|her|their)\s)?$")
+_POINTING = regex(r"\b(?:it|that|this|them|those|these)\b")
+_STILL = regex(
     r"\b(?:not|never|no|nothing|none|neither|nor|cannot|without|unless|if|when|once|until|before|could|would|can|may|might|will|wanted|asked|had)\b|n't\b"
 )
-_OPEN = re.compile(r"\b(?:had|them|those|these|yet|still|ahead|later|newer|future|because|with|whose|which)\b")
+_OPEN = regex(r"\b(?:had|them|those|these|yet|still|ahead|later|newer|future|because|with|whose|which)\b")
 """Words of a denial that is about other things, or about the time before."""
-_AFTER_BE = re.compile(r"(?:^\W*|[:–—-]\s*|\b(?:is|are|been|was|were|then|and|now|it's|that's)\s(?:\w+ly\s|now\s)?)$")
+_AFTER_BE = regex(r"(?:^\W*|[:–—-]\s*|\b(?:is|are|been|was|were|then|and|now|it's|that's)\s(?:\w+ly\s|now\s)?)$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class Verbs:
         for tool, verbs in self.base.items():
             several = [form.split(" ", 1) for verb in verbs if " " in verb for form in past_forms(verb)]
             if several:
-                found[tool] = re.compile(
+                found[tool] = regex(
                     "|".join(rf"\b{re.escape(head)}\b(?:\s\S+){{0,5}}?\s{re.escape(rest)}\b" for head, rest in several)
                 )
         return found
@@ -174,7 +175,7 @@ def _compiled(forms: tuple[str, ...]) -> re.Pattern[str]:
     now = (
         r"(?:(?:now|just|also|already|both|all|then|therefore|accordingly|\w+ly|gone\sahead\sand|went\sahead\sand)\s)*"
     )
-    return re.compile(
+    return regex(
         rf"\b(?:i|we)(?:'ve|\shave)?\s{now}(?P<active>{words})\b"
         rf"|\b(?:has|have|'s)\s{now}been\s(?:\w+ly\s)?(?P<passive>{words})\b"
         rf"|(?:\b(?:is|are)|'s|'re)\s(?:now|all|both)\s(?P<state>{words})\b"
@@ -383,8 +384,8 @@ class _Reading:
         return f"claims what was not done: {form!r}"
 
 
-_WORD = re.compile(r"[a-z]+")
-_BEYOND = re.compile(
+_WORD = regex(r"[a-z]+")
+_BEYOND = regex(
     r"\b(?:reminders?|alerts?|autopay|auto-pay|automatic\s(?:payments?|debit)|paid\sautomatically|your\scalendar|text\smessage|sms|police|appointments?"
     r"|waived|credited\sback|called\sback|recalled|reversed|provisional\w*|notified|informed\s(?:the|your)|let\s(?:the|your)\s\w+(?:\s\w+){0,4}\sknow|paused?|suspended)\b"
 )

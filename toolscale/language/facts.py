@@ -8,13 +8,13 @@ from typing import Any
 
 from toolscale.language.claims import is_claimed
 from toolscale.language.clauses import read_answer
+from toolscale.language.deeds import NO_DEEDS, Deeds, deed_finding
 from toolscale.language.labels import Labels, bare_label, labels_in
 from toolscale.language.message import asked_of
-from toolscale.language.deeds import NO_DEEDS, Deeds, deed_finding
+from toolscale.language.misnamed import Misnamed
 from toolscale.language.parts import part_finding, whole_finding
 from toolscale.language.shown import NOTHING_SHOWN, Shown
 from toolscale.records import Fact
-from toolscale.language.misnamed import Misnamed
 
 _TYPED = ("money", "date", "time", "duration", "number", "digits", "id")
 

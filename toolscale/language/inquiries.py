@@ -29,12 +29,13 @@ from toolscale.language.asking_words import (
     either,
 )
 from toolscale.language.mentions import lower_keeping_length
+from toolscale.patterns import regex
 from toolscale.records import Reply
 
-_SENTENCE = re.compile(r"[^.?!;\n]+(?:\.(?=\w)[^.?!;\n]*)*[.?!;]*")
-_ITEM = re.compile(r"\s*(?:[-*•·]|\d{1,2}[.)]|\(?[a-z]\))\s+")
-_MARKUP = re.compile(r"[*_`#>]+")
-_BOLD = re.compile(r"\*\*|__|[`#>]+")
+_SENTENCE = regex(r"[^.?!;\n]+(?:\.(?=\w)[^.?!;\n]*)*[.?!;]*")
+_ITEM = regex(r"\s*(?:[-*•·]|\d{1,2}[.)]|\(?[a-z]\))\s+")
+_MARKUP = regex(r"[*_`#>]+")
+_BOLD = regex(r"\*\*|__|[`#>]+")
 
 _OF_MANY = frozenset(("name", "full name", "title", "status", "kind", "date"))
 """Columns that many things have, and the person too: asking for one does not say of what."""
@@ -145,7 +146,7 @@ def _pointed_at(text: str, replies: Sequence[Reply]) -> set[str]:
 def _noun(noun: str) -> re.Pattern[str]:
     """A noun, or several of it."""
     last = noun.split()[-1]
-    return re.compile(rf"\b(?:{re.escape(last)}(?:e?s)?|{re.escape(last.removesuffix('y'))}ies)\b")
+    return regex(rf"\b(?:{re.escape(last)}(?:e?s)?|{re.escape(last.removesuffix('y'))}ies)\b")
 
 
 def _pattern(reply: Reply) -> re.Pattern[str]:
@@ -159,10 +160,10 @@ def _pattern_of(sort: str, words: tuple[str, ...]) -> re.Pattern[str]:
         word = words[0]
         if word.endswith("name"):
             return NAME
-        return SAID_AS.get(word) or re.compile(rf"\b(?:{re.escape(word)}|{re.escape(word.split()[-1])})s?\b")
+        return SAID_AS.get(word) or regex(rf"\b(?:{re.escape(word)}|{re.escape(word.split()[-1])})s?\b")
     if sort == "value":
         before = r"(?:which|what|new)" if words[0] in _OF_MANY else r"(?:which|what|new|the|exact|your)"
-        return re.compile(rf"\b{before} (?:\w+ )?{re.escape(words[0])}s?\b")
+        return regex(rf"\b{before} (?:\w+ )?{re.escape(words[0])}s?\b")
     nouns = "|".join([_noun(words[0]).pattern, *(re.escape(word) for word in words[1:] if word not in _OF_MANY)])
     between = r"(?: (?!is|are|do|does|did|would|should|can|name|email|e)\w+){0,4}?"
     return either(

@@ -11,19 +11,20 @@ from toolscale.language.clauses import Answer
 from toolscale.language.mentions import lower_keeping_length
 from toolscale.language.proper_names import is_piece
 from toolscale.language.tables import cell_at
+from toolscale.patterns import regex
 
-_COUNTED = re.compile(r"\d+(?:st|nd|rd|th)?\s")
+_COUNTED = regex(r"\d+(?:st|nd|rd|th)?\s")
 """A number that counts what follows."""
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 _SHORTENED = (" account", " loan", " bill", " card", " order")
 """People leave these out: `your savings`, `from checking`."""
-_UNLIKE = re.compile(
+_UNLIKE = regex(
     r"\b(?:not|unlike|instead\s+of|rather\s+than|other\s+than|except(?:\s+for)?)\s+(?:(?:in|from|for|to|on|of)\s+)?(?:(?:your|the|my)\s+)?$"
 )
-_WHICH = re.compile(r"(?:\s+\w+)?,?\s+(?:which|whose|where|who|that)\b")
-_POINTS_BACK = re.compile(r"\b(?:there|it|its|here)\b")
-_RELATIVE = re.compile(r"\W*(?:which|that|where|whose|and it)\b")
-_PASSED = re.compile(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|the)\s+)?$")
+_WHICH = regex(r"(?:\s+\w+)?,?\s+(?:which|whose|where|who|that)\b")
+_POINTS_BACK = regex(r"\b(?:there|it|its|here)\b")
+_RELATIVE = regex(r"\W*(?:which|that|where|whose|and it)\b")
+_PASSED = regex(r"\b(?:from|to|into|out\s+of|off|against)\s+(?:(?:your|my|the)\s+)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +302,7 @@ def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str] | None:
         for label in sorted(set(labels), key=lambda label: (-len(label), label))
         if label
     ]
-    return re.compile(rf"(?<!\w)(?P<label>{'|'.join(texts)})(?:e?s)?(?!\w)") if texts else None
+    return regex(rf"(?<!\w)(?P<label>{'|'.join(texts)})(?:e?s)?(?!\w)") if texts else None
 
 
 @lru_cache(maxsize=16384)

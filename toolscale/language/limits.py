@@ -3,9 +3,8 @@ any other figure such words are a bound, and say nothing firm."""
 
 from __future__ import annotations
 
-import re
-
 from toolscale.language.clauses import Answer, is_unsure
+from toolscale.patterns import regex
 
 _NEAR = 70
 """Letters around a figure in which the words of a limit stand."""
@@ -13,20 +12,20 @@ _NEAR = 70
 _LESS = r"(?:fewer|less|lower|under|below|shorter|smaller|earlier|sooner)"
 _MORE = r"(?:more|longer|larger|higher|greater|bigger|later|further|over|above|beyond|past|exceed(?:s|ing)?)"
 _WORD = r"(?:\s+[\w'-]+)"
-_BEFORE = re.compile(
+_BEFORE = regex(
     rf"\b(?:at\s(?:the\s)?(?:most|least|latest|earliest)|up\sto|(?:a\s|the\s)?(?:maximum|minimum|limit)(?:\sof)?|as\s(?:many|much|long)\sas)\s*$"
     rf"|\bno(?:t|thing)?\s(?:{_MORE}|{_LESS})\sthan\s*$"
     rf"|(?:\bno|\bnot|n't|\bnever|\bnobody|\bnothing|\bcannot|\bonly\sif)\b{_WORD}{{0,8}}?\s(?:{_MORE}|{_LESS})(?:\sthan)?\s*$"
     rf"|\bonly{_WORD}{{0,5}}?\s*$"
     rf"|\b(?:the|our)\s(?:most|least|longest|largest|highest|latest|earliest|shortest|smallest){_WORD}{{0,8}}?\sis\s*$"
 )
-_AFTER = re.compile(
+_AFTER = regex(
     rf"^(?:\s+(?:[a-z]+))?(?:\s+[a-z]+)?\s*(?:\b(?:or|and)\s(?:{_LESS}|{_MORE})\b|\bat\s(?:the\s)?(?:most|least|latest|earliest)\b"
     r"|\b(?:maximum|minimum)\b)"
 )
-_MAY_BE = re.compile(r"\b(?:may|can|must|should)\s(?:not\s)?be\b")
+_MAY_BE = regex(r"\b(?:may|can|must|should)\s(?:not\s)?be\b")
 """What is allowed, not what is unsure."""
-_VAGUE = re.compile(
+_VAGUE = regex(
     r"\b(?:about|around|roughly|approximately|nearly|almost|some|maybe|perhaps|probably|i\s(?:think|guess|believe)|or\sso)\b"
 )
 

@@ -37,6 +37,7 @@ from toolscale.language.quantities import (
     quantity_at,
 )
 from toolscale.language.times import other_length_at, time_at
+from toolscale.patterns import regex
 
 
 class Mention(NamedTuple):
@@ -53,39 +54,39 @@ class Mention(NamedTuple):
 
 Found = tuple[str, frozenset[Any], int]
 
-_WORD = re.compile(r"([a-z]+)(?!\w)|\w+|\$")
-_ID = re.compile(r"[a-z][a-z0-9]*_[a-z0-9]+(?:_[a-z0-9]*\d[a-z0-9]*)?(?![\w])|[a-z]{1,6}-?\d{2,}(?:-\d+)*(?!\w)")
-_UPPER_ID = re.compile(r"[A-Z]{1,6}-\d{2,}(?:-\d+)*(?!\w)")
-_JOINED = re.compile(r"\d+(?:-\d+)+(?!\w)")
-_RANGE = re.compile(r"(\d{1,3})\s?[-–]\s?(\d{1,3})(?![\w-]|\.\d)")
-_PLAIN_DIGITS = re.compile(r"\d{2,12}(?![\w]|[.,]\d)")
+_WORD = regex(r"([a-z]+)(?!\w)|\w+|\$")
+_ID = regex(r"[a-z][a-z0-9]*_[a-z0-9]+(?:_[a-z0-9]*\d[a-z0-9]*)?(?![\w])|[a-z]{1,6}-?\d{2,}(?:-\d+)*(?!\w)")
+_UPPER_ID = regex(r"[A-Z]{1,6}-\d{2,}(?:-\d+)*(?!\w)")
+_JOINED = regex(r"\d+(?:-\d+)+(?!\w)")
+_RANGE = regex(r"(\d{1,3})\s?[-–]\s?(\d{1,3})(?![\w-]|\.\d)")
+_PLAIN_DIGITS = regex(r"\d{2,12}(?![\w]|[.,]\d)")
 _FOREIGN = "€£¥"
-_NUMERAL = re.compile(r"[\d.,]*\d")
-_CARD = re.compile(
+_NUMERAL = regex(r"[\d.,]*\d")
+_CARD = regex(
     r"(?:\bend(?:s|ed|ing)?(?:\s+(?:in|with|on))?|\blast\s+(?:four|4)(?:\s+digits)?(?:\s+of)?(?:\s+(?:are|is|being))?|[*•·]{2,}|\bx{2,}"
     r"|\b(?:cards?|visa|mastercard|amex)(?:\s+(?:number|no\.?))?)[\s:(#*-]*$"
 )
-_LAST_FOUR = re.compile(r"\blast\s+$")
-_MARKER = re.compile(r"(?:\d{1,2}[.)](?=\s)|\d{1,2}(?=\s?[.:)]\s?\*))")
-_INLINE_MARKER = re.compile(r"\d{1,2}\)(?=\s)")
-_MARKED = re.compile(r"(?:^|\n)[ \t>]*(?:\*\*)?$")
-_STEP = re.compile(r"\bstep\s+$")
+_LAST_FOUR = regex(r"\blast\s+$")
+_MARKER = regex(r"(?:\d{1,2}[.)](?=\s)|\d{1,2}(?=\s?[.:)]\s?\*))")
+_INLINE_MARKER = regex(r"\d{1,2}\)(?=\s)")
+_MARKED = regex(r"(?:^|\n)[ \t>]*(?:\*\*)?$")
+_STEP = regex(r"\bstep\s+$")
 _NO_COUNT_BEFORE = frozenset((
     "this", "that", "the", "which", "each", "every", "no", "any", "another", "other", "only", "new", "old", "last",
     "next", "first", "right", "wrong",
 ))  # fmt: skip
-_NO_COUNT_AFTER = re.compile(
+_NO_COUNT_AFTER = regex(
     r"\s+(?:of\s+(?:the|your|my|our|them|these|those)|moment|more\s+thing|last\s+thing|by\s+one|another)\b"
 )
-_DAY_COMPANY = re.compile(r"\b(?:the|on|of)\s+$")
-_FIRM_DAY_COMPANY = re.compile(r"\b(?:on|by|until|from|before|after|since|till)\s+the\s+$")
-_NEXT_WORD = re.compile(r"\s+([a-z]+)")
-_WHICH = re.compile(rf"(?:coming\s+|upcoming\s+)?({'|'.join(WEEKDAYS)})\b")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dt((?:[01]\d|2[0-3]):[0-5]\d)")
-_SENTENCE_ENDS = re.compile(r"\s*(?:$|\n)|\s+[\"'(]?[A-Z]")
-_DAYS_APART = re.compile(r"day\s+(?:(after\s+tomorrow)|before\s+yesterday)\b")
-_TO_THE_DATE = re.compile(r"(?:\s*[,(]\s*|\s+)(?:on\s+)?(?:the\s+)?")
-_TO_THE_WEEKDAY = re.compile(
+_DAY_COMPANY = regex(r"\b(?:the|on|of)\s+$")
+_FIRM_DAY_COMPANY = regex(r"\b(?:on|by|until|from|before|after|since|till)\s+the\s+$")
+_NEXT_WORD = regex(r"\s+([a-z]+)")
+_WHICH = regex(rf"(?:coming\s+|upcoming\s+)?({'|'.join(WEEKDAYS)})\b")
+_MOMENT = regex(r"\d{4}-\d\d-\d\dt((?:[01]\d|2[0-3]):[0-5]\d)")
+_SENTENCE_ENDS = regex(r"\s*(?:$|\n)|\s+[\"'(]?[A-Z]")
+_DAYS_APART = regex(r"day\s+(?:(after\s+tomorrow)|before\s+yesterday)\b")
+_TO_THE_DATE = regex(r"(?:\s*[,(]\s*|\s+)(?:on\s+)?(?:the\s+)?")
+_TO_THE_WEEKDAY = regex(
     rf"\s*(?:\(|,\s*(?:a\s+)?)(?:which is a\s+)?({'|'.join(WEEKDAYS)})\b"
     rf"(?!,? (?:the|{'|'.join(sorted(MONTH_WORDS))}|\d))"
 )
@@ -95,11 +96,11 @@ _SHORT_WEEKDAY = {name[:3]: index for index, name in enumerate(WEEKDAYS)} | {
     "thurs": 3,
     "weds": 2,
 }
-_ALTERNATIVE = re.compile(
+_ALTERNATIVE = regex(
     r"\s*(?:,?\s*\(?(?:or|and/or)\s+(?:(?:maybe|perhaps|possibly|even|it|is|could|be|else)\s+){0,4}|/)\s*$"
 )
-_SPREAD = re.compile(r"\s*(?:-|–|—|to|through)\s*$")
-_MOVED = re.compile(
+_SPREAD = regex(r"\s*(?:-|–|—|to|through)\s*$")
+_MOVED = regex(
     r"\b(?:chang|mov|rais|increas|decreas|reduc|lower|went|go(?:es|ne)|dropp|rose|fell|updat|reschedul|adjust|up|down)\w*\b.{0,40}\bfrom\s+$"
 )
 

@@ -3,7 +3,6 @@ said besides."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,8 +10,8 @@ from itertools import combinations
 from typing import Any
 
 from toolscale.language.clauses import Answer
-from toolscale.language.labels import Labels, LabelScope, bare_label, is_card_ending, labels_in
 from toolscale.language.counts import is_no_count, with_ranks
+from toolscale.language.labels import Labels, LabelScope, bare_label, is_card_ending, labels_in
 from toolscale.language.mentions import Mention
 from toolscale.language.proper_names import is_piece
 from toolscale.language.qualifiers import qualifier_at
@@ -21,23 +20,24 @@ from toolscale.language.shown import LAST_DAY, Shown, quantities_in
 from toolscale.language.things import MOST, things_in
 from toolscale.language.times import HALF_DAY, minutes_of
 from toolscale.language.units import in_units, stands_with
+from toolscale.patterns import regex
 from toolscale.records import Fact
 
 _NEAR = 120
 """Characters within which two amounts are added up."""
 
-_PAIR = re.compile(r"\b(?:both|(?:a\s)?(?:pair|couple)\sof|in\snumber\stwo|number(?:s|ing|ed)?\s(?:is\s)?two)\b")
+_PAIR = regex(r"\b(?:both|(?:a\s)?(?:pair|couple)\sof|in\snumber\stwo|number(?:s|ing|ed)?\s(?:is\s)?two)\b")
 
-_NONE = re.compile(r"\bno(?=\s(?!longer|more|problem|worries|need|doubt|charge|fee|matter|other|one)\w)|\bnone\b")
+_NONE = regex(r"\bno(?=\s(?!longer|more|problem|worries|need|doubt|charge|fee|matter|other|one)\w)|\bnone\b")
 
-_DISPUTED = re.compile(r"\b(?:dispute|charge|case|claim|complaint)\w*\b[^.!?]*\b(?:over|about|open,\sover)\s$")
+_DISPUTED = regex(r"\b(?:dispute|charge|case|claim|complaint)\w*\b[^.!?]*\b(?:over|about|open,\sover)\s$")
 
-_NOTHING = re.compile(
+_NOTHING = regex(
     r"\b(?:free(?:\sof\s(?:charge|cost|fees?))?|(?:no|without(?:\san?(?:y)?)?)\s(?:\w+\s)?(?:fees?|charges?|costs?)|nothing|none)\b(?!\s(?:to|else|sent|until))"
 )
 
 
-_BARE_AMOUNT = re.compile(r"(?<![\w$€£.,?])(?P<whole>\d{1,3}(?:,\d{3})+|\d+)\.(?P<part>\d\d)(?![\w%]|[.,]\d)")
+_BARE_AMOUNT = regex(r"(?<![\w$€£.,?])(?P<whole>\d{1,3}(?:,\d{3})+|\d+)\.(?P<part>\d\d)(?![\w%]|[.,]\d)")
 """An amount to the cent without a currency: `it was missing 257.61`."""
 
 

@@ -7,52 +7,51 @@ read them wrongly all the same.
 
 from __future__ import annotations
 
-import re
-
 from toolscale.language.mentions import Mention
 from toolscale.language.rivals import Rivals
 from toolscale.language.shown import SIDES, quantities_in
+from toolscale.patterns import regex
 
 _IS = r"(?:\s(?:is|was|are|were|of|for|at|being|be|came\sto|comes\sto|will\sbe|just|only|about|exactly|it|this|that))*"
-_FEE_BEFORE = re.compile(rf"\bfees?{_IS}\W*$")
-_FEE_AFTER = re.compile(r"^\W*(?:transfer\s|wire\s)?fee\b")
-_LEFT_BEFORE = re.compile(
+_FEE_BEFORE = regex(rf"\bfees?{_IS}\W*$")
+_FEE_AFTER = regex(r"^\W*(?:transfer\s|wire\s)?fee\b")
+_LEFT_BEFORE = regex(
     rf"\b(?:left|remaining|leaves?|leaving|remains?|available(?:\safterwards)?|balance(?:\safter\w*)?){_IS}"
     r"\W*(?:you\s(?:with\s)?|it\s(?:at|with)\s)?$"
 )
-_LEFT_AFTER = re.compile(
+_LEFT_AFTER = regex(
     r"^\s(?:is|are|will\sbe|stays?|still|now|\s)*"
     r"\b(?:left|remaining|remains?|available|stays?)\b(?!\s(?:for|at\sonce|your|the|today))"
 )
-_DUE_OR_PAID = re.compile(
+_DUE_OR_PAID = regex(
     r"^[^.;:]*\b(?:still\s)?(?:to\s(?:pay|be\spaid)|due|owing|unpaid|outstanding)\b"
     r"|^\s(?:went|goes|came|comes|was|were|is|are)\s(?:\w+\s)?(?:on|from|off|charged|paid|taken|to)\b"
 )
 """After what *remains*: it remains to be paid, or it was paid from elsewhere."""
-_LEFT = re.compile(r"\b(?:left|remain\w*|available|balance)\b")
-_SPENT_BEFORE = re.compile(
+_LEFT = regex(r"\b(?:left|remain\w*|available|balance)\b")
+_SPENT_BEFORE = regex(
     r"\b(?:paid|sent|wired|cleared|settled|payment\sof|cost|transfer\sof|bill\s(?:of|was|for|is))\s"
     r"(?:\w+\s(?:the|her|his|your|you)\s\w+\s)?\W*$"
 )
-_MISSING_BEFORE = re.compile(rf"\b(?:missing|short(?:fall)?|lack(?:ed|ing|s)|difference){_IS}\W*(?:by\s|of\s)?$")
-_MISSING_AFTER = re.compile(r"^\s(?:was|were|is)?\s?(?:\w+ly\s)?(?:missing|short|lacking)\b")
-_NOUN_BEFORE = re.compile(r"\b(?P<noun>bill|charge|hold|dispute)\s(?:of|was|for|is|amounts\sto|came\sto)\s\W*$")
-_EACH_AFTER = re.compile(
+_MISSING_BEFORE = regex(rf"\b(?:missing|short(?:fall)?|lack(?:ed|ing|s)|difference){_IS}\W*(?:by\s|of\s)?$")
+_MISSING_AFTER = regex(r"^\s(?:was|were|is)?\s?(?:\w+ly\s)?(?:missing|short|lacking)\b")
+_NOUN_BEFORE = regex(r"\b(?P<noun>bill|charge|hold|dispute)\s(?:of|was|for|is|amounts\sto|came\sto)\s\W*$")
+_EACH_AFTER = regex(
     r"^\W{0,3}(?:is\s)?(?:each|apiece|per\s(?:bill|charge|hold|card|item|piece|instal+ment))\b"
     r"(?!\s(?:payment|time|month|week|day|year))"
 )
-_EACH_BEFORE = re.compile(
+_EACH_BEFORE = regex(
     r"\beach(?:\sof\s(?:them|these|those|which|the\s\w+))?"
     r"(?:\s(?:is|was|of|for|at|with|over|costs?|came\sto|amounts\sto|worth))*\W*$"
 )
-_OF_ONE = re.compile(r"(?:^|_)(?:prices?|unit|rates?|fares?|per|each|monthly|part|adult|child)(?:_|$)")
+_OF_ONE = regex(r"(?:^|_)(?:prices?|unit|rates?|fares?|per|each|monthly|part|adult|child)(?:_|$)")
 """In the name of a column that holds what one thing costs."""
-_RANGE_END = re.compile(r"\bfrom\s[^,;]*\d[^,;]*\b(?:to|until|till)\s$")
-_AS_NAME = re.compile(
+_RANGE_END = regex(r"\bfrom\s[^,;]*\d[^,;]*\b(?:to|until|till)\s$")
+_AS_NAME = regex(
     r"\s(?:\w+\s)?(?:trains?|tickets?|bus|ferry|flight|show(?:ing)?|class|match|game|service|departure|one)\b"
 )
 """After a time that says which train or show is meant."""
-_ON_EVERY = re.compile(r"\bon\s(?:each|every)\b")
+_ON_EVERY = regex(r"\bon\s(?:each|every)\b")
 _REACH = 48
 
 _MOVED_COLUMNS = ("amount", "paid", "moved", "refunded", "monthly")

@@ -14,14 +14,13 @@ from toolscale.language.labels import is_card_ending
 from toolscale.language.mentions import is_said_of_a_card
 from toolscale.language.misgiven import Misgiven
 from toolscale.language.shown import bare_figure, figures_of
+from toolscale.patterns import regex
 
-_FIGURE = re.compile(r"(?<![\w$€£¥])\d+(?:[./:,-]\d+)*(?![\w%]|\s?[$€£¥°%])")
-_NO_NAME = re.compile(r"(?:19|20)\d\d|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d\d")
+_FIGURE = regex(r"(?<![\w$€£¥])\d+(?:[./:,-]\d+)*(?![\w%]|\s?[$€£¥°%])")
+_NO_NAME = regex(r"(?:19|20)\d\d|\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d\d")
 """A year, a grouped number, an amount."""
-_LIST = re.compile(r"[/:,]")
-_ENDING = re.compile(
-    r"(?:\bend(?:s|ed|ing)\s+in|\bending\s+with|\blast\s+(?:four|4)(?:\s+digits)?|[*•·]{2,}|\bx{2,})\W*$"
-)
+_LIST = regex(r"[/:,]")
+_ENDING = regex(r"(?:\bend(?:s|ed|ing)\s+in|\bending\s+with|\blast\s+(?:four|4)(?:\s+digits)?|[*•·]{2,}|\bx{2,})\W*$")
 _VALUES = frozenset(("money", "date", "time", "duration", "percent", "foreign", "month", "ordinal", "marker"))
 """Kinds of mentions whose figures are no names."""
 _SHORT, _FULL = 3, 4
@@ -95,7 +94,7 @@ def _slips(lower: str, name: str) -> Iterator[re.Match[str]]:
 @lru_cache(maxsize=4096)
 def _with_any_number(name: str) -> re.Pattern[str]:
     words = r"\s+".join(re.sub(r"\d+", r"\\d+", re.escape(word)) for word in name.split())
-    return re.compile(rf"(?<!\w){words}(?!\w)")
+    return regex(rf"(?<!\w){words}(?!\w)")
 
 
 def is_one_off(figure: str, other: str) -> bool:

@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from toolscale.language.clauses import Answer
 from toolscale.language.labels import Labels
 from toolscale.language.polarity import PARTICIPLE, clause_polarity, hints_done, is_meant, leading_polarity, polarity
+from toolscale.patterns import regex
 
-_ELLIPTIC = re.compile(
+_ELLIPTIC = regex(
     r"\W*(?:then\s|also\s|just\s|now\s|already\s|even\s|later\s)*\w+(?:ed|id|nt|t|ne|oze|ozen|ade|ook|de)\s(?!to\b)"
 )
-_OF_THE_SAME = re.compile(
+_OF_THE_SAME = regex(
     r"\b(?:it|that|this|them|so|which|done|whom?|through|the\s(?:transfer|payment|money|amount|request|rest|same))\b"
 )
-_ARRIVED = re.compile(
+_ARRIVED = regex(
     r"\b(?:received|gets|got|on\s(?:its|the|their|his|her)\sway|has\s(?:the|that|it)\b|(?:was|were)\sable\sto)"
 )
-_TERSE = re.compile(rf"(?:^|:)\W*(?:\w+ly\s)?{PARTICIPLE}|\b{PARTICIPLE}\W*$")
-_DEED = re.compile(rf"\b{PARTICIPLE}")
-_NOT = re.compile(r"\b(?:not|never|no|nothing|without|cannot|until|once|unless|if|when)\b|n't\b")
+_TERSE = regex(rf"(?:^|:)\W*(?:\w+ly\s)?{PARTICIPLE}|\b{PARTICIPLE}\W*$")
+_DEED = regex(rf"\b{PARTICIPLE}")
+_NOT = regex(r"\b(?:not|never|no|nothing|without|cannot|until|once|unless|if|when)\b|n't\b")
 
 
-_PRIVATE = re.compile(
+_PRIVATE = regex(
     r"(?:\b(?:can(?:not|'t|\snot)|may\snot|not\s(?:able|allowed|permitted|free|possible)|unable|won't|must\snot|couldn't|haven't|don't)\b|\bonly\b"
     r"|\bdeclin|\bno\b).*\b(?:anybody|anyone|some(?:body|one)|others?|another|else|people|person|third\spart\w+|own|private|confidential|private)"
     r"|\b(?:private|confidential|privacy)\b"
 )
-_DID = re.compile(rf"\b(?:i|we)(?:'ve|\shave)?\s(?:(?:\w+ly|now|then|also|just)\s)*{PARTICIPLE}")
-_DID_NOT = re.compile(
+_DID = regex(rf"\b(?:i|we)(?:'ve|\shave)?\s(?:(?:\w+ly|now|then|also|just)\s)*{PARTICIPLE}")
+_DID_NOT = regex(
     r"\bnot\sthis\b|\b(?:if|unless)\s(?:it|this|that)\sis\b|\b(?:unable|cannot|failed)\b"
     r"|\b(?:i|we)\s?(?:could|can|did|have|was|were|am|are|will|would)?(?:\snot|n't)\b"
 )
-_LET_BE = re.compile(
+_LET_BE = regex(
     r"\b(?:i|we)(?:'ve|\shave)?\s(?:did\snot|didn't|have\snot|haven't|left|kept|let)\b.*\b(?:touch|touched|alone|as\sit|as\sthey|be|unchanged|do\sit)\b"
     r"|\bnothing\s(?:\w+\s)?(?:gone|sent|paid|moved)\b|\bno\s(?:payment|transfer|money|change)\b"
 )
-_SUPPOSED = re.compile(r"\bif\s(?:it|this|that)\s(?:is|was)\b")
-_SOME = re.compile(r"\b(?:the\srest|half|partly|part\sof|some\sof|almost|nearly)\b")
-_UNCHANGED = re.compile(
+_SUPPOSED = regex(r"\bif\s(?:it|this|that)\s(?:is|was)\b")
+_SOME = regex(r"\b(?:the\srest|half|partly|part\sof|some\sof|almost|nearly)\b")
+_UNCHANGED = regex(
     r"\b(?:keeps?|stays?|remains?|left|leave|unchanged|as\s(?:it|they)\s(?:is|are|was|were)|untouched|nothing|none|not|no|never|without|cannot|unable"
     r"|too\s(?:much|many|high|large|big|late|old|early|soon|low|far)|most\s(?:that\s\w+\s)?(?:possible|allowed)|(?:highest|latest)\s(?:\w+\s)?possible"
     r"|has\sto\swait|have\sto\swait|exceed\w*|refus\w*|declin\w*|fell\s(?:away|short)|falls?\sshort|didn't|short\sof|below|less\sthan)\b|n't\b"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-_CHOICE = re.compile(r"\[([^\[\]]*)\]")
-_BAR = re.compile(r"\|(?![^{}]*\})")
+from toolscale.patterns import regex
+
+_CHOICE = regex(r"\[([^\[\]]*)\]")
+_BAR = regex(r"\|(?![^{}]*\})")
 """Between alternatives; the bar of a place, `{day|nth}`, is none."""
-_SPACES = re.compile(r" {2,}")
-_SPACE_BEFORE_MARK = re.compile(r" +(?=[,.;:!?](?:\s|$))")
+_SPACES = regex(r" {2,}")
+_SPACE_BEFORE_MARK = regex(r" +(?=[,.;:!?](?:\s|$))")
 
 
 def alternatives(texts: Sequence[str]) -> str:

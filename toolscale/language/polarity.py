@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from toolscale.patterns import regex
+
 _DONE = (
     "paid sent transferred moved scheduled rescheduled frozen froze unfrozen unfroze blocked unblocked cancelled "
     "canceled refunded disputed opened reopened closed booked rebooked changed updated replaced ordered reordered "
@@ -25,7 +27,7 @@ _UNDONE = (
     r"(?:can't|can\snot|cannot|couldn't|could\snot|won't|will\snot"
     r"|am\snot|'m\snot|are\snot|'re\snot|am\sunable|'m\sunable|are\sunable|'re\sunable)"
 )
-_NO = re.compile(
+_NO = regex(
     rf"""
     \b(?:can\s?not|can't|could{_NOT}|won't|will\snot|would{_NOT})\b
         (?!\s+(?:wait|believe|thank|find|see|hesitate|lose|go\swrong|miss|complain|affect|change|cost|need|have\sto|notice|mind|agree\smore|not|help|reach|
@@ -65,8 +67,8 @@ _NO = re.compile(
     """,
     re.VERBOSE,
 )
-_WISHED = re.compile(r"\b(?:i|we)\swish\s(?:that\s)?(?:i|we)\scould\b")
-_THAT_NOT = re.compile(rf"\b(?:that|which|what|as)\s(?:i|we)\s?{_UNDONE}")
+_WISHED = regex(r"\b(?:i|we)\swish\s(?:that\s)?(?:i|we)\scould\b")
+_THAT_NOT = regex(rf"\b(?:that|which|what|as)\s(?:i|we)\s?{_UNDONE}")
 _NO_CUES = (
     "no", "n't", "unable", "impossible", "ineligible", "declin", "denied", "reject", "refuse", "failed", "left ",
     "leav", "kept ", "keep ", "beyond", "outside", "unpaid", "held off", "hold", "against", "prevent", "forbid",
@@ -74,7 +76,7 @@ _NO_CUES = (
 )  # fmt: skip
 """A clause without any of these cannot match `_NO`: looking for them first is faster than `_NO` itself."""
 
-_YES = re.compile(
+_YES = regex(
     rf"""
     (?:^|[\s,])(?<!not\s)(?<!never\s)(?<!be\s)(?<!get\s)(?<!it\s)(?<!than\s)(?<!being\s)(?:all\s)?done(?=\s*(?:[.!,;:-]|$))
     | (?<!not\s)\bwent\sthrough\b | \ball\sset\b | \btaken\scare\sof\b | (?<!not\s)\bsuccessfully\b
@@ -84,29 +86,29 @@ _YES = re.compile(
     """,
     re.VERBOSE,
 )
-_WEAK_YES = re.compile(
+_WEAK_YES = regex(
     r"(?<!could\s)(?<!should\s)(?<!must\s)(?<!will\s)(?<!would\s)(?<!might\s)(?<!may\s)(?<!that\s)"
     rf"\b(?:has|have)\s(?:(?:now|just|already|all|both)\s)*been\s(?:\w+ly\s)?{PARTICIPLE}"
     rf"|(?:(?<!that\s)\b(?:is|are|was|were)|\b(?:it|this|everything)'s|^\W*that's)\s(?:(?:now|all|both)\s)?{PARTICIPLE}|(?<!not\s)\ball\sdone\sfor\b"
     r"|\byou(?:'re|\sare)\s(?:(?:now|all|both)\s)?(?:booked|signed\sup|enrolled|registered)\b"
     r"|\b(?:booking|reservation|tickets?|seats?|table|trip|visit|appointment|order|alert)\s(?:is|are)\snow\s(?:for|on|at)\b"
 )
-_NOMINAL_YES = re.compile(
+_NOMINAL_YES = regex(
     r"\W*(?:(?:your|the)\s)?(?:(?:payment|transfer|bill|card|order|booking|refund|dispute|appointment|reservation|loan|request|money)\s)?"
     rf"(?:successfully\s)?(?:{PARTICIPLE}|complete)(?:\ssuccessfully)?\W*"
 )
-_NOT_MEANT = re.compile(
+_NOT_MEANT = regex(
     r"\b(?:i\s(?:think|guess|hope|believe|suppose|assume|wish)|maybe|perhaps|probably|possibly|doubt|supposedly|not\s(?:sure|certain|know|think|"
     r"believe|true)|(?:might|may)\s(?:not\s)?(?:be|have)|almost|nearly|hardly|barely|scarcely|partially|partly|half|as\sgood\sas"
     r"|being\s(?:\w+ly\s)?\w+e[dn]|"
     rf"been\s(?:told|asked|informed)|so-called|pretend|twice|(?:get|getting|want|need)\s(?:this|it|that|them)\s(?:all\s)?{PARTICIPLE})\b"
     r"|n't\s(?:sure|certain|know|think|believe|true)\b"
 )
-_ATTRIBUTED = re.compile(
+_ATTRIBUTED = regex(
     r"\W*(?:(?:but|and|so|as|like)\s)?(?:you|they|he|she|someone|somebody)(?:'ve|\shave|\shad)?\s(?:\w+ly\s|also\s|just\s)?"
     r"(?:said|say|told|tell|asked|ask|mentioned|claim|claimed|thought|think|believe|believed|wrote|assume|assumed|expect|expected|hope|hoped)\b"
 )
-_NO_REFUSAL = re.compile(
+_NO_REFUSAL = regex(
     r"(?:\bnot|n't|\bnever|\bnothing\s(?:was|were|is))\s(?:been\s|be\s|yet\s)*(?:declined|denied|rejected|refused|impossible|ineligible|fail"
     r"|failed|unable)\b"
     r"|\b(?:unless|until|without|before|if|till)\s(?:you|your|i\shave\syour|i\sget\syour|we\shave\syour)\b.*?"
@@ -116,36 +118,36 @@ _NO_REFUSAL = re.compile(
     r"|will|failed|never)\b)|\b(?:any|no)\s(?:other|further|additional)\b|\bnothing\s(?:that\s)?(?:i|we)\b"
     r"|^\W*(?:last\stime|previously|at\sfirst|initially|in\sthe\spast|earlier)\b|\b(?:before|at\sfirst|initially|earlier)\W*$"
 )
-_NO_ACT = re.compile(
+_NO_ACT = regex(
     r"\b(?:made|taken|added|set|put|sent|recorded|submitted|shared|done|opened|created|filed|raised)\s(?:\S+\s){0,3}?"
     r"(?:notes?|messages?|reminders?|look|best|everything|all\si|research|sure|requests?\s(?:to|for)|with\sa|your\s(?:request|file|case|question)|"
     r"enquiry|inquiry)\b"
     r"|\b(?:only\spart|part\sof|some\sof|none|neither|wrong|someone\selse|another\sperson|by\sothers)\b|\b(?:an?|the|this)\s(?:error|problem|issue)\b"
     r"|\b(?:payment|transfer|transaction)\s(?:has\sbeen|was|is)\s(?:now\s|\w+ly\s)?(?:blocked|reversed|locked|frozen|closed|refunded)\b"
 )
-_SUPPOSED = re.compile(
+_SUPPOSED = regex(
     r"\W*(?:(?:and|but|or|so|then)\s)?(?:if|unless|assuming|suppose|supposing|provided|in\scase|had\s(?:i|we|there|it))\b"
 )
-_RETRACTED = re.compile(r"\b(?:scratch|strike|ignore|disregard|forget)\sthat\b|\bi\smisspoke\b|\bjust\skidding\b")
-_INTENT = re.compile(
+_RETRACTED = regex(r"\b(?:scratch|strike|ignore|disregard|forget)\sthat\b|\bi\smisspoke\b|\bjust\skidding\b")
+_INTENT = regex(
     r"\W*(?:yes|yep|yeah)\W+(?:of\scourse\W+|sure\W+|certainly\W+)?(?:(?:i|we)(?:'ll|'d|\s(?:will|can|could|would|may|might|see|understand|know"
     r"|hear|'m|am)\b|"
     r"'m\b|'re\b)|that\s(?:is|can|should|will)\b|it\s(?:can|will|should)\b|but\b|and\sno\b)"
 )
-_LEADING = re.compile(
+_LEADING = regex(
     r"\W*(?:(?:hi|hello|hey|dear|good\s(?:morning|afternoon|evening|day))(?:\s[\w.'-]+){0,3},\s)?"
     r"(?:(?:(?:i'm|i\sam|we're|we\sare)\s(?:so\s|very\s)?)?sorry\W+|unfortunately\W+|well\W+)?"
     r"(?:(?P<yes>yes|yep|yeah)|(?P<no>no|nope))(?=\s*(?:[,.!;:–—-]|$))(?!\W+(?:problem|worries|need)\b)"
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_CLAUSE = re.compile(r"[,;:()]\s*|\s[-–—]{1,2}\s|—|\s(?:and|but|while|so|because|since|as)\s")
-_CONDITION = re.compile(
+_SENTENCE = regex(r"(?<=[.!?])\s+|\n+")
+_CLAUSE = regex(r"[,;:()]\s*|\s[-–—]{1,2}\s|—|\s(?:and|but|while|so|because|since|as)\s")
+_CONDITION = regex(
     r"\b(?:(?:if|unless|in case|whether|once|when|that|until|after)\s(?:you|i|we|it|this|that|they|anything|done)\b"
     r"|(?:if|unless|whether|once|when|until|before|as soon as)\s(?:the|your|my|a|an|there|it|this|that|everything)\b).*"
 )
-_AS = re.compile(r"\bas (?:soon|good) as\b|\bas (?:it|they|is|before)\b(?: (?:is|was|are|were)\b)?(?!\s*\w)")
+_AS = regex(r"\bas (?:soon|good) as\b|\bas (?:it|they|is|before)\b(?: (?:is|was|are|were)\b)?(?!\s*\w)")
 _REGRET = ("sorry", "unfortunately", "afraid", "regret", "sadly")
-_OTHERS_NO = re.compile(
+_OTHERS_NO = regex(
     r"\b(?:you|they|nobody|no\sone|he|she)\s(?:also\s|now\s)?(?:can't|cannot|can\snot|won't|couldn't|shouldn't)\b"
 )
 

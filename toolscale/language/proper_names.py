@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import re
+from toolscale.patterns import regex
 
-_JOINED = re.compile(r"[-‑]\w|\s&\s?\w|&\w|/\w")
-_FOLLOWING = re.compile(r"[ \u00a0]+([A-Z][\w'’]*)")
-_LEADING = re.compile(
+_JOINED = regex(r"[-‑]\w|\s&\s?\w|&\w|/\w")
+_FOLLOWING = regex(r"[ \u00a0]+([A-Z][\w'’]*)")
+_LEADING = regex(
     r"(?P<start>(?:^|[^\w\s,'’\"“(&][ \t]*|\n[ \t]*|[\"“(|:;,.!?][ \t]*))?(?P<word>[A-Z][\w'’]*)\.?[ \u00a0]+$"
 )
 _GENERIC = frozenset((

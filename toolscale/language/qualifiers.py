@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
+
+from toolscale.patterns import regex
 
 Qualifier = Literal["hedge", "bound", "denied"]
 
@@ -68,16 +69,16 @@ _WEAK = frozenset(
 _WISHES = frozenset(("would", "i'd", "we'd", "you'd", "they'd", "he'd", "she'd", "id", "’d", "i’d", "we’d", "you’d"))
 """Before *like*, which then says what is wanted and not about how much: *I'd like 4*."""
 
-_AFTER = re.compile(
+_AFTER = regex(
     r"[\s,(]*(?:(?P<hedge>or\s+so\b|or\s+thereabouts|-?ish\b|give\s+or\s+take|(?:approximately|approx|roughly|or\s+something)\b)"
     r"|(?P<bound>\+(?!\s?\$?\d)|or\s+(?:more|less|fewer|above|below|over|under|higher|lower|later|earlier)\b"
     r"|(?<![,(])(?<![,(]\s)(?:more|fewer|higher|lower|later|earlier|other)\s+than\b|(?<![,(])(?<![,(]\s)(?:less|short|shy)\b|(?<![,(])(?<![,(]\s)(?:above|below)\b|(?<![,(])(?<![,(]\s)too\s+(?:much|little|many"
     r"|few)\b|(?<![,(]\s)at\s+(?:the\s+)?(?:earliest|latest|most|least|very\s+\w+)\b|max(?:imum)?\b|tops\b|min(?:imum)?\b))"
 )
-_CARRIED = re.compile(r"(?:br(?:ing|ought)|mov|carr|transfer|shift|pull|hand|send|sent|c[ao]me|went|tak|took)")
-_PEAK = re.compile(r"\bgusts?\s(?:of\s|reaching\s|at\s)?up\sto\s*$")
+_CARRIED = regex(r"(?:br(?:ing|ought)|mov|carr|transfer|shift|pull|hand|send|sent|c[ao]me|went|tak|took)")
+_PEAK = regex(r"\bgusts?\s(?:of\s|reaching\s|at\s)?up\sto\s*$")
 """A gust is the most that the wind reaches: *up to* takes nothing from its figure."""
-_SUM = re.compile(r"\b(?:add(?:s|ed|ing)?|sum(?:s|med)?|total(?:s|l?ed)?)\s+(?:\w+\s+)?up\s+to\s*$")
+_SUM = regex(r"\b(?:add(?:s|ed|ing)?|sum(?:s|med)?|total(?:s|l?ed)?)\s+(?:\w+\s+)?up\s+to\s*$")
 _TRIMMED = "(*\"'“[,"
 
 

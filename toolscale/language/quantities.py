@@ -9,6 +9,7 @@ from datetime import date, timedelta
 
 from toolscale.language.dates import WEEKDAY_PATTERN, WEEKDAYS, Tense, shift, weekday_readings
 from toolscale.language.numerals import NUMBER_WORDS_PATTERN, SCALES, parse_number_words
+from toolscale.patterns import regex
 
 Found = tuple[str, frozenset[str] | frozenset[int] | frozenset[float], int]
 """Kind, readings, end."""
@@ -28,37 +29,35 @@ _UNIT = rf"""
           (?:\s(?P<ago>ago|earlier)\b|\sfrom\s(?P<origin>today|now|tomorrow|{WEEKDAY_PATTERN})\b)?)
     )?
 """
-_QUANTITY = re.compile(
-    rf"(?:(?P<figures>{_FIGURES})|(?P<words>{NUMBER_WORDS_PATTERN})){_SCALE}{_UNIT}(?![\w])", re.VERBOSE
-)
-_SIGNED = re.compile(rf"\$\s?(?P<minus>-?)(?P<figures>{_FIGURES}){_SCALE}(?:\s?usd\b|\sdollars?\b)?{_CENTS}(?!\w)")
-_CODED = re.compile(rf"usd\s?\$?(?P<minus>-?)(?P<figures>{_FIGURES}){_SCALE}(?!\w)")
+_QUANTITY = regex(rf"(?:(?P<figures>{_FIGURES})|(?P<words>{NUMBER_WORDS_PATTERN})){_SCALE}{_UNIT}(?![\w])", re.VERBOSE)
+_SIGNED = regex(rf"\$\s?(?P<minus>-?)(?P<figures>{_FIGURES}){_SCALE}(?:\s?usd\b|\sdollars?\b)?{_CENTS}(?!\w)")
+_CODED = regex(rf"usd\s?\$?(?P<minus>-?)(?P<figures>{_FIGURES}){_SCALE}(?!\w)")
 _GRAND = (
     r"grand(?!\s(?:total|sum|prize|piano|opening|slam|jury"
     r"|finale|tour|hotel|plan|canyon|central|re-?opening|scheme|old|new|idea|gesture)|-)"
 )
-_MEASURE = re.compile(
+_MEASURE = regex(
     r"(?P<minus>(?:minus|negative)\s)?(?P<figures>\d{1,3}(?:,\d{3})+|\d+)(?:(?P<degrees>\s?(?:°|degrees?\b)(?:\s?(?:[cf]\b|celsius|fahrenheit))?)"
     r"|(?:kg|km|mm|cm|lbs?|mi)(?!\w))"
 )
-_MINUS = re.compile(r"(?<![\w)])-$")
-_INDEFINITE = re.compile(
+_MINUS = regex(r"(?<![\w)])-$")
+_INDEFINITE = regex(
     rf"""an?\s(?:(?P<money>{_GRAND}|dollar|buck)\b
     | (?P<dozen>dozen)\b
     | (?P<span_unit>day|week|fortnight|month|year)\b(?P<time>'s\stime\b)?
       (?:\s(?P<ago>ago|earlier)\b|\sfrom\s(?P<origin>today|now|tomorrow|{WEEKDAY_PATTERN})\b)?)""",
     re.VERBOSE,
 )
-_HALF = re.compile(
+_HALF = regex(
     r"half\san?\s(?P<unit>grand|thousand|hundred|million|dozen|dollar)\b(?P<dollars>\s(?:us\s)?(?:dollars?|bucks?)\b)?"
 )
-_AND_A_HALF = re.compile(r"\sand\sa\s(?:(?P<half>half)|quarter)(?:\s(?P<scale>hundred|thousand|million|grand|k))?\b")
-_OTHER_DOLLARS = re.compile(
+_AND_A_HALF = regex(r"\sand\sa\s(?:(?P<half>half)|quarter)(?:\s(?P<scale>hundred|thousand|million|grand|k))?\b")
+_OTHER_DOLLARS = regex(
     r"\s?(?:cad|aud|nzd|hkd|sgd|mxn|twd|brl|canadian|australian|new\szealand|singapore|hong\skong|mexican|pesos?)\b"
 )
-_OTHER_SIGN = re.compile(r"(?<!\w)(?!us$)[a-z]{1,3}$")
-_FINE = re.compile(r"\.\d\d+0$")
-_IN = re.compile(r"\bin\s(?:about\s|around\s|roughly\s)?$")
+_OTHER_SIGN = regex(r"(?<!\w)(?!us$)[a-z]{1,3}$")
+_FINE = regex(r"\.\d\d+0$")
+_IN = regex(r"\bin\s(?:about\s|around\s|roughly\s)?$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from toolscale.language.dates import MONTHS, WEEKDAYS, Tense, parse_day
 from toolscale.language.mentions import lower_keeping_length, mentions
 from toolscale.language.numerals import ordinal
 from toolscale.language.times import DURATION_FORMS, TIME_FORMS
+from toolscale.patterns import regex
 
 FORMS = (
     "money", "words", "dollars", "date", "ordinal", "dmy", "slash", "short", "shortth", "numeric", "near", "day", "nth",
@@ -175,4 +176,4 @@ def spans_of(words: str, lower: str) -> list[tuple[int, int]]:
 def word_pattern(words: str) -> re.Pattern[str] | None:
     """Return the pattern that finds `words` in lower-case text, None for no words."""
     parts = [re.escape(part) for part in lower_keeping_length(words).split()]
-    return re.compile(r"(?<!\w)" + r"\s+".join(parts) + r"(?!\w)") if parts else None
+    return regex(r"(?<!\w)" + r"\s+".join(parts) + r"(?!\w)") if parts else None

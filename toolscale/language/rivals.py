@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from toolscale.language.belonging import NOW_AFTER, Belonging
 from toolscale.language.counts import of_the_same, without_parts
 from toolscale.language.limits import is_limit
 from toolscale.language.mentions import Mention
 from toolscale.language.shown import quantities_in
-from toolscale.language.belonging import NOW_AFTER, Belonging
+from toolscale.patterns import regex
 from toolscale.records import Fact
 
 MOST_EXPLAINED = 8
 """How many other values of the kind of a fact may be told, each of something else. An answer with more only recites
 what it saw."""
 
-_SPAN_OF_TIME = re.compile(r"\b(?:days?|weeks?|months?|years?)$")
+_SPAN_OF_TIME = regex(r"\b(?:days?|weeks?|months?|years?)$")
 
-LEFT = re.compile(r"\b(?:left|remain(?:s|ing)?|afterwards)\b")
+LEFT = regex(r"\b(?:left|remain(?:s|ing)?|afterwards)\b")
 
-NOW = re.compile(
+NOW = regex(
     r"\b(?:now|new|currently|has\sbeen\sset|set|raised|lowered|changed|increased|put)\s(?:\w+\s){0,3}?(?:to|at|is|of|a|stands)?\s*$"
 )
 
-TIMES = re.compile(
+TIMES = regex(
     r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|started?|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|at\sfirst|until|from"
     r"|would\shave|now|after(?:wards)?|then)\b"
 )
 
-PAST = re.compile(
+PAST = regex(
     r"\b(?:before(?:hand)?|previous(?:ly)?|was|were|had|initial(?:ly)?|earlier|prior|original(?:ly)?|used\sto|from|of|until|down)\b"
 )
 
-ASIDE = re.compile(
+ASIDE = regex(
     r"\b(?:already|overdue|missed|past\sdue|newer|latter|second|another|issued|opened|expires?|added|since|others?|rest|remaining|than|besides|each|not|only|lowest|highest"
     r"|smallest|largest|versus|compared)\b|n't\b"
 )
 """Words that show that a value is of something else."""
 
 
-_GREETED = re.compile(
+_GREETED = regex(
     r"\W*(?:(?:hi|hello|hey|dear|good\s(?:morning|afternoon|evening|day)|morning|welcome\sback|thanks|thank\syou)\W+)+"
     r"(?:there\W+)?(?:(?:mrs?|ms|mx|dr)\W+)?"
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolscale.language.labels import Forms, Labels
 from toolscale.language.times import DAY, clock_text, minutes_of
+from toolscale.patterns import regex
 
 Value = tuple[str, Any]
 """(kind of fact, value)."""
@@ -20,26 +21,24 @@ _MOST_SUMMED = 60
 chance."""
 
 QUANTITIES = {
-    "left": re.compile(
+    "left": regex(
         r"\b(?:left|leaves?|leaving|remain\w*|available|balances?|holds?|has|have|keeps?|keeping|stands?|sits?|owes?|owed|outstanding|still|now)\b"
     ),
-    "moved": re.compile(
+    "moved": regex(
         r"\b(?:mov(?:ed|ing|e)|transferr?ed|sent|send|paid|pays?|paying|payments?|br(?:ought|ing)|shift\w*|top\w*|wired?|cost|bill\w*|instal+ments?"
         r"|short\w*|missing|charges?|charged|orders?|dispute\w*|refund\w*|swept|went|came)\b"
     ),
-    "fee": re.compile(r"\bfees?\b|\bfee-free\b|\bregistering\b"),
-    "limit": re.compile(r"\b(?:limits?|cap(?:ped)?|maximum|at\smost|threshold|highest|allowed)\b"),
-    "start": re.compile(r"\b(?:depart\w*|leav(?:es?|ing)|left|start\w*|beg[iau]n\w*|open\w*|sails?|sailing|from)\b"),
-    "end": re.compile(
-        r"\b(?:arriv\w*|g[eo]ts?\sin|reach\w*|lands?|landed|ends?|ended|finish\w*|clos\w*|until|till|over)\b"
-    ),
-    "board": re.compile(r"\bboard\w*\b"),
+    "fee": regex(r"\bfees?\b|\bfee-free\b|\bregistering\b"),
+    "limit": regex(r"\b(?:limits?|cap(?:ped)?|maximum|at\smost|threshold|highest|allowed)\b"),
+    "start": regex(r"\b(?:depart\w*|leav(?:es?|ing)|left|start\w*|beg[iau]n\w*|open\w*|sails?|sailing|from)\b"),
+    "end": regex(r"\b(?:arriv\w*|g[eo]ts?\sin|reach\w*|lands?|landed|ends?|ended|finish\w*|clos\w*|until|till|over)\b"),
+    "board": regex(r"\bboard\w*\b"),
 }
 """Quantity -> the words with which people speak of it. The last three are sides of something that takes time."""
 
 SIDES = frozenset(("start", "end", "board"))
 
-LAST_DAY = re.compile(r"(?:^|_)(?:by|until|till|through|last|latest|deadline|ends?|expires?|expiry)(?:_|$)")
+LAST_DAY = regex(r"(?:^|_)(?:by|until|till|through|last|latest|deadline|ends?|expires?|expiry)(?:_|$)")
 """In the name of a column that holds the last day of something."""
 
 _COLUMNS = (
@@ -327,7 +326,7 @@ class Shown:
 
 NOTHING_SHOWN = Shown()
 
-_FIGURE = re.compile(r"\d+(?:[.-]\d+)*")
+_FIGURE = regex(r"\d+(?:[.-]\d+)*")
 
 
 def bare_figure(text: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_DIVIDER = re.compile(r"(?:^|\n)[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*(?=\n|$)")
-_NUMBERING = re.compile(r"\|?\s*(?:#|no\.?|nr\.?|row|rank|item|№)\s*(?:\||$)")
+from toolscale.patterns import regex
+
+_DIVIDER = regex(r"(?:^|\n)[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*(?=\n|$)")
+_NUMBERING = regex(r"\|?\s*(?:#|no\.?|nr\.?|row|rank|item|№)\s*(?:\||$)")
 
 
 class Cell(NamedTuple):

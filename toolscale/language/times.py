@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from toolscale.language.numerals import NUMBER_WORDS_PATTERN, TEENS, UNITS, parse_number_words
+from toolscale.patterns import regex
 
 Found = tuple[str, frozenset[str] | frozenset[int], int]
 """Kind, readings, end."""
@@ -29,37 +30,37 @@ _SAID = rf"\s?in\sthe\s(?:early\s)?(?P<part>{_PARTS})\b|\s?at\s(?P<night>night)\
 _HALF = r"\s?(?P<half>[ap])(?:\.m\b\.?|m\b)"
 _SURE = rf"(?:{_HALF}|(?=\s?o'clock\b|{_unnamed(_SAID)})(?:\s?o'clock\b)?(?:{_SAID})?)"
 """What makes a bare hour a time."""
-_CLOCK = re.compile(
+_CLOCK = regex(
     rf"(?P<hour>\d{{1,2}})(?::(?P<minute>\d\d)(?::\d\d(?!\d))?|(?<=\d\d)h(?P<minute_h>\d\d))(?!\d|:\d|[b-oq-z])"
     rf"(?:{_HALF}|{_SAID})?(?!\w)"
 )
-_DOTTED = re.compile(rf"(?P<hour>\d{{1,2}})\.(?P<minute>\d\d){_SURE}")
-_BARE = re.compile(rf"(?P<hour>\d{{1,2}}(?=[ap]\.?m)|{_HOUR}){_SURE}")
-_IN_RANGE = re.compile(
+_DOTTED = regex(rf"(?P<hour>\d{{1,2}})\.(?P<minute>\d\d){_SURE}")
+_BARE = regex(rf"(?P<hour>\d{{1,2}}(?=[ap]\.?m)|{_HOUR}){_SURE}")
+_IN_RANGE = regex(
     rf"(?P<hour>\d{{1,2}})(?=(?:\s?[-–]\s?|\s(?:to|and|until|or)\s)\d{{1,2}}(?::\d{{2}})?{_unnamed(_SURE)})"
 )
-_ALWAYS = re.compile(r"24/7(?!\w)")
-_WRITTEN_H = re.compile(r"(?P<hour>\d{1,2})h(?P<minute>\d\d)?\b")
+_ALWAYS = regex(r"24/7(?!\w)")
+_WRITTEN_H = regex(r"(?P<hour>\d{1,2})h(?P<minute>\d\d)?\b")
 _STEPS = {"half": 30, "quarter": 15}
-_PAST_THE_HOUR = re.compile(
+_PAST_THE_HOUR = regex(
     rf"(?:a\s)?(?:(?P<step>half|quarter)\s|(?P<count>\d{{1,2}}|{NUMBER_WORDS_PATTERN})\s(?P<unit>minutes?\s)?)"
     rf"(?P<way>past|to|after|before)\s(?P<hour>{_HOUR}){_SURE}?"
 )
-_HALF_PAST = re.compile(r"half\s(?:past|to)\b")
-_NAMED = re.compile(r"(?:(?:12|twelve)\s)?(?P<name>noon|midday|midnight)\b(?!\s(?:snack|mass))")
+_HALF_PAST = regex(r"half\s(?:past|to)\b")
+_NAMED = regex(r"(?:(?:12|twelve)\s)?(?P<name>noon|midday|midnight)\b(?!\s(?:snack|mass))")
 _NAMES = {"noon": 720, "midday": 720, "midnight": 0}
-_PART_AFTER = re.compile(
+_PART_AFTER = regex(
     rf"\s(?:(?P<tonight>tonight)\b|(?:this|today|tomorrow|yesterday|\w+day)\s(?P<part>{_PARTS}|night)\b)"
 )
-_PART_BEFORE = re.compile(rf"\b(?P<part>{_PARTS}|tonight)\b,?\s(?:(?:at|around|from|by|before|after)\s)?$")
-_AT = re.compile(r"(?:\b(?P<verb>\w+)\s+|^|\W)(?:at|until|till)\s+$")
+_PART_BEFORE = regex(rf"\b(?P<part>{_PARTS}|tonight)\b,?\s(?:(?:at|around|from|by|before|after)\s)?$")
+_AT = regex(r"(?:\b(?P<verb>\w+)\s+|^|\W)(?:at|until|till)\s+$")
 _STANDING = frozenset((
     "stands", "stand", "stood", "standing", "remains", "remain", "remained",
     "sits", "stays", "stay", "count", "total", "limit", "number", "limited", "capped", "set", "comes", "come", "came",
     "amounts", "now", "unchanged", "kept", "keep", "put", "left", "valued", "rated", "fixed", "still", "currently",
 ))  # fmt: skip
 """Before `at 9`: words after which that is a count, and no time."""
-_HOUR_ENDS = re.compile(
+_HOUR_ENDS = regex(
     r"\s*(?:[.,;!?)]+(?!\d)|$)|\s(?:for|today|tonight|tomorrow|yesterday|sharp|instead|please|this\s\w+|next\s\w+"
     rf"|on\s\w+day|on\sthe|in\sthe\s{_PARTS})\b"
 )
@@ -67,7 +68,7 @@ _HOUR_ENDS = re.compile(
 _COUNT = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?(?![.,]?\d)|{NUMBER_WORDS_PATTERN}"
 _MINUTES = r"(?:minutes?|mins?)(?![a-z])"
 _HOURS_WORD = r"(?:hours?|hrs?)(?![a-z])"
-_SPAN = re.compile(
+_SPAN = regex(
     rf"""(?:(?P<hours>{_COUNT}|an?(?=\s))(?P<more>\s(?:1/2|and\sa(?:n)?\s(?:half|quarter)|and\sthree\squarters))?
             (?:[\s-]{_HOURS_WORD}|(?<=\d)\s?(?:{_HOURS_WORD}|h(?![a-z\d])))
             (?:(?P<then>\sand\sa\s(?:half|quarter)|\sand\sthree\squarters)\b
@@ -80,17 +81,15 @@ _SPAN = re.compile(
        )(?P<ago>\s(?:ago|earlier)\b)?""",
     re.VERBOSE,
 )
-_BETWEEN = re.compile(
+_BETWEEN = regex(
     rf"(?P<one>{_COUNT})(?:\s?[-–]\s?|\s(?P<way>to|or|and)\s)(?P<two>{_COUNT})[\s-]?(?:(?P<hour>{_HOURS_WORD}|h(?!\w))|{_MINUTES})",
 )
-_NAMED_SPAN = re.compile(
+_NAMED_SPAN = regex(
     r"(?:an?\s)?(?P<half>half[\s-](?:an?[\s-])?hour)s?\b|(?:an?\s|(?P<many>three|3)\s)?quarters?[\s-](?:of\san[\s-])?hours?\b"
 )
-_IN_HOURS = re.compile(rf"\s?(?:h(?!\w)|{_HOURS_WORD})")
-_OTHER_LENGTH = re.compile(r"(?:\d+|[a-z]+)-(?:second|day|week|month|year)s?\b")
-_RATE = re.compile(
-    r"(?:\d|\b(?:dollars?|cents?|euros?|pounds?|bucks?|percent|times?|once|twice|miles?|km|kilometers?))\s$"
-)
+_IN_HOURS = regex(rf"\s?(?:h(?!\w)|{_HOURS_WORD})")
+_OTHER_LENGTH = regex(r"(?:\d+|[a-z]+)-(?:second|day|week|month|year)s?\b")
+_RATE = regex(r"(?:\d|\b(?:dollars?|cents?|euros?|pounds?|bucks?|percent|times?|once|twice|miles?|km|kilometers?))\s$")
 _FRACTIONS = {"half": 30, "1/2": 30, "a quarter": 15, "quarters": 45}
 
 
@@ -146,7 +145,7 @@ def _hour_at(lower: str, position: int) -> Found | None:
     return _time(lower, position, found, 0)
 
 
-_BARE_HOUR = re.compile(rf"(?P<hour>{_HOUR})(?![:.,/-]\d)")
+_BARE_HOUR = regex(rf"(?P<hour>{_HOUR})(?![:.,/-]\d)")
 
 
 def _time(lower: str, position: int, found: re.Match[str], minutes: int) -> Found:

@@ -6,15 +6,16 @@ whatever words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
+
+from toolscale.patterns import regex
 
 _YOUR_WORD = (
     r"(?:approval|confirmation|consent|go-ahead|go\sahead"
     r"|ok(?:ay)?|word|yes|decision|authori[sz]ation|permission|agreement)"
 )
-_AWAITS = re.compile(
+_AWAITS = regex(
     r"\b(?:as\ssoon\sas|once|when|after|unless|if)\s(?:you(?:'ve|\shave)?|(?:we|i)(?:'ve|\shave|\sget|\sreceive)?\syou\w*)\s(?:\w+\s){0,3}?"
     r"(?:confirm\w*|approv\w*|agree\w*|say|said|tell|told|reply|replied|give|gave|given|consent\w*|authori[sz]e\w*|sign\w*|release\w*)\b"
     rf"|\b(?:wait(?:s|ing)?|await(?:s|ing)?|pending|needs?|requires?|subject\sto|without)\s(?:for\s|on\s)?your\s(?:\w+\s){{0,2}}?{_YOUR_WORD}\b"
@@ -22,26 +23,26 @@ _AWAITS = re.compile(
     r"|\bshall\si\b(?!\W+(?:\w+\s)?(?:anything|something|also|help|look\sinto))"
     r"|\b(?:reply|answer|say|write)\s(?:back\s)?(?:with\s)?[\"'“]?yes\b|\btell\sme\sto\b"
 )
-_AHEAD = re.compile(
+_AHEAD = regex(
     r"\b(?:has|have|had)\syet\sto\b|(?<!you're\s)(?<!you\sare\s)\bstill\s(?:(?:has|have|needs?)\sto|to\sbe|must|pending|waiting|being)\b"
     r"|\b(?:queued|in\sthe\squeue|held\sback|on\shold(?!\s(?:now\s)?until)|withheld|ready\sto\s(?:go|be\ssent|leave)|prepared)\b"
     r"|\b(?:not|n't)\s(?:\w+\s){0,3}?(?:gone?|go|went|come|came|put)\s(?:out|through)\b"
     r"|\b(?:not|n't|nothing)\b[^,;]*\b(?:yet|for\snow|so\sfar)\b"
 )
-_NOT = re.compile(r"\b(?:not|never|nothing|no|none|cannot|unable|fail\w*)\b|n't\b")
-_REFUSED = re.compile(
+_NOT = regex(r"\b(?:not|never|nothing|no|none|cannot|unable|fail\w*)\b|n't\b")
+_REFUSED = regex(
     r"\b(?:can|could|was|were|has|have|had|did|do|does|is|are|am|would|will)(?:\snot|n't)\s(?:\w+\s){0,4}?(?P<form>[a-z]+)\b"
     r"|\b(?:unable\sto|cannot|not\spossible\sto|failed\sto|not\sable\sto)\s(?:\w+\s){0,2}?(?P<unable>[a-z]+)\b"
 )
-_FUTURE = re.compile(
+_FUTURE = regex(
     r"\b(?:will|'ll)\s(?:only\s|then\s|now\s)?be\s(?P<form>[a-z]+)\b"
     r"|\bi(?:'ll|\swill|\scan)\s(?:\w+ly\s|then\s|gladly\s|now\s)?(?P<own>[a-z]+)\b"
 )
-_OTHERS = re.compile(
+_OTHERS = regex(
     r"\b(?:others?|else|more|again|any|anything|twice|further|another|rest|either|neither|too|newer|later|remaining|next|future|only|without|with"
     r"|because|if|unless|yet\sdue|touched|changed|affected|fees?|charges?d?|cost|interest|need|have\sto|worry|whose|which|share|tell|disclose|them|those|these|was|were|as\syou\s(?:asked|wished|wanted|said)|over\s?due|due\syet)\b"
 )
-_STATE = re.compile(
+_STATE = regex(
     r"\b(?:(?:is|are)\sstill|remains?|stays?|continues?|still)\s(?:\w+ly\s|as\sit\sis\s)?"
     r"(?P<state>unpaid|frozen|blocked|locked|active|usable|open|running|in\s(?:place|force|your\s(?:payee\s)?list)|scheduled|unfrozen|standing|planned)\b"
 )

@@ -6,18 +6,19 @@ import re
 from collections.abc import Iterable
 
 from toolscale.language.mentions import Mention
+from toolscale.patterns import regex
 
 _OTHER: dict[str, re.Pattern[str]] = {
-    "kg": re.compile(r"\s?(?:lbs?|pounds?)\b"),
-    "lb": re.compile(r"\s?(?:kgs?|kilos?|kilograms?)\b"),
-    "km": re.compile(r"\s?(?:mi|miles?)\b"),
-    "miles": re.compile(r"\s?(?:kms?|kilomet(?:er|re)s?)\b"),
-    "°c": re.compile(r"\s?(?:°\s?f\b|degrees?\sfahrenheit\b)"),
-    "°f": re.compile(r"\s?(?:°\s?c\b|degrees?\s(?:celsius|centigrade)\b)"),
+    "kg": regex(r"\s?(?:lbs?|pounds?)\b"),
+    "lb": regex(r"\s?(?:kgs?|kilos?|kilograms?)\b"),
+    "km": regex(r"\s?(?:mi|miles?)\b"),
+    "miles": regex(r"\s?(?:kms?|kilomet(?:er|re)s?)\b"),
+    "°c": regex(r"\s?(?:°\s?f\b|degrees?\sfahrenheit\b)"),
+    "°f": regex(r"\s?(?:°\s?c\b|degrees?\s(?:celsius|centigrade)\b)"),
 }
 """Unit -> the unit of its pair, in which the same figure is another value."""
 _ENDING = {"lbs": "lb", "pounds": "lb", "mi": "miles", "mile": "miles"}
-_DEGREES = re.compile(r"\s?(?:°|degrees?\b)\s?")
+_DEGREES = regex(r"\s?(?:°|degrees?\b)\s?")
 
 
 def with_unit(value: int, unit: str) -> str:
@@ -27,9 +28,7 @@ def with_unit(value: int, unit: str) -> str:
 
 def stands_with(lower: str, end: int, units: Iterable[str]) -> bool:
     """Whether one of these units follows what ends there: `5 years`, `a 5-year-old` where numbers of years are told."""
-    return any(
-        re.compile(rf"[\s-]?{re.escape(unit.lower().removesuffix('s'))}s?\b").match(lower, end) for unit in units
-    )
+    return any(regex(rf"[\s-]?{re.escape(unit.lower().removesuffix('s'))}s?\b").match(lower, end) for unit in units)
 
 
 def in_units(lower: str, found: Iterable[Mention], units: Iterable[str]) -> list[Mention]:

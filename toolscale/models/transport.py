@@ -19,8 +19,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from openai import APIConnectionError, APIStatusError, AsyncOpenAI  # first: httpx2 belongs to other extras too
 import httpx2
+from openai import APIConnectionError, APIStatusError, AsyncOpenAI  # first: httpx2 belongs to other extras too
 
 from toolscale.errors import UsageError
 from toolscale.models.completion import GarbledError, excerpt

@@ -19,10 +19,13 @@ from toolscale.models.endpoint import endpoint_of
 from toolscale.models.expert import Expert
 from toolscale.models.experts import make_expert
 from toolscale.pipeline.domains import open_domains
-from toolscale.questions import TEMPLATES, question
+from toolscale.questions.generate import TEMPLATES, question
 from toolscale.records import Catalogue, ExpertSpec, OfferedExpert, Preference, Question, Rollout, RolloutTask, Task
-from toolscale.rollout import Action, Bench, ScriptedPolicy, run_rollouts
+from toolscale.rollout.actions import Action
+from toolscale.rollout.bench import Bench
+from toolscale.rollout.groups import run_rollouts
 from toolscale.rollout.prompt import CALL_EXPERT
+from toolscale.rollout.scripted import ScriptedPolicy
 
 AT_ONCE = 8
 """Tasks that one expert works on at the same time."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.world import open_world
 from toolscale.errors import DatasetError, UsageError
 from toolscale.records import Split, Task
-from toolscale.rollout import Domain
+from toolscale.rollout.domain import Domain
 
 
 def open_domains(

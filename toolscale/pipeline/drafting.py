@@ -16,7 +16,8 @@ from toolscale.draft import PROMPTS_VERSION, ROUNDS, WISHES, Drafter, StepReport
 from toolscale.draft.entries import dump
 from toolscale.draft.outline import INTENTS, STEPS
 from toolscale.draft.sources import Source
-from toolscale.environment import load_environment, write_admission
+from toolscale.environment.admission_file import write_admission
+from toolscale.environment.environment import load_environment
 from toolscale.environment.references import domain_problem
 from toolscale.environment.registry import FILES, OWN, POLICY_TEXT
 from toolscale.errors import SpecError, SpecIssue, UsageError

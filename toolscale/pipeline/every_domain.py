@@ -16,8 +16,8 @@ from typing import Any
 from toolscale.config import EVOLVED_SHARE, Audit
 from toolscale.dataset.comparing.combined import combine
 from toolscale.dataset.making.workers import map_in_workers
-from toolscale.environment import discover
-from toolscale.environment.registry import read_folder
+from toolscale.environment.registry import discover
+from toolscale.environment.spec_files import read_folder
 from toolscale.errors import ToolScaleError, UsageError
 from toolscale.pipeline.stages import synthesize
 from toolscale.records import Interactions, Manifest, WorldSpec

@@ -13,10 +13,10 @@ from toolscale.dataset.storage import write_file
 from toolscale.errors import UsageError
 from toolscale.models.endpoint import endpoint_of
 from toolscale.models.expert import Expert
-from toolscale.preferences import WordingCounts, preference, worded_by_model
+from toolscale.preferences.drawing import preference
 from toolscale.preferences.grammar import TOOL_WORDS
 from toolscale.preferences.worded import WordedPreferences, as_lines
-from toolscale.preferences.wording import Ask
+from toolscale.preferences.wording import Ask, WordingCounts, worded_by_model
 from toolscale.records import Split, WordedPreference
 from toolscale.rollout.offering import ALIASES
 

@@ -17,7 +17,8 @@ from toolscale.draft.appending import appended
 from toolscale.draft.brief import Wish
 from toolscale.draft.drafter import StepReport
 from toolscale.draft.proposer import PROPOSED, Proposer
-from toolscale.environment import Environment, load_environment, write_admission
+from toolscale.environment.admission_file import write_admission
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import find_folder
 from toolscale.errors import SpecError, SpecIssue, UsageError
 from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplyStore

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from toolscale.dataset.checking.quality import count_quality
 from toolscale.dataset.comparing.comparison import compare_datasets, outline
 from toolscale.dataset.comparing.versions import tag_of
-from toolscale.dataset.making.folder import Reading, read_dataset
+from toolscale.dataset.describing.reading import Reading, read_dataset
 from toolscale.dataset.manifest import MANIFEST, read_manifest
 from toolscale.dataset.places import local_copy, open_place
 from toolscale.dataset.runs import Run, run_of, runs_under

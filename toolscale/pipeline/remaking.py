@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolscale.dataset.columns import task_of
-from toolscale.dataset.making.folder import Reading, complete_manifest, read_dataset
+from toolscale.dataset.describing.reading import Reading, complete_manifest, read_dataset
 from toolscale.dataset.given import Given, given_folder, read_given, write_given
 from toolscale.dataset.manifest import world_folder
-from toolscale.environment import Environment, load_environment
+from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.registry import discover, is_shipped
 from toolscale.errors import UsageError
 from toolscale.pipeline.stages import Progress, synthesize

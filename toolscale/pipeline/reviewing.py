@@ -15,11 +15,11 @@ from typing import Any
 
 from toolscale.canonical import content_hash
 from toolscale.dataset.describing.cells import money_text
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.describing.reading import read_dataset
 from toolscale.dataset.places import local_copy, look_anew, open_place, url_of
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.draft.sources import Source, read_source
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import OWN
 from toolscale.errors import DatasetError, UsageError
 from toolscale.models.chat import ChatModel, Ledger

@@ -18,8 +18,8 @@ from toolscale.pipeline.remaking import Made, open_made, remake
 from toolscale.pipeline.stages import Progress
 from toolscale.records import Candidate, Judged, Task, Verdict, WordsLine
 from toolscale.tasks.words import key_of_template, skeleton_of, worded
-from toolscale.verify import Judge
 from toolscale.verify.grounded import leaked, meaning_of, ungrounded
+from toolscale.verify.judge import Judge
 from toolscale.verify.novel import Novelty
 from toolscale.verify.subject import Subject
 from toolscale.verify.wording import unaccounted_words

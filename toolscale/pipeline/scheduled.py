@@ -38,7 +38,7 @@ from toolscale.dataset.places import deliver, files_in, fresh_folder, is_local, 
 from toolscale.dataset.runs import Order, Run, data_root, open_run, run_at
 from toolscale.dataset.storage import file_hash, read_file, remove_folder, write_file
 from toolscale.dataset.world import ADMISSION
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, QualityError, UsageError
 from toolscale.pipeline.holds import ANNOUNCED, hold

@@ -16,8 +16,10 @@ from toolscale.models.chat import Budget, ChatClient, ChatModel, Ledger, ReplySt
 from toolscale.models.chat.recording import write_recording
 from toolscale.pipeline.remaking import Made, open_made, remake
 from toolscale.records import NOT_ITS_DOING, Attempt, Preference, Rollout, RolloutTask, Task
-from toolscale.rollout import Bench, Domain, Setting, run_rollout
+from toolscale.rollout.bench import Bench, Setting
 from toolscale.rollout.chat_policy import ChatPolicy
+from toolscale.rollout.domain import Domain
+from toolscale.rollout.loop import run_rollout
 from toolscale.tasks.words import key_of
 from toolscale.verify.solvable import QUARANTINED
 

@@ -29,21 +29,16 @@ from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, world_folder
 from toolscale.dataset.storage import file_hash, make_work_folder, only_writer, remove_folder, replace_folder
 from toolscale.dataset.world import ADMISSION, write_world
-from toolscale.environment import (
-    Environment,
-    Rows,
-    admit,
-    ensure_admitted,
-    load_environment,
-    populate,
-    read_admission,
-)
-from toolscale.environment.environment import inspect_environment, sound_part
+from toolscale.environment.admission import admit, ensure_admitted
+from toolscale.environment.admission_file import read_admission
+from toolscale.environment.environment import Environment, inspect_environment, load_environment, sound_part
+from toolscale.environment.population import populate
 from toolscale.environment.registry import find_folder
 from toolscale.errors import DatasetError, SpecError, UsageError
 from toolscale.package_code import code_hashes
 from toolscale.records import Admission, Interactions, Manifest
 from toolscale.records.dataset import MOST_SCALE
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.binding import streams_of
 from toolscale.tasks.check import check_intents, check_rows
 from toolscale.verify.cases import check_cases

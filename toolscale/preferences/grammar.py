@@ -3,12 +3,13 @@ The words are in files: wordings_plain.yaml, wordings_train.yaml, wordings_test.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Literal, NamedTuple, get_args
 
 import yaml
+
+from toolscale.patterns import regex
 
 Words = Literal["plain", "train", "test"]
 """Whose words: `train` and `test` are of people who did not see those of the other; `plain` is a small part of `train`,
@@ -77,8 +78,8 @@ OWN = ("python", "local_search")
 
 EVERY_EXPERT = "any expert"
 
-SLOTS = re.compile(r"\{(\w*)\}")
-_WORD = re.compile(r"[a-z]+|[^\sa-z]")
+SLOTS = regex(r"\{(\w*)\}")
+_WORD = regex(r"[a-z]+|[^\sa-z]")
 
 
 class Phrasing(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from toolscale.patterns import regex
 from toolscale.preferences.grammar import (
     DIMENSIONS,
     LEVELS,
@@ -25,7 +26,7 @@ _NOUN_DIMENSION = {noun: name for wording in WORDINGS.values() for name in DIMEN
 _NOUN = f"(?:{'|'.join(sorted(_NOUN_DIMENSION, key=len, reverse=True))})"
 _NOUN_LIST = rf"{_NOUN}(?:,? (?:and|or) {_NOUN}|, {_NOUN})*"
 _NAMED: dict[WishKind, float] = {"like": 1.0, "avoid": 0.0}
-_SENTENCE_END = re.compile(r"\.(?:\s+|$)")
+_SENTENCE_END = regex(r"\.(?:\s+|$)")
 
 
 def read_instruction(
@@ -80,9 +81,9 @@ def _pattern_of(frame: Frame) -> _Pattern:
     degree = f"(?:{'|'.join(sorted(levels, key=len, reverse=True))})"
     group = _pattern(frame.some, degree, _NOUN_LIST)
     return _Pattern(
-        re.compile(rf"{frame.first}{group}(?:,(?: and)? {group})*$"),
-        re.compile(_pattern(frame.some, f"(?P<degree>{degree})", f"(?P<nouns>{_NOUN_LIST})")),
-        re.compile(_pattern(frame.none, "", f"(?P<nouns>{_NOUN_LIST})") + "$"),
+        regex(rf"{frame.first}{group}(?:,(?: and)? {group})*$"),
+        regex(_pattern(frame.some, f"(?P<degree>{degree})", f"(?P<nouns>{_NOUN_LIST})")),
+        regex(_pattern(frame.none, "", f"(?P<nouns>{_NOUN_LIST})") + "$"),
         frame.first,
         levels,
     )

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx2
 import yaml
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
-import httpx2
 
 from toolscale.dataset.checking.integrity import check_files
 from toolscale.dataset.making.folder import CARD

@@ -11,24 +11,24 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from urllib.parse import quote, quote_plus
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
 from typing import Any, TypeVar
+from urllib.parse import quote, quote_plus
 
+import httpx2
 from huggingface_hub import get_token, set_client_factory
 from huggingface_hub.errors import BadRequestError, HfHubHTTPError, OfflineModeIsEnabled
 from huggingface_hub.utils import _http as library_http
 from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 from huggingface_hub.utils import logging as library_log
-import httpx2
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
-from toolscale.text_files import printable
 from toolscale.errors import HubUnavailableError, PublishError, ToolScaleError
+from toolscale.text_files import printable
 
 HUB = "https://huggingface.co"
 TOKENS = f"{HUB}/settings/tokens"

@@ -11,11 +11,11 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import Literal
 
+import httpx2
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, hf_hub_url
 from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
-import httpx2
 
 from toolscale.dataset.manifest import MANIFEST, MOST_BYTES
 from toolscale.dataset.storage import make_folder, storage_errors

@@ -11,9 +11,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from toolscale.dataset.checking.integrity import check_files
-from toolscale.dataset.manifest import MANIFEST, parse_manifest, read_manifest
-from toolscale.text_files import printable
 from toolscale.dataset.checking.signing import check_signature
+from toolscale.dataset.manifest import MANIFEST, parse_manifest, read_manifest
 from toolscale.dataset.storage import (
     file_hash,
     make_folder,
@@ -30,6 +29,7 @@ from toolscale.publish.checks import check_address, check_paths
 from toolscale.publish.connection import PATIENCE, Progress, connected, token_of
 from toolscale.publish.hub import Hub
 from toolscale.records import FileEntry, Manifest
+from toolscale.text_files import printable
 
 PROBLEMS = 20
 """How many things that are wrong with somebody else's manifest are told."""

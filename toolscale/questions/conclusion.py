@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import re
 
+from toolscale.patterns import regex
+
 ANNOUNCED = 300
 """Characters after `the answer is` that are read at most."""
-_BOXED = re.compile(r"\\boxed\{([^{}]*)\}")
-_ANNOUNCED = re.compile(
+_BOXED = regex(r"\\boxed\{([^{}]*)\}")
+_ANNOUNCED = regex(
     r"(?:\b(?:the\s+)?(?:final\s+|correct\s+|right\s+)?(?:answer|result|solution)\b"
     r"(?:\s+to\s+(?:the|your)\s+question)?\s*(?:is|=|:|would\s+be)+\s*"
     r"|^\s*(?:final\s+)?answer\s*:\s*)",
     re.IGNORECASE | re.MULTILINE,
 )
-_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
-_CONCLUDED = re.compile(
+_BOLD = regex(r"\*\*([^*\n]+)\*\*")
+_CONCLUDED = regex(
     r"(?:^|(?<=[.!?\n]))\s*(?:so|therefore|thus|hence|consequently"
     r"|in\s+conclusion|in\s+the\s+end|finally)\b,?\s+([^\n!?]{1,300})\Z",
     re.IGNORECASE,
 )
-_EQUALS = re.compile(r"(?<![!<>~/])=(?!>)\s*([^=\n]{1,80})\Z")
-_END = re.compile(
-    r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|(?-i:as)|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE
-)
-DOUBT = re.compile(
+_EQUALS = regex(r"(?<![!<>~/])=(?!>)\s*([^=\n]{1,80})\Z")
+_END = regex(r"(?:[.!?](?=\s|$)|\n|\b(?:because|since|(?-i:as)|for|given|where|which|that\s+is|from)\b)", re.IGNORECASE)
+DOUBT = regex(
     r"\b(?:maybe|perhaps|possibly|might|could\s+be|may\s+be|either|not\s+sure|unsure|uncertain"
     r"|cannot\s+(?:say|tell|know)|can't\s+(?:say|tell)"
     r"|don't\s+know|do\s+not\s+know|no\s+idea|a\s+guess|guessing|roughly|approximately|something\s+like"
     r"|or\s+so|unless)\b",
     re.IGNORECASE,
 )
-DOUBTED = re.compile(r"\b(?:i\s+guess|i\s+doubt|doubtful|probably|presumably)\b", re.IGNORECASE)
+DOUBTED = regex(r"\b(?:i\s+guess|i\s+doubt|doubtful|probably|presumably)\b", re.IGNORECASE)
 """Words of doubt that mean an answer only in its own sentence: `this is probably a trick question. The answer is
 42.`"""
-SENTENCES = re.compile(r"(?<=[.!?;])\s+|\n")
+SENTENCES = regex(r"(?<=[.!?;])\s+|\n")
 _FALSE = r"(?:false|wrong|incorrect|untrue|mistaken|not\s+(?:true|right|correct|the\s+case))"
 _CLAUSE = r"(?:(?!\b(?:but|and|so|hence|thus|therefore|because|since)\b)[^.!?;:,\n])*"
-DISBELIEVED = re.compile(
+DISBELIEVED = regex(
     rf"(?:(?:\b(?:is|be|was|it|been)|'s)\s+(?:{_FALSE}|unlikely|a\s+lie|a\s+mistake|an\s+error)\s+"
     rf"(?:to\s+\w+\s+)?that\b{_CLAUSE}"
     r"|\b(?:(?<!no )(?<!n't )(?<!not )(?<!never )(?<!without )(?<!beyond )(?<!any )(?<!a )doubts?"
@@ -48,7 +48,7 @@ DISBELIEVED = re.compile(
     re.IGNORECASE,
 )
 """What stands before an answer that is said to be none: `it is false that the answer is`, `the wrong answer is`."""
-TAKEN_BACK = re.compile(
+TAKEN_BACK = regex(
     r"[\s\"'`*.,;:!()-]*(?:(?:no|but|and|sorry),?\s+)*"
     r"(?:(?:which|that|this|it|(?:the|this|that)\s+answer)(?=\s|'s))?\s*"
     rf"(?:(?:is|was|would\s+be)\s+|'s\s+)(?:\w+ly\s+|just\s+)?(?:{_FALSE}\b(?!\s+(?:that|to)\b)"

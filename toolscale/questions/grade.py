@@ -18,8 +18,9 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from toolscale.language.numerals import NUMBER_WORDS_PATTERN, parse_number_words
-from toolscale.questions.facts import COUNTRIES, ELEMENTS, NATO
+from toolscale.patterns import regex
 from toolscale.questions.conclusion import DISBELIEVED, DOUBT, DOUBTED, SENTENCES, TAKEN_BACK, part_told, words_before
+from toolscale.questions.facts import COUNTRIES, ELEMENTS, NATO
 from toolscale.records import Question
 
 LONGEST = 20_000
@@ -27,29 +28,29 @@ LONGEST = 20_000
 TOLERANCE = Fraction(1, 10**6)
 """How far a decimal may be off, relative to the answer."""
 
-_NUMBER = re.compile(
+_NUMBER = regex(
     r"(?P<minus>(?<!\d )(?<!\) )(?<!non-)\b(?:minus|negative)\s+)?(?:"
     r"(?P<digits>(?<![\w.])(?<!\d,)[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)"
     r"(?:\.\d+)?(?:\s?/\s?\d+)?(?!\d|,\d{3}\b|(?!g\b)[a-z]))"
     rf"|\b(?P<words>{NUMBER_WORDS_PATTERN})\b)(?:[ -](?P<scale>hundred|thousand|million|billion|trillion|dozen)s?\b)?"
 )
 _SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
-_SPACED_MINUS = re.compile(r"(?:^|[=:(]|\b(?:is|was|be|are|equals|gives?|get)) *- +$")
+_SPACED_MINUS = regex(r"(?:^|[=:(]|\b(?:is|was|be|are|equals|gives?|get)) *- +$")
 """What stands before a number with a sign and a space: `- 42`, `is - 42`, but neither `50 - 42` nor `Answer - 42`."""
-_BULLET = re.compile(r"\n[-*+] +")
-_EMPHASIS = re.compile(r"(?<![\w)*])(\*{1,3})(?=[^\s*])([^*\n]*[^\s*])\1(?![\w*])")
-_SUPERSCRIPT = re.compile("[\u207a\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
-_POWER_ASKED = re.compile(
+_BULLET = regex(r"\n[-*+] +")
+_EMPHASIS = regex(r"(?<![\w)*])(\*{1,3})(?=[^\s*])([^*\n]*[^\s*])\1(?![\w*])")
+_SUPERSCRIPT = regex("[\u207a\u207b\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+")
+_POWER_ASKED = regex(
     r"\b(?:which power|exponent) of (?:ten|10)\b|\b(?:ten|10) to the power of what\b"
     r"|\A(?=.*\b(?:exponents?|powers?|ten|10)\b).*\bprefix(?:es)?\b",
     re.IGNORECASE | re.DOTALL,
 )
-_BASE = re.compile(
+_BASE = regex(
     r"(?:\b1 ?[x*\u00d7] ?)?\b(?:10|ten)(?:\s+(?:raised\s+)?to\s+the\s+(?:power\s+(?:of\s+)?)?| ?(?:\^|\*\*) ?)[{(]?",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"(?:\s*(?:=|\(|,?\s*\bor))?\s*$")
-_DENIED = re.compile(
+_LINK = regex(r"(?:\s*(?:=|\(|,?\s*\bor))?\s*$")
+_DENIED = regex(
     r"(?:(?:\bnot|n't|\bnever|\bneither|\bnor|\brather\s+than|\binstead\s+of|\bno)\s+"
     r"(?:(?!(?:but|doubt)\b)\w+\s+){0,2}|!=\s*"
     r"|(?:(?<!\bnone )(?<!\bone )(?<!nobody )(?<!nothing )\b(?:other\s+than|except(?:\s+for)?|apart\s+from|besides)"
@@ -59,7 +60,7 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = r" *(?:(?:the|a|just|only|exactly|number|year|value) +){0,3}[\"'`*($]*$"
-_BOUND = re.compile(
+_BOUND = regex(
     r"(?:\b(?:about|(?<!goes )(?<!go )(?<!went )around|circa|ca\.?|approx\.?|nearly|almost|near"
     r"|close\s+to|before|at\s+(?:least|most)"
     r"|(?:more|less|fewer|greater|larger|smaller|bigger|higher|lower|later|earlier"
@@ -73,12 +74,12 @@ _BOUND = re.compile(
 )
 """`over` and the like are bounds only where a number may stand: neither `left over 42` nor `add up to 42` nor `loops
 over 42` is one."""
-_BOUND_AFTER = re.compile(
+_BOUND_AFTER = regex(
     r" *[,(]? *(?:at\s+(?:least|most)\b|more\s+or\s+less\b|give\s+or\s+take\b|and\s+(?:more|up|a\s+half)\b)"
     r"|-ish\b|\+(?!\s?\d)",
     re.IGNORECASE,
 )
-_PART = re.compile(
+_PART = regex(
     r"(?:\b(?:roots?|square|cube|half|third|quarter|tenth|double|triple|log(?:arithm)?"
     r"|factorial|reciprocal|inverse|opposite|multiple|divisor"
     r"|factor|power)\s+of|\b(?:half|twice|double|triple|thrice|plus|times|divided\s+by)|\d\s+minus"
@@ -86,31 +87,31 @@ _PART = re.compile(
     rf"|[\d)] ?(?:\*\*?|[+^\u00d7\u00f7]))(?: |(?<=\W)){_BETWEEN}",
     re.IGNORECASE,
 )
-_PART_AFTER = re.compile(
+_PART_AFTER = regex(
     r" +(?:squared|cubed|plus|minus|divided\s+by|times\s+\d|to\s+the\s+(?:\w+\s+)?power)\b"
     r"| ?(?:\*\*? ?|[+^\u00d7\u00f7] ?)\d"
     r"| - \d[\d,.]* *(?:$|[!?;=\n])",
     re.IGNORECASE,
 )
-_NUMBER_BESIDE = re.compile(
+_NUMBER_BESIDE = regex(
     r"\b(?:the|a|one) (?:number|value|integer|digit|year) (?:right |just )?(?:before|after) [\"'`*(]*$", re.IGNORECASE
 )
 """What stands before a number that is not the answer but beside it, if nothing follows: not `the number after 42
 steps`."""
-_NO_MORE = re.compile(r"[\"'`*)]*(?:$|[.,;:!?\n])")
-_NEARBY = re.compile(
+_NO_MORE = regex(r"[\"'`*)]*(?:$|[.,;:!?\n])")
+_NEARBY = regex(
     r"\b(?:near(?:ly)?|almost|close\s+to|(?:the|a|one)\s+\w+\s+(?:right\s+|just\s+)?(?:before|after)"
     r"|opposite\s+of)\s+(?:the\s+)?[\"'`*(]*$",
     re.IGNORECASE,
 )
 """What stands before a name that is not the answer but beside it: `a town near Paris`, `the day after Monday`."""
-_ASKED = re.compile(r"[^.!?\n]{0,200}\?")
-_OR = re.compile(r"(?:\bor|/)\s*$", re.IGNORECASE)
-_OTHERS = re.compile(r"\s*(?:,?\s*\bor\b|/|\\|;|\bvs\b|\|)\s*\S", re.IGNORECASE)
+_ASKED = regex(r"[^.!?\n]{0,200}\?")
+_OR = regex(r"(?:\bor|/)\s*$", re.IGNORECASE)
+_OTHERS = regex(r"\s*(?:,?\s*\bor\b|/|\\|;|\bvs\b|\|)\s*\S", re.IGNORECASE)
 _NAMES = r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*"
-_AND_MORE = re.compile(rf"(?:,\s*(?:and\s+)?(?P<name>{_NAMES})|,?\s+and\s+(?P<more>{_NAMES}|[a-z]+))\s*(?=[.!?,;\n]|$)")
+_AND_MORE = regex(rf"(?:,\s*(?:and\s+)?(?P<name>{_NAMES})|,?\s+and\s+(?P<more>{_NAMES}|[a-z]+))\s*(?=[.!?,;\n]|$)")
 """What stands after an answer and is one more: `Paris, Rome`, `Paris and Rome`."""
-_NAMES_BEFORE = re.compile(
+_NAMES_BEFORE = regex(
     rf"(?:^|[.!?:\n]|\b(?:is|are|was|be)\b)\s*(?P<names>{_NAMES}(?:[,;]\s*{_NAMES})*)"
     r"(?:[,;]\s*(?:and\s+)?|\s+and\s+|\s*&\s*)[\"'`*(]*$"
 )
@@ -136,9 +137,9 @@ _KINDS = tuple(
 Friday`, not `Europe, Paris`."""
 _WORDS_TOO = frozenset(("I", "A", "Am", "As", "At", "Be", "He", "In", "No"))
 """Letters and symbols of elements that are English words at the beginning of a sentence; `I` is one anywhere."""
-_MEANT = re.compile(r"\s*(?:$|[^\w\s']|'\W|\n|(?:is|stands?|means|or)\b)")
+_MEANT = regex(r"\s*(?:$|[^\w\s']|'\W|\n|(?:is|stands?|means|or)\b)")
 """What stands after such a letter or symbol if it is not the word: the end, a mark, a verb of its own, `or`."""
-_BEGINS = re.compile(r"(?:^|[.!?:\n])\s*$")
+_BEGINS = regex(r"(?:^|[.!?:\n])\s*$")
 
 
 def grade_answer(question: Question, text: str | None) -> tuple[bool, str]:
@@ -346,4 +347,4 @@ def _form(form: str) -> re.Pattern[str]:
     """Return the pattern of a written form as whole words. One or two letters (He, K, IT) keep their case: they are
     words otherwise."""
     flags = re.IGNORECASE if len(form) > 2 else 0
-    return re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", flags)
+    return regex(rf"(?<!\w){re.escape(form)}(?!\w)", flags)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from toolscale.errors import DatasetError
+from toolscale.patterns import regex
 from toolscale.questions.templates import Kind, whole
 from toolscale.records import CATEGORIES, Question
 
@@ -28,15 +29,15 @@ MOST_WORDS = 4
 """Words of an answer in words that can be checked."""
 BATCH = 1_000
 
-_INTEGER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,30})$")
-_DECIMAL = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,30})\.\d{1,15}$")
-_CHOICE = re.compile(r"\(?([A-J])\)?\.?$")
-_LETTERED = re.compile(r"\(?([A-J])[).:]\s+\S")
+_INTEGER = regex(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,30})$")
+_DECIMAL = regex(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,30})\.\d{1,15}$")
+_CHOICE = regex(r"\(?([A-J])\)?\.?$")
+_LETTERED = regex(r"\(?([A-J])[).:]\s+\S")
 """An answer that repeats an option with its letter: `B. dog`."""
-_OPTION = re.compile(r"(?:^|\s)\(?([A-J])[).:]\s", re.MULTILINE)
-_NAME = re.compile(r"[^\W\d_][\w'.-]*(?: [\w'.-]+)*$")
-_VAGUE = re.compile(r"(?:yes|no|true|false|none|unknown|n/?a|it depends)\b", re.IGNORECASE)
-_WRAPPED = re.compile(r"(?:\$|\\\(|\\\[)?\s*(?:\\boxed\{)?(.*?)\}?\s*(?:\$|\\\)|\\\])?\.?", re.DOTALL)
+_OPTION = regex(r"(?:^|\s)\(?([A-J])[).:]\s", re.MULTILINE)
+_NAME = regex(r"[^\W\d_][\w'.-]*(?: [\w'.-]+)*$")
+_VAGUE = regex(r"(?:yes|no|true|false|none|unknown|n/?a|it depends)\b", re.IGNORECASE)
+_WRAPPED = regex(r"(?:\$|\\\(|\\\[)?\s*(?:\\boxed\{)?(.*?)\}?\s*(?:\$|\\\)|\\\])?\.?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

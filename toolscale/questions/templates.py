@@ -4,12 +4,12 @@ for the test split."""
 from __future__ import annotations
 
 import random
-import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from toolscale.patterns import regex
 from toolscale.questions.phrasings import Phrasings
 from toolscale.records import Split
 
@@ -22,8 +22,8 @@ FIRST_NAMES = (
 
 _HELD_OUT = 5
 """One in so many combinations of values is only in the test split."""
-_SLOT = re.compile(r"\{\w+\}")
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_SLOT = regex(r"\{\w+\}")
+_WORD = regex(r"[a-z]+(?:'[a-z]+)?")
 
 
 @dataclass(frozen=True, slots=True)

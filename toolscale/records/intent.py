@@ -289,9 +289,3 @@ class CasesSpec(Record):
 
     calls: tuple[AdmissionCall, ...] = ()
     verifier: tuple[VerifierCase, ...]
-
-
-IfStep.model_rebuild()
-EachStep.model_rebuild()
-Refused.model_rebuild()
-Intent.model_rebuild()

@@ -10,7 +10,6 @@ from pydantic import Field, field_validator
 from toolscale.records.base import Record
 from toolscale.records.intent import FactKind, Role, Tell, Tense
 
-
 Habit = Literal["lower", "bare", "loose", "short"]
 
 

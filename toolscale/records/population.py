@@ -268,7 +268,3 @@ class PopulationSpec(Record):
     derive: tuple[str, ...] = ()
     """INSERT, UPDATE and DELETE statements run last, in order: balances from postings, statuses from dates. `:now` and
     `:today` may be used."""
-
-
-By.model_rebuild()
-Maybe.model_rebuild()

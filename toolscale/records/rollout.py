@@ -107,7 +107,7 @@ class RolloutTask(Record):
     experts: tuple[OfferedExpert, ...] = ()
     basic_tools: tuple[str, ...] = ()
     """Names of the basic tools that are offered."""
-    limits: Limits = Limits()
+    limits: Limits = Field(default_factory=Limits)
     input_tokens: int = Field(default=TYPICAL_INPUT, ge=0)
     """What an expert is taken to read for one answer, in the references of the reward: 200 for a question; for an
     environment task the policy, the tools and the request, which it reads again with each answer."""

@@ -11,7 +11,6 @@ from typing import Any
 
 from toolscale.validation import Validator
 
-
 LONGEST_ARGUMENTS = 100_000
 """Characters of the arguments of one call."""
 

@@ -12,14 +12,18 @@ from itertools import zip_longest
 from typing import Any
 
 from toolscale.canonical import stable_int
-from toolscale.environment import Environment, Rows, Toolbox, World, system_message, with_dialogue
+from toolscale.environment.environment import Environment
+from toolscale.environment.prompt import system_message, with_dialogue
+from toolscale.environment.world import Toolbox, World
 from toolscale.errors import SandboxError, UsageError
 from toolscale.models.pricing import approximate_input_tokens
 from toolscale.records import AnswerKey, Grade, Script, Task, ToolCall, ToolResult
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.form import with_form
 from toolscale.tasks.record import Rejection
-from toolscale.verify import Judge, grade_subject
 from toolscale.verify.equivalents import idle_agents
+from toolscale.verify.graded import grade_subject
+from toolscale.verify.judge import Judge
 from toolscale.verify.mutants import MutantMaker
 from toolscale.verify.subject import Subject
 from toolscale.verify.trajectories import Trajectory

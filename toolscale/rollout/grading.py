@@ -6,18 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolscale.errors import SandboxLimitError, UsageError
-from toolscale.questions import answer_key, grade_answer
+from toolscale.questions.generate import answer_key
+from toolscale.questions.grade import grade_answer
 from toolscale.records import NOT_ITS_DOING, AnswerKey, Rollout, RolloutTask, Stop, ToolCall
 from toolscale.rollout.domain import Domain
-from toolscale.rollout.person import MOST_REPLIES
-
-UNANSWERED = {
-    "turns": "no answer: the limit of turns was reached",
-    "tokens": "no answer: the limit of tokens was reached",
-    "dollars": "no answer: the limit of dollars was reached",
-    "context": "no answer: the conversation filled the context of the model",
-    "left": f"no answer: the person was asked more than {MOST_REPLIES} times, and left",
-}
+from toolscale.rollout.unanswered import UNANSWERED
 
 
 def grade_outcome(

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from toolscale.errors import UsageError
 from toolscale.models.cards import CardStyle, card
 from toolscale.models.pricing import price_of
-from toolscale.preferences import preference
-from toolscale.questions import question as question_of
+from toolscale.preferences.drawing import preference
+from toolscale.questions.generate import question as question_of
 from toolscale.records import (
     CATEGORIES,
     TYPICAL_INPUT,

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from toolscale.errors import VoidConversationError
-from toolscale.language import contains_words, mentions
 from toolscale.language.inquiries import Inquiry, read_inquiry
+from toolscale.language.mentions import mentions
+from toolscale.language.render import contains_words
+from toolscale.patterns import regex
 from toolscale.records import Candidate, Reply, Tense
 
 if TYPE_CHECKING:
     from toolscale.models.chat import ChatClient
-
-MOST_REPLIES = 12
-"""So many messages are answered; whoever asks once more is left alone."""
 
 UNKNOWN = "I'm not sure I can answer that. What exactly do you need to know?"
 """The answer to what the person cannot tell, or does not understand: it is no refusal, so one may ask again."""
@@ -137,4 +135,4 @@ def _tells(written: str, reply: Reply, today: str) -> bool:
     return all(contains_words(written.lower(), name.lower()) for name in names)
 
 
-_CAPITALS = re.compile(r"[A-Z][\w'&.-]*\w(?: [A-Z][\w'&.-]*\w)*")
+_CAPITALS = regex(r"[A-Z][\w'&.-]*\w(?: [A-Z][\w'&.-]*\w)*")

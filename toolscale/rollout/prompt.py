@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolscale.patterns import regex
 from toolscale.records import RolloutTask
 from toolscale.rollout.policy import Message, Tool
 
@@ -28,8 +28,8 @@ _TASK_EXPERT = (
 
 _GAP = "\n\n"
 """Between the question or request and each paragraph of wishes."""
-_BLANK = re.compile(r"\n\s*\n")
-_DENIAL = re.compile(r"Do not use [^\n]+: that is not allowed\.")
+_BLANK = regex(r"\n\s*\n")
+_DENIAL = regex(r"Do not use [^\n]+: that is not allowed\.")
 
 
 def first_messages(task: RolloutTask, system: str | None) -> list[Message]:

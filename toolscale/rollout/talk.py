@@ -7,7 +7,8 @@ from typing import Any
 
 from toolscale.language.inquiries import besides_questions
 from toolscale.records import Candidate
-from toolscale.rollout.person import MOST_REPLIES, Person
+from toolscale.rollout.person import Person
+from toolscale.rollout.unanswered import MOST_REPLIES
 
 
 class Talk:

@@ -38,8 +38,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from toolscale.errors import ToolScaleError, UsageError
 from toolscale.records import ToolResult
 from toolscale.serving.protocol import Context, mcp_server
-from toolscale.session import Sessions, View
-from toolscale.session.sessions import NoSessionError, TooManySessionsError
+from toolscale.session.sessions import NoSessionError, Sessions, TooManySessionsError
+from toolscale.session.transcript import View
 
 LARGEST_BODY = 1_000_000
 """Bytes of a request."""

@@ -36,7 +36,7 @@ from mcp_types import (
 from toolscale.canonical import canonical_json
 from toolscale.config import VERSION
 from toolscale.records import ToolResult
-from toolscale.session import View
+from toolscale.session.transcript import View
 
 POLICY, REQUEST, TASK = "toolscale://policy", "toolscale://request", "task"
 INSTRUCTIONS = "The prompt `task` holds the policy that you work by, and what a person asks for. Do it with the tools."

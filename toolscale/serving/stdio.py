@@ -12,7 +12,8 @@ from toolscale.canonical import canonical_json
 from toolscale.errors import UsageError
 from toolscale.records import ToolCall, ToolResult
 from toolscale.serving.protocol import Context, mcp_server
-from toolscale.session import Sitting, View
+from toolscale.session.sitting import Sitting
+from toolscale.session.transcript import View
 
 
 def serve_stdio(sitting: Sitting) -> None:

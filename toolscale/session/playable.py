@@ -4,16 +4,20 @@ needed."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from toolscale.dataset.columns import Row, task_of
-from toolscale.dataset.making.folder import read_dataset
+from toolscale.dataset.columns import task_of
+from toolscale.dataset.describing.reading import TaskRows
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.storage import file_hash
 from toolscale.dataset.world import open_world
-from toolscale.environment import Environment, Rows
+from toolscale.environment.environment import Environment
 from toolscale.errors import UsageError
 from toolscale.records import Task
-from toolscale.rollout import Domain
+from toolscale.sandbox.base import Rows
+
+if TYPE_CHECKING:
+    from toolscale.rollout.domain import Domain
 
 
 class Playable:
@@ -21,7 +25,7 @@ class Playable:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._rows: dict[str, Row] = {row["id"]: row for row in read_dataset(folder).rows.tasks}
+        self._rows = TaskRows(folder)
         self.fingerprint = file_hash(folder / MANIFEST)
         """Which dataset it is: the SHA-256 of its manifest, which names every file by its hash."""
         self._worlds: dict[str, tuple[Environment, Rows]] = {}
@@ -30,11 +34,11 @@ class Playable:
     @property
     def ids(self) -> list[str]:
         """The ids of all tasks, sorted: their order says nothing of what they are."""
-        return sorted(self._rows)
+        return sorted(self._rows.ids)
 
     def task(self, start: str) -> Task:
         """Return the task whose id is, or alone begins with, `start`. UsageError if there is none, or several."""
-        found = [id_ for id_ in self._rows if id_.startswith(start)] if start else []
+        found = [id_ for id_ in self._rows.ids if id_.startswith(start)] if start else []
         if len(found) != 1:
             problem = (
                 f"{len(found)} tasks of {self.folder} have ids that begin"
@@ -53,6 +57,8 @@ class Playable:
     def domain(self, task: Task) -> Domain:
         """Return the domain of a task, in which rollouts are graded."""
         if task.domain not in self._domains:
+            from toolscale.rollout.domain import Domain  # to make calls takes no judge
+
             self._domains[task.domain] = Domain(*self.world(task.domain))
         return self._domains[task.domain]
 

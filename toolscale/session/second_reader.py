@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from toolscale.canonical import canonical_json
 from toolscale.errors import UsageError
-from toolscale.models import Expert
+from toolscale.models.expert import Expert
 from toolscale.records import Fact, GoldenCall, Grade, Task
 
 PROMPT = """\

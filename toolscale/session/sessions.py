@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from toolscale.canonical import canonical_json
-from toolscale.environment import Environment, Rows
+from toolscale.environment.environment import Environment
 from toolscale.errors import SandboxLimitError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
-from toolscale.rollout import Domain
-from toolscale.rollout.domain import Episode
+from toolscale.rollout.domain import Domain, Episode
+from toolscale.sandbox.base import Rows
 from toolscale.session.playable import Playable
 from toolscale.session.transcript import Transcript, View, wrong
 

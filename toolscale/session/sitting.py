@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 from toolscale.canonical import canonical_json
 from toolscale.dataset.storage import read_file, storage_errors, write_file
-from toolscale.environment import World
+from toolscale.environment.world import World
 from toolscale.errors import SandboxError, UsageError
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
 from toolscale.session.playable import Playable

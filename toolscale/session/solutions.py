@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from toolscale.errors import UsageError
 from toolscale.records import Grade, Solution
 from toolscale.session.playable import Playable
-from toolscale.session.second_reader import Scope, SecondReader
+
+if TYPE_CHECKING:
+    from toolscale.session.second_reader import Scope, SecondReader
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.canonical import canonical_json
-from toolscale.environment import Environment, system_message
 from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.environment.environment import Environment
+from toolscale.environment.prompt import system_message
 from toolscale.errors import UsageError
-from toolscale.language.inquiries import besides_questions
 from toolscale.records import Grade, Solution, Task, ToolCall, ToolResult
-from toolscale.rollout.grading import UNANSWERED
-from toolscale.rollout.person import MOST_REPLIES, answer_to
+from toolscale.rollout.unanswered import MOST_REPLIES, UNANSWERED
 from toolscale.tasks.form import with_form
-from toolscale.verify.filled import read_form
 
 Line = dict[str, Any]
 
@@ -24,10 +22,6 @@ Line = dict[str, Any]
 def wrong(finding: str) -> Grade:
     """Return the grade of what is no answer to a task."""
     return Grade(score=0, execution_correct=False, faithful=False, operations_complete=False, finding=finding)
-
-
-LEFT = wrong(UNANSWERED["left"])
-"""The grade of whoever asked the person too often."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,11 @@ class Transcript:
 
     def check_answer(self, answer: str) -> None:
         """Raise UsageError if the task is answered by a form, and this is none that it takes: it can be given again."""
-        if self.task.form is not None and isinstance(problem := read_form(self.task.form, answer), str):
+        if self.task.form is None:
+            return
+        from toolscale.verify.filled import read_form
+
+        if isinstance(problem := read_form(self.task.form, answer), str):
             raise UsageError(f"{problem}; give the fields of {FINAL_ANSWER} as one JSON object")
 
     def add(self, call: ToolCall, result: ToolResult) -> None:
@@ -100,12 +98,14 @@ class Transcript:
         nothing, which makes it the final one; or the grade of somebody who asked too often."""
         if self.task.interaction != "dialogue":
             raise UsageError("the person has said all in the request; give the final message as the answer")
+        from toolscale.rollout.person import answer_to
+
         heard = answer_to(self.task.candidate, message)
         if heard is None:
             return None
         if len(self.talk) >= MOST_REPLIES:
             self._is_left = True
-            return LEFT
+            return wrong(UNANSWERED["left"])
         self.talk.append({"after": len(self.made), "said": message, "heard": heard})
         return heard
 
@@ -114,10 +114,16 @@ class Transcript:
         the rows, questions aside, is a part of it; nobody hears it if the person has left."""
         if self._is_left:
             return Solution(task=self.task.id, calls=self.calls(), answer="")
+        return Solution(task=self.task.id, calls=self.calls(), answer="\n\n".join([*self._told_before(), answer]))
+
+    def _told_before(self) -> list[str]:
+        """What was said to the person since the last change of the rows, questions aside."""
+        if not self.talk:
+            return []
+        from toolscale.language.inquiries import besides_questions
+
         changed = max((n for n, made in enumerate(self.made, 1) if self._writes(made)), default=0)
-        before = [besides_questions(line["said"]) for line in self.talk if line["after"] >= changed]
-        whole = "\n\n".join(filter(None, [*before, answer]))
-        return Solution(task=self.task.id, calls=self.calls(), answer=whole)
+        return [told for line in self.talk if line["after"] >= changed and (told := besides_questions(line["said"]))]
 
     def _writes(self, made: Line) -> bool:
         return "value" in made and self._environment.tools[made["name"]].mutates_state

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from toolscale.language import alternatives
+from toolscale.language.phrasing import alternatives
 from toolscale.records import EachStep, IfStep, Intent, PlanStep, Request, Tell
 
 

@@ -16,7 +16,8 @@ from typing import Any, Literal
 
 from toolscale.canonical import stable_int
 from toolscale.config import DIALOGUE_SHARE
-from toolscale.environment import Environment, World
+from toolscale.environment.environment import Environment
+from toolscale.environment.world import World
 from toolscale.records import QUIET, Candidate, Intent, Interaction, Interactions, Slot
 from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.dialogue import NOTHING_HELD, Held, held_back

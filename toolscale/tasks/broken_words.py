@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.errors import SpecIssue
-from toolscale.language import every_choice
+from toolscale.language.phrasing import every_choice
+from toolscale.patterns import regex
 from toolscale.records import LanguageSpec
 from toolscale.tasks.message import MORE, PLACE
 
@@ -20,30 +21,30 @@ MANY = 40
 
 _WORD = "\ue000"
 """Stands for a place that words fill."""
-_SPACE_BEFORE_MARK = re.compile(r" +(?=[,.!?;:])")
-_MORE = re.compile(r"(?<!\s)\s*\{" + MORE + r"(?:_\d+)?\}")
+_SPACE_BEFORE_MARK = regex(r" +(?=[,.!?;:])")
+_MORE = regex(r"(?<!\s)\s*\{" + MORE + r"(?:_\d+)?\}")
 
 _FRAGMENT = (
-    (re.compile(r"[\[\]{}|]"), "a bracket that is not closed, or a place that is none"),
-    (re.compile(r"(?<![\w.])(?!etc\b|[A-Z]\w{0,3}\.)[\w\ue000]+\.\s*[,;:]"), "marks in a row"),
-    (re.compile(r"[!?]\s*[.,;:]|[,;:]\s*[,;.!?]|(?<!\.)\.\s*\.(?!\.)"), "marks in a row"),
-    (re.compile(r"(?:^|\n)[^\S\n]*[,;.!?]"), "a mark where words should begin"),
+    (regex(r"[\[\]{}|]"), "a bracket that is not closed, or a place that is none"),
+    (regex(r"(?<![\w.])(?!etc\b|[A-Z]\w{0,3}\.)[\w\ue000]+\.\s*[,;:]"), "marks in a row"),
+    (regex(r"[!?]\s*[.,;:]|[,;:]\s*[,;.!?]|(?<!\.)\.\s*\.(?!\.)"), "marks in a row"),
+    (regex(r"(?:^|\n)[^\S\n]*[,;.!?]"), "a mark where words should begin"),
     (
-        re.compile(r"(?<!\bmy, )\b(?!my, my\b)(?<!\boh )(?:the|an|my|your|our)\s*(?:[,.!?;:]|$)", re.IGNORECASE),
+        regex(r"(?<!\bmy, )\b(?!my, my\b)(?<!\boh )(?:the|an|my|your|our)\s*(?:[,.!?;:]|$)", re.IGNORECASE),
         "an article that nothing follows",
     ),
     (
-        re.compile(r"(?i)\b(the|an?|my|your|our|of|to|for|from|with|and|or|please|can|could|if|i|me|we)\s\1\b(?!['’])"),
+        regex(r"(?i)\b(the|an?|my|your|our|of|to|for|from|with|and|or|please|can|could|if|i|me|we)\s\1\b(?!['’])"),
         "a word twice",
     ),
 )  # fmt: skip
 """What is broken in any text. `Co.,`, `a.m.,`, `etc.,` and `...` are not."""
-_OBJECT = re.compile(r"\b(?:into|onto|from|of|with|at) ?\[([^\[\]]*)\] ?(?:[.,;!?]|$)")
+_OBJECT = regex(r"\b(?:into|onto|from|of|with|at) ?\[([^\[\]]*)\] ?(?:[.,;!?]|$)")
 """A preposition before alternatives that end a clause: `from[ my card|].`"""
-_NOUN = re.compile(r"(?:(?:my|the|an?|your|our|this|that)\b|\ue000)")
+_NOUN = regex(r"(?:(?:my|the|an?|your|our|this|that)\b|\ue000)")
 _WHOLE = (
     *_FRAGMENT,
-    (re.compile(r"\b(?:and|or|but|because)\s*(?:[.!?;]|$)", re.IGNORECASE), "a word that goes on to nothing"),
+    (regex(r"\b(?:and|or|but|because)\s*(?:[.!?;]|$)", re.IGNORECASE), "a word that goes on to nothing"),
 )
 """What is broken in a sentence; a fragment may go on in other words."""
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.errors import SpecError
+from toolscale.kept import Kept
 from toolscale.records import Candidate, Intent
-from toolscale.tasks.compiler import PlanCompiler, compile_plans
 from toolscale.tasks.evolution import Inapplicable, evolve
 from toolscale.tasks.lawful import lawful_ways
-from toolscale.tasks.plan import Plan
+from toolscale.tasks.plan import Plan, RulePlan
 from toolscale.tasks.queries import RoleQuery, compile_case
+
+if TYPE_CHECKING:
+    from toolscale.tasks.compiler import PlanCompiler
 
 KEPT = 2_048
 """Plans of evolved intents that are kept: most are used once or twice."""
@@ -25,11 +29,16 @@ class Catalogue:
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self.intents: dict[str, Intent] = {intent.id: intent for intent in environment.spec.intents.intents}
-        self.plans, self.rules = compile_plans(environment)
-        self._compiler = PlanCompiler(environment)
+        self.plans, self.rules = _plans(environment)
         self._evolved = lru_cache(KEPT)(self._compile)
         self._lawful = lru_cache(KEPT)(self._find_ways)
         self._queries = lru_cache(KEPT)(self._compile_case)
+
+    @cached_property
+    def _compiler(self) -> PlanCompiler:
+        from toolscale.tasks.compiler import PlanCompiler
+
+        return PlanCompiler(self.environment)
 
     def plan(self, intent_id: str, evolutions: Sequence[str] = ()) -> Plan:
         """Return a plan. Raises Inapplicable if the evolutions do not apply, KeyError if there is no such intent."""
@@ -67,3 +76,17 @@ class Catalogue:
             if not evolutions:
                 raise
             raise Inapplicable(str(error)) from error
+
+
+def _plans(environment: Environment) -> tuple[dict[str, Plan], dict[str, RulePlan]]:
+    """The plans of intents as they are written, and of rules: those that an earlier process compiled, if nothing was
+    replaced in the environment since it was loaded."""
+    kept = Kept("plans", environment.source, tuple) if environment.source is not None else None
+    plans = kept.read() if kept is not None else None
+    if plans is None:
+        from toolscale.tasks.compiler import compile_plans
+
+        plans = compile_plans(environment)
+        if kept is not None:
+            kept.write(plans)
+    return plans

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from toolscale.config import STREAM_DRAWS
-from toolscale.environment import Environment, Rows, World, populate
-from toolscale.environment.environment import sound_part
+from toolscale.environment.environment import Environment, sound_part
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.language import contains_words, expand_choices, holds_always, mentions, render
+from toolscale.language.mentions import mentions
+from toolscale.language.phrasing import expand_choices, holds_always
+from toolscale.language.render import contains_words, render
 from toolscale.records import Intent
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.asking import unasked_personas
 from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.broken_words import check_broken

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from toolscale.environment import Environment
 from toolscale.environment.column_kinds import unit_of
+from toolscale.environment.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import (
     CallStep,

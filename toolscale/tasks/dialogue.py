@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from toolscale.environment import Environment
 from toolscale.environment.column_kinds import kind_of_column
+from toolscale.environment.environment import Environment
+from toolscale.patterns import regex
 from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Slot
 from toolscale.tasks.message import names_in
 from toolscale.tasks.plan import Plan, RolePlan
@@ -27,7 +28,7 @@ NOTHING_HELD: Held = {}
 IDENTITY_SHARE, OBJECT_SHARE, VALUE_SHARE = 0.85, 0.6, 0.5
 """In how many dialogues each of them is held back, where it can be."""
 
-_COLUMN_PLACE = re.compile(r"\{(\w+)(\|\w+)?\}")
+_COLUMN_PLACE = regex(r"\{(\w+)(\|\w+)?\}")
 
 _FIGURE_SAID = ("Make it {x}.", "{x^}, please.")
 _WHEN_SAID = ("Let's say {x}.", "{x^}, please.", "I'd like {x}.")

@@ -11,12 +11,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolscale.canonical import in_order
 from toolscale.environment.builtins import FINAL_ANSWER
+from toolscale.patterns import regex
 from toolscale.records import FactKind, Tell
-from toolscale.tasks.plan import Plan
+
+if TYPE_CHECKING:
+    from toolscale.tasks.plan import Plan
 
 DONE = ("all", "part", "none")
 MOST_REASONS = 8
@@ -45,11 +48,11 @@ _TYPES: dict[str, tuple[dict[str, Any], str]] = {
 }
 _ANY_TEXT: tuple[dict[str, Any], str] = ({"type": "string", "maxLength": 200}, "as the tools show it")
 
-_PLAIN = re.compile(r"(\w+)\.(\w+)\Z")
-_FOLD = re.compile(r"\(SELECT\s+(COUNT|SUM|MAX|MIN)\((?:\*|(?:\w+\.)?(\w+))\)\s+FROM\s+(\w+)", re.IGNORECASE)
+_PLAIN = regex(r"(\w+)\.(\w+)\Z")
+_FOLD = regex(r"\(SELECT\s+(COUNT|SUM|MAX|MIN)\((?:\*|(?:\w+\.)?(\w+))\)\s+FROM\s+(\w+)", re.IGNORECASE)
 _FOLDED = {"sum": "total", "max": "last", "min": "first"}
-_UNITS = re.compile(r"_(cents|id|minutes)\Z")
-_NUMBERED = re.compile(r"_\d+\b")
+_UNITS = regex(r"_(cents|id|minutes)\Z")
+_NUMBERED = regex(r"_\d+\b")
 """What a composition puts behind the names of its second matter."""
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
+from toolscale.patterns import regex
 from toolscale.records import CallStep, IfStep, Intent, PlanStep, Rule
 from toolscale.tasks.names import step_names
 
 Conditions = tuple[str, ...]
 """Predicates over the database, all of which hold."""
 
-_CALL = re.compile(r"\bcall\.(\w+)")
-_OWNER = re.compile(r"\b([a-z_]\w*)\.[a-z_]")
-_NAME = re.compile(r"(?<![.\w])[a-z_]\w*")
+_CALL = regex(r"\bcall\.(\w+)")
+_OWNER = regex(r"\b([a-z_]\w*)\.[a-z_]")
+_NAME = regex(r"(?<![.\w])[a-z_]\w*")
 
 
 def lawful_ways(environment: Environment, intent: Intent) -> tuple[Intent, ...]:

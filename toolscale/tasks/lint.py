@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from sqlglot import exp
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.errors import SpecIssue
+from toolscale.patterns import regex
 from toolscale.tasks.names import Expression, columns_of, matter_of, parse_expression
 from toolscale.tasks.plan import EachPlan, IfPlan, Plan, StepPlan, TellPlan
 
@@ -173,7 +173,7 @@ def order_of(first: str) -> tuple[str, bool] | None:
     return (node.name, ascending) if isinstance(node, exp.Column) else None
 
 
-_INTO = re.compile(r"\b(?:to|into|onto)\]? \{(\w+)\}")
+_INTO = regex(r"\b(?:to|into|onto)\]? \{(\w+)\}")
 
 
 def _ways(plan: Plan) -> Found:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import ColumnType
 from toolscale.sql.compiled import Column, CompiledReturn, CompiledTool
 

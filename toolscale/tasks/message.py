@@ -6,10 +6,11 @@ import random
 import re
 from collections.abc import Sequence
 
-from toolscale.language import expand_choices
+from toolscale.language.phrasing import expand_choices
+from toolscale.patterns import regex
 from toolscale.records import LanguageSpec, Persona
 
-PLACE = re.compile(r"\{(\w+)(?:\.(\w+))?(\^)?(?:~(\w+))?(?:\|(\w+))?\}")
+PLACE = regex(r"\{(\w+)(?:\.(\w+))?(\^)?(?:~(\w+))?(?:\|(\w+))?\}")
 MORE = "more"
 """`{more}` in a body: where another sentence about the same matter fits. `{more_2}` is that of a second matter."""
 NEXT = "{next}"
@@ -21,12 +22,12 @@ MIDDLE_SHARE = 0.5
 """The share of messages that say who is speaking between two sentences, among those of one matter that do not begin
 with it and have a place for it."""
 
-_MORE = re.compile(r"\s*\{more(?:_\d+)?\}")
-_CAPITAL = re.compile(r"[A-Z](?=[a-z]+\b)|A(?= )")
-_BEGINNING = re.compile(r"(?:So|And|Also|Well|OK|Oh|Anyway)\b,? (?=\S)")
-_FIRST_PERSON = re.compile(r"I\b")
-_PLAIN = re.compile(r"[^.!?:;\n]+\.")
-_JOIN_PLACE = re.compile(r"\{(" + "|".join(MATTERS) + r")\}")
+_MORE = regex(r"\s*\{more(?:_\d+)?\}")
+_CAPITAL = regex(r"[A-Z](?=[a-z]+\b)|A(?= )")
+_BEGINNING = regex(r"(?:So|And|Also|Well|OK|Oh|Anyway)\b,? (?=\S)")
+_FIRST_PERSON = regex(r"I\b")
+_PLAIN = regex(r"[^.!?:;\n]+\.")
+_JOIN_PLACE = regex(r"\{(" + "|".join(MATTERS) + r")\}")
 LONGEST_HALF = 14
 """Words of a matter that still goes into one sentence with the next."""
 

@@ -9,7 +9,6 @@ construction.
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,13 +20,14 @@ from sqlglot import exp
 
 from toolscale.environment.complaints import suggest
 from toolscale.errors import SpecError, SpecIssue
+from toolscale.patterns import regex
 from toolscale.records import CallStep, ColumnType, EachStep, IfStep, PlanStep, SchemaSpec
-from toolscale.sql import compile_select
 from toolscale.sql.compiled import Statement
+from toolscale.sql.statements import compile_select
 
-NO_TABLES = SchemaSpec(tables={})
+NO_TABLES = SchemaSpec.trusted(tables={})
 
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 _ALL = "all_rows__"
 _SCHEMAS: dict[int, SchemaSpec] = {}
 """Schemas by identity: their statements are kept as long as they are."""
@@ -328,7 +328,7 @@ def matter_of(name: str) -> str:
     return found[0] if found else ""
 
 
-_MATTER = re.compile(r"_\d+$")
+_MATTER = regex(r"_\d+$")
 
 
 class Unbound(Exception):

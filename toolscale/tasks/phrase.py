@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from toolscale.environment import Environment
 from toolscale.environment.column_kinds import kind_of_column
-from toolscale.language import expand_choices, render
+from toolscale.environment.environment import Environment
 from toolscale.language.marks import MASK
+from toolscale.language.phrasing import expand_choices
+from toolscale.language.render import render
 from toolscale.language.units import with_unit
+from toolscale.patterns import regex
 from toolscale.records import FactKind, LanguageSpec, Persona, Reply, Tense
 from toolscale.tasks.dialogue import NOTHING_HELD, Held, is_anonymous, replies_of
 from toolscale.tasks.message import MORE, PLACE, compose_message
@@ -20,11 +22,11 @@ from toolscale.tasks.names import conjuncts
 from toolscale.tasks.plan import Plan, RolePlan
 from toolscale.tasks.slips import handwritten, misspell
 
-_MORE = re.compile(r"\s*\{" + MORE + r"(?:_\d+)?\}")
-_MARK = re.compile("\ue000(\\d+)\ue001")
-_SENTENCE = re.compile(r"(^|[.!?]\s+)([a-z])")
+_MORE = regex(r"\s*\{" + MORE + r"(?:_\d+)?\}")
+_MARK = regex("\ue000(\\d+)\ue001")
+_SENTENCE = regex(r"(^|[.!?]\s+)([a-z])")
 
-_TWO_ARTICLES = re.compile(r"\b(?:[Tt]he|[Mm]y) (?=The [A-Z])")
+_TWO_ARTICLES = regex(r"\b(?:[Tt]he|[Mm]y) (?=The [A-Z])")
 """Before a name that brings its own: *the The Copper Pot charge*."""
 
 FORM_OF_KIND: dict[FactKind, str] = {

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
 from toolscale.records import ColumnType
 from toolscale.sql.compiled import Statement
+from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.names import (
     Bind,
     Expression,
@@ -21,7 +22,6 @@ from toolscale.tasks.names import (
     compile_statement,
     conjuncts,
 )
-from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.plan import Plan
 
 

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from toolscale.canonical import canonical_json
-from toolscale.environment import World
 from toolscale.environment.column_kinds import typed_value
+from toolscale.environment.world import World
 from toolscale.records import Candidate, Fact, GoldenCall, ToolCall
 from toolscale.sql.compiled import Column
 from toolscale.tasks.form import field_names

@@ -10,12 +10,14 @@ from itertools import islice
 from typing import Any
 
 from toolscale.canonical import stable_int
-from toolscale.environment import Environment, Rows, World
+from toolscale.environment.environment import Environment
 from toolscale.environment.guards import Arguments, CallMaker
 from toolscale.environment.row_graph import RowGraph
 from toolscale.environment.search import SUCCESS, reached
+from toolscale.environment.world import World
 from toolscale.errors import SandboxError, SpecError, SpecIssue
 from toolscale.records import ColumnType, Rule
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.lookups import parameter_types
 from toolscale.tasks.names import Expression, bound_values, compile_expression, conjuncts

@@ -7,9 +7,10 @@ import random
 import re
 from collections.abc import Collection, Mapping
 
-from toolscale.language import is_value_word
+from toolscale.language.value_words import is_value_word
+from toolscale.patterns import regex
 
-_WORD = re.compile(r"(?<![\w'’\ue001])[a-z]{5,}(?![\w'’\ue000])")
+_WORD = regex(r"(?<![\w'’\ue001])[a-z]{5,}(?![\w'’\ue000])")
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOURS = {key: beside for row in _ROWS for key, beside in zip(row, row[1:] + row[-2], strict=True)}
 _USUAL = {
@@ -21,9 +22,9 @@ _USUAL = {
 }  # fmt: skip
 """Slips that many people make."""
 
-_APOSTROPHE = re.compile(r"(?<![\w'’])([A-Za-z]+)['’](m|s|t|d|ll|ve|re)\b")
-_FREE = re.compile(r"(?<![\w'’\ue001])[A-Za-z]+(?![\w'’\ue000])")
-_STOP = re.compile(r"(?<=[a-z\ue001])\. ([A-Za-z])(?![’'\s])")
+_APOSTROPHE = regex(r"(?<![\w'’])([A-Za-z]+)['’](m|s|t|d|ll|ve|re)\b")
+_FREE = regex(r"(?<![\w'’\ue001])[A-Za-z]+(?![\w'’\ue000])")
+_STOP = regex(r"(?<=[a-z\ue001])\. ([A-Za-z])(?![’'\s])")
 _RUN_ON = 0.6
 """The share of sentences that run on into the next one, for people with the habit `loose`."""
 

@@ -3,19 +3,19 @@ what does."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.errors import SpecError, SpecIssue
+from toolscale.patterns import regex
 from toolscale.records import ColumnType, Private, Quantity, Role
-from toolscale.sql import compile_condition
+from toolscale.sql.statements import compile_condition
 from toolscale.tasks.compiler import SLOT_TYPES, starting_scope
 from toolscale.tasks.lookups import parameter_types, step_columns
 from toolscale.tasks.names import ExpressionScope, compile_expression, conjuncts
 
 FILE = "language.yaml"
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACE = regex(r"\{(\w+)\}")
 
 
 def check_words(environment: Environment) -> Iterator[SpecIssue]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from toolscale.canonical import content_hash
-from toolscale.environment import Environment
 from toolscale.environment.column_kinds import kind_of_column
+from toolscale.environment.environment import Environment
 from toolscale.language.marks import Known, marks_of, masked
 from toolscale.records import Candidate, Decision, Words, WordsLine
 from toolscale.tasks.plan import Plan

@@ -7,7 +7,7 @@ from typing import Any
 from toolscale.canonical import CANONICAL_VERSION, canonical_json, content_hash
 from toolscale.config import GRADING_VERSION
 from toolscale.records import Difficulty, Provenance, Scenario, Solved, Task, Verdict
-from toolscale.sandbox import to_row_changes
+from toolscale.sandbox.base import to_row_changes
 from toolscale.tasks.record import Recording
 from toolscale.verify.subject import Subject
 

@@ -10,10 +10,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from toolscale.environment import Environment, World
-from toolscale.language import contains_words
+from toolscale.environment.environment import Environment
+from toolscale.environment.world import World
+from toolscale.language.render import contains_words
 from toolscale.records import ToolCall
 from toolscale.sql.compiled import Statement
+from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.names import (
     Bind,
     ExpressionScope,
@@ -25,7 +27,6 @@ from toolscale.tasks.names import (
     parse_expression,
     relation_key,
 )
-from toolscale.tasks.compiler import starting_scope
 from toolscale.tasks.plan import Plan, RolePlan
 from toolscale.tasks.record import Invisible, Recorder, Rejection
 from toolscale.verify.subject import Subject

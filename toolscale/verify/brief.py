@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from toolscale.environment import Environment
 from toolscale.environment.column_kinds import values_of_column
-from toolscale.environment.rows import is_time
-from toolscale.language import STYLES as PROSE_STYLES
-from toolscale.language import grade_answer, mentions, state_facts
+from toolscale.environment.environment import Environment
+from toolscale.environment.moments import is_time
+from toolscale.language.answers import STYLES as PROSE_STYLES
+from toolscale.language.answers import state_facts
 from toolscale.language.deeds import NO_DEEDS, Deeds
-from toolscale.language.facts import DISCLOSES, holds_values
+from toolscale.language.facts import DISCLOSES, grade_answer, holds_values
+from toolscale.language.mentions import mentions
 from toolscale.language.shown import Shown
 from toolscale.records import Fact, GoldenCall
-from toolscale.sql import CompiledReturn
+from toolscale.sql.compiled import CompiledReturn
 from toolscale.tasks.form import Form
 from toolscale.tasks.lookups import output_type
 from toolscale.verify.filled import STYLES as FORM_STYLES

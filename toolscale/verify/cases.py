@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from toolscale.environment import Environment, Rows, World, populate
+from toolscale.environment.environment import Environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.errors import SpecIssue
 from toolscale.records import Candidate, ToolCall, VerifierCase
-from toolscale.tasks import CandidateSource
+from toolscale.sandbox.base import Rows
+from toolscale.tasks.binding import CandidateSource
 from toolscale.verify.judge import Judge
 from toolscale.verify.verifier import Verifier
 

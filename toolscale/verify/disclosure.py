@@ -4,8 +4,8 @@ it."""
 from __future__ import annotations
 
 from toolscale.environment.column_kinds import kind_of_column
-from toolscale.language import contains_words, states
 from toolscale.language.inquiries import read_inquiry
+from toolscale.language.render import contains_words, states
 from toolscale.records import Candidate, FactKind, Reply, Tense
 from toolscale.tasks.dialogue import askable, question_for
 from toolscale.verify.subject import Subject

@@ -8,14 +8,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-
-from jsonschema.exceptions import best_match
-
 from toolscale.canonical import canonical_json
-from toolscale.language import mentions
+from toolscale.language.mentions import mentions
 from toolscale.records import Fact
 from toolscale.tasks.form import Field, Form
-from toolscale.validation import Validator
 
 STYLES = 3
 """Written forms of one filled form: as it is, in reverse order without what is null, whole numbers as 25.0."""
@@ -85,6 +81,8 @@ def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:
         filled = json.loads(answer)
     except (ValueError, RecursionError):
         return "the answer is no filled form: it is not JSON"
+    from jsonschema.exceptions import best_match  # takes a tenth of a second to load, and messages in prose need none
+
     fault = best_match(_validator(canonical_json(parameters)).iter_errors(filled))
     if fault is not None:
         place = ".".join(str(part) for part in fault.absolute_path)
@@ -96,6 +94,8 @@ def read_form(parameters: Mapping[str, Any], answer: str) -> Filled | str:
 
 @lru_cache(maxsize=256)
 def _validator(parameters: str) -> Any:
+    from toolscale.validation import Validator
+
     return Validator(json.loads(parameters))
 
 

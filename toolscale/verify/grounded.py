@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolscale.environment.column_kinds import kind_of_column, values_of_column
-from toolscale.language import contains_words, mentions, render, states
-from toolscale.language.mentions import Mention
+from toolscale.language.mentions import Mention, mentions
+from toolscale.language.render import contains_words, render, states
+from toolscale.patterns import regex
 from toolscale.records import FactKind, Intent, Tense
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
@@ -18,8 +19,9 @@ from toolscale.tasks.phrase import FORM_OF_KIND
 from toolscale.tasks.plan import Plan
 from toolscale.verify.disclosure import undisclosed
 from toolscale.verify.subject import Subject
-from toolscale.verify.wording import Meaning, unaccounted_words
 
+if TYPE_CHECKING:
+    from toolscale.verify.wording import Meaning
 
 VALUES = ("money", "date", "digits", "id")
 """Kinds of mentions that are values of the case, never words of the language."""
@@ -68,6 +70,8 @@ def _misworded(subject: Subject) -> str | None:
     template."""
     if subject.candidate.words is None:
         return None
+    from toolscale.verify.wording import unaccounted_words
+
     found = list(islice(unaccounted_words(subject.candidate.heard, meaning_of(subject)), SHOWN))
     return "; ".join(found) or None
 
@@ -75,6 +79,8 @@ def _misworded(subject: Subject) -> str | None:
 def meaning_of(subject: Subject) -> Meaning:
     """Return what the request of a candidate has to say."""
     told = tuple(fact.kind for fact in subject.told if fact.kind != "bool")
+    from toolscale.verify.wording import Meaning
+
     lexicon = subject.brief.lexicon
     return Meaning(subject.environment, subject.plan, subject.inputs, told, lexicon.verbs, lexicon.names)
 
@@ -99,7 +105,7 @@ def _heard(request: str, mention: Mention) -> str:
     return f"{request[start : mention.end]!r} reads as {readings}{how}"
 
 
-_BEFORE = re.compile(r"(?:\S+\s+){0,2}$")
+_BEFORE = regex(r"(?:\S+\s+){0,2}$")
 """Words before a value that may hedge, bound or deny it."""
 
 _NEAR = 40
@@ -108,7 +114,7 @@ _NEAR = 40
 SHOWN = 3
 """Findings about the words of a model that are told at most."""
 
-_ASKING = re.compile(
+_ASKING = regex(
     r"\?|\b(?:(?:what|how|who|when|where)s?|which|whose|why|whether|tell|inform|know|state|stating|confirm|report|hear|list|specify|say|"
     r"(?:please|kindly|and) name|read|remind|require"
     r"|provide|determine|learn|let me have|count|"
@@ -118,7 +124,7 @@ _ASKING = re.compile(
 """Words of which a request that wants to be told something has one. The list is wide: it is there to find requests that
 ask nothing at all."""
 
-_WANTING = re.compile(
+_WANTING = regex(
     r"\b(?:(?:need|want|like) (?:the|its|his|her|their|your)|give|giving)\b(?P<wanted>[^.?!\n]*)", re.IGNORECASE
 )
 """Words that ask to be told something if what they want is a fact: the total, but not the deposit back."""

@@ -6,26 +6,17 @@ import dataclasses
 import random
 import sqlite3
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
 from toolscale.canonical import canonical_json, stable_int
-from toolscale.environment import Environment, World
 from toolscale.environment.column_kinds import values_of_column
-from toolscale.records import (
-    GATES,
-    Attempt,
-    Candidate,
-    Decision,
-    GateResult,
-    Judged,
-    RowChange,
-    Status,
-    Verdict,
-)
-from toolscale.sandbox import Rows, to_row_changes
-from toolscale.sandbox import state_hash as hash_of
+from toolscale.environment.environment import Environment
+from toolscale.environment.world import World
+from toolscale.records import GATES, Attempt, Candidate, Decision, GateResult, Judged, RowChange, Status, Verdict
+from toolscale.sandbox.base import Rows, to_row_changes
+from toolscale.sandbox.state import state_hash as hash_of
 from toolscale.tasks.catalogue import Catalogue
 from toolscale.tasks.evolution import Inapplicable
 from toolscale.tasks.form import form_of
@@ -37,8 +28,8 @@ from toolscale.verify.brief import Brief
 from toolscale.verify.equivalents import equivalents, exchanged, idle_agents, superfluous, without_some
 from toolscale.verify.grounded import disagreement, leaked, ungrounded
 from toolscale.verify.laws import Laws
-from toolscale.verify.outdated import outdated
 from toolscale.verify.mutants import MutantMaker
+from toolscale.verify.outdated import outdated
 from toolscale.verify.referents import Scene, not_left_alone, unclear_referent
 from toolscale.verify.replica import Replica, fingerprint, replayed
 from toolscale.verify.shown import declined_tools, lexicon_of
@@ -73,15 +64,12 @@ class Judge:
         connection: type[sqlite3.Connection] = sqlite3.Connection,
     ) -> None:
         self.environment = environment
-        self.world = World(environment, rows, connection=connection)
-        self.reader = World(environment, rows, connection=connection)
+        self.world, self._connection = World(environment, rows, connection=connection), connection
         self.catalogue = catalogue or Catalogue(environment)
         self.recorder = Recorder(self.world, environment.spec.policy.constants)
         self.states = states(self.world)
         self._laws = Laws(environment, self.catalogue.rules)
-        self._mutants = MutantMaker(environment, rows)
         self.lexicon = lexicon_of(environment, rows)
-        self._ambiguity = Ambiguity(environment, self.reader)
         self._audit_share = audit_share
         self._auditor: World | None = None
         self.rows = rows
@@ -93,9 +81,22 @@ class Judge:
         """End the worlds and the helper processes."""
         if self._replica is not None:
             self._replica.close()
-        for world in (self.world, self.reader, self._auditor):
+        for world in (self.world, vars(self).get("reader"), self._auditor):
             if world is not None:
                 world.close()
+
+    @cached_property
+    def reader(self) -> World:
+        """A second world, in which rows are looked up: who only grades needs none."""
+        return World(self.environment, self.rows, connection=self._connection)
+
+    @cached_property
+    def _ambiguity(self) -> Ambiguity:
+        return Ambiguity(self.environment, self.reader)
+
+    @cached_property
+    def _mutants(self) -> MutantMaker:
+        return MutantMaker(self.environment, self.rows)
 
     def inputs(self, candidate: Candidate) -> Inputs:
         """What the request of a candidate says: its slots, and the described columns of the rows it is about. Rejection

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.environment.holding import Invariants
 from toolscale.tasks.plan import CallPlan, RulePlan
 from toolscale.tasks.record import Recorder

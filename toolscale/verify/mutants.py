@@ -14,12 +14,12 @@ from datetime import date, timedelta
 from itertools import combinations, islice
 from typing import Any
 
-from toolscale.environment import Environment
-from toolscale.language import contains_words
+from toolscale.environment.environment import Environment
 from toolscale.language.labels import bare_label
+from toolscale.language.render import contains_words
 from toolscale.language.times import clock_text, minutes_of
 from toolscale.records import Fact, ToolCall
-from toolscale.sandbox import Rows
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.names import Expression
 from toolscale.tasks.record import Invisible, Recorder, Rejection, with_defaults

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,11 +21,12 @@ from toolscale.canonical import canonical_json, content_hash
 from toolscale.config import BENCHMARK_GRAM_WORDS, SHARED_RUN_WORDS, SKELETON_LIMIT
 from toolscale.environment.builtins import HANDOVERS
 from toolscale.language.marks import MASK
+from toolscale.patterns import regex
 from toolscale.records import GateResult, Judged, Task
 
 HASHES = "benchmark_ngrams.txt"
 
-_WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_WORDS = regex(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
 @dataclass

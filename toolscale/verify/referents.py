@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from toolscale.language import lower_keeping_length, word_pattern
+from toolscale.language.mentions import lower_keeping_length
+from toolscale.language.render import word_pattern
 from toolscale.records import Candidate, ToolCall
 from toolscale.tasks.names import matter_of
 from toolscale.tasks.plan import Plan, RolePlan

@@ -18,13 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from toolscale.canonical import canonical_json, content_hash
-from toolscale.environment import World, load_environment, populate
+from toolscale.environment.environment import load_environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.errors import SandboxError
 from toolscale.records import GoldenCall
-from toolscale.sandbox import NetChanges
+from toolscale.sandbox.base import NetChanges
 from toolscale.sandbox.interrupts import uninterrupted
 
-START = "import sys; from toolscale.verify.replica import main; main(*sys.argv[1:4])"
+ROOT = str(Path(__file__).resolve().parents[2])
+START = "import sys; sys.path.insert(0, sys.argv[1]); from toolscale.verify.replica import main; main(*sys.argv[2:5])"
+"""With -P: the folder that somebody works in may hold a `toolscale` of its own, or another module of our names."""
 ZONES = ("Pacific/Kiritimati", "America/Adak")
 
 
@@ -32,7 +36,7 @@ class Replica:
     """The near end: starts the process with the first question."""
 
     def __init__(self, folder: Path, seed: int, scale: int = 1) -> None:
-        self._command = [sys.executable, "-c", START, str(folder), str(seed), str(scale)]
+        self._command = [sys.executable, "-P", "-c", START, ROOT, str(folder), str(seed), str(scale)]
         self._process: subprocess.Popen[str] | None = None
         self._asked = 0
 

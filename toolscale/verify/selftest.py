@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 
 from toolscale.canonical import stable_int
 from toolscale.config import EVOLVED_SHARE, SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
-from toolscale.environment import Environment, Rows
+from toolscale.environment.environment import Environment
 from toolscale.errors import UsageError
 from toolscale.records import Candidate, Judged
+from toolscale.sandbox.base import Rows
 from toolscale.verify.defects import DEFECTS, Court, Defect, Ground, Planted
 from toolscale.verify.novel import Novelty
 

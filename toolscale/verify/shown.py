@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from toolscale.environment import Environment, Rows
-from toolscale.environment.rows import is_datetime, is_time
+from toolscale.environment.environment import Environment
+from toolscale.environment.moments import is_datetime, is_time
 from toolscale.language.deeds import Deeds, Verbs
 from toolscale.language.shown import Shown, ShownRow, Value
+from toolscale.patterns import regex
 from toolscale.records import GoldenCall
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.plan import Plan, calls_of
 from toolscale.tasks.record import Recording
 
@@ -28,7 +29,7 @@ _KIND_OF_ENDING = {
 }
 _FEW = 24
 """A column with so few different words names kinds of things, not single ones."""
-_CHOICE = re.compile(r"\[([^\]]*)\]")
+_CHOICE = regex(r"\[([^\]]*)\]")
 
 
 def shown_by(environment: Environment, calls: Sequence[GoldenCall], lexicon: Lexicon) -> Shown:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from toolscale.environment import World
+from toolscale.environment.world import World
 from toolscale.errors import SandboxError
 from toolscale.records import GoldenCall, ToolCall
-from toolscale.sandbox import Key, NetChanges, Row
+from toolscale.sandbox.base import Key, NetChanges, Row
 from toolscale.sql.compiled import CompiledTool
 
 Changes = frozenset[Any]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import Candidate, Fact, ToolCall
-from toolscale.sandbox import Key, NetChanges
+from toolscale.sandbox.base import Key, NetChanges
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.record import Inputs, Recording
 from toolscale.verify.brief import Brief

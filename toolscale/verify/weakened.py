@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from itertools import islice
 
 from toolscale.canonical import stable_int
-from toolscale.environment import Environment, World
+from toolscale.environment.environment import Environment
+from toolscale.environment.world import World
 from toolscale.errors import UsageError
-from toolscale.language import written
-from toolscale.sandbox import Rows
-from toolscale.tasks import CandidateSource
+from toolscale.language.answers import written
+from toolscale.sandbox.base import Rows
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.lookups import parameter_types
 from toolscale.verify.equivalents import equivalents, exchanged, idle_agents
 from toolscale.verify.judge import Judge

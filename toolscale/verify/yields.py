@@ -3,7 +3,6 @@ wrong with the others. An intent that is sound on paper may still give no task."
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +11,14 @@ from itertools import islice
 from typing import Any, Literal
 
 from toolscale.config import STREAM_CANDIDATES, STREAM_DRAWS
-from toolscale.environment import Environment, World, populate
+from toolscale.environment.environment import Environment
+from toolscale.environment.population import populate
+from toolscale.environment.world import World
 from toolscale.errors import SpecIssue
-from toolscale.language import every_choice
+from toolscale.language.phrasing import every_choice
+from toolscale.patterns import regex
 from toolscale.records import Candidate, Intent
-from toolscale.tasks import CandidateSource
+from toolscale.tasks.binding import CandidateSource
 from toolscale.verify.judge import Judge
 from toolscale.verify.novel import Novelty
 
@@ -24,8 +26,8 @@ FEW = 1 / 3
 """A stream that yields a smaller share is poor."""
 
 
-_SHARED = re.compile(r"shares \d+ words, [\"'](.+?)[\"'], with candidate")
-_WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_SHARED = regex(r"shares \d+ words, [\"'](.+?)[\"'], with candidate")
+_WORDS = regex(r"[^\W_]+(?:['’][^\W_]+)?")
 _READ = 200
 """Choices of the text of a role that are read."""
 

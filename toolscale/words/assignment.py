@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from toolscale.canonical import stable_int
-from toolscale.language import render, states
+from toolscale.language.render import render, states
 from toolscale.records import FactKind, Tense
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.phrase import FORM_OF_KIND

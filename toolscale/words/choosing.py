@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|▢")
+from toolscale.patterns import regex
+
+_WORD = regex(r"[^\W_]+(?:['’][^\W_]+)?|▢")
 
 
 def strangeness(skeleton: str, template: str) -> float:

@@ -15,7 +15,7 @@ import click
 import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from training.conversations import read_conversations
 from training.pointer.vocabulary import make_tokenizer, vocabulary_of
 from training.starting import run_command

@@ -13,14 +13,22 @@ from functools import cache
 
 import numpy as np
 
-from toolscale.models import expected_cost
-from toolscale.models.pricing import approximate_tokens, factors, latency_s, output_tokens
-from toolscale.preferences import average_weights
-from toolscale.questions import corpus, grade_answer
+from toolscale.models.pricing import approximate_tokens, expected_cost, factors, latency_s, output_tokens
+from toolscale.preferences.drawing import average_weights
+from toolscale.questions.corpus import corpus
+from toolscale.questions.grade import grade_answer
 from toolscale.records import Catalogue, Preference, Question, RolloutTask
 from toolscale.reward.kinds import CAP, TOOL_WEIGHT, heeded
-from toolscale.rollout import actions, references
-from toolscale.rollout.actions import BASIC_FIGURES, WAYS, offered_specs, price_at, turns_of, used_by
+from toolscale.rollout.actions import (
+    BASIC_FIGURES,
+    WAYS,
+    actions,
+    offered_specs,
+    price_at,
+    references,
+    turns_of,
+    used_by,
+)
 from training.tiny.codec import answering_sentence, number_found
 
 MINDS, GIVES_UP = 0.2, 0.5

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from toolscale.preferences import preference
-from toolscale.questions import question, two_step_question
+from toolscale.preferences.drawing import preference
+from toolscale.questions.generate import question, two_step_question
 from toolscale.records import CATEGORIES
 from training.tiny.words import (
     ALIASES,

@@ -8,8 +8,8 @@ step of attention.
 from __future__ import annotations
 
 from toolscale.models.cards import HIGHEST_LEVEL
-from toolscale.preferences import VOCABULARY as WISHES
-from toolscale.questions import VOCABULARY as QUESTIONS
+from toolscale.preferences.grammar import VOCABULARY as WISHES
+from toolscale.questions.generate import VOCABULARY as QUESTIONS
 from toolscale.records import CATEGORIES
 from toolscale.rollout.offering import ALIASES as EVERY_ALIAS
 

@@ -54,6 +54,7 @@ from nemo_gym.global_config import GlobalConfigDictParserConfig  # noqa: E402
 from nemo_gym.rollout_collection import RolloutCollectionConfig, RolloutCollectionHelper  # noqa: E402
 from nemo_gym.server_utils import ServerClient, get_response_json  # noqa: E402
 from omegaconf import OmegaConf  # noqa: E402
+
 from toolscale.canonical import canonical_json  # noqa: E402
 from toolscale.session import Playable  # noqa: E402
 

@@ -13,8 +13,9 @@ from urllib.request import Request, urlopen
 
 from openenv.core import GenericEnvClient
 from openenv.validation import Level, run_validation
+
 from toolscale.canonical import canonical_json
-from toolscale.session import Playable
+from toolscale.session.playable import Playable
 
 PACKAGE = Path(sys.argv[1])
 DATASET = Playable(PACKAGE / "dataset")

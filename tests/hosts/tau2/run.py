@@ -22,10 +22,11 @@ from tau2.evaluator.evaluator import EvaluationType
 from tau2.evaluator.evaluator_env import EnvironmentEvaluator
 from tau2.registry import registry
 from tau2.runner import build_environment, build_text_orchestrator, get_tasks, run_simulation
-from toolscale.canonical import canonical_json
 from toolscale_grade import grade_run
 from toolscale_person import PERSON
 from toolscale_tau2 import NAMES, PLAYABLE
+
+from toolscale.canonical import canonical_json
 
 NOTHING = "###STOP###"  # a message without words is an error in tau2: who has nothing to say stops
 EXPORT, scripts = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text())

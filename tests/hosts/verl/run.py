@@ -15,8 +15,6 @@ from pathlib import Path
 
 from hydra import compose, initialize_config_module
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from toolscale.canonical import canonical_json
-from toolscale.session import Playable
 from toolscale_loop import SESSIONS
 from transformers import PreTrainedTokenizerFast, Qwen2Config
 from verl import DataProto
@@ -24,6 +22,9 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopWorker
 from verl.tools.schemas import OpenAIFunctionToolSchema
 from verl.utils.dataset.rl_dataset import RLHFDataset, collate_fn
 from verl.workers.rollout.replica import TokenOutput
+
+from toolscale.canonical import canonical_json
+from toolscale.session import Playable
 
 EXPORT, scripts = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text())
 PLAYABLE = Playable(EXPORT / "dataset")

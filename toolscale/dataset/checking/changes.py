@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from toolscale.dataset.arrow import TASK_SCHEMA
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.columns import Row
-from toolscale.dataset.making.folder import Reading
+from toolscale.dataset.describing.reading import Reading
 from toolscale.dataset.manifest import MANIFEST, tag_of, world_folder
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION

@@ -7,11 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from toolscale.dataset.checking.integrity import Finding
-from toolscale.dataset.given import ATTEMPTS, DECISIONS, WORDS, given_folder, read_given, write_decisions
-from toolscale.dataset.given import write_given
+from toolscale.dataset.given import ATTEMPTS, DECISIONS, WORDS, given_folder, read_given, write_decisions, write_given
 from toolscale.dataset.manifest import world_folder
 from toolscale.dataset.storage import read_file
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import Judged
 
 

@@ -14,14 +14,15 @@ from toolscale.dataset.checking.changes import CHANGES
 from toolscale.dataset.checking.integrity import Finding
 from toolscale.dataset.checking.picture import picture_problem
 from toolscale.dataset.describing.figures import SPLITS
-from toolscale.dataset.making.folder import CARD
 from toolscale.dataset.given import given_files
+from toolscale.dataset.making.folder import CARD
 from toolscale.dataset.making.outcomes import outcomes_file
 from toolscale.dataset.manifest import MANIFEST
 from toolscale.dataset.parquet import count_rows
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS
 from toolscale.environment.registry import FILES, POLICY_TEXT
+from toolscale.patterns import regex
 from toolscale.records import FileEntry, Manifest
 
 PICTURES = ("gates.png", "calls.png")
@@ -70,7 +71,7 @@ def _files_of(domain: str, listed: Iterable[str]) -> Iterator[str]:
     """Yield the paths that one domain has. There are as many shards of a split as shards of its name are listed, at
     least one."""
     for place, split in [*((domain, split) for split in SPLITS), (f"rejects/{domain}", "rejected")]:
-        pattern = re.compile(rf"{re.escape(place)}/{split}-[0-9]{{5}}-of-[0-9]{{5}}\.parquet")
+        pattern = regex(rf"{re.escape(place)}/{split}-[0-9]{{5}}-of-[0-9]{{5}}\.parquet")
         count = max(1, len({path for path in listed if pattern.fullmatch(path)}))
         yield from (f"{place}/{split}-{number:05d}-of-{count:05d}.parquet" for number in range(count))
     yield outcomes_file(domain)

@@ -11,9 +11,9 @@ from toolscale.dataset.describing.coverage import cover, join_coverage
 from toolscale.dataset.describing.embedding import load_embedding, missing_packages
 from toolscale.dataset.describing.measured import Measured, measure_outside, measure_tasks
 from toolscale.dataset.describing.outside import Outside
-from toolscale.dataset.making.folder import Reading
+from toolscale.dataset.describing.reading import Reading
 from toolscale.dataset.manifest import world_folder
-from toolscale.environment import load_environment
+from toolscale.environment.environment import load_environment
 from toolscale.errors import DatasetError
 from toolscale.text_files import printable
 

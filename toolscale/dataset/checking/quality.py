@@ -24,9 +24,9 @@ from toolscale.config import (
 from toolscale.dataset.checking.measuring import Measurement
 from toolscale.dataset.columns import Row
 from toolscale.dataset.describing.figures import DatasetRows
+from toolscale.dataset.describing.reading import Reading, read_dataset
 from toolscale.dataset.describing.repeats import count_duplicates
 from toolscale.dataset.describing.variety import self_bleu
-from toolscale.dataset.making.folder import Reading, read_dataset
 from toolscale.errors import UsageError
 
 

@@ -31,8 +31,9 @@ from toolscale.dataset.checking.signing import check_signature
 from toolscale.dataset.columns import UNREADABLE, Row
 from toolscale.dataset.describing.card import Contents, render_card
 from toolscale.dataset.describing.figures import SPLITS, DatasetRows
-from toolscale.dataset.making.folder import CARD, describe, draw_plots, figures_of
+from toolscale.dataset.describing.reading import figures_of
 from toolscale.dataset.given import given_folder, read_given
+from toolscale.dataset.making.folder import CARD, describe, draw_plots
 from toolscale.dataset.making.judging import Place
 from toolscale.dataset.making.outcomes import numbers_of, outcome_rows, outcomes_file, read_outcomes
 from toolscale.dataset.making.selection import Outcome
@@ -41,10 +42,12 @@ from toolscale.dataset.manifest import MANIFEST, is_made_here, read_manifest, wo
 from toolscale.dataset.parquet import read_shard
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, TOOLS, read_rows, render_tools, table_hashes
-from toolscale.environment import Environment, load_environment, populate
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.population import populate
 from toolscale.errors import DatasetError, SandboxError, SpecError, StorageError, UsageError
 from toolscale.records import Admission, Judged, Manifest, Part
-from toolscale.sandbox import Rows, state_hash
+from toolscale.sandbox.base import Rows
+from toolscale.sandbox.state import state_hash
 from toolscale.tasks.split import held_out_intents
 
 if TYPE_CHECKING:

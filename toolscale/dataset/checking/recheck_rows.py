@@ -20,10 +20,10 @@ from toolscale.dataset.columns import (
 )
 from toolscale.dataset.making.judging import KeptJudge, Place, close_kept_judges, kept_judge_at
 from toolscale.dataset.making.selection import with_gate
-from toolscale.environment import system_message
+from toolscale.environment.prompt import system_message
 from toolscale.errors import DatasetError, SandboxError
 from toolscale.records import Candidate, GateResult, Judged
-from toolscale.sandbox import to_row_changes
+from toolscale.sandbox.base import to_row_changes
 
 GATE_OF = {
     "golden_calls": "replay",

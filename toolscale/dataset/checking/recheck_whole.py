@@ -15,7 +15,7 @@ from toolscale.dataset.making.outcomes import count_outcomes, outcomes_file
 from toolscale.dataset.making.rounds import Rounds
 from toolscale.dataset.making.selection import Outcome, apply_novelty, select, weights_of
 from toolscale.dataset.manifest import MANIFEST, Recipe
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import Judged, Part
 from toolscale.tasks.binding import streams_of
 

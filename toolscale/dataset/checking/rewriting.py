@@ -21,10 +21,10 @@ from toolscale.dataset.manifest import MANIFEST, is_made_here, render_manifest
 from toolscale.dataset.parquet import before_additions, encode_rows
 from toolscale.dataset.storage import read_file
 from toolscale.dataset.world import ADMISSION, DATABASE, render_database
-from toolscale.environment import Environment
 from toolscale.environment.admission_file import read_admission
+from toolscale.environment.environment import Environment
 from toolscale.records import Manifest, Part
-from toolscale.sandbox import Rows
+from toolscale.sandbox.base import Rows
 
 LIBRARY_VERSION = slice(96, 100)
 """Where an SQLite file has the version of the library that wrote it (https://www.sqlite.org/fileformat2.html, 1.3)."""

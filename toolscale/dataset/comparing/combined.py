@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolscale.dataset.checking.changes import CHANGES
-from toolscale.dataset.making.folder import CARD, complete_manifest, read_contents, read_dataset, seal_dataset
+from toolscale.dataset.describing.reading import complete_manifest, read_dataset
+from toolscale.dataset.making.folder import CARD, read_contents, seal_dataset
 from toolscale.dataset.making.staging import copy_dataset, copy_files, staged
 from toolscale.errors import UsageError
 from toolscale.records import Manifest

@@ -12,7 +12,7 @@ from toolscale.dataset.checking.changes import compare_domains, count_changes
 from toolscale.dataset.checking.quality import count_quality
 from toolscale.dataset.columns import UNREADABLE, Row
 from toolscale.dataset.describing.figures import DatasetRows
-from toolscale.dataset.making.folder import Reading, figures_of, read_dataset
+from toolscale.dataset.describing.reading import Reading, figures_of, read_dataset
 from toolscale.dataset.manifest import MANIFEST, tag_of
 from toolscale.dataset.places import is_local, local_copy, open_place
 from toolscale.dataset.storage import storage_errors

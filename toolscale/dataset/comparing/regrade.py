@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from toolscale.dataset.checking.recheck_rows import Chunk, regrade_chunk
 from toolscale.dataset.columns import Row, candidate_of, task_of, verdict_of
-from toolscale.dataset.making.folder import Reading
+from toolscale.dataset.describing.reading import Reading
 from toolscale.dataset.making.judging import Place, close_kept_judges
 from toolscale.dataset.making.workers import fitting_workers, map_in_workers
 from toolscale.dataset.world import open_world

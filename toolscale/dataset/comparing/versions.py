@@ -8,16 +8,8 @@ from pathlib import Path
 from toolscale.config import GRADING_VERSION
 from toolscale.dataset.checking.changes import CHANGES, compare_domains, render_changes, summary_of
 from toolscale.dataset.comparing.regrade import regrade
-from toolscale.dataset.making.folder import (
-    CARD,
-    Reading,
-    complete_manifest,
-    describe,
-    list_files,
-    read_contents,
-    read_dataset,
-    seal_dataset,
-)
+from toolscale.dataset.describing.reading import Reading, complete_manifest, read_dataset
+from toolscale.dataset.making.folder import CARD, describe, list_files, read_contents, seal_dataset
 from toolscale.dataset.making.staging import copy_dataset, copy_files, staged
 from toolscale.dataset.manifest import content_id, tag_of
 from toolscale.dataset.storage import write_file

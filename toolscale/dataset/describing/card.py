@@ -18,10 +18,10 @@ from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, t
 from toolscale.dataset.describing.variety import Entropy, distinct_2, entropy
 from toolscale.dataset.given import Given
 from toolscale.dataset.manifest import tag_of
-from toolscale.environment import Environment
 from toolscale.environment.builtins import BUILT_IN
+from toolscale.environment.environment import Environment
 from toolscale.records import Manifest, Part
-from toolscale.sandbox import Rows
+from toolscale.sandbox.base import Rows
 
 CELL_LENGTH = 220
 

@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from toolscale.dataset.columns import Row
-from toolscale.environment import Environment
 from toolscale.environment.builtins import BUILT_IN
+from toolscale.environment.environment import Environment
 from toolscale.errors import SpecError
 from toolscale.records import Check, Forbid, Intent, Let
 from toolscale.tasks.evolution import Inapplicable, evolve

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.dataset.columns import Row
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import GATES, QUIET, is_evolved
 
 SPLITS = ("train", "test")

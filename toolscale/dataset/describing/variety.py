@@ -6,7 +6,6 @@ What needs sentence embeddings takes them as an array of unit rows, n x d, whoev
 from __future__ import annotations
 
 import math
-import re
 import statistics
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolscale.canonical import stable_int
 from toolscale.config import LONGEST_MEASURED, SELF_BLEU_DRAWS, SELF_BLEU_TEXTS
+from toolscale.patterns import regex
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ Item = TypeVar("Item")
 BLOCK = 512
 """Texts that are compared with all others at once: 512 x 4,000 cosines take 16 MB."""
 
-_WORDS = re.compile(r"\w+")
+_WORDS = regex(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,56 +14,30 @@ A folder without its manifest is no dataset.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-
-import pyarrow as pa
 
 from toolscale.config import MOST_NAMED
 from toolscale.dataset.arrow import REJECT_SCHEMA, TASK_SCHEMA
-from toolscale.dataset.columns import UNREADABLE, Row, reject_row, task_row, tools_json
+from toolscale.dataset.columns import Row, reject_row, task_row, tools_json
 from toolscale.dataset.describing.card import Contents, render_card
-from toolscale.dataset.describing.figures import SPLITS, DatasetRows, Figures, count_figures
+from toolscale.dataset.describing.figures import SPLITS, DatasetRows, count_figures
 from toolscale.dataset.describing.plots import plot_calls, plot_gates
+from toolscale.dataset.describing.reading import Reading, figures_of
 from toolscale.dataset.given import given_folder, read_given
 from toolscale.dataset.making.outcomes import count_outcomes, write_outcomes
 from toolscale.dataset.making.selection import Selection
-from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, read_manifest, render_manifest, world_folder
-from toolscale.dataset.parquet import count_rows, read_shard, write_shards
+from toolscale.dataset.manifest import MANIFEST, Recipe, current_versions, render_manifest, world_folder
+from toolscale.dataset.parquet import count_rows, write_shards
 from toolscale.dataset.storage import file_hash, remove_leftovers, write_file
 from toolscale.dataset.world import read_rows, table_hashes
-from toolscale.environment import Environment, load_environment, system_message
-from toolscale.errors import DatasetError, UsageError
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.prompt import system_message
 from toolscale.records import FileEntry, Manifest, Part, Release
-from toolscale.sandbox import state_hash
+from toolscale.sandbox.state import state_hash
 from toolscale.tasks.split import held_out_intents
-from toolscale.text_files import printable
 
 CARD = "README.md"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A dataset folder, as its files say; nothing in it is verified."""
-
-    folder: Path
-    manifest: Manifest
-    domains: Mapping[str, DatasetRows]
-    """The rows of each domain that was read."""
-
-    @cached_property
-    def rows(self) -> DatasetRows:
-        """The rows of all domains, one after the other."""
-        parts = self.domains.values()
-        splits = {split: [row for part in parts for row in part.splits[split]] for split in SPLITS}
-        return DatasetRows(splits, [row for part in parts for row in part.rejects])
-
-    @cached_property
-    def figures(self) -> Figures:
-        """What can be counted in all domains together."""
-        return figures_of(self.rows, [self.manifest.domains[domain] for domain in self.domains])
 
 
 def write_dataset(folder: Path, environment: Environment, selection: Selection, recipe: Recipe) -> Manifest:
@@ -145,18 +119,6 @@ def list_files(folder: Path) -> Iterator[FileEntry]:
         )
 
 
-def read_dataset(folder: Path, domain: str | None = None) -> Reading:
-    """Read the rows of a dataset, or of one of its domains.
-
-    DatasetError if it has no manifest or a shard cannot be read, UsageError if it has no such domain.
-    """
-    manifest = read_manifest(folder)
-    if domain is not None and domain not in manifest.domains:
-        raise UsageError(f"{folder} has no domain {domain!r}; it has {', '.join(manifest.domains)}")
-    names = manifest.domains if domain is None else (domain,)
-    return Reading(folder, manifest, {name: _read_domain(folder, manifest, name) for name in names})
-
-
 def read_contents(reading: Reading) -> list[Contents]:
     """Return all that the card says of each domain of a dataset. SpecError or DatasetError if an environment in the
     folder cannot be read."""
@@ -167,45 +129,3 @@ def read_contents(reading: Reading) -> list[Contents]:
         given, counted = read_given(given_folder(reading.folder, domain), world), figures_of(rows, [part])
         found.append(Contents(part, environment, read_rows(environment, world), rows, counted, given))
     return found
-
-
-def figures_of(rows: DatasetRows, parts: Sequence[Part]) -> Figures:
-    """Count the rows of these parts."""
-
-    def told(name: str) -> int:
-        return sum(count for part in parts if isinstance(count := part.counts.get(name), int))
-
-    try:
-        return count_figures(
-            rows, asked=sum(part.tasks for part in parts), over_quota=told("over_quota"), no_case=told("no_case")
-        )
-    except UNREADABLE as error:
-        raise DatasetError(
-            f"the rows cannot be counted: {type(error).__name__}: {printable(str(error))}; "
-            "`toolscale verify` names them"
-        ) from error
-
-
-def complete_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a dataset whose files are all there, as it says. DatasetError names the first that is
-    not."""
-    manifest = read_manifest(folder)
-    for entry in manifest.files:
-        path = folder / entry.path
-        if not path.is_file() or file_hash(path) != entry.sha256:
-            problem = "has changed" if path.is_file() else "is missing"
-            raise DatasetError(f"{folder} is not complete: {entry.path} {problem}; make the dataset, or pull it, again")
-    return manifest
-
-
-def _read_domain(folder: Path, manifest: Manifest, domain: str) -> DatasetRows:
-    """Read the shards that the manifest names: what else lies in the folder is none of the dataset."""
-
-    def read(start: str, schema: pa.Schema) -> list[Row]:
-        paths = sorted(
-            entry.path for entry in manifest.files if entry.path.startswith(start) and entry.path.endswith(".parquet")
-        )
-        return [row for path in paths for row in read_shard(folder / path, schema)]
-
-    splits = {split: read(f"{domain}/{split}-", TASK_SCHEMA) for split in SPLITS}
-    return DatasetRows(splits, read(f"rejects/{domain}/rejected-", REJECT_SCHEMA))

@@ -11,12 +11,13 @@ from toolscale.canonical import content_hash
 from toolscale.config import AUDIT_SHARE, Audit
 from toolscale.dataset.given import read_given
 from toolscale.dataset.world import read_rows, table_hashes
-from toolscale.environment import Environment, World, load_environment
+from toolscale.environment.environment import Environment, load_environment
+from toolscale.environment.world import World
 from toolscale.records import Candidate, Interactions, Judged
-from toolscale.sandbox import Rows
-from toolscale.tasks import CandidateSource
+from toolscale.sandbox.base import Rows
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.words import skeleton_of
-from toolscale.verify import Judge
+from toolscale.verify.judge import Judge
 
 
 @dataclass(frozen=True, slots=True)

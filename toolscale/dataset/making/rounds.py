@@ -14,7 +14,7 @@ from math import ceil
 from toolscale.config import MAX_ROUNDS, MIN_ROUND, OVERSAMPLE
 from toolscale.dataset.making.selection import apply_novelty, count_accepted, share_out, weights_of
 from toolscale.dataset.manifest import Recipe
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import Judged
 from toolscale.tasks.binding import streams_of
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolscale.draft.sources.reflection import FoundColumn, FoundTable, Reflection
+from toolscale.patterns import regex
 from toolscale.records.schema import ColumnType
 
 SAMPLE = 20_000
@@ -26,13 +27,13 @@ SHARED = 5
 STATES = 12
 """Different values that a column of states has, at most."""
 
-_MONEY = re.compile(
+_MONEY = regex(
     r"(^|_)(price|amount|total|subtotal|cost|fee|fees|balance|salary|tax|discount|payment|paid|due|deposit|premium|rent"
     r"|refund|credit|debit|wage|revenue|budget|charge)(_|$)"
 )
-_STATE = re.compile(r"[A-Za-z][A-Za-z0-9]*([ _-][A-Za-z0-9]+){0,2}")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
+_STATE = regex(r"[A-Za-z][A-Za-z0-9]*([ _-][A-Za-z0-9]+){0,2}")
+_DATE = regex(r"\d{4}-\d\d-\d\d")
+_MOMENT = regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
 
 
 @dataclass(frozen=True)

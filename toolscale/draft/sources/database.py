@@ -6,7 +6,6 @@ texts (`AA-9999`), and the values of columns that hold few different ones, each 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,10 +15,11 @@ from toolscale.draft.sources.reflection import FoundTable, Reflection
 from toolscale.draft.sources.source import MOST_TABLES, Source
 from toolscale.environment.scaffold import Entity
 from toolscale.errors import UsageError
+from toolscale.patterns import regex
 from toolscale.records import ColumnSpec, SchemaSpec, TableSpec
 from toolscale.records.schema import ColumnType
 
-_LEFT_OUT = re.compile(r"BLOB|BYTEA|JSON|ARRAY|\[\]|STRUCT|MAP|UNION|INTERVAL|BIT|GEOMETRY|XML|VECTOR")
+_LEFT_OUT = regex(r"BLOB|BYTEA|JSON|ARRAY|\[\]|STRUCT|MAP|UNION|INTERVAL|BIT|GEOMETRY|XML|VECTOR")
 
 MOST_COLUMNS = 60
 """Columns that a table of a domain may have."""

@@ -7,7 +7,6 @@ what goes into a prompt is cut short and printable.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,12 @@ from referencing.jsonschema import DRAFT202012
 from toolscale.draft.sources.naming import snake, usable
 from toolscale.draft.sources.source import MOST_OPERATIONS, Operation, Source
 from toolscale.errors import UsageError
+from toolscale.patterns import regex
 from toolscale.text_files import printable
 from toolscale.yaml_files import read_yaml
 
 _VERBS = {"get": False, "head": False, "post": True, "put": True, "patch": True, "delete": True}
-_READS = re.compile(r"(get|list|find|search|query|read|fetch|show|lookup|describe|count|check)(_|$)")
+_READS = regex(r"(get|list|find|search|query|read|fetch|show|lookup|describe|count|check)(_|$)")
 _DEPTH = 2
 """Objects within objects that are told."""
 _FIELDS = 20

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from toolscale.errors import BudgetError, UsageError
-from toolscale.models.pricing import approximate_input_tokens
 from toolscale.models.chat.request import ChatRequest
+from toolscale.models.pricing import approximate_input_tokens
 from toolscale.records import Price
 
 MARGIN = 1.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import QUIET, Intent
 from toolscale.tasks.evolution.evolve import OPERATORS, evolve_once
 from toolscale.tasks.evolution.inapplicable import Inapplicable

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from toolscale.environment import Environment
 from toolscale.environment.derived_tools import IDENTITY
+from toolscale.environment.environment import Environment
 from toolscale.records import FindStep, Intent, Refused, Request
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.labels import label_of, labelled

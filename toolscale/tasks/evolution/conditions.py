@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from toolscale.environment import Environment
-from toolscale.language import alternatives
+from toolscale.environment.environment import Environment
+from toolscale.language.phrasing import alternatives
+from toolscale.patterns import regex
 from toolscale.records import CallStep, IfStep, Intent, Quantity, Slot, Tell
 from toolscale.tasks.evolution.descriptions import lookalike
 from toolscale.tasks.evolution.inapplicable import Inapplicable
@@ -15,7 +16,7 @@ from toolscale.tasks.evolution.renaming import rename_expression, rename_places,
 from toolscale.tasks.evolution.words import appended, free_name
 from toolscale.tasks.names import conjuncts
 
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACE = regex(r"\{(\w+)\}")
 
 
 def constrain_options(environment: Environment, intent: Intent) -> Iterator[str]:

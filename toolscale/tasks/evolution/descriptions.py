@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
-from toolscale.environment import Environment
-from toolscale.language import alternatives
+from toolscale.environment.environment import Environment
+from toolscale.language.phrasing import alternatives
+from toolscale.patterns import regex
 from toolscale.records import Description, Intent, Request, Role
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.evolution.renaming import rename_places, rename_role
@@ -167,7 +167,7 @@ def _by_who_corrects(environment: Environment, requests: Sequence[Request]) -> S
 def correct(environment: Environment, intent: Intent, name: str) -> Intent:
     """Say another value or row first and take it back: the last word counts."""
     corrections = environment.spec.language.corrections
-    once = re.compile(r"\{" + name + r"[\^|}]")
+    once = regex(r"\{" + name + r"[\^|}]")
     more = f"{{{MORE}{matter_of(name)}}}"
     usable = [
         request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import QUIET, Intent
 from toolscale.tasks.asking import asking, quiet
 from toolscale.tasks.evolution.composition import compose

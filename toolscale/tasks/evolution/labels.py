@@ -3,15 +3,15 @@ another."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
+from toolscale.patterns import regex
 from toolscale.records import Intent, Role, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.names import matter_of
 
-_MATTERS = re.compile(r"[a-z](_\d+)\b")
+_MATTERS = regex(r"[a-z](_\d+)\b")
 
 
 def label_of(environment: Environment, intent: Intent, suffix: str = "") -> str | None:

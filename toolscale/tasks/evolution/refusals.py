@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from toolscale.environment import Environment
-from toolscale.language import alternatives
+from toolscale.environment.environment import Environment
+from toolscale.language.phrasing import alternatives
 from toolscale.records import CallStep, Intent, Request, Role, Rule, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.lawful import broken_case, calls_of_steps

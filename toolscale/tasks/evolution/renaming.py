@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from toolscale.patterns import regex
 from toolscale.records import CallStep, FindStep, IfStep, Intent, PlanStep, Refused, Role, Tell
 from toolscale.tasks.names import step_names
 
-_TOKEN = re.compile(r"'(?:[^']|'')*'|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
-_PLACE = re.compile(r"\{(\w+)")
+_TOKEN = regex(r"'(?:[^']|'')*'|\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?")
+_PLACE = regex(r"\{(\w+)")
 
 
 def names_of(intent: Intent) -> Iterator[str]:

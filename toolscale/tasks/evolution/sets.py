@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from toolscale.environment import Environment
-from toolscale.language import alternatives
+from toolscale.environment.environment import Environment
+from toolscale.language.phrasing import alternatives
+from toolscale.patterns import regex
 from toolscale.records import CallStep, EachStep, Intent, Request, Tell
 from toolscale.tasks.evolution.inapplicable import Inapplicable
 from toolscale.tasks.names import conjuncts
 
-_PARAMETER = re.compile(r"\{(\w+)\}")
+_PARAMETER = regex(r"\{(\w+)\}")
 
 
 def batch_options(environment: Environment, intent: Intent) -> Iterator[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from toolscale.records import Intent, Request
-from toolscale.tasks.names import matter_of
-from toolscale.tasks.message import MORE, NEXT
 from toolscale.tasks.evolution.renaming import names_of
+from toolscale.tasks.message import MORE, NEXT
+from toolscale.tasks.names import matter_of
 
 
 def appended(requests: Iterable[Request], sentence: str, near: str = "", *, last: bool = False) -> tuple[Request, ...]:

@@ -11,10 +11,10 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.records import CallStep, Candidate, Check, ToolSpec
-from toolscale.sql import compile_tool
 from toolscale.sql.compiled import CompiledTool, Statement
+from toolscale.sql.tools import compile_tool
 from toolscale.tasks.plan import RolePlan
 from toolscale.verify.defects.planting import Defect, Ground, Planted, bend, pick, shuffled, words_of
 from toolscale.verify.defects.rows import breaks

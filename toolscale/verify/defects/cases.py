@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-from toolscale.language import render
+from toolscale.language.render import render
 from toolscale.records import Candidate
 from toolscale.tasks.record import Rejection
 from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, shuffled, spoken, words_of

@@ -9,8 +9,7 @@ from typing import Any
 
 from toolscale.records import Candidate, IfStep, Intent, PlanStep, Tell
 from toolscale.tasks.evolution.renaming import rename_expression, rename_steps, rename_tell
-from toolscale.tasks.names import step_names
-from toolscale.tasks.names import matter_of
+from toolscale.tasks.names import matter_of, step_names
 from toolscale.verify.defects.planting import OPEN, Defect, Ground, Planted, pick, twist, words_of
 
 

@@ -10,17 +10,20 @@ from inspect import cleandoc
 from typing import Any, Literal
 
 from toolscale.canonical import content_hash
-from toolscale.environment import Environment, Rows, World
 from toolscale.environment.column_kinds import kind_of_column
+from toolscale.environment.environment import Environment
+from toolscale.environment.world import World
 from toolscale.errors import SpecError, SpecIssue
-from toolscale.language import render
+from toolscale.language.render import render
+from toolscale.patterns import regex
 from toolscale.records import Candidate, FactKind, Intent, IntentsSpec, PolicySpec
-from toolscale.tasks import CandidateSource, Recorder, Rejection
+from toolscale.sandbox.base import Rows
+from toolscale.tasks.binding import CandidateSource
 from toolscale.tasks.check import check_phrasings
 from toolscale.tasks.compiler import PlanCompiler
 from toolscale.tasks.plan import Plan
 from toolscale.tasks.queries import compile_case
-from toolscale.tasks.record import Inputs, Recording, inputs_of
+from toolscale.tasks.record import Inputs, Recorder, Recording, Rejection, inputs_of
 from toolscale.verify.judge import Judge
 
 Level = Literal["request", "case", "plan", "tools", "rows", "recording", "company"]
@@ -226,7 +229,7 @@ class Spoken:
 
 def standing(words: str) -> re.Pattern[str]:
     """The pattern that finds words as whole words, whatever their case."""
-    return re.compile(rf"(?<!\w){re.escape(words)}(?!\w)", re.IGNORECASE)
+    return regex(rf"(?<!\w){re.escape(words)}(?!\w)", re.IGNORECASE)
 
 
 _FORMS: Mapping[str, tuple[str, ...]] = {

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
 
-from toolscale.environment import World
-from toolscale.environment.rows import is_date
+from toolscale.environment.moments import is_date
+from toolscale.environment.world import World
 from toolscale.records import Candidate, GoldenCall
 from toolscale.tasks.lookups import root_column
 from toolscale.tasks.record import RecordedCall, Recording

@@ -6,8 +6,9 @@ import random
 import re
 from datetime import date, timedelta
 
-from toolscale.language import render
+from toolscale.language.render import render
 from toolscale.language.times import clock_text, minutes_of
+from toolscale.patterns import regex
 from toolscale.records import Candidate
 from toolscale.tasks.asking import is_owed
 from toolscale.tasks.names import columns_of
@@ -253,7 +254,7 @@ def unclear_referent(ground: Ground, candidate: Candidate, rng: random.Random) -
     )
 
 
-_ASKS = re.compile(
+_ASKS = regex(
     r"\?|\b(wh\w+|how|tell|know|hear|state|confirm|report|inform|list|"
     r"give|giving|stating|total|number|amount|sum|count|show|look|find|remind|read|learn|let me)\b",
     re.IGNORECASE,

@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from toolscale.environment import Rows, World
 from toolscale.environment.holding import Invariants
 from toolscale.environment.rows import fault
+from toolscale.environment.world import World
 from toolscale.records import Candidate
+from toolscale.sandbox.base import Rows
 from toolscale.tasks.plan import RolePlan
 from toolscale.verify.defects.planting import Defect, Ground, Planted, pick, shuffled, words_of
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolscale.environment import Environment
+from toolscale.environment.environment import Environment
 from toolscale.language.deeds import FAMILIES, Verbs, past_forms
 from toolscale.language.marks import Known
+from toolscale.patterns import regex
 from toolscale.records import LanguageSpec, Persona
 from toolscale.tasks.message import NEXT
 from toolscale.tasks.names import columns_of
@@ -23,8 +23,8 @@ from toolscale.verify.wording.vocabulary import CAREFUL, DOWN, JOINING, PLAIN, T
 PHRASINGS = 40
 """Of a plan that are read at most."""
 
-_PLACE = re.compile(r"\{[^{}]*\}")
-_BRACKETS = re.compile(r"[\[\]|]")
+_PLACE = regex(r"\{[^{}]*\}")
+_BRACKETS = regex(r"[\[\]|]")
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 
-CONDITION = re.compile(
+from toolscale.patterns import regex
+
+CONDITION = regex(
     r"\b(?:only if|if|unless|provided|as long as|so long as|assuming|otherwise|in case|on condition|whether"
     r"|supposing|contingent|depending)\b"
 )
-OPENING = re.compile(
+OPENING = regex(
     r"\b(?:if|unless|provided|as long as|so long as|assuming|in case"
     r"|on condition|whether|sure|check|supposing|depending)\b"
 )
 """What opens a condition; `otherwise` only goes on with one."""
 
-COURTESY = re.compile(
+COURTESY = regex(
     r"\b(?:if|in case) (?:you can|you could|you would|you don't mind|you do not mind|you have (?:a|the) \w+"
     r"|you need (?:that|it|this|me|anything|more|any)"
     r"|possible|at all possible|that's (?:ok|okay|fine|alright|all right|possible)|that is (?:ok|okay|fine"
@@ -26,14 +28,14 @@ COURTESY = re.compile(
 )
 """Where `if` sets no condition."""
 
-LOW = re.compile(
+LOW = regex(
     r"\b(?:under|below|less than|lower than|smaller than|fewer than|no more than|not more than|at most|not over"
     r"|up to|or less|or under|or below|by|no later than|"
     r"not later than|on or before|before|within|doesn't exceed|does not exceed|isn't more than|is not more than"
     r"|isn't over|is not over|"
     r"not above|maximum|max|cheaper than|earlier than|not exceed(?:ing)?|never more than)\b"
 )
-HIGH = re.compile(
+HIGH = regex(
     r"\b(?:over|above|more than|greater than|higher than|bigger than|at least|no less than|not less than"
     r"|not under|not below|or more|or over|or above|after|"
     r"exceeds?|exceeding|isn't less than|is not less than|isn't under|minimum|min|later than|not fall below"
@@ -42,20 +44,18 @@ HIGH = re.compile(
 )
 """How a threshold is held against: below it, above it."""
 
-CORRECTING = re.compile(
+CORRECTING = regex(
     r"\b(?:sorry|oops|wait|actually|i mean|i meant|make that|correction|scratch that|no,|rather|hold on"
     r"|on second thought|my mistake|strike that)"
 )
-ELSE = re.compile(
+ELSE = regex(
     r"\b(?:otherwise|if not|else|failing that|if it isn't|if it's not|if there isn't|if that's not"
     r"|if it doesn't|or else)\b"
 )
 """Where the other way begins."""
 
-MARKUP = re.compile(
-    r"https?:|www\.|://|\b\w+@\w|```|[<>{}\[\]\\|`=~^_@]|\*\*|^\s*#|\b[a-z]+\(\)|--\s|/\*", re.MULTILINE
-)
-ROLE = re.compile(
+MARKUP = regex(r"https?:|www\.|://|\b\w+@\w|```|[<>{}\[\]\\|`=~^_@]|\*\*|^\s*#|\b[a-z]+\(\)|--\s|/\*", re.MULTILINE)
+ROLE = regex(
     r"(?:^|\n)\s*(?:system|assistant|user|human|developer|tool)\s*[:>]|\b(?:ignore|disregard|override)\s+(?:all"
     r"|any|the|your|previous|prior|above)\b"
     r"|\bforget\s+(?:all|any|your|everything|previous|prior|what you)\b"

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from toolscale.language import lower_keeping_length
 from toolscale.language.marks import MASK, Known, Mark, marks_of, masked
+from toolscale.language.mentions import lower_keeping_length
+from toolscale.patterns import regex
 from toolscale.verify.wording.patterns import CONDITION, COURTESY, OPENING
 from toolscale.verify.wording.vocabulary import ACTS, GOING_ON, STARTERS, WISHING
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[a-z▢])[.!?](?=\s|$)")
-_CLAUSE = re.compile(
+_SENTENCE = regex(r"(?<=[.!?])\s+|\n+|(?<=[a-z▢])[.!?](?=\s|$)")
+_CLAUSE = regex(
     r"\s*(?:[,;:()—–]|\s-{1,2}\s|\s&\s)\s*|\b(?:and|but|then|because|since|while|plus|so|or|though|although|&)\b"
 )
-_TOKEN = re.compile(rf"{MASK}|[a-zà-öø-ÿ0-9]+(?:['’-][a-zà-öø-ÿ0-9]+)*|[?]")
+_TOKEN = regex(rf"{MASK}|[a-zà-öø-ÿ0-9]+(?:['’-][a-zà-öø-ÿ0-9]+)*|[?]")
 _BARE = {
     "im": "i'm", "ive": "i've", "id": "i'd", "dont": "don't", "cant": "can't", "wont": "won't",
     "didnt": "didn't", "doesnt": "doesn't",
@@ -144,7 +145,7 @@ def read(text: str, known: Sequence[Known], today: str, short: Mapping[str, str]
     return Reading(text, _ABBREVIATION.sub(lambda found: spelled.get(found[0], found[0]), boxed), marks)
 
 
-_ABBREVIATION = re.compile(r"(?<![\w'])[a-z]+(?![\w'])")
+_ABBREVIATION = regex(r"(?<![\w'])[a-z]+(?![\w'])")
 
 
 @lru_cache(maxsize=8192)
@@ -153,7 +154,7 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(_TOKEN.findall(text.replace("’", "'")))
 
 
-_DOUBLED = re.compile(r"([bdgmnprt])\1$")
+_DOUBLED = regex(r"([bdgmnprt])\1$")
 
 
 @lru_cache(maxsize=65536)

@@ -3,43 +3,43 @@ merely stated wishes for nothing."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from toolscale.language import mentions
 from toolscale.language.marks import MASK
+from toolscale.language.mentions import mentions
+from toolscale.patterns import regex
 from toolscale.verify.wording.meaning import Meaning
 from toolscale.verify.wording.reading import Clause, Reading, stem
 from toolscale.verify.wording.vocabulary import ACTS, CAREFUL, FILLING, HARMLESS, JOINING, PLAIN, TELLING, WIDENING
 
-_TELLING = re.compile(
+_TELLING = regex(
     r"\b(?:tell|inform|confirm|report|state|specify|remind|show|list|read|provide|name (?:the|its)|give me"
     r"|let me know|let us know|"
     r"like to know|want to know|need to know|find out|look up|figure out|wondering|curious)\b"
 )
-_ASKED = re.compile(r"\b(?:how|what|what's|which|whose|who|when|where)\b")
-_RELATIVE = re.compile(r"(?:which|who|where|when) (?:i|is|was|has|had|we|it)\b")
-_ANYWHERE = re.compile(
+_ASKED = regex(r"\b(?:how|what|what's|which|whose|who|when|where)\b")
+_RELATIVE = regex(r"(?:which|who|where|when) (?:i|is|was|has|had|we|it)\b")
+_ANYWHERE = regex(
     r"\b(?:how (?:much|many)|what (?:is|was|will|did|do)|what's|when (?:is|was|will)|who (?:is|was|got)"
     r"|which (?:one|is|was)|where (?:is|was))\b"
 )
 """Questions within a sentence that runs on."""
 _HOW = (("how", "much"), ("how", "many"))
-_BEGINS = re.compile(
+_BEGINS = regex(
     r"\W*(?:(?:and|also|so|oh|then|but|ok|okay|well|plus)\b\W*)*(?:how|what|what's|which|whose|who|when|where)\b"
 )
-_GREETING = re.compile(r"\W*(?:hi|hello|hey|good|me|it's|dear|so|ok|right|well|morning)\b")
+_GREETING = regex(r"\W*(?:hi|hello|hey|good|me|it's|dear|so|ok|right|well|morning)\b")
 _KINDS = {
-    "date": re.compile(r"\b(?:when|dates?|day|by what|how long|due|expir\w+|until|how soon)\b"),
-    "time": re.compile(r"\b(?:when|times?|what time|hour|how (?:late|early|soon)|o'clock|until|by what)\b"),
-    "duration": re.compile(r"\b(?:how long|how much time|duration|length|minutes|hours|long|time)\b"),
-    "number": re.compile(r"\b(?:how many|(?:the|its|their) number|number of|count|how often|how long|many)\b"),
-    "money": re.compile(
+    "date": regex(r"\b(?:when|dates?|day|by what|how long|due|expir\w+|until|how soon)\b"),
+    "time": regex(r"\b(?:when|times?|what time|hour|how (?:late|early|soon)|o'clock|until|by what)\b"),
+    "duration": regex(r"\b(?:how long|how much time|duration|length|minutes|hours|long|time)\b"),
+    "number": regex(r"\b(?:how many|(?:the|its|their) number|number of|count|how often|how long|many)\b"),
+    "money": regex(
         r"\b(?:how much|amounts?|balances?|total|sum|cost|costs|fees?|left|remain\w*|price|owe|what(?:'s)?|much"
         r"|worth|limit|figures?|rate|paid|come)\b"
     ),
-    "text": re.compile(r"\b(?:who|whom|which|what|what's|where|name|whose|company|how|status|place|shop|merchant)\b"),
+    "text": regex(r"\b(?:who|whom|which|what|what's|where|name|whose|company|how|status|place|shop|merchant)\b"),
 }
 """Kind of a fact -> words with which one asks for it."""
 
@@ -109,7 +109,7 @@ def fragments_asked(reading: Reading, meaning: Meaning) -> list[str]:
     return found
 
 
-_REQUEST = re.compile(r"\b(?:can|could|would|will|may|might) (?:you|we|i|it|that|the|my)\b|\bplease\b|\bmind\b")
+_REQUEST = regex(r"\b(?:can|could|would|will|may|might) (?:you|we|i|it|that|the|my)\b|\bplease\b|\bmind\b")
 
 
 def unanswered(text: Reading, meaning: Meaning) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _heads(reading: Reading) -> set[str]:
     return found - {"", MASK}
 
 
-_NOT = re.compile(r"\b(?:don't|do not|never)(?: (?:please|ever|you|just))? (\w+)")
+_NOT = regex(r"\b(?:don't|do not|never)(?: (?:please|ever|you|just))? (\w+)")
 
 
 def _forbidden(reading: Reading) -> set[str]:
@@ -196,7 +196,7 @@ def strange_figures(text: Reading, meaning: Meaning) -> Iterator[str]:
             yield f"the plan says nothing of {text.text[mention.start : mention.end]!r}"
 
 
-_THINGS = re.compile(r"\s+(?:quick |little |small )?(?:things|requests|items|matters|questions|points)\b")
+_THINGS = regex(r"\s+(?:quick |little |small )?(?:things|requests|items|matters|questions|points)\b")
 """Behind a number that counts what the message is about."""
 
 

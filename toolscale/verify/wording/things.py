@@ -9,6 +9,7 @@ from itertools import combinations
 
 from toolscale.language.marks import MASK
 from toolscale.language.render import spans_of
+from toolscale.patterns import regex
 from toolscale.tasks.lint import SIZES, TIMES
 from toolscale.verify.wording.meaning import Meaning
 from toolscale.verify.wording.patterns import CORRECTING, ELSE, HIGH, LOW
@@ -17,11 +18,11 @@ from toolscale.verify.wording.vocabulary import BETWEEN, DOING, LACKING, NEGATIO
 
 _TO = frozenset(("to", "into", "onto", "toward", "towards"))
 _FROM = frozenset(("from", "of", "off", "using", "use", "via", "debit", "with"))
-_STOPS = re.compile(r"[,;:.!?()—–]|\b(?:and|but|so|then|because|which|who)\b")
-_ENDS = re.compile(r"[.!?;\n]")
+_STOPS = regex(r"[,;:.!?()—–]|\b(?:and|but|so|then|because|which|who)\b")
+_ENDS = regex(r"[.!?;\n]")
 _NEAR = 60
 _COMMON = frozenset(("most", "least", "first", "last", "next", "recent", "later", "earlier"))
-_LEFT = re.compile(
+_LEFT = regex(
     r"\b(?:leave (?:it|that|them|things|everything)|skip (?:it|that|them)|hold off|forget (?:it|about it|that)"
     r"|don't (?:do|bother|pay|send|move)|do not (?:do|pay|send|move)"
     r"|can wait|do nothing|not do (?:it|anything)|let it be|nothing should)\b"
