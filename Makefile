@@ -65,8 +65,9 @@ nightly: OUT = var/nightly
 nightly: $(VENV)/train.stamp ## Run one night in an Airflow of its own: synthesize, publish (to a Hub of its own), train, evaluate: DOMAIN, TASKS, OUT.
 	PYTHONPATH=tests/airflow $(BIN)/python -m bench.chain --domain $(DOMAIN) $(TASKS:%=--tasks %) --out $(OUT)
 
-test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, tests. SLOW=1: the slow tests too, 40 minutes.
+test: $(VENV)/dev.stamp ## Run everything that CI runs: lint, types, schemas, tests. SLOW=1: the slow tests too; BARE=1: as if `make system` had installed nothing.
 	$(MAKE) --no-print-directory lint
+	scripts/install-browser
 	$(BIN)/python -m pytest $(if $(SLOW),-m "")
 
 check: $(VENV)/dev.stamp ## Run lint, types, schemas and the fastest half of the tests: about a minute.

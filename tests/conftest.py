@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadGroupScheduling
+
+from tests.installed import NEEDS
 
 if TYPE_CHECKING:
     from toolscale.records import Script, Task
@@ -53,6 +56,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer | N
     """For --dist=loadgroup: xdist 3.8 writes a group into an attribute that pytest 9.2 no longer reads, and would
     scatter its tests in silence."""
     return ByServer(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end what was skipped for what is not there, and how to get it."""
+    skipped = Counter(
+        reason.partition(NEEDS)[2]
+        for report in terminalreporter.stats.get("skipped", ())
+        if NEEDS in (reason := str(report.longrepr[2]))
+    )
+    for reason, count in sorted(skipped.items()):
+        what, _, to_get_it = reason.partition(": ")
+        terminalreporter.write_line(f"{count} skipped that need {what}; to get it: {to_get_it}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With COMPLETE=1 nothing may be missing: a machine that is set up in full must not pass by skipping."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("COMPLETE") != "1" or reporter is None or session.exitstatus:
+        return
+    if any(NEEDS in str(report.longrepr[2]) for report in reporter.stats.get("skipped", ())):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session")

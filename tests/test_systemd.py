@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.installed import needs, program
 
 ROOT = Path(__file__).parents[1]
 UNITS = sorted((ROOT / "deploy" / "systemd").iterdir())
@@ -66,9 +67,7 @@ def test_the_database_is_cleaned_every_week_of_what_is_older_than_90_days() -> N
     assert "DAYS=90" in settings(folder / "toolscale-clean.service")["Environment"]
 
 
-@pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="needs systemd-analyze, of the Debian package systemd"
-)
+@needs("systemd-analyze", program("systemd-analyze"), "apt-get install systemd")
 def test_systemd_reads_every_unit_without_a_word(tmp_path: Path) -> None:
     for path in UNITS:  # a checkout that is there: systemd looks whether programs exist
         (tmp_path / path.name).write_text(

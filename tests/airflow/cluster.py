@@ -20,26 +20,15 @@ from homes import PASSWORDS, ROOT, AirflowHome, make_home
 from rest import GENEROUS, AirflowClient, is_healthy
 from services import Service, free_ports, listens, running
 
+from tests.installed import postgres_folder, program
+
 EXAMPLE = ROOT / "deploy" / "scale.env.example"
-
-
-def postgres_folder() -> Path | None:
-    """Where PostgreSQL's programs are: on PATH, or where Debian keeps them out of it."""
-    on_path = shutil.which("initdb")
-    found = (
-        [Path(on_path).parent]
-        if on_path
-        else sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
-    )
-    return found[-1] if found else None
 
 
 def missing_servers() -> list[str]:
     """The servers that a cluster needs and this machine lacks."""
     return [
-        name
-        for name, there in (("PostgreSQL", postgres_folder()), ("Redis", shutil.which("redis-server")))
-        if not there
+        name for name, there in (("PostgreSQL", postgres_folder()), ("Redis", program("redis-server"))) if not there
     ]
 
 

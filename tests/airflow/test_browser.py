@@ -10,18 +10,19 @@ from urllib.parse import quote, unquote, urlsplit
 import pyarrow.dataset
 import pytest
 from approvals import PUBLISH, next_run, question, runs
-from browser import CHROMIUM, browser_page, keep, our_frame, task_tab_path
+from browser import browser_page, keep, our_frame, task_tab_path
 from homes import PASSWORDS, LiveAirflow
 from playwright.sync_api import Page, expect
 from rest import AirflowClient
 
+from tests.installed import needs_browser
 from tests.publish.hub_server import Hub
 from toolscale.dataset.runs import run_name
 
 pytestmark = [
     pytest.mark.slow("tests/plugins/test_in_airflow.py"),
     pytest.mark.xdist_group("airflow"),
-    pytest.mark.skipif(not CHROMIUM.exists(), reason="needs Chromium: make system"),
+    needs_browser,
 ]
 
 DAG = "synthesize_dataset"

@@ -11,13 +11,14 @@ from cluster import Cluster, cluster, missing_servers
 from homes import TRIAL_DAGS
 from rest import AirflowClient
 
+from tests.installed import needs
 from toolscale.dataset.places import files_in
 from toolscale.dataset.runs import run_name
 
 pytestmark = [
     pytest.mark.slow("tests/airflow/test_synthesize.py"),
     pytest.mark.xdist_group("servers"),
-    pytest.mark.skipif(bool(missing_servers()), reason=f"needs {' and '.join(missing_servers())}: make system"),
+    needs(" and ".join(missing_servers()), not missing_servers()),
 ]
 
 

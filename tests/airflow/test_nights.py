@@ -4,7 +4,6 @@ setting says."""
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -12,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from homes import ROOT, AirflowHome, make_home, standalone
+
+from tests.installed import needs, program
 
 DAG = "synthesize_dataset"
 
@@ -50,7 +51,7 @@ def ask(home: AirflowHome, clock: str | None = None, **settings: str) -> subproc
     )
 
 
-@pytest.mark.skipif(not shutil.which("faketime"), reason="needs faketime: make system")
+@needs("faketime", program("faketime"))
 @pytest.mark.parametrize(
     ("clock", "night"),
     [
@@ -84,7 +85,7 @@ def test_a_schedule_that_is_none_is_an_import_error_that_names_the_variable(airf
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, told)
 
 
-@pytest.mark.skipif(not shutil.which("faketime"), reason="needs faketime: make system")
+@needs("faketime", program("faketime"))
 def test_nights_follow_the_clock_of_a_time_zone(airflow_home: AirflowHome) -> None:
     summer, winter = "2026-07-01 12:00:00", "2026-12-01 12:00:00"
     found = [first_night(airflow_home, clock, TOOLSCALE_TIMEZONE="Europe/Berlin") for clock in (summer, winter)]

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import ARGUMENTS, CHROMIUM
+from browser import chromium
 
 from tests.dataset.test_quality import TASKS, change, said_again
+from tests.installed import needs_browser
 from toolscale.cli import main
 from toolscale.cli.terminal import print_wide_table
 from toolscale.dataset.arrow import TASK_SCHEMA
@@ -38,22 +39,17 @@ def benchmark(tmp_path: Path) -> Path:
 @pytest.fixture(params=["light", "dark"])
 def pages(request: pytest.FixtureRequest) -> Iterator[tuple[object, list[str]]]:
     """A page of Chromium 400 pixels wide, and what it complained of or asked for."""
-    if not CHROMIUM.exists():
-        pytest.skip("Chromium is not installed")
-    from playwright.sync_api import sync_playwright
-
     heard: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    with chromium() as browser:
         page = browser.new_context(viewport={"width": 400, "height": 900}, color_scheme=request.param).new_page()
         page.on("console", lambda message: heard.append(message.text))
         page.on("pageerror", lambda error: heard.append(str(error)))
         page.on("dialog", lambda dialog: heard.append(dialog.message))
         page.on("request", lambda asked: heard.extend([asked.url] * (not asked.url.startswith(("file:", "data:")))))
         yield page, heard
-        browser.close()
 
 
+@needs_browser
 def test_the_page_opens_on_a_phone_without_complaint_and_loads_nothing(
     pages: tuple[object, list[str]], combined_dataset: Path, benchmark: Path, tmp_path: Path
 ) -> None:
@@ -71,6 +67,7 @@ def test_the_page_opens_on_a_phone_without_complaint_and_loads_nothing(
     assert heard == []
 
 
+@needs_browser
 def test_what_a_request_says_is_shown_and_not_obeyed(
     pages: tuple[object, list[str]], dataset: Path, tmp_path: Path
 ) -> None:

@@ -14,9 +14,10 @@ import pytest
 import sqlalchemy as sa
 import yaml
 from chat_server import Answer, chat_server, said
-from cluster import postgres, postgres_folder
+from cluster import postgres
 from scripted_model import block, brief_of, use
 
+from tests.installed import needs, postgres_folder
 from toolscale.cli import main
 from toolscale.draft.sources import Source, read_source
 from toolscale.environment.environment import load_environment
@@ -283,7 +284,7 @@ def test_what_a_database_does_not_declare_is_found_or_made(tmp_path: Path) -> No
     )
 
 
-@pytest.mark.skipif(postgres_folder() is None, reason="needs PostgreSQL: make system")
+@needs("PostgreSQL", postgres_folder())
 def test_a_server_is_read_like_a_file(tmp_path: Path) -> None:
     with postgres(tmp_path) as address:
         url = f"postgresql+psycopg2://{address}"

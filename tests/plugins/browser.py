@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
-from playwright.sync_api import Frame, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Frame, Page, expect, sync_playwright
 
-CHROMIUM = Path("/usr/bin/chromium")
+from tests.installed import BROWSER
+
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -37,24 +39,33 @@ def token_of(base: str, name: str, password: str) -> str:
 
 
 @contextmanager
-def browser_page(base: str, token: str = "", *, dark: bool = False, size: tuple[int, int] = SIZE) -> Iterator[Page]:
-    """Yield a page of a fresh browser, signed in where there is a token."""
+def chromium() -> Iterator[Browser]:
+    """Start a fresh browser; where none is installed, whatever needs one was skipped (`installed.needs_browser`)."""
+    assert BROWSER is not None
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        environment = {**os.environ, **BROWSER.environment}
+        browser = playwright.chromium.launch(executable_path=BROWSER.path, args=ARGUMENTS, env=environment)
         try:
-            context = browser.new_context(
-                viewport={"width": size[0], "height": size[1]}, base_url=base, locale="en-US", timezone_id="UTC"
-            )
-            if token:
-                context.add_cookies([{"name": "_token", "value": token, "url": base}])
-            context.add_init_script(
-                f"localStorage.getItem('theme') || localStorage.setItem('theme', '{'dark' if dark else 'light'}')"
-            )
-            page = context.new_page()
-            page.set_default_timeout(PATIENCE)
-            yield page
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def browser_page(base: str, token: str = "", *, dark: bool = False, size: tuple[int, int] = SIZE) -> Iterator[Page]:
+    """Yield a page of a fresh browser, signed in where there is a token."""
+    with chromium() as browser:
+        context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, base_url=base, locale="en-US", timezone_id="UTC"
+        )
+        if token:
+            context.add_cookies([{"name": "_token", "value": token, "url": base}])
+        context.add_init_script(
+            f"localStorage.getItem('theme') || localStorage.setItem('theme', '{'dark' if dark else 'light'}')"
+        )
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        yield page
 
 
 def our_frame(page: Page, route: str = "") -> Frame:

@@ -11,6 +11,8 @@ from playwright.sync_api import expect
 from scheduled_runs import MONDAY, disputed, write_shard
 from test_pages import pages, paths_of_all_routes
 
+from tests.installed import needs_browser
+
 pytestmark = pytest.mark.xdist_group("airflow")
 
 
@@ -32,6 +34,7 @@ def test_airflow_lets_nobody_see_a_route_without_signing_in(airflow: LiveAirflow
         assert "This Dag judges no tasks" in client.get("/rejects?dag_id=another_dag", headers=signed_in).text
 
 
+@needs_browser
 def test_the_view_opens_from_the_navigation_and_its_address_can_be_shared(airflow: LiveAirflow) -> None:
     with browser_page(airflow.base, airflow.token) as page:
         page.goto("/")
@@ -57,6 +60,7 @@ def test_the_view_opens_from_the_navigation_and_its_address_can_be_shared(airflo
         expect(frame.locator("html")).to_have_attribute("data-theme", "light")
 
 
+@needs_browser
 def test_a_run_and_a_task_show_their_own_and_a_row_opens_the_case(airflow: LiveAirflow) -> None:
     with browser_page(airflow.base, airflow.token) as page:
         page.goto(run_tab_path(airflow.run_id))
@@ -82,6 +86,7 @@ def test_a_run_and_a_task_show_their_own_and_a_row_opens_the_case(airflow: LiveA
         expect(page.get_by_text("Rendered Templates")).to_be_visible()
 
 
+@needs_browser
 def test_the_keyboard_walks_over_rows_and_nothing_from_data_runs(airflow: LiveAirflow) -> None:
     with browser_page(airflow.base, airflow.token) as page:
         said: list[str] = []
@@ -100,6 +105,7 @@ def test_the_keyboard_walks_over_rows_and_nothing_from_data_runs(airflow: LiveAi
         assert said == []
 
 
+@needs_browser
 @pytest.mark.parametrize(
     ("who", "told"), [("admin", "The environment has changed since"), ("viewer", "You may not decide")]
 )

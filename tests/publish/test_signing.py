@@ -9,19 +9,21 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from tests.installed import needs
 from tests.publish.command import Command
 from tests.publish.hub_server import Hub
 from toolscale.cli import main
-from toolscale.dataset.checking.signing import SIGNING_KEY, VERIFY_KEY, sign
+from toolscale.dataset.checking.signing import SIGNING_KEY, VERIFY_KEY, check_signature, public_key, sign, signing_key
 from toolscale.dataset.manifest import MANIFEST, read_manifest, render_manifest
 
 
 def make_keys(folder: Path, name: str) -> tuple[Path, Path]:
-    """A private and a public key, made as the messages say."""
-    private, public = folder / f"{name}.pem", folder / f"{name}.pub"
-    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", private], check=True, capture_output=True)
-    subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True)
+    """A private and a public key."""
+    private, public, key = folder / f"{name}.pem", folder / f"{name}.pub", Ed25519PrivateKey.generate()
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     return private, public
 
 
@@ -59,6 +61,17 @@ def test_a_signed_version_is_pulled_and_verified_with_the_key_of_its_maker_alone
     capsys.readouterr()
     assert main(["verify", str(out)]) == 1
     assert capsys.readouterr().out.startswith(f"{MANIFEST}: integrity: it is signed by another key: ")
+
+
+@needs("openssl", shutil.which("openssl"), "apt-get install openssl")
+def test_keys_are_made_as_the_messages_say(dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private, public = tmp_path / "private.pem", tmp_path / "public.pem"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", private], check=True, capture_output=True)
+    subprocess.run(["openssl", "pkey", "-in", private, "-pubout", "-out", public], check=True)
+    monkeypatch.setenv(SIGNING_KEY, str(private))
+    key = signing_key()
+    assert key is not None
+    assert list(check_signature(sign(read_manifest(dataset), key), public_key(str(public)))) == []
 
 
 def test_without_keys_nothing_is_signed_and_whoever_has_one_is_told(
