@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from eval.records import Settings
+from toolscale.cli.extras import what_to_install
 from toolscale.cli.output import as_json, echo_json, say
 from toolscale.errors import ToolScaleError, UsageError
 
@@ -44,6 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(" ".join(error.format_message().split()), 2)
     except ToolScaleError as error:
         return _fail(str(error), error.exit_status)
+    except ModuleNotFoundError as error:
+        if what_to_install(error.name or "") is None:
+            raise
+        missing = (error.name or "").partition(".")[0]
+        return _fail(f"{missing} is not installed; `make .venv/train.stamp` installs what evaluation needs", 2)
     except OSError as error:  # disk full, no permission: nothing of ours, and no traceback tells more
         return _fail(f"{error}; free space or choose another folder, and run the same command again to go on", 2)
     except (click.Abort, KeyboardInterrupt):

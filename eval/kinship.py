@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from eval.naming import ARM, NEUTRAL, OTHER, OWN
 from eval.records import Line
 from eval.statistics import Estimate, mean_interval, paired_difference, ratio_difference, share_difference, share_moved
-
-ARM = "name"
-"""What lines are grouped by."""
-NEUTRAL, OWN, OTHER = "neutral", "own family", "other family"
 
 Interval = tuple[float, float, float]
 """(value, low, high), 95 %."""

@@ -14,6 +14,11 @@ from toolscale.rollout.prompt import CALL_EXPERT
 LONGEST = 60
 """Characters of a name."""
 
+ARM = "name"
+"""What lines are grouped by where names are compared."""
+NEUTRAL, OWN, OTHER = "neutral", "own family", "other family"
+"""Kinds of names."""
+
 FAMILIES = {
     "gpt-5-mini": r"gpt|openai|^o[134](?!\d)",
     "claude-sonnet-4": "claude|anthropic",

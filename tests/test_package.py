@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
+import textwrap
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from toolscale.cli import commands
 from toolscale.cli.extras import NAMES, what_to_install
 from toolscale.config import VERSION
 
@@ -90,32 +93,43 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("wheel", next((folder / "unpacked").iterdir()), folder)
 
 
-@pytest.fixture(scope="module")
-def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment that has the wheel and what its core asks for, and nothing else: links to what
-    is installed here."""
-    folder = tmp_path_factory.mktemp("core")
+def environment_with(lines: list[str], folder: Path) -> tuple[Path, Path]:
+    """An environment that has what these requirements ask for, and nothing else: links to what is installed here.
+    Return its interpreter and the folder of its packages."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     (packages,) = folder.glob("lib/python*/site-packages")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(packages)
-    for name in required(PROJECT["dependencies"]):
+    for name in required(lines):
         files = distribution(name).files or ()
         for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-            (packages / top).symlink_to(Path(str(distribution(name).locate_file(top))))
-    return folder / "bin" / "python"
+            if not (packages / top).exists():  # parts of a namespace come in several distributions
+                (packages / top).symlink_to(Path(str(distribution(name).locate_file(top))))
+    return folder / "bin" / "python", packages
+
+
+@pytest.fixture(scope="module")
+def core(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment that has the wheel and what its core asks for."""
+    python, packages = environment_with(PROJECT["dependencies"], tmp_path_factory.mktemp("core"))
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    return python
 
 
 def required(lines: list[str]) -> set[str]:
     """The distributions that requirements ask for, and those that these ask for."""
     found: set[str] = set()
-    todo = [Requirement(line) for line in lines]
+    todo = [(Requirement(line), "") for line in lines]
+    done: set[tuple[str, str]] = set()
     while todo:
-        one = todo.pop()
+        one, of = todo.pop()
         name = canonicalize_name(one.name)
-        if name not in found and (one.marker is None or one.marker.evaluate({"extra": ""})):
-            found.add(name)
-            todo += [Requirement(line) for line in distribution(name).requires or ()]
+        if one.marker is not None and not one.marker.evaluate({"extra": of}):
+            continue
+        for extra in {"", *one.extras}:
+            if (name, extra) not in done:
+                done.add((name, extra))
+                found.add(name)
+                todo += [(Requirement(line), extra) for line in distribution(name).requires or ()]
     return found
 
 
@@ -245,6 +259,63 @@ def test_a_verb_that_needs_more_says_in_one_line_what_to_install(
         f'toolscale: {verb} needs {missing}; pip install "toolscale[{extra}]"\n',
     )
     assert not list(tmp_path.iterdir())
+
+
+VERBS = re.findall(r"^\| (?:none|`\[(\w+)\]`) \| (.*?) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+EXTRA_OF = {
+    verb: extra for extra, told in VERBS for verb in re.findall(r"`([a-z]+)`", told) if verb in commands.commands
+}
+APART = {"measure", "model_at"}
+"""Functions behind an option that the table names apart: `stats --quality`, `grade --endpoint`."""
+
+
+def modules_of(verb: str) -> set[str]:
+    """The modules that the function of a verb imports, and those that the functions of the command line import which
+    it calls."""
+    found, done, todo = set[str](), set[str](), [commands.commands[verb].callback]
+    while todo:
+        function = inspect.unwrap(todo.pop())
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(function)))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("toolscale."):
+                found.add(node.module or "")
+            elif isinstance(node, ast.Name) and node.id not in done | APART:
+                done.add(node.id)
+                other = function.__globals__.get(node.id)
+                if inspect.isfunction(other) and other.__module__.startswith("toolscale.cli"):
+                    todo.append(other)
+    return found
+
+
+def test_the_table_of_extras_names_every_verb() -> None:
+    assert EXTRA_OF.keys() | {"evaluate", "compare"} == commands.commands.keys()
+
+
+@pytest.mark.parametrize("extra", sorted(set(EXTRA_OF.values())))
+def test_a_verb_imports_nothing_that_its_extra_does_not_bring(extra: str, tmp_path: Path) -> None:
+    lines = PROJECT["dependencies"] + (PROJECT["optional-dependencies"][extra] if extra else [])
+    python, packages = environment_with(lines, tmp_path / "environment")
+    (packages / "toolscale").symlink_to(ROOT / "toolscale")
+    modules = sorted(set[str]().union(*(modules_of(verb) for verb in EXTRA_OF if EXTRA_OF[verb] == extra)))
+    assert modules
+    code = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
+    assert run([python, "-c", code, *modules], tmp_path) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [("evaluate --list", 0), ("evaluate heldout --data x", 2), ("compare a b", 2)]
+)
+def test_evaluation_lists_or_says_what_to_install_where_only_the_pipeline_is_installed(
+    arguments: str, status: int, tmp_path: Path
+) -> None:
+    lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line]
+    python, packages = environment_with(lines, tmp_path / "environment")
+    (packages / "toolscale.pth").write_text(str(ROOT))
+    found = toolscale(python, arguments, tmp_path)
+    if status == 0:
+        assert (found[0], found[2]) == (0, "") and found[1].startswith("familiar: ")
+    else:
+        told = "eval: scipy is not installed; `make .venv/train.stamp` installs what evaluation needs\n"
+        assert found == (2, "", told)
 
 
 @pytest.mark.slow("tests/test_package.py")

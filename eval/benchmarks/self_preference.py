@@ -17,8 +17,7 @@ from typing import Any
 from eval.benchmark import About, Case, Opened
 from eval.grading import grade_by_rules
 from eval.ground import open_ground
-from eval.kinship import ARM, NEUTRAL, OTHER, OWN
-from eval.naming import are_kin, name_of, others_than, renamed
+from eval.naming import ARM, NEUTRAL, OTHER, OWN, are_kin, name_of, others_than, renamed
 from eval.records import Settings
 from toolscale.errors import UsageError
 from toolscale.models.chat.settings import MODEL

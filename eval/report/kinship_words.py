@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eval.comparing import points
-from eval.kinship import NEUTRAL, OTHER, OWN, Interval, Kinship
+from eval.kinship import Interval, Kinship
+from eval.naming import NEUTRAL, OTHER, OWN
 from eval.statistics import Estimate
 from eval.summary import Summary
 

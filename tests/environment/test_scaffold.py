@@ -34,6 +34,17 @@ def test_a_new_domain_is_admitted_at_once(tmp_path: Path, capsys: pytest.Capture
     ]  # fmt: skip
 
 
+def test_it_is_written_where_one_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "kites", "--tables", "flyer, kite by flyer"]) == 0
+    assert capsys.readouterr().out.startswith("environments/kites: 9 files, 2 tables\n")
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*")] == ["environments/kites"]
+    assert main(["admit", "kites", "--candidates", "0"]) == 0
+    assert "kites is admitted: 8 tools" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("domain", "tables"),
     [

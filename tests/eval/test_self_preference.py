@@ -14,8 +14,8 @@ from chat_server import Answer, ChatServer, chat_server, said
 
 from eval.benchmark import Opened, completed, open_benchmark
 from eval.cli import main
-from eval.kinship import ARM, NEUTRAL, OTHER, OWN, Kinship, kinship
-from eval.naming import FAMILIES, are_kin, name_of, others_than, renamed
+from eval.kinship import Kinship, kinship
+from eval.naming import ARM, FAMILIES, NEUTRAL, OTHER, OWN, are_kin, name_of, others_than, renamed
 from eval.records import Line, Settings
 from eval.regrading import Regrading, regrade_folder
 from eval.report.kinship_words import kinship_rows, price_rows, told_of_names

@@ -116,6 +116,22 @@ def test_a_form_is_played_as_a_call_or_as_the_answer_and_a_bad_one_can_be_given_
         assert said(capsys, *session, *last) == (0, "score 1: right\n")
 
 
+def test_a_brief_view_shows_the_form_and_how_tools_are_called(
+    forms: Path, playable: Playable, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = playable.task(playable.ids[0])
+    session = ["play", forms, task.id, "--session", tmp_path / "s", "--brief"]
+    told = " ".join(said(capsys, *session)[1].split())
+    fields = (task.form or {})["properties"]
+    assert all(f"{name}:" in told or f"{name} (optional):" in told for name in fields)
+    assert "renew_loan(days?, loan_id)" in told and "Give your answer, once" in told
+    shown = json.loads(said(capsys, *session, "--json")[1])
+    assert ([tool["function"]["name"] for tool in shown["tools"]], shown["request"]) == ([FINAL_ANSWER], task.request)
+    assert "policy" not in shown
+    call = '{"name": "calculate", "arguments": {"expression": "1 + 1"}}'
+    assert json.loads(said(capsys, *session, "--json", "--call", call)[1]).keys() == {"session", "results"}
+
+
 def test_a_conversation_to_learn_from_ends_with_the_call(forms: Path) -> None:
     for talk in golden_conversations(forms):
         assert talk["messages"][-1]["content"] is None

@@ -76,13 +76,14 @@ def new(domain: str, tables: str, root: Path | None, json_: bool) -> None:
     """Write a new DOMAIN that is admitted as it is: five intents about each thing that belongs to a person, to be
     rewritten file by file (docs/authoring.md)."""
     from toolscale.environment.scaffold import read_tables, write_scaffold
+    from toolscale.package_code import beside
 
     found = read_tables(tables)
     folder = write_scaffold(domain, found, root)
     if json_:
         return echo_json({"folder": str(folder), "tables": [table.table for table in found]})
     say(f"{folder}: {len(list(folder.iterdir()))} files, {len(found)} tables")
-    say(f"next: read docs/authoring.md, rewrite the files, and run: toolscale admit {folder}")
+    say(f"next: read {beside('docs/authoring.md')}, rewrite the files, and run: toolscale admit {folder}")
 
 
 @click.command()
@@ -114,7 +115,8 @@ def admit(domain: str, write: bool, candidates: int, requests: bool, json_: bool
     if write and is_shipped(folder):
         raise UsageError(f"--write: {folder} belongs to the installed package; copy it to environments/{folder.name}")
     try:
-        admission = admit_domain(folder, ADMITTED)
+        with progress_bar() as progress:
+            admission = admit_domain(folder, ADMITTED, progress)
     except SpecError as error:
         if json_:
             echo_json({"issues": [issue.facts() for issue in error.issues]})

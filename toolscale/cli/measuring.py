@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from toolscale.cli.output import as_json, bytes_text, echo_json, say
+from toolscale.cli.output import as_json, bytes_text, echo_json, progress_bar, say
 from toolscale.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def measure(reading: Reading, against: tuple[str, ...]) -> tuple[Measurement, Qu
     from toolscale.dataset.checking.quality import check_measurement
     from toolscale.dataset.describing.outside import read_outside
 
-    measurement = measure_dataset(reading, [read_outside(place) for place in against])
+    outsides = [read_outside(place) for place in against]
+    with progress_bar() as progress:
+        measurement = measure_dataset(reading, outsides, lambda done, total: progress("measuring tasks", done, total))
     return measurement, check_measurement(reading, measurement)
 
 

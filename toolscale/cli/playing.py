@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolscale.session.playable import Playable
     from toolscale.session.second_reader import Scope
     from toolscale.session.sitting import Sitting
+    from toolscale.session.transcript import View
 
 HELP = (
     'a call is a line such as: find_client {"full_name": "…"}; "answer" begins the final message, '
@@ -53,7 +54,11 @@ HELP = (
     metavar="FILE",
     help="The same from a file; - is standard input.",
 )
-@click.option("--brief", is_flag=True, help="Leave policy and tools out: they are the same for all tasks of a domain.")
+@click.option(
+    "--brief",
+    is_flag=True,
+    help="Leave policy and tools out, which are the same for all tasks of a domain; final_answer is shown.",
+)
 @as_json
 @click.pass_context
 def play(
@@ -202,7 +207,9 @@ def _sit(
         reply = sitting.say(said) if said is not None else sitting.finish(message) if message is not None else None
         heard, grade = (reply, None) if isinstance(reply, str) else (None, reply)
         if json_:
-            told = {"session": str(folder), **({} if brief else asdict(sitting.view())), "results": results}
+            is_under_way = bool(calls) or reply is not None
+            shown = {} if brief and is_under_way else _facts(sitting.view(), brief)
+            told = {"session": str(folder), **shown, "results": results}
             told |= {"heard": heard} if heard is not None else {}
             echo_json(told | ({"grade": grade.model_dump(mode="json")} if grade else {}))
             return grade
@@ -219,6 +226,12 @@ def _sit(
     if grade is not None:
         say(f"score {grade.score}: {grade.finding}")
     return grade
+
+
+def _facts(view: View, brief: bool) -> dict[str, Any]:
+    """What a solver sees, as JSON; `brief`: without what is the same for all tasks of the domain."""
+    facts = asdict(view)
+    return {name: facts[name] for name in facts if name != "policy"} | {"tools": view.own_tools} if brief else facts
 
 
 def _text() -> str:

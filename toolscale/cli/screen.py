@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolscale.cli.output import print_result, say
-from toolscale.cli.terminal import SIGNS, open_console, table_of
+from toolscale.cli.terminal import SIGNS, WideTable, open_console
 from toolscale.dataset.columns import Row, candidate_of, reject_row, task_row
 from toolscale.dataset.describing.cells import Pairs, Parts, Rows, Shown, cell_text, change_kind, laid_out, money_text
 from toolscale.environment.environment import Environment
@@ -51,19 +51,22 @@ def print_task(row: Row, split: str) -> None:
 
 
 def print_view(view: View, *, brief: bool) -> None:
-    """Print what a solver sees of a task: policy, tools, request, and the calls made so far."""
+    """Print what a solver sees of a task: policy, tools, request, and the calls made so far. `brief`: the form, whose
+    fields differ from task to task, and how the other tools are called."""
     console = open_console()
-    if not brief:
+    if brief:
+        called = [_signature(tool["function"]) for tool in view.tools if tool not in view.own_tools]
+        console.print(Text(f"tools: {'; '.join(called)}", style="dim"))
+        console.print(Text("without --brief: what they do, and the policy", style="dim"))
+    else:
         console.print(Panel(Text(view.policy), title="policy", title_align="left"))
-        for tool in view.tools:
-            function = tool["function"]
-            console.print(Text.assemble((function["name"], "bold"), f": {function['description']}"))
-            required = function["parameters"].get("required", [])
-            for name, schema in function["parameters"]["properties"].items():
-                optional = "" if name in required else " (optional)"
-                console.print(
-                    Padding(Text(f"{name}{optional}: {json.dumps(schema, ensure_ascii=False)}"), (0, 0, 0, 4))
-                )
+    for tool in view.own_tools if brief else view.tools:
+        function = tool["function"]
+        console.print(Text.assemble((function["name"], "bold"), f": {function['description']}"))
+        required = function["parameters"].get("required", [])
+        for name, schema in function["parameters"]["properties"].items():
+            optional = "" if name in required else " (optional)"
+            console.print(Padding(Text(f"{name}{optional}: {json.dumps(schema, ensure_ascii=False)}"), (0, 0, 0, 4)))
     console.rule(Text(f"task {view.task}", style="bold"), align="left")
     console.print(Panel(Text(view.request), title="request", title_align="left", border_style="cyan"))
     if view.talk is not None:
@@ -74,6 +77,12 @@ def print_view(view: View, *, brief: bool) -> None:
         for made in view.calls[number : number + 1]:
             console.print(Text(f"{made['name']} {json.dumps(made['arguments'], ensure_ascii=False)}", style="dim"))
             print_result({"value": made.get("value"), "error": made.get("error")})
+
+
+def _signature(function: Mapping[str, Any]) -> str:
+    required = function["parameters"].get("required", [])
+    names = [name if name in required else f"{name}?" for name in function["parameters"]["properties"]]
+    return f"{function['name']}({', '.join(names)})"
 
 
 def print_reject(row: Row) -> None:
@@ -110,7 +119,7 @@ def _shown(shown: Shown) -> RenderableType:
     if isinstance(shown, Parts):
         return Group(*(_part(name, part) for name, part in shown.parts))
     if isinstance(shown, Rows):
-        return table_of(shown.columns, shown.rows)
+        return WideTable(shown.columns, shown.rows)
     if isinstance(shown, Pairs):
         return Text("  ".join(f"{name} {text}" for name, text in shown.pairs))
     return Text(shown.text)

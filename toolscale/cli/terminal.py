@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
@@ -15,24 +15,46 @@ from toolscale.text_files import visible
 
 GAP = 2
 """Spaces between two columns."""
+BREAKABLE = 28
+"""Characters of a cell from which on it may be broken into lines."""
 SIGNS = {"pass": ("✓", "green"), "fail": ("✗", "bold red"), "not_run": ("·", "dim"), "attested": ("~", "dim")}
 """How the status of a gate is shown."""
 
 
+class WideTable:
+    """Rows under names: several tables below each other where there is no room for all columns. Each further one begins
+    with the first column that tells all rows apart. Names and short cells are not broken."""
+
+    def __init__(self, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        self.names, self.rows = names, rows
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number, group in enumerate(self._groups(options.max_width)):
+            if number:
+                yield Text()
+            yield table_of(
+                [self.names[place] for place in group], [[row[place] for place in group] for row in self.rows]
+            )
+
+    def _groups(self, width: int) -> list[list[int]]:
+        """The columns of each table, by their places."""
+        least = [
+            max(len(name), *(min(len(str(row[place])), BREAKABLE) for row in self.rows), 0) + GAP
+            for place, name in enumerate(self.names)
+        ]
+        apart = (place for place in range(len(self.names)) if len({row[place] for row in self.rows}) == len(self.rows))
+        label, groups = next(apart, 0), [[0]]
+        for place in range(1, len(self.names)):
+            if len(groups[-1]) > 1 and sum(least[each] for each in (*groups[-1], place)) - GAP > width:
+                groups.append([label])
+            if place not in groups[-1]:
+                groups[-1].append(place)
+        return groups
+
+
 def print_wide_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under names, as several tables below each other where the screen is too narrow for all columns; each
-    begins with the first column."""
-    console = open_console()
-    widths = [max(len(names[place]), *(len(row[place]) for row in rows)) + GAP for place in range(len(names))]
-    groups: list[list[int]] = [[0]]
-    for place in range(1, len(names)):
-        if len(groups[-1]) > 1 and sum(widths[each] for each in (*groups[-1], place)) > console.width:
-            groups.append([0])
-        groups[-1].append(place)
-    for number, group in enumerate(groups):
-        if number:
-            console.print()
-        console.print(table_of([names[place] for place in group], [[row[place] for place in group] for row in rows]))
+    """Print rows under names, however narrow the screen is."""
+    open_console().print(WideTable(names, rows))
 
 
 def open_console() -> Console:

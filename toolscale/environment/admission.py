@@ -4,7 +4,7 @@ may change."""
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ from toolscale.sandbox.base import NetChanges, Rows
 from toolscale.sandbox.state import state_hash
 from toolscale.sql.audit import audit_tools
 from toolscale.sql.compiled import CompiledTool
+
+Progress = Callable[[str, int, int], None]
 
 BOUNDARY_CALLS = 200
 _BOUNDARY_ON_BOTH = 20
@@ -58,7 +60,12 @@ class Tried:
     is_sound: bool = True
 
 
-def admit(environment: Environment, cache: Path | None = None, rows: Rows | None = None) -> Admission:
+def admit(
+    environment: Environment,
+    cache: Path | None = None,
+    rows: Rows | None = None,
+    progress: Progress = lambda act, done, total: None,
+) -> Admission:
     """Return what admission found out about the environment. SpecError with every issue if it cannot be admitted.
 
     With a cache, tools that were tried before and did not change are not called again (`kept_tools`): the admission is
@@ -73,14 +80,16 @@ def admit(environment: Environment, cache: Path | None = None, rows: Rows | None
         raise SpecError(replace(issue, place=tool_place(issue.place)) for issue in audited)
     rows = populate(environment, 0) if rows is None else rows
     kept = {} if cache is None else read_tools(cache, environment.domain)
-    admitting = _Admitting(environment, rows, kept)
+    admitting = _Admitting(environment, rows, kept, progress)
     admitting.run()
     if cache is not None:
         write_tools(cache, environment.domain, admitting.kept)
     return admitting.admission()
 
 
-def ensure_admitted(environment: Environment, cache_dir: Path) -> Admission:
+def ensure_admitted(
+    environment: Environment, cache_dir: Path, progress: Progress = lambda act, done, total: None
+) -> Admission:
     """Return the admission of the environment: the one in its folder, one from the cache, or a new one, which goes into
     the cache, as do its tools.
 
@@ -92,14 +101,14 @@ def ensure_admitted(environment: Environment, cache_dir: Path) -> Admission:
         kept = read_kept(path)
         if kept is not None and kept.environment_hash == environment.hash and kept.versions == versions():
             return kept
-    admission = admit(environment, cache_dir)
+    admission = admit(environment, cache_dir, progress=progress)
     write_kept(cached, admission)
     return admission
 
 
 class _Admitting:
-    def __init__(self, environment: Environment, rows: Rows, kept: Mapping[str, KeptTool]):
-        self.environment, self.rows = environment, rows
+    def __init__(self, environment: Environment, rows: Rows, kept: Mapping[str, KeptTool], progress: Progress):
+        self.environment, self.rows, self.progress = environment, rows, progress
         self.keys = ToolKeys(environment, rows)
         self.graph = RowGraph(environment.schema, rows)
         self.issues: list[SpecIssue] = []
@@ -125,7 +134,8 @@ class _Admitting:
                 for number, case in enumerate(self.environment.spec.cases.calls):
                     self._case(fast, slow, case, f"calls[{number}]")
                 self.of_cases, self.trials = self.trials, {name: Trial() for name in self.trials}
-                for tool in self.tools:
+                for number, tool in enumerate(self.tools):
+                    self.progress("calling tools", number, len(self.tools))
                     self._tool(fast, slow, tool, tried)
         self._unreached()
 
@@ -133,7 +143,8 @@ class _Admitting:
         """Look for calls of the tools that are not kept."""
         tried = {tool.spec.name: self._first(fast, tool) for tool in self.tools if tool.spec.name not in self.kept}
         setups = [setup for tool in self.tools if tool.mutates_state for setup in self._setups(tool, tried)]
-        for tool in self.tools:
+        for number, tool in enumerate(self.tools):
+            self.progress("looking for calls", number, len(self.tools))
             name = tool.spec.name
             own = sorted(setups, key=lambda setup, name=name: setup[0] != name)  # type: ignore[misc]
             after = self.keys.after(own)

@@ -21,9 +21,11 @@ from toolscale.records import (
 ROOT = beside("environments")
 """Where the domains of the project are."""
 
-OWN = ROOT if IS_CHECKOUT else Path("environments")
-"""Where new domains go if nothing else is said: in a checkout beside the others; to an installed package nothing is
-added, and they go to the working folder."""
+OWN = Path("environments")
+"""Where new domains go if nothing else is said: into the folder that somebody works in."""
+
+APPROVED = ROOT if IS_CHECKOUT else OWN
+"""Where those go that a person approves in Airflow, which works in no folder of anybody."""
 
 FILES: dict[str, type[Record]] = {
     "environment.yaml": WorldSpec,
@@ -43,10 +45,10 @@ POLICY_TEXT = "policy.md"
 def discover(root: Path | None = None) -> dict[str, Path]:
     """Return domain -> folder for every folder with an `environment.yaml` under `root`, sorted by name.
 
-    Without `root`: those of the project, and those of the working folder if the package is installed without a
-    checkout; of two with one name that of the working folder.
+    Without `root`: those of the project, and those of the working folder; of two with one name that of the working
+    folder.
     """
-    roots = [root] if root else [ROOT, OWN]
+    roots = [root] if root else [ROOT] if OWN.resolve() == ROOT else [ROOT, OWN]
     found = {path.parent.name: path.parent for each in roots for path in each.glob("*/environment.yaml")}
     return dict(sorted(found.items()))
 

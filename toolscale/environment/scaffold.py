@@ -98,8 +98,10 @@ def read_tables(text: str) -> list[Entity]:
 
 
 def write_scaffold(domain: str, tables: list[Entity], root: Path | None = None) -> Path:
-    """Write the folder of a new domain under `root` (the project's environments) and return it. UsageError if the name
-    cannot be one, or the folder is there already."""
+    """Write the folder of a new domain under `root` (`environments/` of the working folder) and return it.
+
+    UsageError if the name cannot be one, or the folder is there already.
+    """
     if domain_problem(domain):
         names = ", ".join(sorted(RESERVED))
         raise UsageError(

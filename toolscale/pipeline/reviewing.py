@@ -20,7 +20,7 @@ from toolscale.dataset.places import local_copy, look_anew, open_place, url_of
 from toolscale.dataset.storage import read_file, write_file
 from toolscale.draft.sources import Source, read_source
 from toolscale.environment.environment import load_environment
-from toolscale.environment.registry import OWN
+from toolscale.environment.registry import APPROVED
 from toolscale.errors import DatasetError, UsageError
 from toolscale.models.chat import ChatModel, Ledger
 from toolscale.pipeline.drafting import DRAFTED_FILES, Drafted, DraftSettings, domain_of, draft_domain, put_folder
@@ -54,7 +54,7 @@ def prepare_draft(
     Of `settings`, the paths do not count. UsageError if there is such a domain already; what `draft_domain` raises.
     """
     domain = domain_of(name)
-    if (Path(domains or OWN) / domain).exists():
+    if (Path(domains or APPROVED) / domain).exists():
         raise UsageError(f"there is a domain {domain!r} already; choose another name, or remove its folder")
     place = look_anew(open_place(root)) / "drafts" / domain
     ledger = Ledger()
@@ -84,7 +84,7 @@ def place_draft(folder: str, domain: str, expected: str, *, domains: str | Path 
     DatasetError if it is not the one that was shown; UsageError if another domain of that name has come up. A folder
     that is there already and is the same one stays. `domains`: their folder, that of the project unless given.
     """
-    root = Path(domains or OWN)
+    root = Path(domains or APPROVED)
     with local_copy(look_anew(open_place(folder))) as copy:
         if _hash(copy) != expected:
             raise DatasetError(f"{folder}: the draft is not the one that was approved; trigger draft_domain anew")

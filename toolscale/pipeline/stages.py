@@ -84,9 +84,8 @@ def synthesize(
             remove_folder(stale)
         staged = stage / "dataset"
         progress("admitting the environment", 0, 1)
-        world = build_environment(
-            environment.folder, world_folder(staged, environment.domain), cache or work.parent / ".admitted", scale
-        )
+        built, kept = world_folder(staged, environment.domain), cache or work.parent / ".admitted"
+        world = build_environment(environment.folder, built, kept, scale, progress)
         workers = workers or fitting_workers(tasks)
         judged = judge_enough(world, stage / "judged", recipe=recipe, workers=workers, progress=progress)
         close_kept_judges()  # writing needs memory of its own
@@ -97,7 +96,9 @@ def synthesize(
     return manifest
 
 
-def admit_domain(domain: str | Path, cache: Path | None = None) -> Admission:
+def admit_domain(
+    domain: str | Path, cache: Path | None = None, progress: Progress = lambda act, done, total: None
+) -> Admission:
     """Admit a domain for publication: its tools, rules, intents, phrasings, and its verifier cases. Raises SpecError
     with every issue. Tools that are in the cache as they are now are not called again.
 
@@ -113,7 +114,7 @@ def admit_domain(domain: str | Path, cache: Path | None = None) -> Admission:
         rows = populate(environment)
     if not any(issue.file == "cases.yaml" for issue in issues):
         try:
-            admission = admit(environment, cache, rows)
+            admission = admit(environment, cache, rows, progress)
         except SpecError as error:
             issues += error.issues
     issues += check_intents(environment, issues)
@@ -127,14 +128,20 @@ def admit_domain(domain: str | Path, cache: Path | None = None) -> Admission:
     return admission
 
 
-def build_environment(domain: str | Path, out: Path, cache: Path, scale: int = 1) -> Path:
+def build_environment(
+    domain: str | Path,
+    out: Path,
+    cache: Path,
+    scale: int = 1,
+    progress: Progress = lambda act, done, total: None,
+) -> Path:
     """Admit a domain and write it, populated at a scale, into `out`. `admission.json` is written last: where it is
     right, nothing is done."""
     environment = load_environment(find_folder(domain))
     if not _is_built(environment, out):
         if issues := check_intents(environment):
             raise SpecError(issues)
-        admission = ensure_admitted(environment, cache)
+        admission = ensure_admitted(environment, cache, progress)
         write_world(environment, populate(environment, POPULATION_SEED, scale), admission, out)
     copy_decisions(environment.folder, out)
     return out
@@ -164,10 +171,12 @@ def judge_enough(
     rounds, at = Rounds(load_environment(world), recipe), place_of(world, recipe)
     paths: list[Path] = []
     while numbers := rounds.draw():
-        units = units_of(at, recipe.seed, numbers, out)
-        for done, path in enumerate(map_in_workers(judge_unit, units, workers), 1):
+        units, done = units_of(at, recipe.seed, numbers, out), 0
+        progress("judging candidates", done, len(numbers))
+        for unit, path in zip(units, map_in_workers(judge_unit, units, workers), strict=True):
             paths.append(path)
-            progress("judging candidates", done, len(units))
+            done += len(unit.numbers)
+            progress("judging candidates", done, len(numbers))
         rounds.add(read_judged(paths[-len(units) :])[1])
     return paths
 

@@ -40,6 +40,11 @@ class View:
     says all."""
 
     @property
+    def own_tools(self) -> list[dict[str, Any]]:
+        """The tools that other tasks of the domain do not have, or not with these parameters."""
+        return [tool for tool in self.tools if tool["function"]["name"] == FINAL_ANSWER]
+
+    @property
     def messages(self) -> list[dict[str, str]]:
         """The first messages of a conversation: the policy, and the request."""
         return [{"role": "system", "content": self.policy}, {"role": "user", "content": self.request}]

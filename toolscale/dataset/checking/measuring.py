@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from toolscale.config import ALL
@@ -34,19 +34,27 @@ class Measurement:
     """Which figures are left out and why, in one line."""
 
 
-def measure_dataset(reading: Reading, outsides: Sequence[Outside] = ()) -> Measurement:
+Progress = Callable[[int, int], None]
+
+
+def measure_dataset(
+    reading: Reading, outsides: Sequence[Outside] = (), progress: Progress = lambda done, total: None
+) -> Measurement:
     """Return the figures of a dataset. DatasetError if there is no task, or rows cannot be measured; SpecError if an
-    environment in the folder cannot be read."""
+    environment in the folder cannot be read. `progress` is told of tasks, and of those that there are."""
     if not reading.rows.tasks:
         raise DatasetError(f"{reading.folder} has no tasks, so there is nothing to measure; make it with more")
     embedding = load_embedding()
     environments = {domain: load_environment(world_folder(reading.folder, domain)) for domain in reading.domains}
     try:
         coverage = {domain: cover(environments[domain], rows.tasks) for domain, rows in reading.domains.items()}
-        parts = tuple(
-            measure_tasks(domain, rows.tasks, coverage[domain], embedding, outsides)
-            for domain, rows in reading.domains.items()
-        )
+        parts, done = tuple[Measured, ...](), 0
+        total = len(reading.rows.tasks) * (1 if len(reading.domains) == 1 else 2)
+        progress(done, total)
+        for domain, rows in reading.domains.items():
+            parts += (measure_tasks(domain, rows.tasks, coverage[domain], embedding, outsides),)
+            done += len(rows.tasks)
+            progress(done, total)
         whole = parts[0]
         if len(parts) > 1:
             whole = measure_tasks(ALL, reading.rows.tasks, join_coverage(coverage), embedding, outsides)
