@@ -24,6 +24,7 @@ from bench.reference import alongside
 from bench.rejects_page import FIRST_PAINT, measure_pages
 from bench.rollouts import GROUPS, REWARD, SAMPLES, TURN, measure_rollouts
 from bench.sessions import CALL, EPISODES, GROWTH, HTTP, OPEN, measure_sessions
+from bench.starting import measure_starts
 from toolscale.config import SELFTEST_GOOD, SELFTEST_KIND, SELFTEST_REJECTED
 from toolscale.environment.environment import Environment, load_environment
 from toolscale.environment.population import populate
@@ -113,6 +114,20 @@ def session_lines(domain: str) -> list[Line]:
     ]
 
 
+def start_lines(domain: str) -> list[Line]:
+    """Measure commands that do little."""
+    taken, slow = alongside(lambda: measure_starts(domain))
+    return [
+        (
+            f"processor seconds of toolscale {name} ({seconds:.2f} here, {slow:.1f} times as slow)",
+            seconds / slow,
+            "<=",
+            most,
+        )
+        for name, (seconds, most) in taken.items()
+    ]
+
+
 def time_naive(environment: Environment, count: int) -> float:
     """Return median seconds of the processor for one candidate, where every replay copies the file and hashes all
     tables."""
@@ -141,6 +156,7 @@ def lines_of(domain: str, candidates: int, naive: int) -> Iterator[Line]:
     (wall, memory), slow = alongside(lambda: time_dataset(domain))
     yield seconds_line(f"seconds for make dataset DOMAIN={domain}, after installation", wall, slow, 40.0)
     yield "MB of all its processes together", memory, "<=", 500.0
+    yield from start_lines(domain)
     base, taken = time_judge(environment, 1, candidates), time_processes(domain, 1, candidates)
     accepted = [one for one in base.judged if one.verdict.accepted]
     killed = sorted(one.verdict.mutants_killed for one in accepted)

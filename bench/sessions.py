@@ -21,7 +21,8 @@ from toolscale.environment.world import World
 from toolscale.pipeline import synthesize
 from toolscale.records import Task
 from toolscale.serving.http import app_of
-from toolscale.session import Playable, Sessions
+from toolscale.session.playable import Playable
+from toolscale.session.sessions import Sessions
 
 TASKS = 64
 """All open at once."""
