@@ -30,7 +30,7 @@ def measure_starts(domain: str) -> dict[str, tuple[float, float]]:
             json.dumps({"task": task.id, "calls": [], "answer": '{"done": "none"}'}) + "\n"
         )
         call = '{"name": "calculate", "arguments": {"expression": "1 + 1"}}'
-        commands = {
+        commands: dict[str, tuple[list[str | Path], float]] = {
             "--version": (["--version"], AT_ONCE),
             "--help": (["--help"], AT_ONCE),
             "play, the view": (["play", dataset, task.id, "--session", session], ONE_TASK),
