@@ -16,8 +16,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadGroupScheduling
 
-from tests.installed import NEEDS
-
 if TYPE_CHECKING:
     from toolscale.records import Script, Task
 
@@ -58,25 +56,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByServer | N
     return ByServer(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
+NEEDS = "needs "
+"""How the reason of a test begins that is skipped for what is not there: tests/installed.py."""
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say at the end what was skipped for what is not there, and how to get it."""
-    skipped = Counter(
-        reason.partition(NEEDS)[2]
-        for report in terminalreporter.stats.get("skipped", ())
-        if NEEDS in (reason := str(report.longrepr[2]))
-    )
-    for reason, count in sorted(skipped.items()):
-        what, _, to_get_it = reason.partition(": ")
+    for (what, to_get_it), count in sorted(Counter(_missing(terminalreporter)).items()):
         terminalreporter.write_line(f"{count} skipped that need {what}; to get it: {to_get_it}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """With COMPLETE=1 nothing may be missing: a machine that is set up in full must not pass by skipping."""
+    """With COMPLETE=1 nothing may be missing that `make system` installs: a machine that is set up must not pass by
+    skipping."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if os.environ.get("COMPLETE") != "1" or reporter is None or session.exitstatus:
-        return
-    if any(NEEDS in str(report.longrepr[2]) for report in reporter.stats.get("skipped", ())):
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if os.environ.get("COMPLETE") == "1" and reporter is not None and not session.exitstatus:
+        session.exitstatus = int(any(to_get_it == "make system" for _, to_get_it in _missing(reporter)))
+
+
+def _missing(reporter: pytest.TerminalReporter) -> list[tuple[str, str]]:
+    """What each skipped test needs, and how to get it."""
+    reasons = [str(report.longrepr[2]) for report in reporter.stats.get("skipped", ())]
+    told = [reason.partition(NEEDS)[2].partition(": ") for reason in reasons if NEEDS in reason]
+    return [(what, to_get_it) for what, _, to_get_it in told]
 
 
 @pytest.fixture(scope="session")

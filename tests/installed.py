@@ -19,9 +19,6 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 PACKAGED = ROOT / ".venv" / "browser"
 """Where scripts/install-browser unpacks one."""
 
-NEEDS = "needs "
-"""How the reason of a test begins that is skipped for what is not there; the end of the run counts them."""
-
 
 @dataclass(frozen=True)
 class Browser:
@@ -63,8 +60,8 @@ def find_browser() -> Browser | None:
 
 
 def needs(what: str, found: object, to_get_it: str = "make system") -> pytest.MarkDecorator:
-    """Skip a test where `what` was not found."""
-    return pytest.mark.skipif(not found, reason=f"{NEEDS}{what}: {to_get_it}")
+    """Skip a test where `what` was not found; the end of the run counts what was skipped for it (tests/conftest.py)."""
+    return pytest.mark.skipif(not found, reason=f"needs {what}: {to_get_it}")
 
 
 BROWSER = find_browser()

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.installed import needs
 from toolscale.audit import Finding, Undecided, audit_source
 from toolscale.audit.checks import check_tasks, check_texts
 from toolscale.audit.references import dangling, references
@@ -185,7 +186,7 @@ def test_a_checkout_that_cannot_run_is_one_line(tmp_path: Path, capsys: pytest.C
         code_of(Path(sys.executable), tmp_path)
 
 
-@pytest.mark.skipif(not PYTHON, reason="TOOLSCALE_TAU2_PYTHON is not set: a Python that has tau2 installed")
+@needs("tau2-bench", PYTHON, "name a Python that has it in TOOLSCALE_TAU2_PYTHON")
 def test_tau2_itself_finds_what_was_recorded() -> None:
     where = "import pathlib, tau2; print(pathlib.Path(tau2.__file__).parents[2])"
     ran = subprocess.run([PYTHON, "-c", where], capture_output=True, text=True, check=True)

@@ -18,6 +18,7 @@ from test_tau2 import TASKS
 
 from eval.cli import main
 from eval.storage import read_results
+from tests.installed import needs
 
 SECRET = "sk-never-to-be-seen"
 SERVER = "http://127.0.0.1:9/v1"
@@ -329,7 +330,7 @@ def scripted(body: dict[str, Any]) -> Answer:
     return said(None, [{"id": "call_1", "type": "function", "function": function}], **rest)
 
 
-@pytest.mark.skipif(not REAL, reason="TOOLSCALE_TAU2_CHECKOUT names no checkout of tau2-bench")
+@needs("tau2-bench", REAL, "name a checkout of it in TOOLSCALE_TAU2_CHECKOUT")
 def test_the_real_tau2_plays_its_mock_domain(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     checkout, out = Path(REAL), tmp_path / "out"
     mock = checkout / "data" / "tau2" / "domains" / "mock"

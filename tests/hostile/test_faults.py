@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.bounded import Bounded
+from tests.installed import needs
 from toolscale.dataset.making.units import read_judged
 from toolscale.errors import DatasetError
 from toolscale.pipeline import synthesize
@@ -97,7 +98,7 @@ def test_a_path_that_is_not_utf_8_is_written_and_told_with_escapes(tmp_path: Pat
     shutil.rmtree(out)
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount")
+@needs("to be root, who may mount", os.getuid() == 0, "run as root")
 def test_a_mount_point_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     place = tmp_path / "mounted"
     place.mkdir()
