@@ -89,7 +89,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (source / left).parent.mkdir(parents=True, exist_ok=True)
         (source / left).write_text("left")
     with tarfile.open(build("sdist", source, folder)) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # 3.11 has it from 3.11.4 on
+        archive.extractall(folder / "unpacked")
     return build("wheel", next((folder / "unpacked").iterdir()), folder)
 
 
